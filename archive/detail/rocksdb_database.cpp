@@ -1,0 +1,240 @@
+#include <archive/detail/rocksdb_database.hpp>
+#include <archive/detail/rocksdb_status.hpp>
+#include <pool_allocator/error.hpp>
+
+#include <rocksdb/transaction_log.h>
+
+#include <algorithm>
+#include <set>
+
+namespace chainbase::archive::detail {
+
+namespace {
+
+constexpr const char* way_out = "; restore the archive from a backup or rebuild it by a replay";
+
+// A file that the manifest names and the folder lacks is damage, not a disk that fails.
+[[noreturn]] void throw_open_status(const rocksdb::Status& status, const std::string& name) {
+    if (status.IsPathNotFound() || status.IsInvalidArgument() || status.IsNotFound())
+        throw damaged_error(name + ": files are missing: " + status.ToString() + way_out);
+    throw_status(status, name + ": open");
+}
+
+/// The names of RocksDB's data files: tables, logs and manifests.
+std::set<std::string> files_in(const std::filesystem::path& folder) {
+    std::set<std::string> files;
+    std::error_code gone; // no folder is found out by RocksDB, with a better message
+    for (const auto& entry : std::filesystem::directory_iterator(folder, gone)) {
+        const std::string name = entry.path().filename();
+        if (name.ends_with(".log") || name.ends_with(".sst") || name.starts_with("MANIFEST"))
+            files.insert(name);
+    }
+    return files;
+}
+
+std::set<std::string> logs_of(std::set<std::string> files) {
+    std::erase_if(files, [](const std::string& name) { return !name.ends_with(".log"); });
+    return files;
+}
+
+} // namespace
+
+rocksdb_database::rocksdb_database(const std::filesystem::path& folder,
+                                   const store_options& options)
+    : read_only_(options.read_only), folder_(read_only_ ? store_folder::open_for_reading(folder)
+                                                        : store_folder::open_for_writing(folder)),
+      options_(options) {
+    read_only_ ? open_reader() : open_writer();
+}
+
+rocksdb_database::~rocksdb_database() {
+    if (!database_) return;
+    try {
+        if (!read_only_) {
+            flush_families();
+            mark_synced(database_->GetLatestSequenceNumber(), true);
+        }
+    } catch (const error&) {
+        // The mark still says "open", so the next open reads the log, which has everything.
+    }
+    close_handles();
+}
+
+void rocksdb_database::close_handles() noexcept {
+    for (const family_handle handle : handles_)
+        database_->DestroyColumnFamilyHandle(handle);
+    handles_.clear();
+    families_.clear();
+    database_->Close().PermitUncheckedError();
+    database_.reset();
+}
+
+std::string rocksdb_database::name() const {
+    return "archive store rocksdb \"" + folder_.path().string() + "\"";
+}
+
+void rocksdb_database::open_writer() {
+    const auto mark = folder_.mark();
+    if (mark && !mark->closed) check_before_writing(*mark);
+    const rocksdb::Status status = open_or_create(!mark);
+    if (!status.ok()) throw_open_status(status, name());
+    if (!mark || mark->closed) mark_synced(mark ? mark->sequence : 0, false);
+}
+
+// A torn end of the log is what a crash leaves, and reading stops there. Whether the tear took rows
+// that had been synced is told by the mark; asked before the store is opened for writing, since
+// that would throw away what stands behind the tear.
+void rocksdb_database::check_before_writing(const synced_mark& mark) {
+    const rocksdb::Status status = open_for_reading();
+    if (!status.ok()) throw_open_status(status, name());
+    require_synced(mark);
+    close_handles();
+}
+
+void rocksdb_database::require_synced(const synced_mark& mark) {
+    const std::uint64_t sequence = database_->GetLatestSequenceNumber();
+    if (sequence >= mark.sequence) return;
+    close_handles();
+    throw damaged_error(name() + ": its log ends at write " + std::to_string(sequence) +
+                        " while write " + std::to_string(mark.sequence) +
+                        " had been synced: rows are lost" + way_out);
+}
+
+rocksdb::Status rocksdb_database::open_or_create(bool create) {
+    options_.database.create_if_missing = create;
+    if (create && !std::filesystem::exists(folder_.rocksdb() / "CURRENT"))
+        found_ = {{rocksdb::kDefaultColumnFamilyName, options_.rows}};
+    else if (const rocksdb::Status status = list_families(); !status.ok())
+        return status;
+    rocksdb::DB* raw = nullptr;
+    const rocksdb::Status status =
+        rocksdb::DB::Open(options_.database, folder_.rocksdb().string(), found_, &handles_, &raw);
+    if (status.ok()) adopt(raw);
+    return status;
+}
+
+rocksdb::Status rocksdb_database::list_families() {
+    std::vector<std::string> names;
+    const rocksdb::Status status =
+        rocksdb::DB::ListColumnFamilies(options_.database, folder_.rocksdb().string(), &names);
+    found_.clear();
+    for (const std::string& name : names)
+        found_.emplace_back(name, options_of(name));
+    return status;
+}
+
+// Beside a writer: all files are opened at once and stay readable when the writer deletes them. One
+// thing could go unseen: RocksDB reads first what table files there are, then the logs, and rows
+// that moved from a log to a table file in between would be in neither. They can only move once the
+// writer has begun a new log, so an opening counts only if no log came or went. One that fails
+// while files come and go is tried again too. RocksDB's secondary instance would not do: when a
+// file is missing it shows an older state, and rows would be "not found".
+void rocksdb_database::open_reader() {
+    const auto mark = folder_.mark();
+    if (!mark) throw format_error(name() + " was never completely made; open it for writing once");
+    constexpr int attempts = 100;
+    for (int attempt = 1;; ++attempt) {
+        const auto before = files_in(folder_.rocksdb());
+        const rocksdb::Status status = open_for_reading();
+        const auto after = files_in(folder_.rocksdb());
+        if (status.ok() && logs_of(before) == logs_of(after)) return require_synced(*mark);
+        if (status.ok()) close_handles();
+        if (!status.ok() && before == after) throw_open_status(status, name());
+        if (attempt == attempts)
+            throw io_error(name() + ": its writer replaced files during each of " +
+                           std::to_string(attempts) + " attempts to open it; try again");
+    }
+}
+
+rocksdb::Status rocksdb_database::open_for_reading() {
+    rocksdb::DBOptions options = options_.database;
+    options.max_open_files = -1;
+    const rocksdb::Status listed = list_families();
+    if (!listed.ok()) return listed;
+    rocksdb::DB* raw = nullptr;
+    const rocksdb::Status status =
+        rocksdb::DB::OpenForReadOnly(options, folder_.rocksdb().string(), found_, &handles_, &raw);
+    if (!status.ok()) return status;
+    adopt(raw);
+    const rocksdb::Status log = check_log();
+    if (!log.ok()) close_handles();
+    return log;
+}
+
+// Recovery stops at a torn record but steps over a log that ends between two records too early, or
+// is empty, and goes on with the next one: later writes without earlier ones. The numbers of the
+// writes tell; behind where recovery stopped, they do not matter. A writer that is at work made
+// this check itself, and its log moves on under the iterator, which asserts that it does not.
+rocksdb::Status rocksdb_database::check_log() {
+    if (folder_.is_being_written()) return rocksdb::Status::OK();
+    const std::uint64_t last = database_->GetLatestSequenceNumber();
+    const std::uint64_t first = first_needed_write();
+    if (first > last) return rocksdb::Status::OK();
+    std::unique_ptr<rocksdb::TransactionLogIterator> at;
+    const rocksdb::Status status = database_->GetUpdatesSince(first, &at);
+    if (!status.ok()) return status.IsNotFound() ? rocksdb::Status::OK() : status;
+    for (; at->Valid(); at->Next()) {
+        const rocksdb::BatchResult write = at->GetBatch();
+        if (write.sequence + write.writeBatchPtr->Count() > last) return rocksdb::Status::OK();
+    }
+    if (at->status().ok() || at->status().IsTryAgain()) return rocksdb::Status::OK();
+    return rocksdb::Status::Corruption("the log has a gap: " + at->status().ToString());
+}
+
+// Logs that are needed no more go newest first, so that a kill may leave gaps among them.
+std::uint64_t rocksdb_database::first_needed_write() {
+    std::uint64_t needed = 0;
+    rocksdb::VectorLogPtr logs;
+    database_->GetIntProperty(rocksdb::DB::Properties::kMinLogNumberToKeep, &needed);
+    if (!database_->GetSortedWalFiles(logs).ok()) return 1;
+    for (const auto& log : logs)
+        if (log->LogNumber() >= needed) return std::max<std::uint64_t>(log->StartSequence(), 1);
+    return UINT64_MAX;
+}
+
+void rocksdb_database::adopt(rocksdb::DB* database) {
+    database_.reset(database);
+    for (const family_handle handle : handles_)
+        families_[handle->GetName()] = handle;
+}
+
+const rocksdb::ColumnFamilyOptions& rocksdb_database::options_of(const std::string& name) const {
+    return name.starts_with("keys/") ? options_.keys : options_.rows;
+}
+
+rocksdb_database::family_handle rocksdb_database::family(const std::string& name) const {
+    const auto found = families_.find(name);
+    return found == families_.end() ? nullptr : found->second;
+}
+
+rocksdb_database::family_handle rocksdb_database::make_family(const std::string& name) {
+    if (const family_handle found = family(name)) return found;
+    family_handle handle = nullptr;
+    check_status(database_->CreateColumnFamily(options_of(name), name, &handle),
+                 [&] { return this->name() + ": make column family \"" + name + "\""; });
+    handles_.push_back(handle);
+    return families_[name] = handle;
+}
+
+void rocksdb_database::sync() {
+    const std::uint64_t sequence = database_->GetLatestSequenceNumber();
+    check_status(database_->SyncWAL(), [&] { return name() + ": sync"; });
+    mark_synced(sequence, false);
+}
+
+void rocksdb_database::flush() {
+    flush_families();
+    sync();
+}
+
+void rocksdb_database::flush_families() {
+    check_status(database_->Flush(rocksdb::FlushOptions(), handles_),
+                 [&] { return name() + ": flush"; });
+}
+
+void rocksdb_database::mark_synced(std::uint64_t sequence, bool closed) {
+    const std::lock_guard lock(marking_);
+    folder_.write_mark({sequence, closed});
+}
+
+} // namespace chainbase::archive::detail

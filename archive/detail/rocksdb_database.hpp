@@ -1,0 +1,82 @@
+#pragma once
+
+#include <archive/detail/rocksdb_options.hpp>
+#include <archive/detail/store_folder.hpp>
+
+#include <rocksdb/db.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace chainbase::archive::detail {
+
+/// An open RocksDB in the folder of a store, with all its column families: opens, checks that what
+/// had been synced is there, makes families, syncs, closes.
+///
+/// Thread-safe but for make_family(), which must not run beside any other call.
+class rocksdb_database {
+public:
+    using family_handle = rocksdb::ColumnFamilyHandle*;
+
+    /// Throws what make_store() says.
+    rocksdb_database(const std::filesystem::path& folder, const store_options& options);
+    rocksdb_database(const rocksdb_database&) = delete;
+    rocksdb_database& operator=(const rocksdb_database&) = delete;
+
+    /// A writer's closing moves what is buffered into table files; when that fails the log keeps
+    /// it.
+    ~rocksdb_database();
+
+    [[nodiscard]] rocksdb::DB& operator*() const noexcept { return *database_; }
+    [[nodiscard]] rocksdb::DB* operator->() const noexcept { return database_.get(); }
+    [[nodiscard]] bool read_only() const noexcept { return read_only_; }
+    [[nodiscard]] const std::shared_ptr<rocksdb::Cache>& cache() const noexcept {
+        return options_.cache;
+    }
+
+    /// For messages: the kind and folder.
+    [[nodiscard]] std::string name() const;
+
+    /// Returns nullptr when there is no such family. The handle lives as long as this object.
+    [[nodiscard]] family_handle family(const std::string& name) const;
+
+    /// Returns the family, made when it is missing. Those whose name starts with "keys/" are set up
+    /// for keys, others for rows.
+    family_handle make_family(const std::string& name);
+
+    /// Everything written before is durable when this returns.
+    void sync();
+    /// As sync(), through table files instead of the log.
+    void flush();
+
+private:
+    void open_writer();
+    void open_reader();
+    void check_before_writing(const synced_mark& mark);
+    void require_synced(const synced_mark& mark);
+    rocksdb::Status open_or_create(bool create);
+    rocksdb::Status open_for_reading();
+    [[nodiscard]] rocksdb::Status check_log();
+    [[nodiscard]] std::uint64_t first_needed_write();
+    [[nodiscard]] rocksdb::Status list_families();
+    [[nodiscard]] const rocksdb::ColumnFamilyOptions& options_of(const std::string& name) const;
+    void adopt(rocksdb::DB* database);
+    void close_handles() noexcept;
+    void flush_families();
+    void mark_synced(std::uint64_t sequence, bool closed);
+
+    bool read_only_;
+    store_folder folder_;
+    rocksdb_options options_;
+    std::vector<rocksdb::ColumnFamilyDescriptor> found_;
+    std::vector<rocksdb::ColumnFamilyHandle*> handles_;
+    std::map<std::string, family_handle, std::less<>> families_;
+    std::unique_ptr<rocksdb::DB> database_;
+    std::mutex marking_; // of the folder's mark
+};
+
+} // namespace chainbase::archive::detail

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+namespace chainbase::archive::detail {
+
+/// What was durable when a store last said so, and whether it was then closed.
+struct synced_mark {
+    std::uint64_t sequence = 0; ///< RocksDB's number of the last durable write
+    bool closed = false;
+};
+
+/// The folder of a store on disk, apart from what RocksDB keeps in it:
+///
+///     FOLDER/format    what the folder is and of which version; the writer locks it
+///     FOLDER/synced    the synced_mark
+///     FOLDER/rocksdb/  RocksDB's own files, its log among them
+///
+/// Not thread-safe.
+class store_folder {
+public:
+    /// For a writer: makes the folder when it is missing or empty, and takes the lock, which the
+    /// kernel releases when the process dies. Throws format_error when it is anything else than a
+    /// store of this version, locked_error when another writer holds it.
+    static store_folder open_for_writing(const std::filesystem::path& folder);
+
+    /// For a reader: looks only.
+    static store_folder open_for_reading(const std::filesystem::path& folder);
+
+    store_folder(store_folder&& other) noexcept;
+    store_folder& operator=(store_folder&&) = delete;
+    ~store_folder();
+
+    [[nodiscard]] const std::filesystem::path& path() const noexcept { return folder_; }
+    [[nodiscard]] std::filesystem::path rocksdb() const { return folder_ / "rocksdb"; }
+
+    /// Whether another process or object has the writer's lock.
+    [[nodiscard]] bool is_being_written() const;
+
+    /// Returns none when the store was never completely made. Throws damaged_error when the file is
+    /// malformed.
+    [[nodiscard]] std::optional<synced_mark> mark() const;
+
+    /// Replaces the mark, durably and atomically.
+    void write_mark(const synced_mark& mark) const;
+
+private:
+    store_folder(std::filesystem::path folder, int lock);
+
+    std::filesystem::path folder_;
+    int lock_; // -1 for a reader
+};
+
+} // namespace chainbase::archive::detail

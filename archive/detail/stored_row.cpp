@@ -1,0 +1,89 @@
+#include <archive/detail/integers.hpp>
+#include <archive/detail/stored_row.hpp>
+
+#include <algorithm>
+
+namespace chainbase::archive::detail {
+
+namespace {
+
+constexpr std::size_t count_size = 2;
+constexpr std::size_t entry_size = 4;
+
+std::uint16_t number_at(bytes_view row, std::size_t offset) noexcept {
+    return load_little<std::uint16_t>(row.data() + offset);
+}
+
+/// Where the parts of a stored row begin.
+struct layout {
+    std::size_t keys;    // and the end of the record
+    std::size_t entries; // and the end of the keys
+    std::size_t count;
+};
+
+std::optional<layout> layout_of(bytes_view row) noexcept {
+    if (row.size() < count_size) return std::nullopt;
+    const std::size_t count = number_at(row, row.size() - count_size);
+    const std::size_t trailer = count * entry_size + count_size;
+    if (row.size() < trailer) return std::nullopt;
+    layout at{0, row.size() - trailer, count};
+    std::size_t key_bytes = 0;
+    for (std::size_t i = 0; i < count; ++i)
+        key_bytes += number_at(row, at.entries + i * entry_size + 2);
+    if (at.entries < key_bytes) return std::nullopt;
+    at.keys = at.entries - key_bytes;
+    return at;
+}
+
+} // namespace
+
+byte_buffer join_row(bytes_view record, std::span<const secondary_key> keys) {
+    byte_buffer row(record.begin(), record.end());
+    for (const secondary_key& key : keys)
+        append(row, key.bytes);
+    std::size_t at = row.size();
+    row.resize(at + keys.size() * entry_size + count_size);
+    std::byte* to = row.data() + at;
+    for (const secondary_key& key : keys) {
+        to = store_little(to, static_cast<std::uint16_t>(key.index));
+        to = store_little(to, static_cast<std::uint16_t>(key.bytes.size()));
+    }
+    store_little(to, static_cast<std::uint16_t>(keys.size()));
+    return row;
+}
+
+std::optional<bytes_view> record_of(bytes_view row) noexcept {
+    const auto at = layout_of(row);
+    if (!at) return std::nullopt;
+    return row.first(at->keys);
+}
+
+std::optional<std::vector<secondary_key>> keys_of(bytes_view row) {
+    const auto at = layout_of(row);
+    if (!at) return std::nullopt;
+    std::vector<secondary_key> keys;
+    std::size_t offset = at->keys;
+    for (std::size_t i = 0; i < at->count; ++i) {
+        const std::size_t entry = at->entries + i * entry_size;
+        const std::size_t length = number_at(row, entry + 2);
+        keys.push_back({number_at(row, entry), row.subspan(offset, length)});
+        offset += length;
+    }
+    return keys;
+}
+
+std::string printable(bytes_view key) {
+    constexpr std::size_t longest = 64;
+    constexpr char digits[] = "0123456789abcdef";
+    std::string text;
+    for (const char c : as_text(key.first(std::min(key.size(), longest)))) {
+        const auto code = static_cast<unsigned char>(c);
+        if (code > 0x20 && code < 0x7f && c != '\\')
+            text += c;
+        else
+            text += {'\\', digits[code >> 4], digits[code & 15]};
+    }
+    return key.size() > longest ? text + "..." : text;
+}
+
+} // namespace chainbase::archive::detail

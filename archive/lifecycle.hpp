@@ -1,0 +1,126 @@
+#pragma once
+
+#include <archive/detail/retired.hpp>
+#include <archive/found.hpp>
+#include <archive/store.hpp>
+#include <chainbase/database.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace chainbase::archive {
+
+/// The life of the objects of T beyond memory: live, retired (finished, still in memory), archived
+/// (a row of the store). `Tags` are the unique keys of T by which they are found in either place.
+///
+///     create      modify       retire            hand_over(irreversible)
+///       |           |             |                        |
+///       +-- live ---+-------------+-- retired -- write row -- remove from memory -- archived -->
+///                under undo, as any change of its block    also a change of the block being
+///                applied
+///
+///     lifecycle<comment, by_permlink> comments(state, rows, "comment");
+///     comments.retire(paid);                              // in its block
+///     comments.hand_over(state.committed_revision());     // in a later block's session
+///     auto it = comments.find<by_permlink>("alice", "hello");
+///
+/// Invariants:
+///  1. An object is in memory, in the store, or in both with the same content; never in none. The
+///     row is written before the object leaves memory, and writing it again changes nothing.
+///  2. Only what is retired in a revision that cannot be undone is written: no row is ever of a
+///     popped block. If the block that took an object out of memory is popped, the object is back
+///     and its row stays, harmless, since memory is asked first.
+///  3. A retired object does not change any more. modify() here refuses it at the price of one
+///     lookup among the retired; what went past it (database::modify) is noticed by a hash of the
+///     content before the row is written, and then refused.
+///  4. A row counts only if the state has given out its id: an archive that is ahead of the state
+///     (an older copy of the state was put in its place) tells nothing of what is to come.
+///
+/// Who creates an object with a key that an archived one may have asks find() first: the state's
+/// own unique keys know only what is in memory.
+///
+/// Thread-safety: as the database: find() and the counts under its read lock, the rest by its
+/// writer. The lookups are counted in the store's statistics.
+template <object_type T, typename... Tags>
+class lifecycle {
+    using entry = detail::retired<T>;
+
+public:
+    using object_type = T;
+
+    /// For the type T registered as `name` in `state`; registers the queue beside it, as
+    /// `name`.retired, and opens the table `name` of the store. Both must outlive this.
+    /// Throws what database::add_type and store::open_table throw.
+    lifecycle(database& state, store& rows, std::string name);
+    lifecycle(const lifecycle&) = delete;
+    lifecycle& operator=(const lifecycle&) = delete;
+
+    /// Declares an object of the state finished, as a change of the session under way. Throws
+    /// usage_error when it is no object of the state or retired already, and what create throws.
+    void retire(const T& object);
+    [[nodiscard]] bool is_retired(id<T> id) const {
+        return state_.template find<entry, detail::by_object>(id) != nullptr;
+    }
+    /// As database::modify, but throws usage_error when the object is retired.
+    template <typename Change>
+    void modify(const T& object, Change&& change);
+
+    /// Takes up to `limit` objects that were retired up to the revision `irreversible` to the
+    /// store, in one batch, and then out of memory, as changes of the session under way. Returns
+    /// how many.
+    ///
+    /// Throws usage_error when that revision can still be undone or an object was changed after it
+    /// was retired; then nothing was written. Throws what store::write throws, with nothing
+    /// removed, and out_of_space_error, with a part removed: undo the session.
+    std::size_t hand_over(revision_number irreversible, std::size_t limit = SIZE_MAX);
+
+    /// The object of `id`, wherever it is; nothing when there is none. Throws what store::find
+    /// throws: a store that cannot be read never says that an object is not there.
+    [[nodiscard]] std::optional<found<T>> find(id<T> id) const;
+    /// The object whose key Tag (one of Tags, all of its parts) equals `values`.
+    template <typename Tag, typename... V>
+    [[nodiscard]] std::optional<found<T>> find(const V&... values) const;
+
+    /// Calls visit(const found<T>&) for every object of both places, by rising id, each once. What
+    /// it is given is valid during the call. Throws what reading the store throws.
+    template <typename Visitor>
+    void for_each(Visitor&& visit) const;
+
+    /// Objects that left memory.
+    [[nodiscard]] std::uint64_t archived() const noexcept {
+        return state_.template next_id<entry>().value - waiting();
+    }
+    /// Objects that are retired and still in memory.
+    [[nodiscard]] std::size_t waiting() const noexcept { return state_.template count<entry>(); }
+    /// Objects in memory, the retired ones too.
+    [[nodiscard]] std::size_t in_memory() const noexcept { return state_.template count<T>(); }
+    [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+private:
+    struct departure {
+        const entry* from_queue;
+        const T* object; ///< null when it left memory already
+    };
+
+    static database& registered(database& state, const std::string& name);
+    void require_irreversible(revision_number revision) const;
+    [[nodiscard]] std::vector<departure> departures(revision_number up_to, std::size_t limit) const;
+    void put(const departure& leaving, write_batch& batch) const;
+    void take_out(const departure& leaving);
+    [[nodiscard]] std::optional<found<T>> believed(std::optional<pinned_row> row) const;
+    template <typename Visitor>
+    void visit_rows(row_cursor& rows, std::uint32_t below, Visitor& visit) const;
+
+    database& state_;
+    store& rows_;
+    std::string name_;
+    table_id table_;
+};
+
+} // namespace chainbase::archive
+
+#include <archive/detail/lifecycle.ipp>

@@ -1,0 +1,22 @@
+#include <archive/state_digest.hpp>
+
+namespace chainbase::archive {
+
+void state_digest::keep(const std::string& name, const detail::sha256_digest& type) {
+    if (!types_.emplace(name, type).second)
+        throw usage_error("state digest: the type \"" + name + "\" was added already");
+}
+
+std::string state_digest::hex() const {
+    detail::sha256 all;
+    for (const auto& [name, type] : types_) {
+        byte_buffer part(sizeof(std::uint32_t));
+        detail::store_little(part.data(), static_cast<std::uint32_t>(name.size()));
+        append(part, as_bytes(name));
+        append(part, type);
+        all.add(part);
+    }
+    return detail::hex(all.finish());
+}
+
+} // namespace chainbase::archive

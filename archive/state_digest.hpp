@@ -1,0 +1,69 @@
+#pragma once
+
+#include <archive/detail/sha256.hpp>
+#include <archive/lifecycle.hpp>
+#include <chainbase/database.hpp>
+
+#include <map>
+#include <string>
+
+namespace chainbase::archive {
+
+/// A digest of what a state means: of the content of every object of the types that are added, in
+/// memory and in the archive together. The same for the same content, whatever the addresses, the
+/// history, the machine, and the place where each object is.
+///
+///     type   := SHA-256 of (length:u32 record)*       its objects by rising id, see record.hpp
+///     digest := SHA-256 of (length:u32 name type)*    its types by name
+///
+/// What belongs to the bookkeeping of a node rather than to the state (the queue of retired
+/// objects) is not to be added. Used by one thread, under the state's read lock.
+class state_digest {
+public:
+    /// Adds the type T of `state` under `name`. Throws usage_error when there is one already,
+    /// limit_error when an object has no record.
+    template <object_type T>
+    void add(const database& state, const std::string& name) {
+        hasher type;
+        for (const T& object : state.objects<T>())
+            type.add(found<T>(object));
+        keep(name, type.sum.finish());
+    }
+
+    /// Adds the objects of both places. Throws also what reading the store throws.
+    template <object_type T, typename... Tags>
+    void add(const lifecycle<T, Tags...>& of) {
+        hasher type;
+        of.for_each([&](const found<T>& object) { type.add(object); });
+        keep(of.name(), type.sum.finish());
+    }
+
+    /// The digest of all that was added: 64 hexadecimal digits.
+    [[nodiscard]] std::string hex() const;
+
+    /// The digest of one type, to tell where two states differ. Throws std::out_of_range.
+    [[nodiscard]] std::string hex(const std::string& type) const {
+        return detail::hex(types_.at(type));
+    }
+
+private:
+    struct hasher {
+        detail::sha256 sum;
+        byte_buffer record;
+
+        template <typename T>
+        void add(const found<T>& object) {
+            record.resize(sizeof(std::uint32_t));
+            object.append_record(record);
+            const std::size_t length = record.size() - sizeof(std::uint32_t);
+            detail::store_little(record.data(), static_cast<std::uint32_t>(length));
+            sum.add(record);
+        }
+    };
+
+    void keep(const std::string& name, const detail::sha256_digest& type);
+
+    std::map<std::string, detail::sha256_digest> types_;
+};
+
+} // namespace chainbase::archive

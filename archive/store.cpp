@@ -1,0 +1,198 @@
+#include <archive/memory_store.hpp>
+#include <archive/none_store.hpp>
+#include <archive/rocksdb_store.hpp>
+#include <archive/store.hpp>
+#include <pool_allocator/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace chainbase::archive {
+
+namespace {
+
+constexpr std::size_t longest_name = 200;
+// What the two-byte numbers of a stored row can count.
+constexpr std::size_t most_keys = 65535;
+constexpr std::size_t longest_key = 65535;
+
+bool acceptable(std::string_view name) {
+    return !name.empty() && name.size() <= longest_name &&
+           std::ranges::all_of(name, [](char c) { return c > ' ' && c <= '~' && c != '/'; });
+}
+
+void check_name(std::string_view what, std::string_view name) {
+    if (acceptable(name)) return;
+    throw usage_error("archive: the " + std::string(what) + " \"" + std::string(name) +
+                      "\" is not of 1 to 200 printable characters without '/'");
+}
+
+std::string joined(const std::vector<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names)
+        text += (text.empty() ? "" : ", ") + name;
+    return "(" + text + ")";
+}
+
+constexpr std::array<std::pair<std::string_view, store_kind>, 3> kinds{
+    {{"rocksdb", store_kind::rocksdb}, {"memory", store_kind::memory}, {"none", store_kind::none}}};
+
+} // namespace
+
+// The disk and what is on it count; a wrong call does not.
+template <typename Work>
+auto store::counting_failures(Work&& work) const {
+    try {
+        return work();
+    } catch (const io_error&) {
+        statistics_.failures.add(1);
+        throw;
+    } catch (const damaged_error&) {
+        statistics_.failures.add(1);
+        throw;
+    } catch (const out_of_space_error&) {
+        statistics_.failures.add(1);
+        throw;
+    }
+}
+
+template <typename Read>
+std::optional<pinned_row> store::measured(Read&& read) const {
+    const stopwatch watch;
+    auto row = counting_failures(read);
+    statistics_.record(row ? lookup::hit_in_archive : lookup::miss, watch.elapsed());
+    return row;
+}
+
+table_id store::open_table(std::string_view name, std::vector<std::string> key_names) {
+    check_name("table name", name);
+    for (const std::string& key : key_names)
+        check_name("key name", key);
+    if (key_names.size() > most_keys) throw usage_error("archive: a table has at most 65535 keys");
+    const auto found = std::ranges::find(tables_, name, &table_description::name);
+    if (found == tables_.end()) {
+        table_description table{std::string(name), std::move(key_names)};
+        counting_failures([&] { create_table(table); });
+        tables_.push_back(std::move(table));
+        return {static_cast<std::uint32_t>(tables_.size() - 1)};
+    }
+    if (found->key_names != key_names)
+        throw schema_error(this->name() + ": table \"" + found->name + "\" has the keys " +
+                           joined(found->key_names) + ", this program asks for " +
+                           joined(key_names) +
+                           "; use the program that made it, or rebuild the archive by a replay");
+    return {static_cast<std::uint32_t>(found - tables_.begin())};
+}
+
+void store::write(const write_batch& batch) {
+    check(batch);
+    const stopwatch watch;
+    const write_totals totals = counting_failures([&] { return apply(batch); });
+    statistics_.rows_put.add(totals.put);
+    statistics_.rows_unchanged.add(totals.unchanged);
+    statistics_.rows_erased.add(totals.erased);
+    statistics_.bytes_put.add(totals.bytes);
+    statistics_.batches.record(watch.elapsed());
+}
+
+std::optional<pinned_row> store::find(table_id table, std::uint32_t id) const {
+    (void)describe(table);
+    return measured([&] { return read(table, id); });
+}
+
+std::optional<pinned_row> store::find(table_id table, std::uint32_t index, bytes_view key) const {
+    check(table, index);
+    return measured([&] { return read(table, index, key); });
+}
+
+bool store::contains(table_id table, std::uint32_t id) const {
+    (void)describe(table);
+    return counting_failures([&] { return read(table, id).has_value(); });
+}
+
+std::uint64_t store::count(table_id table) const {
+    (void)describe(table);
+    return counting_failures([&] { return row_count(table); });
+}
+
+row_cursor store::rows(table_id table, std::uint32_t from) const {
+    (void)describe(table);
+    return row_cursor(counting_failures([&] { return scan(table, from); }));
+}
+
+key_cursor store::keys(table_id table, std::uint32_t index, bytes_view from) const {
+    check(table, index);
+    return key_cursor(counting_failures([&] { return scan(table, index, from); }));
+}
+
+void store::sync() {
+    measured_sync(false);
+}
+
+void store::flush() {
+    measured_sync(true);
+}
+
+void store::measured_sync(bool empty_buffers) {
+    const stopwatch watch;
+    counting_failures([&] { make_durable(empty_buffers); });
+    statistics_.syncs.record(watch.elapsed());
+}
+
+const table_description& store::describe(table_id table) const {
+    if (table.value < tables_.size()) return tables_[table.value];
+    throw usage_error(name() + ": there is no table number " + std::to_string(table.value) +
+                      "; use the table_id that open_table returned");
+}
+
+void store::check(table_id table, std::uint32_t index) const {
+    const table_description& description = describe(table);
+    if (index >= description.key_names.size())
+        throw usage_error(name() + ": table \"" + description.name + "\" has no key number " +
+                          std::to_string(index) + ", only " + joined(description.key_names));
+}
+
+void store::check(const write_batch& batch) const {
+    batch.for_each([&](const write_batch::operation& operation) {
+        (void)describe(operation.table);
+        std::size_t longest = 0;
+        for (const secondary_key& key : operation.keys) {
+            check(operation.table, key.index);
+            longest = std::max(longest, key.bytes.size());
+        }
+        if (longest > longest_key || operation.keys.size() > most_keys)
+            throw limit_error(name() + ": row " + std::to_string(operation.id) + " of table \"" +
+                              describe(operation.table).name + "\" has " +
+                              std::to_string(operation.keys.size()) + " keys of up to " +
+                              std::to_string(longest) +
+                              " bytes; both are limited to 65535: store a hash of long keys");
+    });
+}
+
+store_kind store_kind_of(std::string_view name) {
+    for (const auto& [known, kind] : kinds)
+        if (known == name) return kind;
+    throw usage_error("archive: \"" + std::string(name) +
+                      "\" is no kind of store; there are rocksdb, memory and none");
+}
+
+std::string_view to_string(store_kind kind) noexcept {
+    return kinds[static_cast<std::size_t>(kind)].first;
+}
+
+std::unique_ptr<store> make_store(store_kind kind, const std::filesystem::path& path,
+                                  const store_options& options) {
+    switch (kind) {
+    case store_kind::rocksdb:
+        return std::make_unique<rocksdb_store>(path, options);
+    case store_kind::memory:
+        return std::make_unique<memory_store>();
+    case store_kind::none:
+        return std::make_unique<none_store>();
+    }
+    throw usage_error("archive: no kind of store has the number " +
+                      std::to_string(static_cast<int>(kind)));
+}
+
+} // namespace chainbase::archive

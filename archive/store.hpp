@@ -1,0 +1,172 @@
+#pragma once
+
+#include <archive/bytes.hpp>
+#include <archive/cursor.hpp>
+#include <archive/pinned_row.hpp>
+#include <archive/statistics.hpp>
+#include <archive/write_batch.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace chainbase::archive {
+
+/// What a store knows of a table.
+struct table_description {
+    std::string name;
+    std::vector<std::string> key_names; ///< key number i is key_names[i]
+};
+
+/// Where finished objects are kept: tables of rows, found by a 32-bit id and by unique secondary
+/// keys. What the bytes mean is the caller's: see record.hpp and key.hpp.
+///
+/// Invariants:
+///  1. A batch is applied whole or not at all, also across kill -9. After write() returned, a dead
+///     process loses nothing of it; after sync() returned, a power cut does not either.
+///  2. The same row written twice is there once: batches may be repeated after a crash.
+///  3. A key leads to exactly one row, the one whose last put named it. A put that would take the
+///     key of another row is refused; keys that are not unique by nature end with the row's id.
+///  4. count() is exact.
+///  5. "Not there" is only ever said when the store was read and the row is not in it. A store that
+///     cannot be read throws, and the message names store, table and key.
+///
+/// Thread-safety: any number of threads may find, scan and count while others write; writes queue
+/// up. open_table() must not run beside any other call.
+///
+/// Every function throws io_error when the disk fails, out_of_space_error when it is full,
+/// damaged_error when what is read is not what was written, and usage_error for a table or key
+/// number the store does not have; a write that throws has not been applied.
+class store {
+public:
+    store() = default;
+    store(const store&) = delete;
+    store& operator=(const store&) = delete;
+    virtual ~store() = default;
+
+    /// Returns the table of this name; makes it when there is none. Tables stay, whoever opens the
+    /// store next. Names are of 1 to 200 printable characters without '/'.
+    /// Throws schema_error when the table has other keys, usage_error for a bad name and for a new
+    /// table in a read-only store.
+    table_id open_table(std::string_view name, std::vector<std::string> key_names = {});
+
+    /// All tables, those of earlier runs too; table_id{i} is tables()[i].
+    [[nodiscard]] const std::vector<table_description>& tables() const noexcept { return tables_; }
+
+    /// Applies the batch (invariants 1 to 4). Throws duplicate_key_error, naming table, key and
+    /// both ids, when a put takes the key of another row; limit_error when a row has over 65,535
+    /// keys or a key over 65,535 bytes; usage_error when the store is read-only.
+    void write(const write_batch& batch);
+
+    [[nodiscard]] std::optional<pinned_row> find(table_id table, std::uint32_t id) const;
+
+    /// Finds by key number `index`, one of tables()[table].key_names.
+    [[nodiscard]] std::optional<pinned_row> find(table_id table, std::uint32_t index,
+                                                 bytes_view key) const;
+
+    /// Not part of the lookup statistics.
+    [[nodiscard]] bool contains(table_id table, std::uint32_t id) const;
+    [[nodiscard]] std::uint64_t count(table_id table) const;
+
+    /// The rows from id `from` on, in the order of ids.
+    [[nodiscard]] row_cursor rows(table_id table, std::uint32_t from = 0) const;
+
+    /// The entries of a secondary key from `from` on, in the order of bytes. To see all keys that
+    /// start with some parts, begin at their key and stop when starts_with() says no.
+    [[nodiscard]] key_cursor keys(table_id table, std::uint32_t index, bytes_view from = {}) const;
+
+    /// Everything written before is durable when this returns.
+    void sync();
+
+    /// As sync(), and moves what is buffered in memory into table files: the next open reads no
+    /// log.
+    void flush();
+
+    [[nodiscard]] const statistics& stats() const noexcept { return statistics_; }
+
+    /// For who asks shared memory first, to record hits there beside the store's own lookups.
+    [[nodiscard]] statistics& stats() noexcept { return statistics_; }
+
+    /// "rocksdb", "memory" or "none", and the folder if there is one: for messages.
+    [[nodiscard]] virtual std::string name() const = 0;
+
+protected:
+    /// What a batch came to.
+    struct write_totals {
+        std::uint64_t put = 0;
+        std::uint64_t unchanged = 0;
+        std::uint64_t erased = 0;
+        std::uint64_t bytes = 0;
+    };
+
+    // The engines implement these; tables and key numbers have been checked.
+    virtual void create_table(const table_description& table) = 0;
+    virtual write_totals apply(const write_batch& batch) = 0;
+    [[nodiscard]] virtual std::optional<pinned_row> read(table_id table,
+                                                         std::uint32_t id) const = 0;
+    [[nodiscard]] virtual std::optional<pinned_row> read(table_id table, std::uint32_t index,
+                                                         bytes_view key) const = 0;
+    [[nodiscard]] virtual std::uint64_t row_count(table_id table) const = 0;
+    [[nodiscard]] virtual std::unique_ptr<row_cursor_source> scan(table_id table,
+                                                                  std::uint32_t from) const = 0;
+    [[nodiscard]] virtual std::unique_ptr<key_cursor_source>
+    scan(table_id table, std::uint32_t index, bytes_view from) const = 0;
+    virtual void make_durable(bool empty_buffers) = 0;
+
+    /// For engines that find tables when they open.
+    void add_existing_table(table_description table) { tables_.push_back(std::move(table)); }
+
+    [[nodiscard]] const table_description& describe(table_id table) const;
+
+private:
+    void check(table_id table, std::uint32_t index) const;
+    void check(const write_batch& batch) const;
+    template <typename Work>
+    auto counting_failures(Work&& work) const;
+    template <typename Read>
+    [[nodiscard]] std::optional<pinned_row> measured(Read&& read) const;
+    void measured_sync(bool empty_buffers);
+
+    std::vector<table_description> tables_;
+    mutable statistics statistics_;
+};
+
+/// Which engine keeps the rows.
+enum class store_kind {
+    rocksdb, ///< on disk
+    memory,  ///< gone with the process: for tests, and chains that archive little
+    none     ///< drops every row: for who needs only the live state
+};
+
+/// Returns the kind called "rocksdb", "memory" or "none"; throws usage_error for another name.
+[[nodiscard]] store_kind store_kind_of(std::string_view name);
+[[nodiscard]] std::string_view to_string(store_kind kind) noexcept;
+
+/// What a rocksdb store may take; the other kinds have no use for it.
+struct store_options {
+    /// One block cache for all tables: data, and the upper levels of filters and indexes.
+    std::size_t cache_bytes = std::size_t{64} << 20;
+    /// What all tables together buffer before they write table files.
+    std::size_t write_buffer_bytes = std::size_t{64} << 20;
+    /// The budget of file descriptors, for table files; some 20 more serve logs and locks. A
+    /// read-only store keeps all its files open instead, lest the writer delete one it needs.
+    int max_open_files = 256;
+    /// Opens beside a running writer, sees what was written before, changes nothing.
+    bool read_only = false;
+};
+
+/// Opens a store; the folder is made when it is missing or empty. `path` is used by rocksdb only.
+///
+/// Throws format_error when the folder is something else or of another version (nothing in it is
+/// touched), locked_error when another process writes it, damaged_error when files are missing or
+/// altered or when rows that had been synced are gone, io_error and out_of_space_error for the
+/// disk.
+[[nodiscard]] std::unique_ptr<store> make_store(store_kind kind, const std::filesystem::path& path,
+                                                const store_options& options = {});
+
+} // namespace chainbase::archive

@@ -1,0 +1,109 @@
+#include <chainbase/catalogue.hpp>
+#include <chainbase/files.hpp>
+#include <pool_allocator/error.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <charconv>
+
+namespace chainbase {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr int format = 1;
+
+json to_json(const type_schema& schema) {
+    json fields = json::array();
+    for (const auto& f : schema.fields)
+        fields.push_back(
+            {{"name", f.name}, {"type", f.type}, {"offset", f.offset}, {"bytes", f.bytes}});
+    json keys = json::array();
+    for (const auto& k : schema.keys) {
+        json parts = json::array();
+        for (const auto& p : k.parts)
+            parts.push_back({{"field", p.field}, {"descending", p.descending}});
+        keys.push_back({{"name", k.name}, {"kind", k.kind}, {"parts", parts}});
+    }
+    return {{"name", schema.name},
+            {"value_bytes", schema.value_bytes},
+            {"node_bytes", schema.node_bytes},
+            {"link_bytes", schema.link_bytes},
+            {"value_offset", schema.value_offset},
+            {"root_bytes", schema.root_bytes},
+            {"tables", schema.tables},
+            {"fields", fields},
+            {"keys", keys},
+            {"hash", std::to_string(schema.hash())}};
+}
+
+type_schema from_json(const json& from) {
+    type_schema schema;
+    from.at("name").get_to(schema.name);
+    from.at("value_bytes").get_to(schema.value_bytes);
+    from.at("node_bytes").get_to(schema.node_bytes);
+    from.at("link_bytes").get_to(schema.link_bytes);
+    from.at("value_offset").get_to(schema.value_offset);
+    from.at("root_bytes").get_to(schema.root_bytes);
+    from.at("tables").get_to(schema.tables);
+    for (const json& f : from.at("fields"))
+        schema.fields.push_back({f.at("name"), f.at("type"), f.at("offset"), f.at("bytes")});
+    for (const json& k : from.at("keys")) {
+        type_schema::key key{k.at("name"), k.at("kind"), {}};
+        for (const json& p : k.at("parts"))
+            key.parts.push_back({p.at("field"), p.at("descending")});
+        schema.keys.push_back(std::move(key));
+    }
+    return schema;
+}
+
+[[noreturn]] void damaged(const std::filesystem::path& file, const std::string& what) {
+    throw damaged_error(file.string() + ": " + what +
+                        "; restore the file from a copy of the state, or replay into a new folder");
+}
+
+} // namespace
+
+catalogue catalogue::read(const std::filesystem::path& folder) {
+    const auto file = file_in(folder);
+    const std::string text = read_file(file);
+    catalogue result;
+    try {
+        const json list = json::parse(text);
+        if (list.at("format") != format)
+            throw format_error(file.string() + ": format " + list.at("format").dump() +
+                               ", this program reads " + std::to_string(format));
+        for (const json& type : list.at("types")) {
+            entry one{from_json(type), type.at("first_window").get<std::uint32_t>()};
+            if (std::to_string(one.schema.hash()) != type.at("hash").get<std::string>())
+                damaged(file, "type " + one.schema.name + ": the schema does not match its hash");
+            result.add(std::move(one));
+        }
+    } catch (const json::parse_error& e) {
+        damaged(file, "offset " + std::to_string(e.byte) + ": not valid JSON");
+    } catch (const json::exception& e) {
+        damaged(file, std::string("not a catalogue: ") + e.what());
+    }
+    return result;
+}
+
+void catalogue::write(const std::filesystem::path& folder) const {
+    json types = json::array();
+    for (const entry& one : entries_) {
+        json type = to_json(one.schema);
+        type["first_window"] = one.first_window;
+        types.push_back(std::move(type));
+    }
+    const json list = {{"format", format}, {"types", types}};
+    replace_file(file_in(folder), list.dump(1) + "\n");
+}
+
+const catalogue::entry* catalogue::find(const std::string& type) const noexcept {
+    const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                    [&](const entry& one) { return one.schema.name == type; });
+    return found == entries_.end() ? nullptr : &*found;
+}
+
+} // namespace chainbase

@@ -1,0 +1,232 @@
+#pragma once
+
+#include <chainbase/segment.hpp>
+#include <chainbase/views.hpp>
+#include <undo/session.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace chainbase {
+
+/// The current state of a chain: objects of registered types in shared memory, found by id and by
+/// their keys, changed in operations that happen whole or not at all, and undone by session.
+///
+///     database db("state");
+///     db.add_type<account>("account");
+///     auto block = db.start_session();
+///     const account& alice = db.create<account>([](account& a) { a.name = "alice"; });
+///     db.modify(alice, [](account& a) { a.balance += 5; });
+///     block.push();
+///     db.commit(block.revision());
+///
+/// Thread-safety: one thread writes at a time, any number read; with_write_lock and with_read_lock
+/// keep them apart. The calls themselves take no lock. References and views are valid under the
+/// lock, and as long as the object is neither removed nor its type compacted.
+///
+/// Invariants:
+///  1. After an exception from any call the state is what it was before the call.
+///  2. After undo every byte in use is what it was when the session began.
+///  3. After a kill at any instruction, opening returns to the last completed (pushed) revision; if
+///     no session was open, to the last completed operation.
+class database {
+public:
+    /// Opens the state in the folder `state`, or creates it. See class segment for the rules and
+    /// the exceptions.
+    explicit database(std::filesystem::path state, const open_options& options = {})
+        : segment_(std::move(state), options), log_(segment_.log()) {}
+    ~database();
+
+    /// Makes T known under `name`, in a new state or in one that has it with the same layout.
+    /// Throws usage_error when T or `name` is registered already, schema_error naming the first
+    /// difference of the layout, and what creating files throws.
+    template <object_type T>
+    void add_type(const std::string& name);
+
+    /// @name Objects
+    /// @{
+    template <typename T, typename Initialise>
+    const T& create(Initialise&& initialise) {
+        return of<T>().create(initialise);
+    }
+    template <typename T, typename Change>
+    void modify(const T& object, Change&& change) {
+        of<T>().modify(object, change);
+    }
+    template <typename T>
+    void remove(const T& object) {
+        of<T>().remove(object);
+    }
+    /// Removes all objects of T, as one operation.
+    template <typename T>
+    void clear() {
+        of<T>().clear();
+    }
+    /// The object of `id`, or null.
+    template <typename T>
+    [[nodiscard]] const T* find(id<T> id) const {
+        return of<T>().find(id);
+    }
+    /// The first object whose key Tag begins with `values`, or null.
+    template <typename T, typename Tag, typename... V>
+    [[nodiscard]] const T* find(const V&... values) const {
+        return view<T, Tag>().find(values...);
+    }
+    /// As find, but throws not_found_error naming type, key and value.
+    template <typename T>
+    [[nodiscard]] const T& get(id<T> id) const;
+    template <typename T, typename Tag, typename... V>
+    [[nodiscard]] const T& get(const V&... values) const;
+
+    /// The objects of T by the key Tag: an ordered_view or a hashed_view.
+    template <typename T, typename Tag>
+    [[nodiscard]] auto view() const;
+    /// The objects of T by id.
+    template <typename T>
+    [[nodiscard]] id_view<T> objects() const {
+        return id_view<T>(of<T>());
+    }
+    template <typename T>
+    [[nodiscard]] std::size_t count() const {
+        return of<T>().size();
+    }
+    /// The id that the next object of T will get; all smaller ones were given out.
+    template <typename T>
+    [[nodiscard]] id<T> next_id() const {
+        return of<T>().next_id();
+    }
+    /// @}
+
+    /// @name Sessions and revisions
+    /// @{
+    /// Starts a session; what follows is undone unless the guard is pushed or squashed.
+    [[nodiscard]] session start_session() { return session(log()); }
+    /// Undoes the newest session. Throws usage_error if there is none.
+    void undo();
+    /// Merges the newest session into the one below. The only one becomes permanent; either way
+    /// the revision goes down by one. Throws usage_error if there is none.
+    void squash();
+    void undo_all();
+    /// Makes all revisions up to `revision` permanent. Throws usage_error when one of them is open.
+    void commit(revision_number revision) { log().commit(revision); }
+    /// Throws usage_error while something can be undone.
+    void set_revision(revision_number revision) { log().set_revision(revision); }
+    [[nodiscard]] revision_number revision() const { return log().revision(); }
+    /// The newest revision that cannot be undone.
+    [[nodiscard]] revision_number committed_revision() const { return log().committed_revision(); }
+    /// What happened to the objects of T since the session of `revision` began, sessions above it
+    /// included. Throws usage_error if there is no such session.
+    template <typename T>
+    [[nodiscard]] std::vector<change<T>> changes(revision_number revision) const;
+    /// @}
+
+    /// @name Locks
+    /// @{
+    template <typename F>
+    auto with_read_lock(F&& f) const {
+        const std::shared_lock lock(mutex_);
+        return std::forward<F>(f)();
+    }
+    template <typename F>
+    auto with_write_lock(F&& f) {
+        const std::unique_lock lock(mutex_);
+        return std::forward<F>(f)();
+    }
+    /// @}
+
+    /// Moves objects together and gives free space back to the file system. References become
+    /// invalid. Throws usage_error while something can be undone.
+    void compact();
+
+    [[nodiscard]] segment& memory() const noexcept { return segment_; }
+
+private:
+    /// Types are numbered per process, so that a type's index is found without a search.
+    static inline std::atomic<std::size_t> types_numbered_{0};
+    template <typename T>
+    static inline const std::size_t type_number_ = types_numbered_++;
+
+    template <typename T>
+    [[nodiscard]] object_index<T>& of() const {
+        const std::size_t number = type_number_<T>;
+        if (number >= indexes_.size() || !indexes_[number]) throw_unregistered();
+        return static_cast<object_index<T>&>(*indexes_[number]);
+    }
+    [[noreturn]] static void throw_unregistered();
+    [[nodiscard]] undo_log& log() const {
+        if (!log_) throw_read_only();
+        return *log_;
+    }
+    [[noreturn]] void throw_read_only() const;
+    void require_session(const char* call) const;
+
+    mutable segment segment_;
+    undo_log* log_; ///< the segment's, null when only reading
+    std::vector<std::unique_ptr<index_base>> indexes_;
+    mutable std::shared_mutex mutex_;
+};
+
+template <object_type T>
+void database::add_type(const std::string& name) {
+    const std::size_t number = type_number_<T>;
+    if (number < indexes_.size() && indexes_[number])
+        throw usage_error("add_type(\"" + name + "\"): this type is registered as \"" +
+                          indexes_[number]->type_name() + "\" already");
+    for (const auto& index : indexes_)
+        if (index && index->type_name() == name)
+            throw usage_error("add_type(\"" + name + "\"): another type has this name");
+    type_schema schema = schema_of<T>(name);
+    schema.root_bytes = object_index<T>::root_bytes;
+    if (indexes_.size() <= number) indexes_.resize(number + 1);
+    type_windows& windows = segment_.open_type(schema);
+    try {
+        auto index = std::make_unique<object_index<T>>(segment_, windows);
+        segment_.publish_type(windows);
+        indexes_[number] = std::move(index);
+    } catch (...) {
+        segment_.withdraw_type(windows);
+        throw;
+    }
+}
+
+template <typename T>
+const T& database::get(id<T> id) const {
+    if (const T* found = find(id)) return *found;
+    throw not_found_error(of<T>().type_name() + ": there is no object " + std::to_string(id.value));
+}
+
+template <typename T, typename Tag, typename... V>
+const T& database::get(const V&... values) const {
+    if (const T* found = find<T, Tag>(values...)) return *found;
+    using key = key_called<T, Tag>;
+    throw not_found_error(of<T>().type_name() + ": there is no object with " + key_name<key>() +
+                          " " + key::parts::text(key::parts::make_lookup(values...)));
+}
+
+template <typename T, typename Tag>
+auto database::view() const {
+    constexpr std::size_t k = key_position<T, Tag>;
+    static_assert(k < T::keys::count, "the type has no key with this tag");
+    if constexpr (is_hashed(key_called<T, Tag>::kind))
+        return hashed_view<T, k>(of<T>());
+    else
+        return ordered_view<T, k>(of<T>());
+}
+
+template <typename T>
+std::vector<change<T>> database::changes(revision_number revision) const {
+    const auto begin = log().find_session(revision);
+    if (!begin)
+        throw usage_error("changes(" + std::to_string(revision) +
+                          "): no session of this revision can be undone any more");
+    return of<T>().changes(session_changes(log(), *begin));
+}
+
+} // namespace chainbase

@@ -1,0 +1,630 @@
+#pragma once
+
+#include <chainbase/index.hpp>
+#include <chainbase/schema.hpp>
+#include <chainbase/segment.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <type_traits>
+
+namespace chainbase {
+
+// --- which keys are where ---
+
+template <typename T>
+template <typename Visitor>
+void object_index<T>::each_table(Visitor&& visit) {
+    boost::mp11::mp_for_each<boost::mp11::mp_iota_c<T::keys::count>>([&](auto k) {
+        if constexpr (is_hashed(key_at<decltype(k)::value>::kind)) visit(k);
+    });
+}
+
+template <typename T>
+template <typename Visitor>
+void object_index<T>::each_tree(Visitor&& visit) {
+    boost::mp11::mp_for_each<boost::mp11::mp_iota_c<T::keys::count>>([&](auto k) {
+        if constexpr (!is_hashed(key_at<decltype(k)::value>::kind)) visit(k);
+    });
+}
+
+template <typename T>
+template <std::size_t K>
+constexpr std::size_t object_index<T>::table_number() {
+    using before = boost::mp11::mp_take_c<typename T::keys, K>;
+    return boost::mp11::mp_count_if<before, detail::is_in_table>::value;
+}
+
+template <typename T>
+template <std::size_t K>
+constexpr std::size_t object_index<T>::list_number() {
+    using before = boost::mp11::mp_take_c<typename T::keys, K>;
+    return boost::mp11::mp_count_if<before, detail::is_in_list>::value;
+}
+
+template <typename T>
+template <std::size_t K>
+auto object_index<T>::links_of(slot_number slot) const noexcept -> list_links& {
+    return *reinterpret_cast<list_links*>(node_at(slot) + node_layout::list_offset +
+                                          list_number<K>() * layout::list_entry_bytes);
+}
+
+// --- attaching ---
+
+template <typename T>
+object_index<T>::object_index(segment& segment, const type_windows& type)
+    : index_base(type.name), log_(segment.log()),
+      nodes_(type.objects->base() + window_header::page_bytes),
+      root_(reinterpret_cast<root_words*>(type.objects->root())),
+      root_block_(root_, (sizeof(root_words) + 3) / 4 * 4), pool_(*type.objects, root_->pool),
+      ids_(*type.ids) {
+    if (log_) log_->expect_root();
+    if (type.created)
+        segment.initialise_unlogged([&] {
+            root().pool = {};
+            root().next_id = 0;
+            pool_.reserve();
+            if constexpr (has_container)
+                new (&root().objects.value) container(pool_allocator<T, node_layout>(&root().pool));
+            else
+                root().pool = {0, 1, 1}; // slot 0 stays unused
+            for (std::size_t t = 0; t < table_count; ++t)
+                hash_table::initialise(*type.tables[t], root().tables[t]);
+        });
+    pool_.refresh();
+    tables_.reserve(table_count);
+    for (std::size_t t = 0; t < table_count; ++t)
+        tables_.emplace_back(*type.tables[t], root().tables[t], log_);
+}
+
+// --- lookup ---
+
+template <typename T>
+template <std::size_t K, typename Lookup>
+const T* object_index<T>::find_key(const Lookup& key) const {
+    if constexpr (is_hashed(key_at<K>::kind)) {
+        const slot_number slot = table<K>().find(
+            parts<K>::hash(key), [&](slot_number s) { return parts<K>::equal(value_at(s), key); });
+        return slot ? &value_at(slot) : nullptr;
+    } else {
+        const auto& index = tree<K>();
+        const auto found = index.find(key);
+        return found == index.end() ? nullptr : &*found;
+    }
+}
+
+template <typename T>
+void object_index<T>::require_writable() const {
+    if (!log_)
+        throw usage_error(type_name() + ": the state is open read-only; open it for writing");
+}
+
+template <typename T>
+void object_index<T>::require_own(const T& object) const {
+    require_writable();
+    const std::byte* node = node_of(object);
+    const auto distance = static_cast<std::size_t>(node - nodes_);
+    if (node > nodes_ && distance < std::size_t{root().pool.high_water} * node_layout::node_bytes &&
+        distance % node_layout::node_bytes == 0 && find(object.id) == &object)
+        return;
+    throw usage_error(type_name() + ": the object passed is not one of this database (a copy, or "
+                                    "removed); pass what find, get or create returned");
+}
+
+// --- create ---
+
+template <typename T>
+void object_index<T>::touch_root() noexcept {
+    if (log().touch(root_block_)) pool_.begin_epoch(log().epoch());
+}
+
+template <typename T>
+auto object_index<T>::hashes_of(const T& object) const -> hashes {
+    hashes computed{};
+    each_table([&](auto k) { computed[table_number<k>()] = parts<k>::hash(object); });
+    return computed;
+}
+
+template <typename T>
+void object_index<T>::reserve_tables() {
+    for (hash_table& table : tables_)
+        table.reserve();
+}
+
+template <typename T>
+void object_index<T>::require_unique_hashes(const T& object, const hashes& computed) const {
+    each_table([&](auto k) {
+        if constexpr (is_unique(key_at<k>::kind)) {
+            const slot_number other =
+                table<k>().find(computed[table_number<k>()], [&](slot_number s) {
+                    return &value_at(s) != &object && parts<k>::equal(value_at(s), object);
+                });
+            if (other != 0) throw_duplicate(object);
+        }
+    });
+}
+
+template <typename T>
+void object_index<T>::throw_duplicate(const T& object) const {
+    boost::mp11::mp_for_each<boost::mp11::mp_iota_c<T::keys::count>>([&](auto k) {
+        if constexpr (is_unique(key_at<k>::kind)) {
+            const T* other = nullptr;
+            if constexpr (is_hashed(key_at<k>::kind)) {
+                const slot_number slot =
+                    table<k>().find(parts<k>::hash(object), [&](slot_number s) {
+                        return &value_at(s) != &object && parts<k>::equal(value_at(s), object);
+                    });
+                if (slot != 0) other = &value_at(slot);
+            } else {
+                const auto found = tree<k>().find(object);
+                if (found != tree<k>().end() && &*found != &object) other = &*found;
+            }
+            if (other)
+                throw duplicate_key_error(type_name() + ": " + key_name<key_at<k>>() + " " +
+                                          parts<k>::text(object) + " is taken by object " +
+                                          std::to_string(other->id.value));
+        }
+    });
+    throw duplicate_key_error(type_name() + ": a unique key is taken");
+}
+
+/// Walks down all trees at once, as the insertion will one after the other: what each step misses
+/// in the cache then arrives together.
+template <typename T>
+void object_index<T>::fetch_paths(const T& object) const {
+    const std::byte* at[T::keys::count];
+    const auto node_of = [](auto k, auto links) {
+        return links ? reinterpret_cast<const std::byte*>(links) - tree_node<k>::links_at : nullptr;
+    };
+    each_tree([&](auto k) { at[k] = node_of(k, std::as_const(*tree_links<k>(0)).parent()); });
+    for (bool more = true; more;) {
+        more = false;
+        each_tree([&](auto k) {
+            if (!at[k]) return;
+            const auto& node = *reinterpret_cast<const tree_node<k>*>(at[k]);
+            at[k] = node_of(k, parts<k>::less(object, node.value()) ? node.left() : node.right());
+            if (!at[k]) return;
+            __builtin_prefetch(at[k] + tree_node<k>::links_at);
+            __builtin_prefetch(at[k] + node_layout::value_offset + 16);
+            more = true;
+        });
+    }
+}
+
+template <typename T>
+template <typename Initialise>
+void object_index<T>::make(void* place, Initialise& initialise, hashes& computed) {
+    T& object = *new (place) T{};
+    object.id = id<T>(root().next_id);
+    initialise(object);
+    if (object.id.value != root().next_id)
+        throw usage_error(type_name() + ": the initialiser changed the id from " +
+                          std::to_string(root().next_id) + " to " +
+                          std::to_string(object.id.value));
+    if constexpr (layout::trees > 1) fetch_paths(object);
+    computed = hashes_of(object);
+    require_unique_hashes(object, computed);
+    // Nothing may fail from here on: what the initialiser assigned twice is freed now, and the room
+    // that its strings used is reserved again.
+    log().buffers()->free_collected();
+    log().reserve(create_log_bytes);
+}
+
+template <typename T>
+template <typename Maker>
+T& object_index<T>::link_new(Maker& maker) {
+    if constexpr (has_container) {
+        const void* made = nullptr;
+        auto remember = [&](void* place) {
+            made = place;
+            maker(place);
+        };
+        const auto [where, inserted] = root().objects.value.emplace(remember);
+        if (!inserted) throw_duplicate(*static_cast<const T*>(made));
+        return const_cast<T&>(*where);
+    } else {
+        auto* node = static_cast<std::byte*>(root().pool.take());
+        maker(node + node_layout::value_offset);
+        return *reinterpret_cast<T*>(node + node_layout::value_offset);
+    }
+}
+
+template <typename T>
+template <typename Initialise>
+const T& object_index<T>::create(Initialise&& initialise) {
+    require_writable();
+    const std::uint32_t number = root().next_id;
+    if (number == UINT32_MAX)
+        throw limit_error(type_name() + ": all 2^32 - 1 ids were given; the type needs a new name");
+    pool_.reserve();
+    ids_.reserve(number);
+    operation change(log(), create_log_bytes);
+    touch_root();
+    reserve_tables();
+    pool_.declare_fresh(log());
+    hashes computed{};
+    auto maker = [&](void* place) { make(place, initialise, computed); };
+    T& object = link_new(maker);
+    const slot_number slot = slot_of(object);
+    each_table([&](auto k) { enter_table<k>(slot, computed[table_number<k>()]); });
+    ids_.set_new(number, slot);
+    root().next_id = number + 1;
+    log().note(&object, number, record_kind::created);
+    change.complete();
+    return object;
+}
+
+// --- modify ---
+
+template <typename T>
+bool object_index<T>::keys_differ(const T& a, const T& b) const {
+    bool differ = false;
+    boost::mp11::mp_for_each<boost::mp11::mp_iota_c<T::keys::count>>(
+        [&](auto k) { differ = differ || !parts<k>::equal(a, b); });
+    return differ;
+}
+
+/// Moves a node whose key changed to its new place in one tree, with Boost's own algorithms; the
+/// other trees, whose order still holds, are not looked at (Boost's modify looks at the neighbours
+/// in all).
+template <typename T>
+template <std::size_t K>
+void object_index<T>::relink_tree(const T& object) {
+    using algorithms = typename tree_node<K>::impl_type;
+    using pointer = typename algorithms::pointer;
+    const auto value = [](pointer at) -> const T& { return tree_node<K>::from_impl(at)->value(); };
+    const pointer header = tree_links<K>(0);
+    const pointer node = tree_links<K>(slot_of(object));
+    if (is_in_place<K>(object, node, header)) return;
+    algorithms::rebalance_for_extract(node, header->parent(), header->left(), header->right());
+    pointer above = header;
+    bool left = true;
+    for (pointer at = header->parent(); at; at = left ? at->left() : at->right()) {
+        above = at;
+        links::prefetch_children(at);
+        left = parts<K>::less(object, value(at));
+    }
+    if constexpr (is_unique(key_at<K>::kind)) {
+        pointer below = above;
+        if (left && above != header->left()) algorithms::decrement(below);
+        const bool first = left && above == header->left();
+        if (!first && !parts<K>::less(value(below), object)) throw_duplicate(object);
+    }
+    algorithms::link(
+        node, left ? boost::multi_index::detail::to_left : boost::multi_index::detail::to_right,
+        above, header);
+}
+
+/// Whether the node still stands between its neighbours.
+template <typename T>
+template <std::size_t K, typename Pointer>
+bool object_index<T>::is_in_place(const T& object, Pointer node, Pointer header) const {
+    using algorithms = typename tree_node<K>::impl_type;
+    const auto value = [](Pointer at) -> const T& { return tree_node<K>::from_impl(at)->value(); };
+    const auto follows = [](const T& a, const T& b) { // whether b may stand after a
+        return is_unique(key_at<K>::kind) ? parts<K>::less(a, b) : !parts<K>::less(b, a);
+    };
+    if (node != header->left()) {
+        Pointer before = node;
+        algorithms::decrement(before);
+        if (!follows(value(before), object)) return false;
+    }
+    Pointer after = node;
+    algorithms::increment(after);
+    return after == header || follows(object, value(after));
+}
+
+template <typename T>
+void object_index<T>::relink(T& object, const T& before) {
+    touch_root();
+    const slot_number slot = slot_of(object);
+    const hashes from = hashes_of(before);
+    const hashes to = hashes_of(object);
+    reserve_tables();
+    require_unique_hashes(object, to);
+    log().reserve(modify_log_bytes + erase_log_bytes(slot, before, from));
+    each_tree([&](auto k) {
+        if (!parts<k>::equal(before, object)) relink_tree<k>(object);
+    });
+    each_table([&](auto k) {
+        if (parts<k>::equal(before, object)) return;
+        leave_table<k>(slot, from[table_number<k>()], before);
+        enter_table<k>(slot, to[table_number<k>()]);
+    });
+}
+
+template <typename T>
+template <typename Change>
+void object_index<T>::modify(const T& object, Change&& change) {
+    require_own(object);
+    T& target = const_cast<T&>(object);
+    alignas(T) std::byte image[sizeof(T)];
+    std::memcpy(image, static_cast<const void*>(&target), sizeof(T));
+    const T& before = *std::launder(reinterpret_cast<const T*>(image));
+    operation guard(log(), modify_log_bytes);
+    if (!is_fresh(slot_of(target)) && !log().has_image(&target))
+        log().record(&target, sizeof(T), record_kind::modified);
+    try {
+        change(target);
+        if (target.id != before.id)
+            throw usage_error(type_name() + ": the modifier changed the id of object " +
+                              std::to_string(before.id.value));
+        if (keys_differ(before, target)) relink(target, before);
+        guard.complete();
+    } catch (...) {
+        std::memcpy(static_cast<void*>(&target), image, sizeof(T));
+        throw;
+    }
+}
+
+// --- remove ---
+
+template <typename T>
+std::size_t object_index<T>::erase_log_bytes(slot_number slot, const T& as,
+                                             const hashes& computed) const {
+    std::size_t bytes = 0;
+    each_table([&](auto k) {
+        constexpr std::size_t t = table_number<k>();
+        const slot_number entry = entry_of<k>(slot, computed[t], as);
+        if (entry != 0) bytes += tables_[t].erase_log_bytes(computed[t], entry);
+    });
+    return bytes;
+}
+
+template <typename T>
+void object_index<T>::free_buffers(const T& object) {
+    using members = boost::describe::describe_members<T, boost::describe::mod_any_access>;
+    boost::mp11::mp_for_each<members>([&](auto member) {
+        const auto& value = object.*member.pointer;
+        if constexpr (std::derived_from<std::remove_cvref_t<decltype(value)>, shared_buffer>)
+            log().buffers()->free_later(value.handle());
+    });
+}
+
+template <typename T>
+void object_index<T>::unlink(const T& object, const hashes& computed) {
+    const slot_number slot = slot_of(object);
+    const std::uint32_t number = object.id.value;
+    log().note(&object, number, record_kind::removed);
+    each_table([&](auto k) { leave_table<k>(slot, computed[table_number<k>()], object); });
+    if constexpr (has_container) {
+        auto& objects = root().objects.value;
+        objects.extract(objects.iterator_to(object)); // the node handle gives the slot back
+    } else {
+        root().pool.give(node_at(slot));
+    }
+    ids_.set(number, 0);
+}
+
+template <typename T>
+void object_index<T>::remove(const T& object) {
+    require_own(object);
+    const hashes computed = hashes_of(object);
+    operation change(log(), remove_log_bytes + erase_log_bytes(slot_of(object), object, computed));
+    free_buffers(object);
+    touch_root();
+    pool_.declare_fresh(log());
+    unlink(object, computed);
+    change.complete();
+}
+
+template <typename T>
+void object_index<T>::clear() {
+    require_writable();
+    operation change(log(), remove_log_bytes);
+    touch_root();
+    for (std::uint32_t number = 0; number < root().next_id; ++number) {
+        const T* object = find(id<T>(number));
+        if (!object) continue;
+        const hashes computed = hashes_of(*object);
+        log().reserve(remove_log_bytes + erase_log_bytes(slot_of(*object), *object, computed));
+        free_buffers(*object);
+        unlink(*object, computed);
+    }
+    change.complete();
+}
+
+// --- hashed keys ---
+
+template <typename T>
+template <std::size_t K>
+slot_number object_index<T>::entry_of(slot_number slot, std::uint32_t hash, const T& as) const {
+    if constexpr (is_unique(key_at<K>::kind))
+        return slot;
+    else
+        return table<K>().find(
+            hash, [&](slot_number s) { return s == slot || parts<K>::equal(value_at(s), as); });
+}
+
+template <typename T>
+template <std::size_t K>
+void object_index<T>::enter_table(slot_number slot, std::uint32_t hash) {
+    hash_table& table = tables_[table_number<K>()];
+    if constexpr (is_unique(key_at<K>::kind)) {
+        table.insert(hash, slot);
+    } else {
+        const slot_number head = table.find(
+            hash, [&](slot_number s) { return parts<K>::equal(value_at(s), value_at(slot)); });
+        if (head == 0) table.insert(hash, slot);
+        const slot_number first = head ? head : slot;
+        const slot_number last = head ? links_of<K>(head).previous.load() : slot;
+        links_of<K>(slot).next.store(first);
+        links_of<K>(slot).previous.store(last);
+        links_of<K>(last).next.store(slot);
+        links_of<K>(first).previous.store(slot);
+    }
+}
+
+template <typename T>
+template <std::size_t K>
+void object_index<T>::leave_table(slot_number slot, std::uint32_t hash, const T& as) {
+    hash_table& table = tables_[table_number<K>()];
+    if constexpr (is_unique(key_at<K>::kind)) {
+        table.erase(hash, slot);
+    } else {
+        const slot_number head = entry_of<K>(slot, hash, as);
+        const slot_number next = links_of<K>(slot).next.load();
+        const slot_number previous = links_of<K>(slot).previous.load();
+        if (next == slot)
+            table.erase(hash, slot);
+        else if (head == slot)
+            table.replace(hash, slot, next);
+        links_of<K>(previous).next.store(next);
+        links_of<K>(next).previous.store(previous);
+    }
+}
+
+// --- changes of a session ---
+
+template <typename T>
+T object_index<T>::materialise(const session_changes& all, const std::byte* value) const {
+    alignas(T) std::byte image[sizeof(T)];
+    all.before(value, image);
+    const auto& raw = *std::launder(reinterpret_cast<const T*>(image));
+    T copy{};
+    using members = boost::describe::describe_members<T, boost::describe::mod_any_access>;
+    boost::mp11::mp_for_each<members>([&](auto member) {
+        auto& to = copy.*member.pointer;
+        const auto& from = raw.*member.pointer;
+        using M = std::remove_cvref_t<decltype(to)>;
+        if constexpr (std::derived_from<M, shared_buffer>) {
+            std::vector<std::byte> content(from.handle().length());
+            const auto range = address_space::containing(nodes_);
+            if (!content.empty()) all.before(size_classes::locate(range, from.handle()), content);
+            if constexpr (std::derived_from<M, shared_string>)
+                to =
+                    std::string_view(reinterpret_cast<const char*>(content.data()), content.size());
+            else
+                to = std::span(reinterpret_cast<const typename M::value_type*>(content.data()),
+                               content.size() / sizeof(typename M::value_type));
+        } else {
+            std::memcpy(static_cast<void*>(&to), static_cast<const void*>(&from), sizeof to);
+        }
+    });
+    return copy;
+}
+
+template <typename T>
+std::vector<change<T>> object_index<T>::changes(const session_changes& all) const {
+    std::vector<change<T>> result;
+    for (const touched_object& touched : all.objects()) {
+        if (touched.window != pool_.file().index()) continue;
+        change<T> one{change_kind::modified, id<T>(touched.id), std::nullopt, nullptr};
+        if (!touched.existed)
+            one.kind = change_kind::created;
+        else
+            one.before = materialise(all, touched.value_before);
+        if (!touched.exists)
+            one.kind = change_kind::removed;
+        else
+            one.now = find(one.id);
+        result.push_back(std::move(one));
+    }
+    return result;
+}
+
+// --- compaction ---
+
+template <typename T>
+std::vector<slot_number> object_index<T>::sorted_free_slots() const {
+    std::vector<slot_number> slots;
+    slots.reserve(root().pool.free());
+    for (slot_number slot = root().pool.free_head; slot != 0;) {
+        slots.push_back(slot);
+        std::memcpy(&slot, node_at(slot), sizeof slot);
+    }
+    std::sort(slots.begin(), slots.end());
+    return slots;
+}
+
+template <typename T>
+void object_index<T>::thread_free_slots(const std::vector<slot_number>& slots) {
+    operation change(log(), root_log_bytes);
+    touch_root();
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+        log().reserve(write_barrier::record_bytes(sizeof(slot_number)));
+        const slot_number next = i + 1 < slots.size() ? slots[i + 1] : 0;
+        log().record_word(node_at(slots[i]));
+        std::memcpy(node_at(slots[i]), &next, sizeof next);
+    }
+    root().pool.free_head = slots.empty() ? 0 : slots.front();
+    change.complete();
+}
+
+template <typename T>
+void object_index<T>::relocate(slot_number from, slot_number to) {
+    const T& object = value_at(from);
+    log().reserve(2 * write_barrier::record_bytes(node_layout::node_bytes) + layout::relink_bytes);
+    log().record(node_at(to), node_layout::node_bytes);
+    std::memcpy(node_at(to) + node_layout::value_offset, static_cast<const void*>(&object),
+                sizeof(T));
+    each_tree([&](auto k) {
+        tree_node<k>::impl_type::replace(tree_links<k>(from), tree_links<k>(to), tree_links<k>(0));
+    });
+    const hashes computed = hashes_of(object);
+    each_table([&](auto k) {
+        constexpr std::size_t t = table_number<k>();
+        if (entry_of<k>(from, computed[t], object) == from)
+            tables_[t].replace(computed[t], from, to);
+        if constexpr (!is_unique(key_at<k>::kind)) {
+            const slot_number next = links_of<k>(from).next.load();
+            const slot_number previous = links_of<k>(from).previous.load();
+            links_of<k>(to).next.store(next == from ? to : next);
+            links_of<k>(to).previous.store(previous == from ? to : previous);
+            if (next != from) links_of<k>(next).previous.store(to);
+            if (previous != from) links_of<k>(previous).next.store(to);
+        }
+    });
+    ids_.set(object.id.value, to);
+}
+
+/// Takes the last used slot away: it is a hole itself, or its object moves to the first hole.
+template <typename T>
+bool object_index<T>::move_last(std::vector<slot_number>& holes, std::size_t& next_hole) {
+    if (next_hole == holes.size()) return false;
+    const slot_number last = root().pool.high_water - 1;
+    if (holes.back() == last)
+        holes.pop_back();
+    else
+        relocate(last, holes[next_hole++]);
+    --root().pool.high_water;
+    return true;
+}
+
+template <typename T>
+void object_index<T>::fill_holes(std::vector<slot_number> holes) {
+    constexpr int batch = 1024; // objects per operation: bounds the log it takes
+    std::size_t next_hole = 0;
+    for (bool more = true; more;) {
+        operation change(log(), root_log_bytes + note_bytes);
+        touch_root();
+        for (int moved = 0; moved < batch && more; ++moved)
+            more = move_last(holes, next_hole);
+        log().reserve(note_bytes);
+        const bool filled = next_hole == holes.size();
+        root().pool.free_head = filled ? 0 : holes[next_hole];
+        if (!filled) { // the list ends at the last hole that is left
+            const slot_number none = 0;
+            log().record_word(node_at(holes.back()));
+            std::memcpy(node_at(holes.back()), &none, sizeof none);
+        }
+        change.complete();
+    }
+}
+
+template <typename T>
+void object_index<T>::compact() {
+    const std::vector<slot_number> holes = sorted_free_slots();
+    thread_free_slots(holes);
+    fill_holes(holes);
+    window& file = pool_.file();
+    file.shrink_to(window_header::page_bytes +
+                   std::size_t{root().pool.high_water} * node_layout::node_bytes);
+    pool_.refresh();
+    ids_.trim(root().next_id);
+    for (hash_table& table : tables_)
+        table.trim();
+}
+
+} // namespace chainbase

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <pool_allocator/error.hpp>
+
+#include <array>
+#include <bit>
+#include <compare>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace chainbase {
+
+/// Text of at most N bytes kept inside the object, padded with zero bytes; N is a multiple of 8.
+///
+/// Trivially copyable, so it can be a field of a shared object and a key. Orders as the bytes do
+/// (unsigned), compared eight at a time. The text itself must not contain a zero byte.
+template <std::size_t N>
+class fixed_string {
+    static_assert(N > 0 && N % 8 == 0, "fixed_string keeps whole 8-byte words");
+
+public:
+    static constexpr std::size_t capacity = N;
+
+    constexpr fixed_string() = default;
+
+    /// Throws usage_error when `text` is longer than N bytes or contains a zero byte.
+    fixed_string(std::string_view text) {
+        if (text.size() > N || text.find('\0') != std::string_view::npos)
+            throw usage_error("fixed_string: \"" + std::string(text) + "\" does not fit: at most " +
+                              std::to_string(N) + " bytes, none of them zero");
+        std::memcpy(words_.data(), text.data(), text.size());
+    }
+    fixed_string(const char* text) : fixed_string(std::string_view(text)) {}
+
+    /// The text without its padding; valid as long as this object.
+    [[nodiscard]] std::string_view view() const noexcept {
+        const char* bytes = reinterpret_cast<const char*>(words_.data());
+        return {bytes, strnlen(bytes, N)};
+    }
+    operator std::string_view() const noexcept { return view(); }
+
+    /// The text as words, the first byte in the lowest bits; equal exactly when the texts are.
+    [[nodiscard]] const auto& words() const noexcept { return words_; }
+
+    friend bool operator==(const fixed_string&, const fixed_string&) = default;
+    friend std::strong_ordering operator<=>(const fixed_string& a, const fixed_string& b) noexcept {
+        for (std::size_t i = 0; i + 1 < word_count; ++i)
+            if (a.words_[i] != b.words_[i]) return a.ordered(i) <=> b.ordered(i);
+        return a.ordered(word_count - 1) <=> b.ordered(word_count - 1);
+    }
+
+private:
+    static constexpr std::size_t word_count = N / 8;
+
+    [[nodiscard]] std::uint64_t ordered(std::size_t i) const noexcept {
+        if constexpr (std::endian::native == std::endian::little)
+            return __builtin_bswap64(words_[i]);
+        else
+            return words_[i];
+    }
+
+    std::array<std::uint64_t, word_count> words_{};
+};
+
+} // namespace chainbase

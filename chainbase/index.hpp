@@ -1,0 +1,230 @@
+#pragma once
+
+#include <chainbase/change.hpp>
+#include <chainbase/detail/root_prefix.hpp>
+#include <chainbase/fwd.hpp>
+#include <chainbase/index_base.hpp>
+#include <chainbase/object.hpp>
+#include <pool_allocator/hash_table.hpp>
+#include <pool_allocator/id_table.hpp>
+#include <undo/operation.hpp>
+#include <undo/session_changes.hpp>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace chainbase {
+
+/// All objects of one type: their slots, their ids and their keys.
+///
+/// Ordered and ranked keys are indexes of one Boost.MultiIndex container whose nodes are the slots
+/// of the type's pool; ids and hashed keys are flat tables. Every change is one operation: it
+/// happens whole or not at all, whatever throws.
+///
+/// Invariants:
+///  1. An object is in its pool, the id table and every key's index, or in none of them.
+///  2. References stay valid until the object is removed or the type is compacted; undoing the
+///     removal brings the object back at the same address.
+///  3. Whatever an operation may need is acquired, and every user function is called, before the
+///     first word is linked.
+///
+/// Reading is thread-safe while nobody writes; writing is for one thread, under the write lock.
+template <typename T>
+class object_index final : public index_base {
+    using layout = object_layout<T>;
+    using node_layout = typename layout::node;
+    using container =
+        typename detail::container_of<T, typename layout::tree_keys>::template with<node_layout>;
+
+public:
+    /// Takes over the windows of `type`; builds the empty container in a new one.
+    object_index(segment& segment, const type_windows& type);
+
+    /// The object of `id`, or null.
+    [[nodiscard]] const T* find(id<T> id) const noexcept {
+        if (id.value >= root().next_id) return nullptr;
+        const slot_number slot = ids_.at(id.value);
+        return slot ? &value_at(slot) : nullptr;
+    }
+    /// The object whose unique key equals `key` (for a key that is not unique: any of them), or
+    /// null.
+    template <std::size_t K, typename Lookup>
+    [[nodiscard]] const T* find_key(const Lookup& key) const;
+
+    /// Makes an object: `initialise(T&)` fills in what is not default; the id is set already.
+    /// Throws duplicate_key_error, limit_error, out_of_space_error, usage_error (the id was
+    /// changed), and what `initialise` throws; then nothing happened.
+    template <typename Initialise>
+    const T& create(Initialise&& initialise);
+    /// Changes an object of this index. Throws as create does; then the object is unchanged.
+    template <typename Change>
+    void modify(const T& object, Change&& change);
+    /// Removes an object of this index. Throws out_of_space_error; then it is still there.
+    void remove(const T& object);
+    /// Removes every object, as one operation.
+    void clear();
+
+    [[nodiscard]] std::uint32_t size() const noexcept { return root().pool.live - 1; }
+    /// The id that the next object will get.
+    [[nodiscard]] id<T> next_id() const noexcept { return id<T>(root().next_id); }
+
+    /// The container's index of ordered or ranked key K; empty of interest otherwise.
+    template <std::size_t K>
+    [[nodiscard]] const auto& tree() const noexcept {
+        using tag = typename boost::mp11::mp_at_c<typename T::keys, K>::tag;
+        return root().objects.value.template get<tag>();
+    }
+    template <std::size_t K>
+    [[nodiscard]] const hash_table& table() const noexcept {
+        return tables_[table_number<K>()];
+    }
+    /// The slot that follows in the ring of equal values of a hashed key that is not unique.
+    template <std::size_t K>
+    [[nodiscard]] slot_number next_equal(slot_number slot) const noexcept {
+        return links_of<K>(slot).next.load();
+    }
+    [[nodiscard]] const T& value_at(slot_number slot) const noexcept {
+        return *reinterpret_cast<const T*>(node_at(slot) + node_layout::value_offset);
+    }
+
+    /// What changed since `begin` was marked in the log.
+    [[nodiscard]] std::vector<change<T>> changes(const session_changes& all) const;
+
+    // index_base
+    void compact() override;
+
+private:
+    static constexpr std::size_t table_count = layout::tables;
+
+    static constexpr bool has_container = layout::trees > 0;
+
+    struct root_words : detail::root_prefix {
+        std::array<hash_state, table_count> tables;
+        union optional_container {
+            optional_container() {}
+            ~optional_container() {}
+            container value;
+        } objects;
+    };
+    static_assert(sizeof(root_words) <= window::root_capacity, "too many keys for a root block");
+
+    struct list_links {
+        logged_word next; ///< slot; the last one refers to the first
+        logged_word previous;
+    };
+
+public:
+    static constexpr std::uint32_t root_bytes = sizeof(root_words);
+
+private:
+    using hashes = std::array<std::uint32_t, table_count ? table_count : 1>;
+
+    static constexpr std::size_t root_log_bytes = write_barrier::record_bytes(sizeof(root_words));
+    static constexpr std::size_t note_bytes = write_barrier::record_bytes(4);
+    static constexpr std::size_t free_buffer_bytes = 64; ///< log bytes that freeing one may take
+    static constexpr std::size_t create_log_bytes =
+        root_log_bytes + write_barrier::record_bytes(node_layout::node_bytes) + note_bytes +
+        layout::relink_bytes;
+    static constexpr std::size_t modify_log_bytes =
+        root_log_bytes + write_barrier::record_bytes(sizeof(T)) + 2 * layout::relink_bytes +
+        layout::buffers * free_buffer_bytes;
+    static constexpr std::size_t remove_log_bytes = root_log_bytes + 3 * note_bytes +
+                                                    layout::relink_bytes +
+                                                    layout::buffers * free_buffer_bytes;
+
+    [[nodiscard]] root_words& root() const noexcept { return *root_; }
+    [[nodiscard]] std::byte* node_at(slot_number slot) const noexcept {
+        return nodes_ + std::size_t{slot} * node_layout::node_bytes;
+    }
+    [[nodiscard]] std::byte* node_of(const T& object) const noexcept {
+        return reinterpret_cast<std::byte*>(const_cast<T*>(&object)) - node_layout::value_offset;
+    }
+    [[nodiscard]] slot_number slot_of(const T& object) const noexcept {
+        return static_cast<slot_number>(static_cast<std::size_t>(node_of(object) - nodes_) /
+                                        node_layout::node_bytes);
+    }
+    [[nodiscard]] undo_log& log() const noexcept { return *log_; }
+    void require_writable() const;
+    void require_own(const T& object) const;
+
+    void touch_root() noexcept;
+    [[nodiscard]] bool is_fresh(slot_number slot) const noexcept {
+        return pool_.is_fresh(slot, log().epoch());
+    }
+
+    template <typename Initialise>
+    void make(void* place, Initialise& initialise, hashes& computed);
+    template <typename Maker>
+    T& link_new(Maker& maker);
+    [[nodiscard]] bool keys_differ(const T& a, const T& b) const;
+    void relink(T& object, const T& before);
+    template <std::size_t K>
+    void relink_tree(const T& object);
+    template <std::size_t K, typename Pointer>
+    [[nodiscard]] bool is_in_place(const T& object, Pointer node, Pointer header) const;
+    void fetch_paths(const T& object) const;
+    void unlink(const T& object, const hashes& computed);
+    void free_buffers(const T& object);
+
+    /// Calls visit(std::integral_constant<std::size_t, K>) for the keys K that are in tables /
+    /// trees.
+    template <typename Visitor>
+    static void each_table(Visitor&& visit);
+    template <typename Visitor>
+    static void each_tree(Visitor&& visit);
+    /// How many tables / lists the keys before K take.
+    template <std::size_t K>
+    static constexpr std::size_t table_number();
+    template <std::size_t K>
+    static constexpr std::size_t list_number();
+    template <std::size_t K>
+    [[nodiscard]] list_links& links_of(slot_number slot) const noexcept;
+    /// The type of a node as the index of tree key K sees it, and the links in a slot.
+    template <std::size_t K>
+    using tree_node = typename boost::multi_index::index<
+        container,
+        typename boost::mp11::mp_at_c<typename T::keys, K>::tag>::type::iterator::node_type;
+    template <std::size_t K>
+    [[nodiscard]] auto tree_links(slot_number slot) const noexcept {
+        return reinterpret_cast<tree_node<K>*>(node_at(slot))->impl();
+    }
+    template <std::size_t K>
+    using key_at = boost::mp11::mp_at_c<typename T::keys, K>;
+    template <std::size_t K>
+    using parts = typename key_at<K>::parts;
+
+    [[nodiscard]] hashes hashes_of(const T& object) const;
+    void reserve_tables();
+    void require_unique_hashes(const T& object, const hashes& computed) const;
+    [[noreturn]] void throw_duplicate(const T& object) const;
+    [[nodiscard]] std::size_t erase_log_bytes(slot_number slot, const T& as,
+                                              const hashes& computed) const;
+    template <std::size_t K>
+    void enter_table(slot_number slot, std::uint32_t hash);
+    template <std::size_t K>
+    void leave_table(slot_number slot, std::uint32_t hash, const T& as);
+    template <std::size_t K>
+    [[nodiscard]] slot_number entry_of(slot_number slot, std::uint32_t hash, const T& as) const;
+
+    [[nodiscard]] std::vector<slot_number> sorted_free_slots() const;
+    void thread_free_slots(const std::vector<slot_number>& slots);
+    void fill_holes(std::vector<slot_number> holes);
+    bool move_last(std::vector<slot_number>& holes, std::size_t& next_hole);
+    void relocate(slot_number from, slot_number to);
+    [[nodiscard]] T materialise(const session_changes& all, const std::byte* value) const;
+
+    undo_log* log_; ///< null when only reading
+    std::byte* nodes_;
+    root_words* root_;
+    root_block root_block_;
+    mutable pool pool_;
+    id_table ids_;
+    std::vector<hash_table> tables_;
+};
+
+} // namespace chainbase
+
+#include <chainbase/detail/index.ipp>

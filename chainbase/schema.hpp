@@ -1,0 +1,140 @@
+#pragma once
+
+#include <chainbase/object.hpp>
+
+#include <boost/type_index/ctti_type_index.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace chainbase {
+
+/// How a type is laid out in the segment, in words: enough to refuse another layout by name, and to
+/// read objects without the program's headers.
+struct type_schema {
+    struct field {
+        std::string name;
+        std::string type; ///< "u32", "i64", "id", "fixed_string<16>", "shared_string", ...
+        std::uint32_t offset = 0;
+        std::uint32_t bytes = 0;
+        friend bool operator==(const field&, const field&) = default;
+    };
+    struct part {
+        std::string field; ///< name of the field, or "function" for a computed part
+        bool descending = false;
+        friend bool operator==(const part&, const part&) = default;
+    };
+    struct key {
+        std::string name;
+        std::string kind; ///< name_of(key_kind)
+        std::vector<part> parts;
+        friend bool operator==(const key&, const key&) = default;
+    };
+
+    std::string name;
+    std::uint32_t value_bytes = 0;
+    std::uint32_t node_bytes = 0;
+    std::uint32_t link_bytes = 0;
+    std::uint32_t value_offset = 0; ///< of the value within the node
+    std::uint32_t root_bytes = 0;   ///< of the root block
+    std::uint32_t tables = 0;       ///< hashed keys
+    std::vector<field> fields;
+    std::vector<key> keys;
+
+    friend bool operator==(const type_schema&, const type_schema&) = default;
+
+    /// A 64-bit hash of everything above, equal on every compiler.
+    [[nodiscard]] std::uint64_t hash() const;
+    /// The first difference to `other`, as "field balance: type i64 there, i32 here"; empty if
+    /// none.
+    [[nodiscard]] std::string difference(const type_schema& other) const;
+};
+
+/// The name of a key: the last part of its tag's name.
+template <typename Key>
+std::string key_name() {
+    const std::string full =
+        boost::typeindex::ctti_type_index::type_id<typename Key::tag>().pretty_name();
+    const auto colon = full.rfind(':');
+    return colon == std::string::npos ? full : full.substr(colon + 1);
+}
+
+namespace detail {
+
+template <typename M>
+std::string type_name_of() {
+    if constexpr (std::is_same_v<M, bool>)
+        return "bool";
+    else if constexpr (std::is_enum_v<M>)
+        return type_name_of<std::underlying_type_t<M>>();
+    else if constexpr (std::integral<M>)
+        return std::string(std::is_signed_v<M> ? "i" : "u").append(std::to_string(8 * sizeof(M)));
+    else if constexpr (std::floating_point<M>)
+        return std::string("f").append(std::to_string(8 * sizeof(M)));
+    else if constexpr (requires { typename M::object_type; })
+        return "id";
+    else if constexpr (requires { M::capacity; })
+        return "fixed_string<" + std::to_string(M::capacity) + ">";
+    else if constexpr (std::derived_from<M, shared_string>)
+        return "shared_string";
+    else if constexpr (std::derived_from<M, shared_buffer>)
+        return "shared_vector<" + type_name_of<typename M::value_type>() + ">";
+    else
+        return "bytes<" + std::to_string(sizeof(M)) + ">";
+}
+
+template <typename T, auto Pointer>
+std::string field_name() {
+    std::string name = "function";
+    using members = boost::describe::describe_members<T, boost::describe::mod_any_access>;
+    boost::mp11::mp_for_each<members>([&](auto member) {
+        if constexpr (std::is_same_v<std::remove_const_t<decltype(member.pointer)>,
+                                     std::remove_const_t<decltype(Pointer)>>)
+            if (member.pointer == Pointer) name = member.name;
+    });
+    return name;
+}
+
+template <typename T, typename Key>
+type_schema::key describe_key() {
+    type_schema::key key{key_name<Key>(), std::string(name_of(Key::kind)), {}};
+    using parts = typename Key::parts;
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (key.parts.push_back({field_name<T, parts::template part<I>::pointer>(),
+                              parts::template part<I>::is_descending}),
+         ...);
+    }(std::make_index_sequence<parts::count>());
+    return key;
+}
+
+} // namespace detail
+
+/// The schema of T under the name it is registered with.
+template <object_type T>
+type_schema schema_of(const std::string& name) {
+    using layout = object_layout<T>;
+    using node = typename layout::node;
+    type_schema schema;
+    schema.name = name;
+    schema.value_bytes = sizeof(T);
+    schema.node_bytes = node::node_bytes;
+    schema.link_bytes = layout::link_bytes;
+    schema.value_offset = node::value_offset;
+    schema.tables = layout::tables;
+    using members = boost::describe::describe_members<T, boost::describe::mod_any_access>;
+    boost::mp11::mp_for_each<members>([&](auto member) {
+        using M = typename detail::member_of<std::remove_const_t<decltype(member.pointer)>>::value;
+        schema.fields.push_back({member.name, detail::type_name_of<M>(),
+                                 static_cast<std::uint32_t>(detail::offset_of(member.pointer)),
+                                 sizeof(M)});
+    });
+    boost::mp11::mp_for_each<boost::mp11::mp_iota_c<T::keys::count>>([&](auto k) {
+        using key = boost::mp11::mp_at_c<typename T::keys, k>;
+        schema.keys.push_back(detail::describe_key<T, key>());
+    });
+    return schema;
+}
+
+} // namespace chainbase

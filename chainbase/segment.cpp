@@ -1,0 +1,450 @@
+#include <chainbase/detail/root_prefix.hpp>
+#include <chainbase/segment.hpp>
+#include <pool_allocator/error.hpp>
+#include <pool_allocator/hash_table.hpp>
+#include <pool_allocator/id_table.hpp>
+
+#include <boost/crc.hpp>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <string_view>
+
+namespace chainbase {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr char magic[16] = "chainbase state";
+constexpr std::uint32_t first_type_window = size_classes::first_window + size_classes::window_count;
+
+std::uint32_t static_checksum(const segment_header& header) {
+    boost::crc_32_type crc;
+    crc.process_bytes(&header, offsetof(segment_header, checksum));
+    return crc.checksum();
+}
+
+/// Different after every start of the machine.
+std::string boot_id() {
+    std::string id = read_file("/proc/sys/kernel/random/boot_id");
+    while (!id.empty() && id.back() == '\n')
+        id.pop_back();
+    return id.substr(0, sizeof(segment_header::boot) - 1);
+}
+
+[[noreturn]] void fail(const fs::path& file, const char* what) {
+    throw io_error("cannot " + std::string(what) + " " + file.string() + ": " +
+                   std::strerror(errno));
+}
+
+/// Whether nothing is in the way of a new state: no folder, an empty one, or what an interrupted
+/// creation left.
+bool is_free(const fs::path& state) {
+    if (!fs::exists(state)) return true;
+    if (!fs::is_directory(state)) return false;
+    return std::all_of(fs::directory_iterator(state), fs::directory_iterator(), [](const auto& e) {
+        return e.path().filename() == "lock" || e.path().filename() == "segment.new";
+    });
+}
+
+/// The first bytes of a segment's header.
+void require_magic(const fs::path& file, std::string_view content) {
+    if (content.substr(0, sizeof magic) == std::string_view(magic, sizeof magic)) return;
+    throw format_error(file.string() + ": offset 0: not the header of a chainbase state; check the "
+                                       "path, or name another folder");
+}
+
+/// Its files are called after a type.
+void require_file_name(const std::string& type) {
+    const auto is_plain = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '_' || c == '-' || c == '.' || c == ' ';
+    };
+    if (!type.empty() && type.front() != '.' && type.size() <= 200 &&
+        std::all_of(type.begin(), type.end(), is_plain))
+        return;
+    throw usage_error("add_type(\"" + type +
+                      "\"): files are called after a type; name it with 1 to "
+                      "200 letters, digits and . _ -, the first one not a dot");
+}
+
+template <typename T>
+T copy_of(const std::byte* from) {
+    T copy;
+    std::memcpy(&copy, from, sizeof copy);
+    return copy;
+}
+
+/// What a window's root block counts as used must be in its file: a store beyond its end kills.
+void require_length(const window& file, std::uint64_t used) {
+    if (used <= file.bytes()) return;
+    throw damaged_error(file.file().string() + ": truncated to " + std::to_string(file.bytes()) +
+                        " of at least " + std::to_string(used) +
+                        " bytes; restore the folder from a copy, or replay into a new one");
+}
+
+/// Of objects and buffers; page runs count their pages in the same word.
+void require_slots(const window& file) {
+    const auto pool = copy_of<pool_state>(file.root());
+    const window_header& h = file.header();
+    if (pool.high_water > 1) // slot 0 is never stored to
+        require_length(file, h.first_slot + std::uint64_t{pool.high_water} * h.slot_bytes);
+}
+
+void require_log(const window& file) {
+    const auto words = copy_of<log_words>(file.root());
+    require_length(file, window_header::page_bytes +
+                             std::uint64_t{words.chunks.high_water} * undo_log::chunk_bytes);
+    for (const log_position at : {words.tail, words.completed})
+        if (at <= window_header::page_bytes || at > file.bytes())
+            throw damaged_error(file.file().string() + ": offset 64: the log ends at " +
+                                std::to_string(at) + ", outside its " +
+                                std::to_string(file.bytes()) +
+                                " bytes; restore the folder from a copy, or replay into a new one");
+}
+
+void require_type(const type_windows& type) {
+    require_slots(*type.objects);
+    const auto root = copy_of<detail::root_prefix>(type.objects->root());
+    require_length(*type.ids, window_header::page_bytes + std::uint64_t{root.next_id} * 4);
+    const std::byte* states = type.objects->root() + sizeof root;
+    for (const auto& table : type.tables) {
+        const auto state = copy_of<hash_state>(states);
+        const std::uint64_t area = hash_table::entry_bytes << std::min(state.log2_capacity, 32U);
+        require_length(*table, 2 * area); // an area lies at its own length
+        states += sizeof state;
+    }
+}
+
+} // namespace
+
+segment::segment(fs::path state, const open_options& options)
+    : state_(std::move(state)), options_(options) {
+    try {
+        if (writable() && !fs::exists(folder())) check_options();
+        lock_and_find();
+        if (writable() && !fs::exists(folder())) create_files();
+        map_header();
+        check_header();
+        check_closed();
+        catalogue_ = catalogue::read(folder());
+        map_windows();
+        check_roots();
+        if (writable()) take_over();
+    } catch (const fs::filesystem_error& e) {
+        throw io_error(state_.string() + ": " + e.what());
+    }
+}
+
+segment::~segment() {
+    try {
+        if (log_) close_clean();
+    } catch (const std::exception& e) {
+        spdlog::error("closing {}: {}; the state counts as not closed", state_.string(), e.what());
+    }
+}
+
+/// Of a state to be created: before anything is.
+void segment::check_options() const {
+    if (options_.window_bytes == 0 || options_.window_bytes % address_space::alignment != 0)
+        throw usage_error(state_.string() + ": window_bytes must be a multiple of " +
+                          std::to_string(address_space::alignment) + ", not " +
+                          std::to_string(options_.window_bytes));
+    if (options_.windows < first_type_window || options_.windows > UINT32_MAX)
+        throw usage_error(state_.string() + ": windows must be at least " +
+                          std::to_string(first_type_window) + " and some for each type, not " +
+                          std::to_string(options_.windows));
+}
+
+/// The lock first. A folder that is not ours is refused before anything is put into it.
+void segment::lock_and_find() {
+    const fs::path lock = state_ / "lock";
+    if (!writable()) {
+        if (fs::exists(folder() / "header")) return;
+        throw format_error(state_.string() + ": no chainbase state is there; check the path");
+    }
+    const bool known = fs::exists(folder() / "header");
+    if (!known && !is_free(state_)) {
+        if (fs::exists(lock) && fs::exists(folder()))
+            throw damaged_error((folder() / "header").string() +
+                                ": missing; restore it from a copy, or name another folder");
+        throw format_error(state_.string() + ": the folder is not empty and holds no chainbase "
+                                             "state; name another folder");
+    }
+    if (known && !fs::exists(lock)) {
+        require_magic(folder() / "header", read_file(folder() / "header"));
+        throw damaged_error(lock.string() + ": missing; create an empty file of this name if no "
+                                            "other process has the state open");
+    }
+    fs::create_directories(state_);
+    lock_.emplace(lock, !known);
+}
+
+/// Makes an empty, closed segment under another name and renames it when it is complete.
+void segment::create_files() {
+    const fs::path fresh = state_ / "segment.new";
+    fs::remove_all(fresh);
+    fs::create_directory(fresh);
+    try {
+        fill_folder(fresh);
+    } catch (...) {
+        std::error_code ignored; // what failed is reported
+        fs::remove_all(fresh, ignored);
+        throw;
+    }
+    fs::rename(fresh, folder());
+    sync_folder(state_);
+}
+
+void segment::fill_folder(const fs::path& fresh) {
+    catalogue_.write(fresh);
+    segment_header header{};
+    {
+        const address_space addresses(options_.window_bytes, options_.windows);
+        window file = window::create({&addresses, undo_log::window_index}, fresh / "undo_log",
+                                     undo_log::geometry);
+        const undo_log log(addresses, file, true);
+        size_classes buffers(addresses, fresh, window::mode::create);
+        if (options_.sync) buffers.sync();
+        if (options_.sync) file.sync();
+    }
+    std::memcpy(header.magic, magic, sizeof magic);
+    header.format = segment_header::current_format;
+    header.windows = static_cast<std::uint32_t>(options_.windows);
+    header.window_bytes = options_.window_bytes;
+    header.checksum = static_checksum(header);
+    header.clean = 1;
+    std::string page(header_bytes, '\0');
+    std::memcpy(page.data(), &header, sizeof header);
+    replace_file(fresh / "header", page);
+}
+
+void segment::refresh() {
+    if (writable()) return;
+    const catalogue now = catalogue::read(folder());
+    for (std::size_t t = types_.size(); t < now.entries().size(); ++t)
+        types_.push_back(map_type(now.entries()[t], window::mode::read_only));
+    catalogue_ = now;
+    each_window([](window& file) { file.refresh(); });
+}
+
+segment::mapped_header::~mapped_header() {
+    if (at) munmap(at, segment::header_bytes);
+    if (descriptor >= 0) ::close(descriptor);
+}
+
+void segment::map_header() {
+    const fs::path file = folder() / "header";
+    header_.descriptor = ::open(file.c_str(), (writable() ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+    if (header_.descriptor < 0) fail(file, "open");
+    struct stat status{};
+    if (fstat(header_.descriptor, &status) != 0) fail(file, "examine");
+    if (static_cast<std::size_t>(status.st_size) < header_bytes)
+        throw damaged_error(file.string() + ": truncated to " + std::to_string(status.st_size) +
+                            " of " + std::to_string(header_bytes) +
+                            " bytes; restore it from a copy, or replay into a new folder");
+    const int access = writable() ? PROT_READ | PROT_WRITE : PROT_READ;
+    void* at = mmap(nullptr, header_bytes, access, MAP_SHARED, header_.descriptor, 0);
+    if (at == MAP_FAILED) fail(file, "map");
+    header_.at = static_cast<segment_header*>(at);
+}
+
+void segment::check_header() const {
+    const std::string file = (folder() / "header").string();
+    require_magic(file, {header().magic, sizeof magic});
+    if (header().checksum != static_checksum(header()))
+        throw damaged_error(file + ": offset 16: the checksum does not match; restore it from a "
+                                   "copy, or replay into a new folder");
+    if (header().format != segment_header::current_format)
+        throw format_error(file + ": format " + std::to_string(header().format) +
+                           ", this program reads " +
+                           std::to_string(segment_header::current_format) +
+                           "; open it with the program that wrote it, or replay");
+    if (header().clean > 1)
+        throw damaged_error(file + ": offset 36: neither closed nor open; restore it from a copy, "
+                                   "or replay into a new folder");
+}
+
+void segment::check_closed() const {
+    if (header().clean == 1) return;
+    const std::string boot(header().boot, strnlen(header().boot, sizeof header().boot));
+    if (boot != boot_id())
+        throw unclean_error(
+            state_.string() +
+            ": the machine restarted while this state was open, so its pages may be of different "
+            "times. Nothing was changed. Choose: (1) put a copy of the folder in its place; (2) "
+            "move it away and replay the block log into a new folder; (3) keep it to examine it, "
+            "its archive is still valid");
+    if (!writable() && !options_.allow_unclean && !has_writer())
+        throw unclean_error(state_.string() +
+                            ": the last writer died. Open the state for writing once, which rolls "
+                            "it back to the last completed block, then read it");
+}
+
+void segment::map_windows() {
+    const window::mode how = writable() ? window::mode::read_write : window::mode::read_only;
+    addresses_ = std::make_unique<address_space>(header().window_bytes, header().windows);
+    log_file_ =
+        std::make_unique<window>(window::open({addresses_.get(), undo_log::window_index},
+                                              folder() / "undo_log", undo_log::geometry, how));
+    buffers_ = std::make_unique<size_classes>(*addresses_, folder(), how);
+    for (const catalogue::entry& entry : catalogue_.entries())
+        types_.push_back(map_type(entry, how));
+}
+
+std::unique_ptr<type_windows> segment::map_type(const catalogue::entry& entry,
+                                                window::mode how) const {
+    const std::uint64_t end = std::uint64_t{entry.first_window} + 2 + entry.schema.tables;
+    if (entry.first_window < first_type_window || end > addresses_->windows())
+        throw damaged_error(catalogue::file_in(folder()).string() + ": type " + entry.schema.name +
+                            ": first_window " + std::to_string(entry.first_window) +
+                            " is not among the " + std::to_string(addresses_->windows()) +
+                            " windows; restore the file from a copy, or replay into a new folder");
+    auto type = std::make_unique<type_windows>();
+    type->name = entry.schema.name;
+    type->created = how == window::mode::create;
+    std::uint32_t index = entry.first_window;
+    const auto map = [&](const std::string& suffix, const window::geometry& shape) {
+        const window::place place{addresses_.get(), index++};
+        const fs::path file = folder() / (entry.schema.name + suffix);
+        if (how == window::mode::create)
+            return std::make_unique<window>(window::create(place, file, shape));
+        return std::make_unique<window>(window::open(place, file, shape, how));
+    };
+    type->objects =
+        map(".objects", {window_kind::objects, entry.schema.node_bytes, window_header::page_bytes});
+    type->ids = map(".ids", id_table::geometry);
+    for (std::uint32_t t = 0; t < entry.schema.tables; ++t)
+        type->tables.push_back(map(fmt::format(".{}.hash", t), hash_table::geometry));
+    return type;
+}
+
+template <typename Visitor>
+void segment::each_window(Visitor&& visit) const {
+    visit(*log_file_);
+    buffers_->each_window(visit);
+    for (const auto& type : types_) {
+        visit(*type->objects);
+        visit(*type->ids);
+        for (const auto& table : type->tables)
+            visit(*table);
+    }
+}
+
+std::uint32_t segment::roots_checksum() const {
+    boost::crc_32_type crc;
+    each_window([&](window& file) {
+        crc.process_bytes(file.base(), window_header::page_bytes);
+        const std::uint64_t bytes = file.bytes();
+        crc.process_bytes(&bytes, sizeof bytes);
+    });
+    return crc.checksum();
+}
+
+/// Of a state that was closed: the words everything hangs on are the ones that were written then,
+/// and no file lost its end.
+void segment::check_roots() const {
+    if (header().clean == 0) return check_lengths();
+    if (header().roots == 0 || header().roots == roots_checksum()) return;
+    throw damaged_error(folder().string() +
+                        ": a root block or the length of a file is not what closing left; restore "
+                        "the folder from a copy, or replay into a new one");
+}
+
+/// Of a state that was not closed: its files hold what their root blocks say. Beside a writer these
+/// words change, and a reader does not store.
+void segment::check_lengths() const {
+    if (!writable()) return;
+    require_log(*log_file_);
+    buffers_->each_window([](const window& file) { require_slots(file); });
+    for (const auto& type : types_)
+        require_type(*type);
+}
+
+void segment::take_over() {
+    mark_unclean();
+    lock_->announce();
+    log_ = std::make_unique<undo_log>(*addresses_, *log_file_, false);
+    buffers_->attach(*log_);
+    const recovery& found = log_->recovered();
+    if (found.operation || found.sessions != 0)
+        spdlog::info("{}: the last writer stopped in the middle; rolled back {} unfinished "
+                     "session(s), now at revision {}",
+                     state_.string(), found.sessions, log_->revision());
+}
+
+void segment::mark_unclean() {
+    const std::string boot = boot_id();
+    header_.at->clean = 0;
+    std::memset(header_.at->boot, 0, sizeof header_.at->boot);
+    std::memcpy(header_.at->boot, boot.data(), boot.size());
+    if (options_.sync && msync(header_.at, header_bytes, MS_SYNC) != 0)
+        fail(folder() / "header", "sync");
+}
+
+void segment::close_clean() {
+    while (log_->open_sessions() != 0)
+        log_->undo();
+    if (options_.sync) each_window([](window& file) { file.sync(); });
+    const std::uint32_t roots = roots_checksum();
+    header_.at->roots = roots != 0 ? roots : 1; // 0 stands for "none yet"
+    header_.at->clean = 1;
+    if (options_.sync && msync(header_.at, header_bytes, MS_SYNC) != 0)
+        fail(folder() / "header", "sync");
+}
+
+// --- types ---
+
+std::uint32_t segment::next_free_window() const noexcept {
+    std::uint32_t next = first_type_window;
+    for (const catalogue::entry& entry : catalogue_.entries())
+        next = std::max(next, entry.first_window + 2 + entry.schema.tables);
+    return next;
+}
+
+type_windows& segment::open_type(const type_schema& schema) {
+    if (const catalogue::entry* known = catalogue_.find(schema.name)) {
+        const std::string difference = schema.difference(known->schema);
+        if (!difference.empty())
+            throw schema_error(state_.string() + ": type " + schema.name +
+                               " was stored with another layout: " + difference +
+                               "; use the program that wrote it, or replay into a new folder");
+        const auto at = known - catalogue_.entries().data();
+        return *types_[static_cast<std::size_t>(at)];
+    }
+    if (!writable())
+        throw usage_error(state_.string() + ": has no type " + schema.name +
+                          ", and is open read-only");
+    require_file_name(schema.name);
+    catalogue::entry added{schema, next_free_window()};
+    if (added.first_window + 2 + schema.tables > addresses_->windows())
+        throw limit_error(state_.string() + ": all " + std::to_string(addresses_->windows()) +
+                          " windows are taken, type " + schema.name +
+                          " needs more; create the state with more windows");
+    types_.push_back(map_type(added, window::mode::create));
+    catalogue_.add(std::move(added));
+    return *types_.back();
+}
+
+void segment::publish_type(type_windows& type) {
+    if (!type.created) return;
+    catalogue_.write(folder());
+    type.created = false;
+}
+
+void segment::withdraw_type(const type_windows& type) noexcept {
+    if (!type.created) return;
+    catalogue_.remove_last();
+    types_.pop_back();
+}
+
+} // namespace chainbase

@@ -1,0 +1,194 @@
+#pragma once
+
+#include <chainbase/catalogue.hpp>
+#include <chainbase/files.hpp>
+#include <chainbase/index_base.hpp>
+#include <pool_allocator/address_space.hpp>
+#include <pool_allocator/size_classes.hpp>
+#include <undo/undo_log.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace chainbase {
+
+enum class open_mode {
+    read_write, ///< the one writer; creates the state if there is none
+    read_only,  ///< beside a writer or without one; changes nothing
+};
+
+/// How a state is opened. The window sizes count only when it is created.
+struct open_options {
+    open_mode mode = open_mode::read_write;
+    /// Addresses per window: the most that one file can grow to. A multiple of 2 MiB.
+    std::size_t window_bytes = default_window_bytes;
+    /// Windows reserved: 26, and per type 2 and one per hashed key.
+    std::size_t windows = 384;
+    /// Whether opening and closing wait until what they promise is on storage. Without it a clean
+    /// close protects against everything but a crash of the machine shortly after.
+    bool sync = true;
+    /// Read-only: also map a state whose writer died, as it is, in the middle of an operation.
+    bool allow_unclean = false;
+
+#ifdef __SANITIZE_THREAD__ // leaves few addresses to map at
+    static constexpr std::size_t default_window_bytes = std::size_t{256} << 20;
+#else
+    static constexpr std::size_t default_window_bytes = std::size_t{64} << 30;
+#endif
+};
+
+/// The first page of `segment/header`.
+///
+///     0  magic          16  "chainbase state" and a zero byte
+///    16  format          4
+///    20  windows         4  reserved in the address space
+///    24  window_bytes    8
+///    32  checksum        4  CRC-32 of the 32 bytes before
+///    36  clean           4  1: closed properly, and `roots` holds
+///    40  roots           4  CRC-32 over the header pages of all windows, when clean
+///    44  reserved        4
+///    48  boot           40  kernel's boot id when it was last opened for writing, zero-padded
+struct segment_header {
+    char magic[16];
+    std::uint32_t format;
+    std::uint32_t windows;
+    std::uint64_t window_bytes;
+    std::uint32_t checksum;
+    std::uint32_t clean;
+    std::uint32_t roots;
+    std::uint32_t reserved;
+    char boot[40];
+
+    static constexpr std::uint32_t current_format = 1;
+};
+static_assert(sizeof(segment_header) == 88);
+
+/// The shared memory of one state: its folder, the windows mapped from it, the log.
+///
+/// The state folder holds `lock` and `segment/` with `header`, `catalogue.json`, `undo_log`, the
+/// `buffers.*` and, for every type, `<type>.objects`, `<type>.ids`, `<type>.<n>.hash`. `ls -l`
+/// shows what each takes.
+///
+/// Opening takes the writer's lock before anything is read, and changes nothing if it fails:
+///  - closed properly: attach;
+///  - not closed, same boot (the writer died): roll back to the last completed block;
+///  - not closed, another boot: unclean_error, since the kernel wrote pages back in any order.
+class segment {
+public:
+    static constexpr std::size_t header_bytes = 4096;
+
+    /// Throws locked_error, format_error, damaged_error, unclean_error, io_error,
+    /// out_of_space_error, limit_error, usage_error (options that cannot be).
+    segment(std::filesystem::path state, const open_options& options);
+    /// Closes: a writer without open sessions leaves a clean state. Errors are reported on stderr,
+    /// the state then counts as not closed.
+    ~segment();
+    segment(const segment&) = delete;
+    segment& operator=(const segment&) = delete;
+
+    [[nodiscard]] const std::filesystem::path& state() const noexcept { return state_; }
+    [[nodiscard]] std::filesystem::path folder() const { return state_ / "segment"; }
+    [[nodiscard]] bool writable() const noexcept { return options_.mode == open_mode::read_write; }
+    [[nodiscard]] const catalogue& types() const noexcept { return catalogue_; }
+    [[nodiscard]] const std::vector<std::unique_ptr<type_windows>>& windows() const noexcept {
+        return types_;
+    }
+    /// The log, null when only reading.
+    [[nodiscard]] undo_log* log() noexcept { return log_.get(); }
+    [[nodiscard]] const size_classes& buffers() const noexcept { return *buffers_; }
+    [[nodiscard]] size_classes& buffers() noexcept { return *buffers_; }
+    /// The log's words, also when reading only.
+    [[nodiscard]] const log_words& words() const noexcept {
+        return *reinterpret_cast<const log_words*>(log_file_->root());
+    }
+    [[nodiscard]] const window& log_file() const noexcept { return *log_file_; }
+    /// Looks at the files again: what another process grew, and the types it added.
+    void refresh();
+    /// Whether some process has the state open for writing at this moment.
+    [[nodiscard]] bool has_writer() const { return file_lock::is_held(state_ / "lock"); }
+    [[nodiscard]] const address_space& addresses() const noexcept { return *addresses_; }
+    [[nodiscard]] const segment_header& header() const noexcept { return *header_.at; }
+
+    /// The windows of the type called `schema.name`; made, if the state does not have it yet.
+    /// Throws schema_error naming the first difference, usage_error when only reading and the type
+    /// is not there, limit_error when the windows are used up.
+    type_windows& open_type(const type_schema& schema);
+
+    /// Enters a type made by open_type in the catalogue, after its windows were initialised: only
+    /// from then on is it part of the state. Throws io_error, out_of_space_error.
+    void publish_type(type_windows& type);
+    /// Forgets a type made by open_type that could not be initialised or published.
+    void withdraw_type(const type_windows& type) noexcept;
+
+    /// Runs `build`, which initialises a new window, with all stores exempt from the log.
+    template <typename Build>
+    void initialise_unlogged(Build&& build) {
+        unlogged_barrier barrier;
+        barrier.run(std::forward<Build>(build));
+    }
+
+private:
+    /// A barrier for memory that nothing refers to yet.
+    class unlogged_barrier final : public write_barrier {
+    public:
+        unlogged_barrier() : write_barrier(nullptr) {}
+        template <typename Build>
+        void run(Build&& build) {
+            enter_operation();
+            set_fresh(nullptr, SIZE_MAX);
+            struct leave {
+                unlogged_barrier& barrier;
+                ~leave() { barrier.leave_operation(); }
+            } const at_end{*this};
+            build();
+        }
+
+    private:
+        void extend(std::size_t) override {}
+    };
+
+    void check_options() const;
+    void lock_and_find();
+    void create_files();
+    void fill_folder(const std::filesystem::path& fresh);
+    void map_header();
+    void check_header() const;
+    void check_closed() const;
+    void map_windows();
+    void check_roots() const;
+    void check_lengths() const;
+    void take_over();
+    [[nodiscard]] std::uint32_t roots_checksum() const;
+    std::unique_ptr<type_windows> map_type(const catalogue::entry& entry, window::mode how) const;
+    [[nodiscard]] std::uint32_t next_free_window() const noexcept;
+    void mark_unclean();
+    void close_clean();
+    template <typename Visitor>
+    void each_window(Visitor&& visit) const;
+
+    std::filesystem::path state_;
+    open_options options_;
+    std::optional<file_lock> lock_;
+    struct mapped_header {
+        int descriptor = -1;
+        segment_header* at = nullptr;
+        mapped_header() = default;
+        mapped_header(const mapped_header&) = delete;
+        mapped_header& operator=(const mapped_header&) = delete;
+        ~mapped_header();
+    } header_;
+    catalogue catalogue_;
+    std::unique_ptr<address_space> addresses_;
+    std::unique_ptr<window> log_file_;
+    std::unique_ptr<size_classes> buffers_;
+    std::vector<std::unique_ptr<type_windows>> types_;
+    std::unique_ptr<undo_log> log_; ///< null when only reading
+};
+
+} // namespace chainbase

@@ -1,0 +1,102 @@
+#include <chainbase/database.hpp>
+#include <chainbase/detail/root_prefix.hpp>
+#include <chainbase/statistics.hpp>
+#include <pool_allocator/hash_table.hpp>
+#include <pool_allocator/id_table.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+namespace chainbase {
+
+namespace {
+
+using detail::root_prefix;
+
+/// A copy, so that what is summed is one moment's.
+template <typename T>
+T copy_of(const std::byte* from) {
+    T copy;
+    std::memcpy(&copy, from, sizeof copy);
+    return copy;
+}
+
+usage measure_nodes(const window& file, const pool_state& pool, const type_schema& schema) {
+    usage used;
+    used.total = file.bytes();
+    used.header = window_header::page_bytes + schema.node_bytes;
+    used.slots_live = pool.live - 1;
+    used.slots_free = pool.high_water - pool.live;
+    const std::uint64_t slots = (used.total - window_header::page_bytes) / schema.node_bytes;
+    used.slots_never_used = slots - pool.high_water;
+    used.links = used.slots_live * schema.link_bytes;
+    used.values = used.slots_live * schema.value_bytes;
+    used.slack = used.total - used.header - used.links - used.values;
+    return used;
+}
+
+type_statistics measure_type(type_windows& type, const type_schema& schema) {
+    type_statistics one;
+    one.name = type.name;
+    const auto root = copy_of<root_prefix>(type.objects->root());
+    one.objects = root.pool.live - 1;
+    one.next_id = root.next_id;
+    one.nodes = measure_nodes(*type.objects, root.pool, schema);
+    one.ids = id_table(*type.ids).measure(static_cast<std::uint32_t>(one.objects));
+    for (std::size_t t = 0; t < type.tables.size(); ++t) {
+        auto state = copy_of<hash_state>(type.objects->root() + sizeof(root_prefix) +
+                                         t * sizeof(hash_state));
+        one.tables += hash_table(*type.tables[t], state, nullptr).measure();
+    }
+    return one;
+}
+
+segment_statistics read_once(segment& from) {
+    segment_statistics all;
+    const auto words = copy_of<log_words>(from.log_file().root());
+    all.operations = words.sequence / 2;
+    const undo_log_view log(from.log_file());
+    all.revision = log.revision();
+    all.committed_revision = log.committed_revision();
+    all.sessions = log.sessions();
+    all.log = log.measure();
+    all.header = segment::header_bytes;
+    all.total = all.header + all.log.total;
+    for (std::size_t c = 0; c <= size_classes::class_count; ++c) {
+        const bool runs = c == size_classes::class_count;
+        const usage used = runs ? from.buffers().measure_runs() : from.buffers().measure_class(c);
+        all.buffers.push_back(
+            {runs ? "buffers.runs" : "buffers." + std::to_string(size_classes::bytes_of_class(c)),
+             used});
+        all.total += used.total;
+    }
+    for (std::size_t t = 0; t < from.windows().size(); ++t) {
+        all.types.push_back(measure_type(*from.windows()[t], from.types().entries()[t].schema));
+        all.total += all.types.back().total().total;
+    }
+    return all;
+}
+
+} // namespace
+
+segment_statistics segment_statistics::read(segment& from) {
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+    const std::atomic_ref sequence(const_cast<std::uint64_t&>(from.words().sequence));
+    for (;;) {
+        from.refresh();
+        const std::uint64_t before = sequence.load(std::memory_order_acquire);
+        segment_statistics all = read_once(from);
+        std::atomic_thread_fence(std::memory_order_acquire);
+        all.consistent = before % 2 == 0 && sequence.load(std::memory_order_relaxed) == before;
+        if (all.consistent || std::chrono::steady_clock::now() > give_up) return all;
+        std::this_thread::yield();
+    }
+}
+
+segment_statistics segment_statistics::read(const database& from) {
+    return read(from.memory());
+}
+
+} // namespace chainbase

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <chainbase/segment.hpp>
+#include <pool_allocator/pool.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace chainbase {
+
+class database;
+
+/// How the memory of one type is used.
+struct type_statistics {
+    std::string name;
+    std::uint64_t objects = 0;
+    std::uint64_t next_id = 0;
+    usage nodes;  ///< the window of its objects
+    usage ids;    ///< the id table
+    usage tables; ///< the hashed keys, summed
+
+    [[nodiscard]] usage total() const noexcept {
+        usage sum = nodes;
+        sum += ids;
+        sum += tables;
+        return sum;
+    }
+};
+
+/// How the memory of one class of buffers is used.
+struct buffer_statistics {
+    std::string name; ///< the window's
+    usage bytes;
+};
+
+/// Where every byte of a segment is, and how far the state is. The parts sum to `total` exactly:
+/// header + log + buffers + types = total, and within each usage its own parts.
+struct segment_statistics {
+    std::int64_t revision = 0;
+    std::int64_t committed_revision = 0;
+    std::uint64_t sessions = 0;
+    std::uint64_t operations = 0; ///< since the segment was created
+    bool consistent = false;      ///< read between operations, not in the middle of one
+    std::uint64_t header = 0;     ///< bytes of the segment's header
+    usage log;
+    std::vector<buffer_statistics> buffers;
+    std::vector<type_statistics> types;
+    std::uint64_t total = 0;
+
+    /// Reads the words of all windows, also of a state that another process is writing: takes no
+    /// lock, and reads again (for at most a second) while an operation runs. Only header words are
+    /// read, never objects. Throws what refreshing the mappings throws.
+    static segment_statistics read(segment& from);
+    /// The same of an open database, by its own writer.
+    static segment_statistics read(const database& from);
+};
+
+} // namespace chainbase

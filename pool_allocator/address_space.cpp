@@ -1,0 +1,80 @@
+#include <pool_allocator/address_space.hpp>
+#include <pool_allocator/error.hpp>
+
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <string>
+
+namespace chainbase {
+
+namespace {
+
+constexpr int reservation = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+
+std::mutex& registry_mutex() {
+    static std::mutex mutex;
+    return mutex;
+}
+
+} // namespace
+
+address_space::address_space(std::size_t window_bytes, std::size_t windows)
+    : window_bytes_(window_bytes), windows_(windows) {
+    if (window_bytes == 0 || window_bytes % alignment != 0)
+        throw usage_error("address_space: the window size must be a multiple of " +
+                          std::to_string(alignment) + " bytes, not " +
+                          std::to_string(window_bytes));
+    reserved_bytes_ = window_bytes * windows + alignment;
+    void* at = mmap(nullptr, reserved_bytes_, PROT_NONE, reservation, -1, 0);
+    if (at == MAP_FAILED)
+        throw limit_error(
+            "cannot reserve " + std::to_string(reserved_bytes_) + " bytes of addresses (" +
+            std::strerror(errno) +
+            "): raise `ulimit -v`, or create the state with smaller or fewer windows");
+    reserved_ = static_cast<std::byte*>(at);
+    const auto misaligned = reinterpret_cast<std::uintptr_t>(at) % alignment;
+    base_ = reserved_ + (misaligned ? alignment - misaligned : 0);
+    try {
+        enter_registry();
+    } catch (...) {
+        munmap(reserved_, reserved_bytes_);
+        throw;
+    }
+}
+
+address_space::~address_space() {
+    leave_registry();
+    munmap(reserved_, reserved_bytes_);
+}
+
+void address_space::vacate(std::size_t index) const noexcept {
+    mmap(place(index), window_bytes_, PROT_NONE, reservation | MAP_FIXED, -1, 0);
+}
+
+void address_space::enter_registry() {
+    const std::lock_guard lock(registry_mutex());
+    for (std::size_t i = 0; i < registry_capacity; ++i) {
+        entry& place = registry_[i];
+        if (place.base.load(std::memory_order_relaxed) != 0) continue;
+        place.bytes.store(window_bytes_ * windows_, std::memory_order_relaxed);
+        place.window_bytes.store(window_bytes_, std::memory_order_relaxed);
+        place.base.store(reinterpret_cast<std::uintptr_t>(base_), std::memory_order_release);
+        if (i >= registry_used_.load(std::memory_order_relaxed))
+            registry_used_.store(i + 1, std::memory_order_release);
+        return;
+    }
+    throw limit_error("more than " + std::to_string(registry_capacity) +
+                      " states are open in this process: close one first");
+}
+
+void address_space::leave_registry() noexcept {
+    const std::lock_guard lock(registry_mutex());
+    for (entry& place : registry_)
+        if (place.base.load(std::memory_order_relaxed) == reinterpret_cast<std::uintptr_t>(base_))
+            place.base.store(0, std::memory_order_release);
+}
+
+} // namespace chainbase

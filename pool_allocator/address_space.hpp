@@ -1,0 +1,82 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace chainbase {
+
+/// One reserved range of addresses, divided into windows of equal size.
+///
+/// The range holds no memory (PROT_NONE, not accounted); windows map files into their places. The
+/// distance between two windows is the same in every process that uses the same window size, so an
+/// offset within the range means the same byte everywhere.
+///
+/// Every range of the process is entered in a registry, so that a handle lying in one of them (a
+/// shared_string) finds its range from its own address. Looking up is lock-free and thread-safe.
+class address_space {
+public:
+    /// The alignment of the range and so of every window: a huge page.
+    static constexpr std::size_t alignment = std::size_t{2} << 20;
+
+    /// Reserves `windows` windows of `window_bytes` (a multiple of `alignment`).
+    /// Throws limit_error when the process may not have so many addresses (`ulimit -v`), or when
+    /// more than 64 ranges are in use in the process.
+    address_space(std::size_t window_bytes, std::size_t windows);
+    ~address_space();
+    address_space(const address_space&) = delete;
+    address_space& operator=(const address_space&) = delete;
+
+    [[nodiscard]] std::byte* base() const noexcept { return base_; }
+    [[nodiscard]] std::size_t window_bytes() const noexcept { return window_bytes_; }
+    [[nodiscard]] std::size_t windows() const noexcept { return windows_; }
+
+    /// Where window number `index` begins. Requires index < windows().
+    [[nodiscard]] std::byte* place(std::size_t index) const noexcept {
+        return base_ + index * window_bytes_;
+    }
+
+    /// Gives the addresses of one window back to the reservation (whatever was mapped is unmapped).
+    void vacate(std::size_t index) const noexcept;
+
+    /// What the registry knows of a range.
+    struct range {
+        std::uintptr_t base = 0;
+        std::size_t bytes = 0;
+        std::size_t window_bytes = 0;
+    };
+
+    /// The range of this process that contains `address`; one with bytes == 0 if none does.
+    [[nodiscard]] static range containing(const void* address) noexcept {
+        const auto at = reinterpret_cast<std::uintptr_t>(address);
+        const std::size_t used = registry_used_.load(std::memory_order_acquire);
+        for (std::size_t i = 0; i < used; ++i) {
+            const std::uintptr_t begin = registry_[i].base.load(std::memory_order_acquire);
+            const std::size_t bytes = registry_[i].bytes.load(std::memory_order_relaxed);
+            if (begin != 0 && at - begin < bytes)
+                return {begin, bytes, registry_[i].window_bytes.load(std::memory_order_relaxed)};
+        }
+        return {};
+    }
+
+private:
+    struct entry {
+        std::atomic<std::uintptr_t> base;
+        std::atomic<std::size_t> bytes;
+        std::atomic<std::size_t> window_bytes;
+    };
+    static constexpr std::size_t registry_capacity = 64;
+    static inline entry registry_[registry_capacity];
+    static inline std::atomic<std::size_t> registry_used_{0};
+
+    void enter_registry();
+    void leave_registry() noexcept;
+
+    std::byte* reserved_ = nullptr;
+    std::size_t reserved_bytes_ = 0;
+    std::byte* base_ = nullptr;
+    std::size_t window_bytes_;
+    std::size_t windows_;
+};
+
+} // namespace chainbase

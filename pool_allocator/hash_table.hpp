@@ -1,0 +1,114 @@
+#pragma once
+
+#include <pool_allocator/pool.hpp>
+
+namespace chainbase {
+
+/// The words of a hash table, kept in its type's root block.
+struct hash_state {
+    std::uint32_t log2_capacity;
+    std::uint32_t used; ///< entries, one per distinct key
+};
+
+/// The flat table behind a hashed key: open addressing with linear probing, a power of two of
+/// entries, erase by backward shift.
+///
+/// An entry is {slot, 32 bits of hash}; its home is given by the hash's top bits. So growing and
+/// erasing read no object, and growing reads and writes in order.
+///
+/// Every capacity has its own place in the window: the area for 2^k entries lies at byte 8 * 2^k
+/// and is as long. Growing fills the next area (unlogged: nobody refers to it) and then switches
+/// `log2_capacity`, a word of the root block. The smaller area stays as it was until no session can
+/// go back to it; then release_smaller() gives its pages back.
+///
+/// Reading is thread-safe while nobody writes. One writer, in an operation.
+class hash_table {
+public:
+    static constexpr std::uint32_t min_log2 = 9; ///< the first area follows the header page
+    static constexpr std::uint32_t max_log2 = 31;
+    static constexpr std::size_t entry_bytes = 8;
+    static constexpr window::geometry geometry{window_kind::hashed_key, entry_bytes,
+                                               window_header::page_bytes};
+
+    /// `barrier` is null when only reading. What an earlier process outgrew counts as kept.
+    hash_table(window& window, hash_state& state, write_barrier* barrier);
+
+    /// Gives a new table its first area. Throws out_of_space_error.
+    static void initialise(window&, hash_state&);
+
+    /// The slot whose entry has `hash` and for which `equal(slot)` holds, else 0.
+    template <typename Equal>
+    [[nodiscard]] slot_number find(std::uint32_t hash, Equal&& equal) const {
+        const entry* table = entries();
+        for (std::uint32_t i = home(hash);; i = next(i)) {
+            const entry e = table[i];
+            if (e.slot == 0) return 0;
+            if (e.hash == hash && equal(e.slot)) return e.slot;
+        }
+    }
+    void prefetch(std::uint32_t hash) const noexcept { __builtin_prefetch(entries() + home(hash)); }
+
+    /// Makes room for one more entry, growing if needed. Requires that the root was touched in this
+    /// operation. Throws out_of_space_error, limit_error; then nothing changed.
+    void reserve() {
+        const std::uint64_t capacity = std::uint64_t{1} << state_.log2_capacity;
+        if (state_.used + 1 > capacity - capacity / 5) grow();
+    }
+    /// Log bytes that erasing the entry of `slot` may take: it may shift the rest of its cluster.
+    [[nodiscard]] std::size_t erase_log_bytes(std::uint32_t hash, slot_number slot) const noexcept;
+
+    static constexpr std::size_t insert_log_bytes = write_barrier::record_bytes(entry_bytes);
+
+    /// Enters `slot`. Requires reserve(), log room and that no entry with an equal key is there.
+    void insert(std::uint32_t hash, slot_number slot) noexcept;
+    /// Takes the entry of `slot` out. Requires that it is there, and log room.
+    void erase(std::uint32_t hash, slot_number slot) noexcept;
+    /// Lets the entry of `slot` refer to `to`. Requires that it is there, and log room.
+    void replace(std::uint32_t hash, slot_number slot, slot_number to) noexcept;
+
+    /// Calls visit(slot) for every entry.
+    template <typename Visitor>
+    void each(Visitor&& visit) const {
+        const entry* table = entries();
+        for (std::size_t i = 0; i <= mask(); ++i)
+            if (table[i].slot != 0) visit(table[i].slot);
+    }
+    [[nodiscard]] std::uint32_t size() const noexcept { return state_.used; }
+    /// Gives back the areas that only an undo could need. Requires that none can.
+    void release_smaller();
+    /// release_smaller, and cuts an area that an undone growth left behind.
+    void trim();
+
+    [[nodiscard]] usage measure() const noexcept;
+
+private:
+    struct entry {
+        slot_number slot;
+        std::uint32_t hash;
+    };
+    static_assert(sizeof(entry) == entry_bytes);
+
+    static constexpr std::size_t area_offset(std::uint32_t log2) noexcept {
+        return entry_bytes << log2;
+    }
+    [[nodiscard]] entry* area(std::uint32_t log2) const noexcept {
+        return reinterpret_cast<entry*>(window_.base() + area_offset(log2));
+    }
+    [[nodiscard]] entry* entries() const noexcept { return area(state_.log2_capacity); }
+    [[nodiscard]] std::uint32_t mask() const noexcept {
+        return (std::uint32_t{1} << state_.log2_capacity) - 1;
+    }
+    [[nodiscard]] std::uint32_t home(std::uint32_t hash) const noexcept {
+        return hash >> (32 - state_.log2_capacity);
+    }
+    [[nodiscard]] std::uint32_t next(std::uint32_t i) const noexcept { return (i + 1) & mask(); }
+    [[nodiscard]] std::uint32_t position(std::uint32_t hash, slot_number slot) const noexcept;
+    void store(std::uint32_t i, entry value) noexcept;
+    void grow();
+
+    window& window_;
+    hash_state& state_;
+    std::uint32_t smallest_kept_;
+};
+
+} // namespace chainbase

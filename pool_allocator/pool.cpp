@@ -1,0 +1,61 @@
+#include <pool_allocator/error.hpp>
+#include <pool_allocator/pool.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace chainbase {
+
+void* pool_state::take() noexcept {
+    ++live;
+    if (free_head == 0) return address(high_water++);
+    std::byte* slot = address(free_head);
+    // Also when the slot is fresh in the epoch: if the operation fails, the free list goes on in
+    // it.
+    write_barrier::active().record(slot, window_header::of(this).slot_bytes);
+    std::memcpy(&free_head, slot, sizeof free_head);
+    return slot;
+}
+
+void pool_state::give(void* slot) noexcept {
+    write_barrier::active().record_word(slot);
+    std::memcpy(slot, &free_head, sizeof free_head);
+    free_head = slot_of(slot);
+    --live;
+}
+
+usage& usage::operator+=(const usage& other) noexcept {
+    header += other.header;
+    links += other.links;
+    values += other.values;
+    slack += other.slack;
+    punched += other.punched;
+    total += other.total;
+    slots_live += other.slots_live;
+    slots_free += other.slots_free;
+    slots_never_used += other.slots_never_used;
+    return *this;
+}
+
+void pool::refresh() noexcept {
+    const window_header& h = window_.header();
+    const std::size_t slots =
+        (window_.bytes() - std::min<std::size_t>(window_.bytes(), h.first_slot)) / h.slot_bytes;
+    capacity_ = static_cast<slot_number>(std::min<std::size_t>(slots, max_slots));
+}
+
+void pool::grow(slot_number slots) {
+    refresh();
+    const std::uint64_t wanted = std::uint64_t{state_.high_water} + slots;
+    if (wanted > max_slots)
+        throw limit_error(window_.file().string() + ": a pool holds at most " +
+                          std::to_string(max_slots) + " slots, and " + std::to_string(state_.live) +
+                          " are live; archive or remove objects");
+    if (wanted <= capacity_) return;
+    const window_header& h = window_.header();
+    window_.grow_to(h.first_slot + wanted * h.slot_bytes);
+    refresh();
+}
+
+} // namespace chainbase

@@ -1,0 +1,111 @@
+#pragma once
+
+#include <pool_allocator/fwd.hpp>
+#include <pool_allocator/window.hpp>
+#include <pool_allocator/write_barrier.hpp>
+
+#include <cstdint>
+
+namespace chainbase {
+
+/// The words of a pool, kept in the root block of its window (so the header page's slot size and
+/// first slot are found from their own address).
+///
+/// Slots are equal and contiguous. Those at or above `high_water` were never used; below it a slot
+/// is live or in the free list, which is threaded through the first word of each free slot.
+/// Invariant: live + free + never used = slots of the file; free = high_water - live.
+struct pool_state {
+    slot_number free_head;
+    slot_number high_water;
+    slot_number live;
+
+    [[nodiscard]] std::uint32_t free() const noexcept { return high_water - live; }
+
+    /// Takes the head of the free list, else the next slot never used. Logs the content of a reused
+    /// slot. Requires a free or reserved slot, the words' root touched, and log room for the slot.
+    [[nodiscard]] void* take() noexcept;
+    /// Pushes a live slot to the free list. Logs its first word. Requires the root touched.
+    void give(void* slot) noexcept;
+
+    [[nodiscard]] std::byte* address(slot_number slot) const noexcept {
+        const window_header& h = window_header::of(this);
+        return slots() + std::size_t{slot} * h.slot_bytes;
+    }
+    [[nodiscard]] slot_number slot_of(const void* address) const noexcept {
+        const auto distance = static_cast<const std::byte*>(address) - slots();
+        return static_cast<slot_number>(static_cast<std::size_t>(distance) /
+                                        window_header::of(this).slot_bytes);
+    }
+
+private:
+    [[nodiscard]] std::byte* slots() const noexcept {
+        const window_header& h = window_header::of(this);
+        return reinterpret_cast<std::byte*>(const_cast<window_header*>(&h)) + h.first_slot;
+    }
+};
+
+/// How the bytes of a window are used; the parts sum to `total` exactly.
+struct usage {
+    std::uint64_t header = 0;  ///< header page and the pool's own slot
+    std::uint64_t links = 0;   ///< tree links and table entries of live objects
+    std::uint64_t values = 0;  ///< values of live objects, buffers in use
+    std::uint64_t slack = 0;   ///< free, never used, padding
+    std::uint64_t punched = 0; ///< given back to the file system, still within the file's length
+    std::uint64_t total = 0;   ///< the file's length
+    std::uint64_t slots_live = 0;
+    std::uint64_t slots_free = 0;
+    std::uint64_t slots_never_used = 0;
+
+    usage& operator+=(const usage& other) noexcept;
+};
+
+/// The writer's handle on a pool: makes room, and remembers which slots are fresh in this epoch.
+class pool {
+public:
+    /// At most this many slots: a link has 31 bits for a signed distance.
+    static constexpr slot_number max_slots = slot_number{1} << 30;
+
+    /// `state` lies in the root block of `window`; both outlive the pool.
+    pool(window& window, pool_state& state) noexcept : window_(window), state_(state) {}
+
+    /// Makes sure that the next `slots` takes succeed. Throws out_of_space_error, limit_error.
+    void reserve(slot_number slots = 1) {
+        fault::reach(fault::point::slot);
+        if (state_.free_head != 0 && slots == 1) return;
+        if (std::uint64_t{state_.high_water} + slots > capacity_) grow(slots);
+    }
+
+    /// Called at the pool's first touch in `epoch`: slots from here on are fresh in it.
+    void begin_epoch(std::uint64_t epoch) noexcept {
+        fresh_from_ = state_.high_water;
+        fresh_epoch_ = epoch;
+    }
+    /// Declares the slots that are new in this epoch fresh for the current operation. Requires
+    /// begin_epoch in it.
+    void declare_fresh(write_barrier& barrier) const noexcept {
+        const std::byte* begin = state_.address(fresh_from_);
+        barrier.set_fresh(begin,
+                          static_cast<std::size_t>(window_.base() + window_.limit() - begin));
+    }
+    [[nodiscard]] bool is_fresh(slot_number slot, std::uint64_t epoch) const noexcept {
+        return slot >= fresh_from_ && epoch == fresh_epoch_;
+    }
+
+    /// Slots that fit the file as it is.
+    [[nodiscard]] slot_number capacity() const noexcept { return capacity_; }
+    /// Reads the capacity again after the file was cut.
+    void refresh() noexcept;
+    [[nodiscard]] pool_state& state() const noexcept { return state_; }
+    [[nodiscard]] window& file() const noexcept { return window_; }
+
+private:
+    void grow(slot_number slots);
+
+    window& window_;
+    pool_state& state_;
+    slot_number capacity_ = 0;
+    slot_number fresh_from_ = 0;
+    std::uint64_t fresh_epoch_ = 0;
+};
+
+} // namespace chainbase

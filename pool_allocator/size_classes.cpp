@@ -1,0 +1,137 @@
+#include <pool_allocator/error.hpp>
+#include <pool_allocator/size_classes.hpp>
+
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace chainbase {
+
+namespace {
+
+window open_window(const address_space& addresses, std::uint32_t index,
+                   const std::filesystem::path& file, const window::geometry& shape,
+                   window::mode how) {
+    if (how == window::mode::create) return window::create({&addresses, index}, file, shape);
+    return window::open({&addresses, index}, file, shape, how);
+}
+
+std::uint32_t pages_for(std::size_t length) noexcept {
+    return static_cast<std::uint32_t>((length + page_runs::page_bytes - 1) / page_runs::page_bytes);
+}
+
+} // namespace
+
+size_classes::size_class::size_class(window&& opened, bool create)
+    : file(std::move(opened)), state(*reinterpret_cast<pool_state*>(file.root())),
+      slots(file, state), root(&state, sizeof state) {
+    if (create) state = {0, 1, 1}; // slot 0 stays unused, so that 0 means none
+    slots.refresh();
+}
+
+size_classes::size_classes(const address_space& addresses, const std::filesystem::path& folder,
+                           window::mode how) {
+    const bool create = how == window::mode::create;
+    for (std::size_t c = 0; c < class_count; ++c) {
+        const auto index = static_cast<std::uint32_t>(first_window + c);
+        const auto file = folder / ("buffers." + std::to_string(bytes_of_class(c)));
+        classes_[c] = std::make_unique<size_class>(
+            open_window(addresses, index, file, geometry(c), how), create);
+    }
+    runs_ =
+        std::make_unique<page_runs>(open_window(addresses, first_window + class_count,
+                                                folder / "buffers.runs", page_runs::geometry, how),
+                                    create);
+}
+
+void size_classes::attach(write_barrier& barrier) {
+    barrier_ = &barrier;
+    for (std::size_t c = 0; c < class_count; ++c)
+        barrier.expect_root();
+    runs_->attach(barrier);
+    barrier.attach_buffers(this);
+}
+
+void size_classes::touch(size_class& c) {
+    barrier_->reserve(write_barrier::record_bytes(c.root.bytes()));
+    if (barrier_->touch(c.root)) c.slots.begin_epoch(barrier_->epoch());
+}
+
+buffer_handle size_classes::allocate(std::span<const std::byte> content) {
+    if (content.empty()) return {};
+    if (content.size() > UINT32_MAX)
+        throw limit_error("a shared buffer holds less than 4 GiB, not " +
+                          std::to_string(content.size()) + " bytes");
+    const auto length = static_cast<std::uint32_t>(content.size());
+    if (content.size() > largest_class) {
+        const slot_number page = runs_->allocate(pages_for(length));
+        std::memcpy(runs_->address(page), content.data(), length);
+        return buffer_handle::make(page, length);
+    }
+    size_class& c = *classes_[class_of(length)];
+    c.slots.reserve();
+    barrier_->reserve(write_barrier::record_bytes(c.root.bytes()) +
+                      write_barrier::record_bytes(bytes_of_class(class_of(length))));
+    touch(c);
+    void* buffer = c.state.take();
+    std::memcpy(buffer, content.data(), length);
+    return buffer_handle::make(c.state.slot_of(buffer), length);
+}
+
+void size_classes::free_later(buffer_handle buffer) {
+    if (buffer.length() != 0) collected_.push_back(buffer);
+}
+
+void size_classes::free_collected() {
+    for (const buffer_handle buffer : collected_)
+        free_now(buffer);
+    collected_.clear();
+}
+
+void size_classes::free_now(buffer_handle buffer) {
+    if (buffer.length() > largest_class) {
+        runs_->free(buffer.slot(), pages_for(buffer.length()));
+        return;
+    }
+    size_class& c = *classes_[class_of(buffer.length())];
+    touch(c);
+    barrier_->reserve(write_barrier::record_bytes(sizeof(slot_number)));
+    c.state.give(c.state.address(buffer.slot()));
+}
+
+usage size_classes::measure_class(std::size_t c) const noexcept {
+    const size_class& cls = *classes_[c];
+    const std::uint64_t slot = bytes_of_class(c);
+    usage used;
+    used.total = cls.file.bytes();
+    used.header = window_header::page_bytes;
+    used.slots_live = cls.state.live - 1;
+    used.slots_free = cls.state.free();
+    const std::uint64_t slots = (used.total - used.header) / slot;
+    used.slots_never_used = slots > cls.state.high_water ? slots - cls.state.high_water : 0;
+    used.values = used.slots_live * slot;
+    used.slack = used.total - used.header - used.values;
+    return used;
+}
+
+usage size_classes::measure() const noexcept {
+    usage sum = runs_->measure();
+    for (std::size_t c = 0; c < class_count; ++c)
+        sum += measure_class(c);
+    return sum;
+}
+
+void size_classes::trim() {
+    for (const auto& c : classes_) {
+        c->file.shrink_to(window_header::page_bytes +
+                          std::size_t{c->state.high_water} * c->file.header().slot_bytes);
+        c->slots.refresh();
+    }
+    runs_->trim();
+}
+
+void size_classes::sync() {
+    each_window([](window& file) { file.sync(); });
+}
+
+} // namespace chainbase

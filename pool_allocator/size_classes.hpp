@@ -1,0 +1,132 @@
+#pragma once
+
+#include <pool_allocator/page_runs.hpp>
+#include <pool_allocator/pool.hpp>
+
+#include <array>
+#include <bit>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace chainbase {
+
+/// The handle of an immutable buffer in the segment: 8 bytes, all zero for "empty".
+///
+///     bits  0-31  length in bytes
+///     bits 32-62  slot within the pool of the length's size class, or first page of a run
+///     bit  63     set: tells it from the heap pointer that a string outside a segment holds
+struct buffer_handle {
+    std::uint64_t bits = 0;
+
+    static constexpr std::uint64_t in_segment_bit = std::uint64_t{1} << 63;
+
+    static constexpr buffer_handle make(slot_number slot, std::uint32_t length) noexcept {
+        return {in_segment_bit | std::uint64_t{slot} << 32 | length};
+    }
+    [[nodiscard]] constexpr bool in_segment() const noexcept { return bits & in_segment_bit; }
+    [[nodiscard]] constexpr std::uint32_t length() const noexcept {
+        return static_cast<std::uint32_t>(bits);
+    }
+    [[nodiscard]] constexpr slot_number slot() const noexcept {
+        return static_cast<slot_number>(bits >> 32) & 0x7FFF'FFFF;
+    }
+};
+
+/// The buffers of strings and arrays: one pool per size class, shared by all types of a database,
+/// and page runs for what is larger than the largest class.
+///
+/// Buffers are immutable: an assignment makes a new one and frees the old one. Freed buffers are
+/// kept until their operation is complete, so that within it the old content can still be read.
+/// Classes: 16, 32, 48 bytes, then 64 * 2^i and 96 * 2^i up to 64 KiB.
+///
+/// One writer, in an operation. Reading a buffer needs no lock beyond that of its object.
+class size_classes {
+public:
+    static constexpr std::size_t class_count = 24;
+    static constexpr std::size_t largest_class = std::size_t{64} << 10;
+    /// Windows taken in the address space, beginning at first_window: the classes, then the runs.
+    static constexpr std::uint32_t first_window = 1;
+    static constexpr std::uint32_t window_count = class_count + 1;
+
+    static constexpr std::uint32_t bytes_of_class(std::size_t c) noexcept {
+        if (c < 3) return static_cast<std::uint32_t>(16 * (c + 1));
+        const std::size_t i = c - 3;
+        return static_cast<std::uint32_t>((i % 2 == 0 ? 64U : 96U) << (i / 2));
+    }
+    /// The class of a length in 1 ... largest_class.
+    static constexpr std::size_t class_of(std::size_t length) noexcept {
+        if (length <= 48) return (length - 1) / 16;
+        if (length <= 64) return 3;
+        const auto octave = static_cast<std::size_t>(std::bit_width(length - 1)) - 7;
+        return 3 + 2 * octave + (length <= (std::size_t{96} << octave) ? 1 : 2);
+    }
+    static constexpr window::geometry geometry(std::size_t c) noexcept {
+        return {window_kind::buffers, bytes_of_class(c), window_header::page_bytes};
+    }
+
+    /// Opens, or creates if `how` says so, the windows in `folder`. Throws io_error,
+    /// out_of_space_error, damaged_error, format_error.
+    size_classes(const address_space& addresses, const std::filesystem::path& folder,
+                 window::mode how);
+    /// Lets operations of `barrier` change the buffers; it outlives them.
+    void attach(write_barrier& barrier);
+
+    /// Copies `content` into a new buffer. Requires an operation. Throws out_of_space_error,
+    /// limit_error (content of 4 GiB or more).
+    [[nodiscard]] buffer_handle allocate(std::span<const std::byte> content);
+    /// Frees a buffer when the operation completes. Throws std::bad_alloc; then nothing changed.
+    void free_later(buffer_handle buffer);
+    /// Frees what free_later collected. Throws out_of_space_error; the operation must then fail.
+    void free_collected();
+    void forget_collected() noexcept { collected_.clear(); }
+
+    /// Where the content of `buffer` lies in the segment whose addresses are `range`.
+    [[nodiscard]] static const std::byte* locate(const address_space::range& range,
+                                                 buffer_handle buffer) noexcept {
+        const auto base = reinterpret_cast<const std::byte*>(range.base);
+        const std::size_t length = buffer.length();
+        if (length > largest_class)
+            return base + (first_window + class_count) * range.window_bytes +
+                   std::size_t{buffer.slot()} * page_runs::page_bytes;
+        const std::size_t c = class_of(length);
+        return base + (first_window + c) * range.window_bytes + window_header::page_bytes +
+               std::size_t{buffer.slot()} * bytes_of_class(c);
+    }
+
+    [[nodiscard]] usage measure() const noexcept;
+    [[nodiscard]] usage measure_class(std::size_t c) const noexcept;
+    [[nodiscard]] usage measure_runs() const noexcept { return runs_->measure(); }
+    /// Cuts free tails and punches free pages. Requires that nothing can be undone.
+    void trim();
+    void sync();
+
+    /// The windows of all classes and of the runs, in order.
+    template <typename Visitor>
+    void each_window(Visitor&& visit) {
+        for (const auto& c : classes_)
+            visit(c->file);
+        visit(runs_->file());
+    }
+
+private:
+    struct size_class {
+        size_class(window&& opened, bool create);
+        window file;
+        pool_state& state;
+        pool slots;
+        root_block root;
+    };
+
+    void touch(size_class& c);
+    void free_now(buffer_handle buffer);
+
+    write_barrier* barrier_ = nullptr;
+    std::array<std::unique_ptr<size_class>, class_count> classes_;
+    std::unique_ptr<page_runs> runs_;
+    std::vector<buffer_handle> collected_;
+};
+
+} // namespace chainbase

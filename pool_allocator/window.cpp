@@ -1,0 +1,220 @@
+#include <pool_allocator/error.hpp>
+#include <pool_allocator/fault_injection.hpp>
+#include <pool_allocator/window.hpp>
+
+#include <boost/crc.hpp>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+namespace chainbase {
+
+#ifndef MADV_COLLAPSE // Linux 6.1; the C library's header is older
+#define MADV_COLLAPSE 25
+#endif
+
+namespace {
+
+constexpr char magic[8] = {'c', 'h', 'a', 'i', 'n', 'w', 'i', 'n'};
+constexpr std::size_t page = window_header::page_bytes;
+
+constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) noexcept {
+    return (bytes + unit - 1) / unit * unit;
+}
+
+[[noreturn]] void fail(const std::filesystem::path& file, const char* what) {
+    const int reason = errno;
+    throw io_error("cannot " + std::string(what) + " " + file.string() + ": " +
+                   std::strerror(reason));
+}
+
+/// A file grows by a 32nd of its length, so that at most a 32nd of it is unused, and by whole huge
+/// pages once it is large.
+std::size_t next_length(std::size_t length, std::size_t needed) noexcept {
+    const std::size_t step = std::clamp<std::size_t>(length / 32, 16 * page, std::size_t{16} << 20);
+    const std::size_t grown = std::max(needed, length + step);
+    const std::size_t unit = grown < (std::size_t{16} << 20) ? page : address_space::alignment;
+    return round_up(grown, unit);
+}
+
+/// Advice, whose failure only costs speed: new pages are made now, in two calls instead of a fault
+/// each, and as huge pages where a whole one fits. On tmpfs only MADV_COLLAPSE makes these without
+/// a mount option; disk file systems make large folios when the pages are populated. The log is
+/// written from end to end and gains nothing by it.
+void make_resident(std::byte* base, std::size_t begin, std::size_t end, bool random) noexcept {
+    constexpr std::size_t huge = address_space::alignment;
+    const std::size_t first = begin / huge * huge;
+    const std::size_t last = end / huge * huge;
+    if (random && first < last) madvise(base + first, last - first, MADV_COLLAPSE);
+    madvise(base + begin, end - begin, MADV_POPULATE_WRITE);
+}
+
+} // namespace
+
+std::uint32_t window_header::computed_checksum() const noexcept {
+    boost::crc_32_type crc;
+    crc.process_bytes(this, offsetof(window_header, checksum));
+    return crc.checksum();
+}
+
+window::window(const place& where, std::filesystem::path file, int descriptor, window_kind kind,
+               mode how)
+    : place_(where), file_(std::move(file)), descriptor_(descriptor), kind_(kind), mode_(how),
+      limit_(where.addresses->window_bytes()) {
+    struct stat status{};
+    if (fstat(descriptor_, &status) != 0) fail(file_, "examine");
+    bytes_ = static_cast<std::size_t>(status.st_size);
+    const int access = how == mode::read_only ? PROT_READ : PROT_READ | PROT_WRITE;
+    void* at = mmap(where.addresses->place(where.index), limit_, access,
+                    MAP_SHARED | MAP_NORESERVE | MAP_FIXED, descriptor_, 0);
+    if (at == MAP_FAILED) fail(file_, "map");
+    base_ = static_cast<std::byte*>(at);
+    madvise(base_, limit_, MADV_HUGEPAGE); // advice: a kernel without it still works
+}
+
+window::window(window&& other) noexcept
+    : place_(other.place_), file_(std::move(other.file_)),
+      descriptor_(std::exchange(other.descriptor_, -1)), kind_(other.kind_), mode_(other.mode_),
+      base_(std::exchange(other.base_, nullptr)), bytes_(other.bytes_), limit_(other.limit_) {}
+
+window::~window() {
+    if (base_) place_.addresses->vacate(place_.index);
+    if (descriptor_ >= 0) close(descriptor_);
+}
+
+window window::create(const place& where, const std::filesystem::path& file,
+                      const geometry& shape) {
+    const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (descriptor < 0) fail(file, "create");
+    window made(where, file, descriptor, shape.kind, mode::create);
+    made.extend(0, page);
+    made.write_header(shape);
+    return made;
+}
+
+window window::open(const place& where, const std::filesystem::path& file, const geometry& shape,
+                    mode how) {
+    const int access = how == mode::read_only ? O_RDONLY : O_RDWR;
+    const int descriptor = ::open(file.c_str(), access | O_CLOEXEC);
+    if (descriptor < 0) fail(file, "open");
+    window opened(where, file, descriptor, shape.kind, how);
+    opened.check_header(shape);
+    return opened;
+}
+
+void window::write_header(const geometry& shape) {
+    window_header& h = header();
+    h = {};
+    std::memcpy(h.magic, magic, sizeof magic);
+    h.format = window_header::current_format;
+    h.kind = static_cast<std::uint32_t>(shape.kind);
+    h.slot_bytes = shape.slot_bytes;
+    h.first_slot = shape.first_slot;
+    h.index = place_.index;
+    const std::string called = name();
+    std::memcpy(h.name, called.data(), std::min(called.size(), sizeof h.name));
+    h.checksum = h.computed_checksum();
+}
+
+void window::check_header(const geometry& shape) const {
+    const std::string where = file_.string();
+    if (bytes_ < page || bytes_ % page != 0)
+        throw damaged_error(where + ": truncated to " + std::to_string(bytes_) +
+                            " bytes, within a page of " + std::to_string(page) +
+                            "; restore the state folder from a copy, or replay into a new one");
+    const window_header& h = header();
+    if (std::memcmp(h.magic, magic, sizeof magic) != 0)
+        throw damaged_error(where + ": offset 0: not a window of a chainbase segment; restore the "
+                                    "file from a copy, or replay into a new folder");
+    if (h.checksum != h.computed_checksum())
+        throw damaged_error(where + ": offset 0: the header's checksum does not match; restore the "
+                                    "file from a copy, or replay into a new folder");
+    if (h.format != window_header::current_format)
+        throw format_error(where + ": format " + std::to_string(h.format) +
+                           ", this program reads " + std::to_string(window_header::current_format));
+    if (h.kind != static_cast<std::uint32_t>(shape.kind) || h.index != place_.index ||
+        h.slot_bytes != shape.slot_bytes || h.first_slot != shape.first_slot)
+        throw damaged_error(where + ": offset 8: kind, place or slot size is not what the "
+                                    "catalogue says; is it the file of another state?");
+}
+
+void window::grow_to(std::size_t needed) {
+    if (needed <= bytes_) return;
+    if (needed > limit_)
+        throw limit_error(file_.string() + ": " + std::to_string(needed) +
+                          " bytes do not fit a window of " + std::to_string(limit_) +
+                          "; create the state with larger windows");
+    extend(bytes_, std::min(next_length(bytes_, needed), limit_) - bytes_);
+}
+
+void window::grow_range(std::size_t offset, std::size_t length) {
+    if (offset + length > limit_)
+        throw limit_error(file_.string() + ": " + std::to_string(offset + length) +
+                          " bytes do not fit a window of " + std::to_string(limit_) +
+                          "; create the state with larger windows");
+    extend(offset, length);
+}
+
+void window::extend(std::size_t offset, std::size_t length) {
+    fault::reach(fault::point::growth);
+    int reason = 0;
+    do
+        reason =
+            posix_fallocate(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(length));
+    while (reason == EINTR);
+    if (reason == ENOSPC || reason == EDQUOT || reason == EFBIG) {
+        if (ftruncate(descriptor_, static_cast<off_t>(bytes_)) != 0) fail(file_, "restore");
+        throw out_of_space_error(file_.string() + ": no space to grow from " +
+                                 std::to_string(bytes_) + " bytes by " + std::to_string(length) +
+                                 " (" + std::strerror(reason) + "); free space and try again");
+    }
+    if (reason != 0) {
+        errno = reason;
+        fail(file_, "grow");
+    }
+    const std::size_t end = offset + length;
+    make_resident(base_, offset, end, kind_ != window_kind::undo_log);
+    bytes_ = std::max(bytes_, end);
+}
+
+void window::shrink_to(std::size_t needed) {
+    const std::size_t length = std::max(round_up(needed, page), page);
+    if (length >= bytes_) return;
+    if (ftruncate(descriptor_, static_cast<off_t>(length)) != 0) fail(file_, "shorten");
+    bytes_ = length;
+}
+
+void window::punch(std::size_t offset, std::size_t length) {
+    const std::size_t begin = round_up(offset, page);
+    const std::size_t end = (offset + length) / page * page;
+    if (begin >= end) return;
+    if (fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                  static_cast<off_t>(begin), static_cast<off_t>(end - begin)) != 0)
+        fail(file_, "give space back in");
+}
+
+bool window::holes_take_space() const noexcept {
+    struct statfs system{};
+    return fstatfs(descriptor_, &system) != 0 || system.f_type == TMPFS_MAGIC;
+}
+
+void window::sync() const {
+    if (msync(base_, bytes_, MS_SYNC) != 0 || fdatasync(descriptor_) != 0) fail(file_, "sync");
+}
+
+void window::refresh() {
+    struct stat status{};
+    if (fstat(descriptor_, &status) != 0) fail(file_, "examine");
+    bytes_ = static_cast<std::size_t>(status.st_size);
+}
+
+} // namespace chainbase

@@ -1,0 +1,134 @@
+#pragma once
+
+#include <pool_allocator/address_space.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace chainbase {
+
+/// What a window keeps; stored in its header.
+enum class window_kind : std::uint32_t { undo_log = 1, objects, ids, hashed_key, buffers, runs };
+
+/// The first bytes of every window, written once when it is created. Sixty-four bytes:
+///
+///     0  magic           8   "chainwin"
+///     8  format          4   version of the file format
+///    12  kind            4   window_kind
+///    16  slot_bytes      4   size of one slot (objects, buffers, chunks) or entry (tables)
+///    20  first_slot      4   offset of slot 0 from the window's begin
+///    24  index           4   place in the address space, in windows
+///    28  reserved        4   zero
+///    32  name           24   what the file is called, zero-padded (cut if longer)
+///    56  reserved2       4   zero
+///    60  checksum        4   CRC-32 of the 60 bytes before
+struct window_header {
+    char magic[8];
+    std::uint32_t format;
+    std::uint32_t kind;
+    std::uint32_t slot_bytes;
+    std::uint32_t first_slot;
+    std::uint32_t index;
+    std::uint32_t reserved;
+    char name[24];
+    std::uint32_t reserved2;
+    std::uint32_t checksum;
+
+    static constexpr std::uint32_t current_format = 1;
+    /// The header page: this struct, then the window's root block.
+    static constexpr std::size_t page_bytes = 4096;
+
+    /// The header of the window whose header page contains `address`.
+    [[nodiscard]] static const window_header& of(const void* address) noexcept {
+        const auto page = reinterpret_cast<std::uintptr_t>(address) & ~(page_bytes - 1);
+        return *reinterpret_cast<const window_header*>(page);
+    }
+    [[nodiscard]] std::uint32_t computed_checksum() const noexcept;
+};
+static_assert(sizeof(window_header) == 64);
+
+/// One growing file of the segment, mapped whole at its place in the address space.
+///
+/// The mapping covers the window's full size from the start; pages beyond the file's end become
+/// valid as the file grows, in every process that has it mapped. It is never moved or remapped.
+/// Growing allocates the blocks first, so a later store cannot fail for lack of space.
+///
+/// Not thread-safe: one writer grows and shrinks. Invariant: bytes() is the file's length and a
+/// multiple of page_bytes.
+class window {
+public:
+    enum class mode { create, read_write, read_only };
+
+    struct place {
+        const address_space* addresses;
+        std::uint32_t index;
+    };
+    struct geometry {
+        window_kind kind;
+        std::uint32_t slot_bytes;
+        std::uint32_t first_slot;
+    };
+
+    /// Creates `file` (replacing a leftover of an unfinished creation) with its header page.
+    /// Throws io_error, out_of_space_error.
+    static window create(const place&, const std::filesystem::path& file, const geometry&);
+
+    /// Maps an existing `file`. Throws io_error, and damaged_error or format_error when the header
+    /// is not the one of this kind, place and geometry. Changes nothing.
+    static window open(const place&, const std::filesystem::path& file, const geometry&, mode);
+
+    window(window&& other) noexcept;
+    window& operator=(window&&) = delete;
+    ~window();
+
+    [[nodiscard]] std::byte* base() const noexcept { return base_; }
+    [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+    [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
+    [[nodiscard]] std::uint32_t index() const noexcept { return place_.index; }
+    [[nodiscard]] const std::filesystem::path& file() const noexcept { return file_; }
+    [[nodiscard]] std::string name() const { return file_.filename().string(); }
+    [[nodiscard]] window_header& header() const noexcept {
+        return *reinterpret_cast<window_header*>(base_);
+    }
+    /// What follows the header in the header page.
+    [[nodiscard]] std::byte* root() const noexcept { return base_ + sizeof(window_header); }
+    static constexpr std::size_t root_capacity = window_header::page_bytes - sizeof(window_header);
+
+    /// Makes the first `needed` bytes usable, growing in steps that keep the number of growths
+    /// logarithmic and the unused end below a 32nd. New bytes read as zero. Throws
+    /// out_of_space_error or limit_error; then nothing changed.
+    void grow_to(std::size_t needed);
+    /// Makes bytes [offset, offset + length) usable without allocating what lies before them.
+    void grow_range(std::size_t offset, std::size_t length);
+    /// Cuts the file after `needed` bytes, rounded up to a page. Never grows.
+    void shrink_to(std::size_t needed);
+    /// Gives whole pages within [offset, offset + length) back; they read as zero afterwards.
+    void punch(std::size_t offset, std::size_t length);
+    /// Whether reading what was punched allocates it again, as on tmpfs: then a read kills when the
+    /// file system is full.
+    [[nodiscard]] bool holes_take_space() const noexcept;
+    /// Writes every page to the file's storage and waits for it. Throws io_error.
+    void sync() const;
+    /// Reads the length again (a read-only mapping of a file that another process grows).
+    void refresh();
+
+private:
+    window(const place&, std::filesystem::path, int descriptor, window_kind, mode);
+
+    void write_header(const geometry&);
+    void check_header(const geometry&) const;
+    void extend(std::size_t offset, std::size_t length);
+
+    place place_;
+    std::filesystem::path file_;
+    int descriptor_;
+    window_kind kind_;
+    mode mode_;
+    std::byte* base_ = nullptr;
+    std::size_t bytes_ = 0;
+    std::size_t limit_ = 0;
+};
+
+} // namespace chainbase

@@ -1,0 +1,37 @@
+#include <pool_allocator/hash_table.hpp>
+#include <pool_allocator/write_barrier.hpp>
+
+#include <algorithm>
+
+namespace chainbase {
+
+void write_barrier::record_long(const void* address, std::size_t bytes) {
+    constexpr std::size_t piece = std::size_t{64} << 10;
+    const auto* from = static_cast<const std::byte*>(address);
+    while (bytes > 0) {
+        const std::size_t now = std::min(bytes, piece);
+        reserve(record_bytes(now));
+        record(from, now);
+        from += now;
+        bytes -= now;
+    }
+}
+
+void write_barrier::note_outgrown(hash_table& table) {
+    for (outgrown_table& known : outgrown_) {
+        if (known.table != &table) continue;
+        known.epoch = epoch_;
+        return;
+    }
+    outgrown_.push_back({&table, epoch_});
+}
+
+void write_barrier::release_outgrown(std::uint64_t epoch) {
+    std::erase_if(outgrown_, [&](const outgrown_table& known) {
+        if (known.epoch >= epoch) return false;
+        known.table->release_smaller();
+        return true;
+    });
+}
+
+} // namespace chainbase

@@ -1,0 +1,244 @@
+#pragma once
+
+#include <pool_allocator/fault_injection.hpp>
+#include <pool_allocator/fwd.hpp>
+
+#include <atomic>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+namespace chainbase {
+
+/// What a record of the log says besides "these bytes were there".
+enum class record_kind : std::uint8_t {
+    words = 0,    ///< plain bytes to copy back
+    modified = 1, ///< the image of an object's value, to copy back
+    created = 2,  ///< a note: an object was created at this node; the body is its id
+    removed = 3,  ///< a note: an object was removed from this node; the body is its id
+    mark = 4,     ///< a session begins here; the body is its session_mark
+};
+
+/// The eight bytes that end every record, so that the log reads backwards.
+///
+///     bits  0-43  offset of the bytes within the address space, in 4-byte words (64 TiB)
+///     bits 44-59  length of the body, in 4-byte words (at most 256 KiB - 4)
+///     bits 60-63  record_kind
+struct record_trailer {
+    std::uint64_t bits;
+
+    static constexpr std::size_t max_body = 0xFFFF * 4;
+
+    static record_trailer make(std::uint64_t offset, std::size_t bytes, record_kind kind) noexcept {
+        return {offset >> 2 | static_cast<std::uint64_t>(bytes >> 2) << 44 |
+                static_cast<std::uint64_t>(kind) << 60};
+    }
+    [[nodiscard]] std::uint64_t offset() const noexcept {
+        return (bits & ((std::uint64_t{1} << 44) - 1)) << 2;
+    }
+    [[nodiscard]] std::size_t bytes() const noexcept { return (bits >> 44 & 0xFFFF) << 2; }
+    [[nodiscard]] record_kind kind() const noexcept { return static_cast<record_kind>(bits >> 60); }
+    /// Whether rolling back copies the body to the offset (else it is a note).
+    [[nodiscard]] bool restores() const noexcept { return bits >> 60 <= 1; }
+};
+
+/// A handle on a small block of shared words that change with almost every operation (a type's free
+/// list, counts and container): logged as a whole once per epoch instead of word by word.
+///
+/// Lives in the writer's own memory. Must outlive every operation that touches it.
+class root_block {
+public:
+    root_block(void* address, std::size_t bytes)
+        : address_(static_cast<std::byte*>(address)), bytes_(bytes),
+          before_(std::make_unique<std::byte[]>(bytes)) {
+        assert(bytes % 4 == 0 && bytes <= record_trailer::max_body);
+    }
+    [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+
+private:
+    friend class write_barrier;
+
+    std::byte* address_;
+    std::size_t bytes_;
+    std::uint64_t epoch_ = 0;
+    std::uint64_t operation_ = 0;
+    std::unique_ptr<std::byte[]> before_;
+};
+
+/// Every byte that changes in shared memory passes here first: the old bytes are appended to the
+/// before-image log, then the log's tail is advanced, then the caller stores.
+///
+/// The log's memory belongs to the layer above (undo), which derives from this class and supplies
+/// chunks. Room for a whole step is reserved beforehand, so `record` has no bounds check and cannot
+/// fail. One writer thread at a time; it finds the barrier through active().
+///
+/// Invariants:
+///  1. The tail word in shared memory never covers a record that is not completely written, and no
+///     store happens before the tail covers its record (compiler order; that is all a kill needs).
+///  2. An *epoch* is a time in which nothing was rolled back and no session began or ended. What
+///  was
+///     logged once in the current epoch need not be logged again; epochs are never reused.
+///  3. Bytes in the fresh range did not exist when the epoch began; their content needs no log.
+class write_barrier {
+public:
+    write_barrier(const write_barrier&) = delete;
+    write_barrier& operator=(const write_barrier&) = delete;
+
+    /// The barrier of the operation that the calling thread is in. Requires that there is one.
+    [[nodiscard]] static write_barrier& active() noexcept { return *active_; }
+    [[nodiscard]] static bool in_operation() noexcept { return active_ != nullptr; }
+
+    /// Makes room for `bytes` of records, trailers included. Throws out_of_space_error,
+    /// limit_error.
+    void reserve(std::size_t bytes) {
+        if (static_cast<std::size_t>(end_ - cursor_) < bytes) extend(bytes);
+    }
+
+    /// Appends the `bytes` (a multiple of 4) at `address`. Requires reserved room.
+    void record(const void* address, std::size_t bytes,
+                record_kind kind = record_kind::words) noexcept {
+        std::memcpy(cursor_, address, bytes);
+        append(offset_of(address), bytes, kind);
+    }
+    /// Appends one 4-byte word, unless it is fresh. Requires reserved room.
+    void record_word(const void* address) noexcept {
+        if (is_fresh(address)) return;
+        std::memcpy(cursor_, address, 4);
+        append(offset_of(address), 4, record_kind::words);
+    }
+    /// Appends a note about the node at `address`.
+    void note(const void* address, std::uint32_t body, record_kind kind) noexcept {
+        std::memcpy(cursor_, &body, sizeof body);
+        append(offset_of(address), sizeof body, kind);
+    }
+    /// As record, for any length, with room made piece by piece. Throws as reserve does.
+    void record_long(const void* address, std::size_t bytes);
+
+    /// The log bytes that one record with a body of `bytes` takes.
+    static constexpr std::size_t record_bytes(std::size_t bytes) noexcept {
+        return bytes + sizeof(record_trailer);
+    }
+
+    /// Logs `root` unless the epoch has it, and keeps its bytes for the operation's own rollback.
+    /// Returns whether it is the first touch in this epoch. Requires room for the root's bytes.
+    bool touch(root_block& root) noexcept {
+        if (root.operation_ != operation_) keep_for_rollback(root);
+        if (root.epoch_ == epoch_) return false;
+        root.epoch_ = epoch_;
+        record(root.address_, root.bytes_);
+        return true;
+    }
+
+    /// Announces one more root, so that touching never allocates. Throws std::bad_alloc.
+    void expect_root() { touched_.reserve(++roots_); }
+
+    /// Declares [begin, begin + bytes) fresh until the operation ends or this is called again.
+    void set_fresh(const void* begin, std::size_t bytes) noexcept {
+        fresh_begin_ = reinterpret_cast<std::uintptr_t>(begin);
+        fresh_bytes_ = bytes;
+    }
+    [[nodiscard]] bool is_fresh(const void* address) const noexcept {
+        return reinterpret_cast<std::uintptr_t>(address) - fresh_begin_ < fresh_bytes_;
+    }
+
+    /// Remembers that from the current epoch on `table` keeps a smaller area for undo. Throws
+    /// std::bad_alloc.
+    void note_outgrown(hash_table& table);
+
+    [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
+    [[nodiscard]] const std::byte* range_base() const noexcept { return range_base_; }
+    /// The buffers that strings of the objects in this operation live in.
+    [[nodiscard]] size_classes* buffers() const noexcept { return buffers_; }
+    void attach_buffers(size_classes* buffers) noexcept { buffers_ = buffers; }
+
+protected:
+    explicit write_barrier(std::byte* range_base) noexcept : range_base_(range_base) {}
+    virtual ~write_barrier() = default;
+
+    /// Supplies a chunk with room for `bytes`: sets cursor_ and end_, and moves the tail there.
+    virtual void extend(std::size_t bytes) = 0;
+
+    /// Starts a new epoch: nothing counts as logged any more.
+    void new_epoch() noexcept { ++epoch_; }
+    void enter_operation() noexcept {
+        assert(active_ == nullptr && "operations do not nest");
+        ++operation_;
+        touched_.clear();
+        fresh_bytes_ = 0;
+        active_ = this;
+    }
+    void leave_operation() noexcept { active_ = nullptr; }
+    /// Puts every root touched in this operation back to its bytes from before the operation.
+    void restore_roots() noexcept {
+        for (const root_block* root : touched_)
+            std::memcpy(root->address_, root->before_.get(), root->bytes_);
+    }
+
+    /// Whether a table keeps an area that it outgrew.
+    [[nodiscard]] bool has_outgrown() const noexcept { return !outgrown_.empty(); }
+    /// Lets the tables give back what they outgrew before `epoch`. Throws io_error.
+    void release_outgrown(std::uint64_t epoch);
+
+    void append(std::uint64_t offset, std::size_t bytes, record_kind kind) noexcept {
+        const record_trailer trailer = record_trailer::make(offset, bytes, kind);
+        std::memcpy(cursor_ + bytes, &trailer, sizeof trailer);
+        fault::reach(fault::point::log_append);
+        cursor_ += bytes + sizeof trailer;
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        *tail_ = static_cast<std::uint64_t>(cursor_ - log_base_);
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+    [[nodiscard]] std::uint64_t offset_of(const void* address) const noexcept {
+        return static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - range_base_);
+    }
+
+    std::byte* range_base_;
+    std::byte* log_base_ = nullptr; ///< where the window of the log begins
+    std::byte* cursor_ = nullptr;   ///< where the next record goes
+    std::byte* end_ = nullptr;      ///< end of the chunk
+    std::uint64_t* tail_ = nullptr; ///< the shared word: cursor_ - log_base_
+
+private:
+    void keep_for_rollback(root_block& root) noexcept {
+        root.operation_ = operation_;
+        std::memcpy(root.before_.get(), root.address_, root.bytes_);
+        touched_.push_back(&root);
+    }
+
+    struct outgrown_table {
+        hash_table* table;
+        std::uint64_t epoch;
+    };
+
+    static inline thread_local constinit write_barrier* active_ = nullptr;
+
+    std::uintptr_t fresh_begin_ = 0;
+    std::size_t fresh_bytes_ = 0;
+    std::uint64_t epoch_ = 1;
+    std::uint64_t operation_ = 0;
+    size_classes* buffers_ = nullptr;
+    std::vector<outgrown_table> outgrown_;
+    std::size_t roots_ = 0;
+    std::vector<root_block*> touched_; ///< by the current operation
+};
+
+/// A 32-bit word in shared memory that logs itself when it changes. What links, tables and counters
+/// within nodes are made of. Storing the value it already has does nothing.
+class logged_word {
+public:
+    [[nodiscard]] std::uint32_t load() const noexcept { return value_; }
+    void store(std::uint32_t value) noexcept {
+        if (value_ == value) return;
+        write_barrier::active().record_word(&value_);
+        value_ = value;
+    }
+
+private:
+    std::uint32_t value_;
+};
+static_assert(sizeof(logged_word) == 4);
+
+} // namespace chainbase

@@ -1,0 +1,301 @@
+#include <catch2/catch.hpp>
+#include <tests/archive/note.hpp>
+#include <tests/tools/temporary_folder.hpp>
+
+#include <vector>
+
+/// Objects on their way from memory to the archive, and back when a block is popped.
+using namespace chainbase;
+using namespace chainbase::test;
+
+namespace {
+
+/// A store whose disk is gone.
+class fragile_store final : public archive::store {
+public:
+    [[nodiscard]] std::string name() const override { return "fragile store"; }
+
+protected:
+    void create_table(const archive::table_description&) override {}
+    write_totals apply(const archive::write_batch&) override { fail(); }
+    std::optional<archive::pinned_row> read(archive::table_id, std::uint32_t) const override {
+        fail();
+    }
+    std::optional<archive::pinned_row> read(archive::table_id, std::uint32_t,
+                                            archive::bytes_view) const override {
+        fail();
+    }
+    std::uint64_t row_count(archive::table_id) const override { fail(); }
+    std::unique_ptr<archive::row_cursor_source> scan(archive::table_id,
+                                                     std::uint32_t) const override {
+        fail();
+    }
+    std::unique_ptr<archive::key_cursor_source> scan(archive::table_id, std::uint32_t,
+                                                     archive::bytes_view) const override {
+        fail();
+    }
+    void make_durable(bool) override {}
+
+private:
+    [[noreturn]] static void fail() { throw io_error("fragile store: unplugged"); }
+};
+
+struct world {
+    temporary_folder folder;
+    database state{folder / "state", small_state()};
+    std::unique_ptr<archive::store> rows;
+    notes all;
+
+    explicit world(std::unique_ptr<archive::store> store =
+                       archive::make_store(archive::store_kind::memory, {}))
+        : rows(std::move(store)), all((state.add_type<note>("note"), state), *rows, "note") {}
+
+    template <typename Work>
+    void block(Work work) {
+        session one = state.start_session();
+        work();
+        one.push();
+    }
+    /// Three notes, the middle one retired, every block irreversible.
+    void three_notes() {
+        block([&] {
+            write(state, "alice", "one", 10);
+            write(state, "alice", "two", 20);
+            write(state, "bob", "one", 30);
+        });
+        block([&] { all.retire(state.get<note>(id<note>(1))); });
+        state.commit(state.revision());
+    }
+    std::size_t hand_over() {
+        std::size_t moved = 0;
+        block([&] { moved = all.hand_over(state.committed_revision()); });
+        return moved;
+    }
+    [[nodiscard]] bool in_store(std::uint32_t number) const {
+        return rows->contains(archive::table_id{0}, number);
+    }
+};
+
+template <typename E, typename Action>
+std::string message_of(Action action) {
+    try {
+        action();
+    } catch (const E& thrown) {
+        return thrown.what();
+    }
+    return "nothing thrown";
+}
+
+} // namespace
+
+TEST_CASE("an object is found in memory, and then in the archive") {
+    world w;
+    w.three_notes();
+    REQUIRE(w.all.find(id<note>(1))->in_memory());
+    REQUIRE(w.all.find<by_title>("alice", "two")->in_memory());
+    REQUIRE(w.hand_over() == 1);
+    CHECK(w.state.find(id<note>(1)) == nullptr);
+    CHECK(w.all.in_memory() == 2);
+    CHECK(w.all.waiting() == 0);
+    CHECK(w.all.archived() == 1);
+    for (const auto& row : {w.all.find(id<note>(1)), w.all.find<by_title>("alice", "two"),
+                            w.all.find<by_weight>(20, id<note>(1))}) {
+        REQUIRE(row);
+        CHECK_FALSE(row->in_memory());
+        CHECK(row->object() == nullptr);
+        CHECK(row->id() == id<note>(1));
+        CHECK(row->get<&note::title>() == "two");
+        CHECK(row->get<&note::author>() == "alice");
+        CHECK(row->get<&note::weight>() == 20);
+        CHECK(row->get<&note::marks>()[1] == 20);
+        CHECK(row->copy().title.view() == "two");
+    }
+    CHECK(w.all.find(id<note>(0))->get<&note::marks>()[0] == 7);
+    CHECK(w.all.find(id<note>(2))->get<&note::title>() == "one");
+    CHECK_FALSE(w.all.find(id<note>(3)));
+    CHECK_FALSE(w.all.find<by_title>("bob", "two"));
+}
+
+TEST_CASE("where a lookup ended is counted") {
+    world w;
+    w.three_notes();
+    w.hand_over();
+    (void)w.all.find(id<note>(0));
+    (void)w.all.find<by_title>("bob", "one");
+    (void)w.all.find(id<note>(1));
+    (void)w.all.find<by_title>("carol", "one");
+    using archive::lookup;
+    CHECK(w.rows->stats().lookups(lookup::hit_in_memory).count() == 2);
+    CHECK(w.rows->stats().lookups(lookup::hit_in_archive).count() == 1);
+    CHECK(w.rows->stats().lookups(lookup::miss).count() == 1);
+}
+
+TEST_CASE("what can still be undone is not handed over") {
+    world w;
+    w.block([&] { write(w.state, "alice", "one"); });
+    w.block([&] { w.all.retire(w.state.get<note>(id<note>(0))); });
+    CHECK_THROWS_AS(w.all.hand_over(2), usage_error);
+    w.state.commit(1);
+    CHECK(w.hand_over() == 0);
+    CHECK_FALSE(w.in_store(0));
+    w.state.commit(2);
+    CHECK(w.hand_over() == 1);
+    CHECK(w.in_store(0));
+}
+
+TEST_CASE("popping the block that retired an object makes it live again") {
+    world w;
+    w.block([&] { write(w.state, "alice", "one"); });
+    w.block([&] { w.all.retire(w.state.get<note>(id<note>(0))); });
+    const note& one = w.state.get<note>(id<note>(0));
+    CHECK(w.all.is_retired(one.id));
+    w.state.undo();
+    CHECK_FALSE(w.all.is_retired(one.id));
+    CHECK(w.all.waiting() == 0);
+    w.all.modify(one, [](note& n) { n.weight = 5; });
+    CHECK(one.weight == 5);
+}
+
+TEST_CASE("popping the block that handed an object over brings it back") {
+    world w;
+    w.three_notes();
+    const std::string before = digest_of(w.all);
+    REQUIRE(w.hand_over() == 1);
+    CHECK(digest_of(w.all) == before);
+    w.state.undo();
+    CHECK(w.in_store(1));
+    CHECK(w.all.find(id<note>(1))->in_memory());
+    CHECK(w.all.waiting() == 1);
+    CHECK(w.all.archived() == 0);
+    CHECK(digest_of(w.all) == before);
+    REQUIRE(w.hand_over() == 1);
+    CHECK(w.all.archived() == 1);
+    CHECK(w.rows->count(archive::table_id{0}) == 1);
+    CHECK(digest_of(w.all) == before);
+}
+
+TEST_CASE("the digest takes memory before the archive, and depends on every object") {
+    world w;
+    w.three_notes();
+    w.hand_over();
+    const std::string archived = digest_of(w.all);
+    w.state.undo(); // object 1 is in both places now, with a row that a digest must not read
+    archive::write_batch wrong;
+    wrong.put(archive::table_id{0}, 1, archive::as_bytes("no record at all"));
+    w.rows->write(wrong);
+    CHECK(digest_of(w.all) == archived);
+    w.block([&] { w.all.modify(w.state.get<note>(id<note>(2)), [](note& n) { n.weight = 31; }); });
+    CHECK(digest_of(w.all) != archived);
+    w.state.undo();
+    CHECK(digest_of(w.all) == archived);
+}
+
+TEST_CASE("a retired object is not modified") {
+    world w;
+    w.three_notes();
+    const note& retired = w.state.get<note>(id<note>(1));
+    const auto change = [](note& n) { n.weight = 99; };
+    CHECK_THROWS_AS(w.all.modify(retired, change), usage_error);
+    CHECK(retired.weight == 20);
+    CHECK_THROWS_AS(w.all.retire(retired), usage_error);
+    w.state.modify(retired, change); // past the life cycle
+    CHECK(message_of<usage_error>([&] { w.hand_over(); }) ==
+          "note 1: was changed after it was retired; nothing was written. Change objects of this "
+          "type through its life cycle");
+    CHECK_FALSE(w.in_store(1));
+    CHECK(w.state.find(id<note>(1)) == &retired);
+}
+
+TEST_CASE("only an object of the state is retired") {
+    world w;
+    w.three_notes();
+    const note copy = w.state.get<note>(id<note>(0));
+    CHECK_THROWS_AS(w.all.retire(copy), usage_error);
+    w.state.remove(w.state.get<note>(id<note>(1))); // a retired one, behind the life cycle's back
+    CHECK_THROWS_AS(w.hand_over(), usage_error);
+}
+
+TEST_CASE("the oldest retired objects leave first, a limited number at a time") {
+    world w;
+    w.block([&] {
+        for (int i = 0; i < 10; ++i)
+            write(w.state, "alice", std::to_string(i));
+    });
+    for (std::uint32_t i : {4, 2, 9, 7})
+        w.block([&] { w.all.retire(w.state.get<note>(id<note>(i))); });
+    w.state.commit(w.state.revision() - 1); // 7 can still be undone
+    w.block([&] { CHECK(w.all.hand_over(w.state.committed_revision(), 2) == 2); });
+    CHECK_FALSE(w.all.find(id<note>(4))->in_memory());
+    CHECK_FALSE(w.all.find(id<note>(2))->in_memory());
+    CHECK(w.all.find(id<note>(9))->in_memory());
+    w.block([&] { CHECK(w.all.hand_over(w.state.committed_revision(), 2) == 1); });
+    CHECK(w.all.waiting() == 1);
+    CHECK(w.all.archived() == 3);
+}
+
+TEST_CASE("all objects of both places are visited once, by rising id") {
+    world w;
+    w.block([&] {
+        for (int i = 0; i < 10; ++i)
+            write(w.state, "alice", std::to_string(i));
+        for (std::uint32_t i : {0, 3, 4, 9})
+            w.all.retire(w.state.get<note>(id<note>(i)));
+    });
+    w.state.commit(w.state.revision());
+    w.hand_over();
+    std::vector<std::uint32_t> numbers;
+    std::vector<bool> kept;
+    w.all.for_each([&](const archive::found<note>& one) {
+        CHECK(one.get<&note::title>() == std::to_string(one.id().value));
+        numbers.push_back(one.id().value);
+        kept.push_back(one.in_memory());
+    });
+    CHECK(numbers == std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+    CHECK(kept ==
+          std::vector<bool>{false, true, true, false, false, true, true, true, true, false});
+}
+
+TEST_CASE("an archive that is ahead of the state tells nothing of what is to come") {
+    world ahead;
+    ahead.three_notes();
+    ahead.block([&] { ahead.all.retire(ahead.state.get<note>(id<note>(2))); });
+    ahead.state.commit(ahead.state.revision());
+    ahead.hand_over();
+    const std::string digest = digest_of(ahead.all);
+
+    world behind(std::move(ahead.rows));
+    CHECK_FALSE(behind.all.find(id<note>(1)));
+    CHECK_FALSE(behind.all.find<by_title>("alice", "two"));
+    CHECK(digest_of(behind.all) != digest);
+    behind.three_notes();
+    CHECK(behind.all.find(id<note>(1))->in_memory());
+    behind.hand_over();
+    behind.block([&] { behind.all.retire(behind.state.get<note>(id<note>(2))); });
+    behind.state.commit(behind.state.revision());
+    CHECK(behind.hand_over() == 1);
+    CHECK(digest_of(behind.all) == digest);
+}
+
+TEST_CASE("a store that fails never means that an object is not there") {
+    world w(std::make_unique<fragile_store>());
+    w.three_notes();
+    CHECK_THROWS_AS(w.hand_over(), io_error);
+    CHECK(w.all.find(id<note>(1))->in_memory());
+    CHECK(w.all.waiting() == 1);
+    CHECK_THROWS_AS(w.all.find(id<note>(7)), io_error);
+    CHECK_THROWS_AS(w.all.find<by_title>("carol", "one"), io_error);
+}
+
+TEST_CASE("the digest does not depend on the order in which types are added") {
+    world w;
+    w.three_notes();
+    archive::state_digest a, b;
+    a.add(w.all);
+    a.add<note>(w.state, "other");
+    b.add<note>(w.state, "other");
+    b.add(w.all);
+    CHECK(a.hex() == b.hex());
+    CHECK(a.hex().size() == 64);
+    CHECK(a.hex("note") == a.hex("other"));
+    CHECK_THROWS_AS(a.add(w.all), usage_error);
+}

@@ -1,0 +1,244 @@
+#include <archive/detail/hand_over_step.hpp>
+
+#include <catch2/catch.hpp>
+#include <signal.h>
+#include <sys/wait.h>
+#include <tests/archive/note.hpp>
+#include <tests/tools/temporary_folder.hpp>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+
+/// A process dies while objects are on their way to the archive. Whatever the moment, each object
+/// is in one place or in both, never in none, and going on leads to the same state.
+using namespace chainbase;
+using namespace chainbase::test;
+
+namespace {
+
+constexpr int notes_written = 40;
+constexpr int lag = 3;
+constexpr revision_number last_block = 60;
+
+/// The process under test. RocksDB keeps threads, which a fork loses, so only children open it.
+struct node {
+    database state;
+    std::unique_ptr<archive::store> rows;
+    notes all;
+
+    explicit node(const std::filesystem::path& folder)
+        : state(folder, small_state()),
+          rows(archive::make_store(archive::store_kind::rocksdb, folder / "archive")),
+          all((state.add_type<note>("note"), state), *rows, "note") {}
+
+    /// Block n: writes a note while there are some left, retires one that is due, hands over.
+    void apply(revision_number number) {
+        session block = state.start_session();
+        all.hand_over(state.committed_revision(), 2);
+        if (number <= notes_written) {
+            const auto name = "note " + std::to_string(number);
+            write(state, "alice", name, number);
+            state.modify(state.get<note, by_title>("alice", name),
+                         [](note& one) { one.weight += 1; });
+        }
+        const auto due = static_cast<std::uint32_t>(number - 5);
+        if (number >= 5 && number % 3 != 0 && number - 5 < notes_written)
+            all.retire(state.get<note>(id<note>(due)));
+        block.push();
+        if (state.revision() > lag) state.commit(state.revision() - lag);
+    }
+
+    void run() {
+        while (state.revision() < last_block)
+            apply(state.revision() + 1);
+    }
+
+    /// Every note that was written by now is found by every way, and nothing else.
+    void check() const {
+        const auto written = std::min<revision_number>(state.revision(), notes_written);
+        for (revision_number n = 1; n <= written; ++n) {
+            const auto number = id<note>(static_cast<std::uint32_t>(n - 1));
+            const auto by_number = all.find(number);
+            const auto by_name = all.find<by_title>("alice", "note " + std::to_string(n));
+            if (!by_number || !by_name || by_name->id() != number)
+                throw error("note " + std::to_string(n) + " is lost");
+            if (by_number->get<&note::weight>() != n + 1) throw error("another content");
+        }
+        if (all.find(id<note>(static_cast<std::uint32_t>(written)))) throw error("one too many");
+        if (all.in_memory() + all.archived() != static_cast<std::size_t>(written))
+            throw error("the counts do not add up");
+    }
+};
+
+/// Runs `work` in a process of its own and returns how it ended, as waitpid says.
+int in_child(const std::function<void()>& work, std::chrono::microseconds life = {}) {
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        try {
+            work();
+            ::_exit(0);
+        } catch (const std::exception& problem) {
+            std::fprintf(stderr, "child: %s\n", problem.what());
+        }
+        ::_exit(1);
+    }
+    if (life.count() > 0) {
+        std::this_thread::sleep_for(life);
+        ::kill(child, SIGKILL);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    return status;
+}
+
+bool was_killed(int status) {
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+}
+bool worked(int status) {
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/// What a run that nobody disturbs comes to.
+std::string reference() {
+    static const std::string digest = [] {
+        const temporary_folder folder;
+        REQUIRE(worked(in_child([&] {
+            node one(folder / "state");
+            one.run();
+            one.check();
+            write_file(folder / "digest", digest_of(one.all));
+        })));
+        return test::read_file(folder / "digest");
+    }();
+    REQUIRE(digest.size() == 64);
+    return digest;
+}
+
+/// A second process finds everything, goes on to the end, and comes to the same state.
+void check_and_finish(const std::filesystem::path& state) {
+    const std::string expected = reference();
+    CHECK(worked(in_child([&] {
+        node one(state);
+        one.check();
+        one.run();
+        one.check();
+        if (digest_of(one.all) != expected) throw error("another digest");
+        if (one.all.archived() == 0) throw error("nothing was archived");
+    })));
+}
+
+int steps_left = 0;
+
+template <auto Point>
+void die_at(decltype(Point) reached) {
+    if (reached == Point && steps_left-- == 0) ::kill(::getpid(), SIGKILL);
+}
+
+template <auto Point, typename Install>
+int kills_at(Install install, int first, int stride) {
+    int kills = 0;
+    for (int n = first;; n += stride) {
+        const temporary_folder folder;
+        const int status = in_child([&] {
+            node one(folder / "state");
+            steps_left = n;
+            install(&die_at<Point>);
+            one.run();
+            install(nullptr);
+        });
+        if (!was_killed(status)) {
+            CHECK(worked(status));
+            return kills;
+        }
+        ++kills;
+        check_and_finish(folder / "state");
+    }
+}
+
+void install_store_hook(void (*hook)(archive::fault::step)) {
+    archive::fault::hook = hook;
+}
+void install_engine_hook(void (*hook)(fault::point)) {
+    fault::hook = hook;
+}
+
+} // namespace
+
+TEST_CASE("killed before a batch is written") {
+    CHECK(kills_at<archive::fault::step::before_write>(install_store_hook, 0, 4) > 3);
+}
+TEST_CASE("killed between the write and the removal") {
+    CHECK(kills_at<archive::fault::step::after_write>(install_store_hook, 0, 4) > 3);
+}
+TEST_CASE("killed when an object left memory and its queue entry did not") {
+    CHECK(kills_at<archive::fault::step::object_removed>(install_store_hook, 0, 4) > 3);
+}
+TEST_CASE("killed when an object and its queue entry left memory") {
+    CHECK(kills_at<archive::fault::step::entry_removed>(install_store_hook, 1, 4) > 3);
+}
+TEST_CASE("killed when all of a batch left memory and the block is not complete") {
+    CHECK(kills_at<archive::fault::step::finished>(install_store_hook, 2, 4) > 3);
+}
+TEST_CASE("killed at any log append") {
+    CHECK(kills_at<fault::point::log_append>(install_engine_hook, 3, 101) > 10);
+}
+
+TEST_CASE("killed while objects are handed over without a session") {
+    for (const auto point :
+         {archive::fault::step::object_removed, archive::fault::step::entry_removed}) {
+        const temporary_folder folder;
+        const int status = in_child([&] {
+            node one(folder / "state");
+            write(one.state, "alice", "one", 1);
+            write(one.state, "alice", "two", 2);
+            one.all.retire(one.state.get<note>(id<note>(0)));
+            one.all.retire(one.state.get<note>(id<note>(1)));
+            steps_left = 0;
+            archive::fault::hook = point == archive::fault::step::object_removed
+                                       ? &die_at<archive::fault::step::object_removed>
+                                       : &die_at<archive::fault::step::entry_removed>;
+            one.all.hand_over(one.state.committed_revision());
+        });
+        CHECK(was_killed(status));
+        CHECK(worked(in_child([&] {
+            node one(folder / "state");
+            if (!one.all.find(id<note>(0)) || !one.all.find(id<note>(1))) throw error("lost");
+            one.all.hand_over(one.state.committed_revision());
+            if (one.all.archived() != 2 || one.all.in_memory() != 0) throw error("not archived");
+            if (one.all.find<by_title>("alice", "two")->id().value != 1) throw error("lost");
+        })));
+    }
+}
+
+TEST_CASE("killed at random times") {
+    using clock = std::chrono::steady_clock;
+    const auto seed = std::random_device()();
+    INFO("seed " << seed);
+    std::mt19937 random(seed);
+    const auto begin = clock::now();
+    REQUIRE(worked(in_child([] {
+        const temporary_folder undisturbed;
+        node(undisturbed / "state").run();
+    })));
+    const auto longest =
+        std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - begin);
+    for (int killed = 0; killed < 25;) {
+        const temporary_folder folder;
+        for (bool finished = false; !finished;) {
+            const auto life = 1 + random() % static_cast<unsigned>(longest.count());
+            const int status =
+                in_child([&] { node(folder / "state").run(); }, std::chrono::microseconds(life));
+            finished = !was_killed(status);
+            killed += finished ? 0 : 1;
+        }
+        check_and_finish(folder / "state");
+    }
+}

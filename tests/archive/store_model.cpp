@@ -1,0 +1,190 @@
+// Every store against a naive model: random puts, rewrites, erases, finds, scans and reopenings.
+#include <archive/key.hpp>
+
+#include <map>
+
+#include "support.hpp"
+
+using namespace archive_test;
+
+namespace {
+
+constexpr std::uint32_t ids = 300;
+constexpr std::uint32_t key_values = 400;
+
+struct model_row {
+    std::string record;
+    std::map<std::uint32_t, std::string> keys; // by key number
+};
+
+struct model_table {
+    std::map<std::uint32_t, model_row> rows;
+
+    std::map<std::string, std::uint32_t> keys(std::uint32_t index) const {
+        std::map<std::string, std::uint32_t> found;
+        for (const auto& [id, row] : rows)
+            if (const auto key = row.keys.find(index); key != row.keys.end())
+                found[key->second] = id;
+        return found;
+    }
+    bool free(std::uint32_t index, const std::string& key, std::uint32_t id) const {
+        const auto taken = keys(index);
+        const auto found = taken.find(key);
+        return found == taken.end() || found->second == id;
+    }
+};
+
+/// A store and its model, driven by the same random steps.
+class trial {
+public:
+    trial(store_kind kind, random_source& random) : kind_(kind), random_(random) { open(); }
+
+    void step() {
+        if (random_.one_in(8)) reopen();
+        write();
+        for (int i = 0; i < 20; ++i)
+            compare_lookup();
+        if (random_.one_in(4)) compare_scans();
+    }
+
+private:
+    void open() {
+        store_ = make_store(kind_, folder_ / "store");
+        for (auto& table : tables_)
+            table = store_->open_table(table.value == 0 ? "posts" : "votes", {"first", "second"});
+    }
+
+    void reopen() {
+        if (random_.one_in(2)) random_.one_in(2) ? store_->sync() : store_->flush();
+        if (kind_ == store_kind::memory) return;
+        store_.reset();
+        open();
+    }
+
+    // A batch is tried on a copy of the model; one that a key refuses must leave the store alone.
+    void write() {
+        write_batch batch;
+        auto after = models_;
+        bool refused = false;
+        for (std::uint64_t left = random_.below(30); left > 0; --left) {
+            const std::uint32_t table = random_.below(2);
+            const std::uint32_t id = random_.below(ids);
+            if (random_.one_in(4)) {
+                batch.erase(tables_[table], id);
+                after[table].rows.erase(id);
+            } else {
+                refused |= !put(batch, after[table], table, id);
+            }
+        }
+        if (refused) {
+            REQUIRE_THROWS_AS(store_->write(batch), duplicate_key_error);
+        } else {
+            store_->write(batch);
+            models_ = after;
+        }
+    }
+
+    bool put(write_batch& batch, model_table& model, std::uint32_t table, std::uint32_t id) {
+        model_row row = random_row();
+        if (random_.one_in(3) && model.rows.count(id)) row = model.rows[id]; // the same again
+        std::vector<secondary_key> keys;
+        bool accepted = true;
+        for (const auto& [index, key] : row.keys) {
+            // Mostly keys that are free, else no batch would ever be accepted.
+            if (!model.free(index, key, id) && !random_.one_in(50)) continue;
+            accepted &= model.free(index, key, id);
+            keys.push_back({index, as_bytes(key)});
+        }
+        batch.put(tables_[table], id, as_bytes(row.record), keys);
+        model_row stored{row.record, {}};
+        for (const auto& key : keys)
+            stored.keys[key.index] = as_text(key.bytes);
+        model.rows[id] = stored;
+        return accepted;
+    }
+
+    model_row random_row() {
+        model_row row{random_.text(60), {}};
+        for (std::uint32_t index = 0; index < 2; ++index)
+            if (!random_.one_in(3)) row.keys[index] = random_key();
+        return row;
+    }
+    std::string random_key() {
+        return std::string(
+            as_text(make_key(static_cast<std::uint32_t>(random_.below(key_values)))));
+    }
+
+    void compare_lookup() {
+        const std::uint32_t table = random_.below(2);
+        const auto& rows = models_[table].rows;
+        const std::uint32_t id = random_.below(ids);
+        compare(store_->find(tables_[table], id), rows, rows.find(id));
+        REQUIRE(store_->contains(tables_[table], id) == rows.contains(id));
+        REQUIRE(store_->count(tables_[table]) == rows.size());
+        const std::uint32_t index = random_.below(2);
+        const std::string key = random_key();
+        const auto keys = models_[table].keys(index);
+        const auto found = keys.find(key);
+        compare(store_->find(tables_[table], index, as_bytes(key)), rows,
+                found == keys.end() ? rows.end() : rows.find(found->second));
+    }
+
+    template <typename Rows, typename At>
+    void compare(const std::optional<pinned_row>& row, const Rows& rows, At expected) {
+        REQUIRE(row.has_value() == (expected != rows.end()));
+        if (!row) return;
+        REQUIRE(row->id() == expected->first);
+        REQUIRE(as_text(row->record()) == expected->second.record);
+    }
+
+    void compare_scans() {
+        for (std::uint32_t table = 0; table < 2; ++table) {
+            const std::uint32_t from = random_.one_in(2) ? 0 : random_.below(ids);
+            auto expected = models_[table].rows.lower_bound(from);
+            for (auto at = store_->rows(tables_[table], from); at.valid(); at.next(), ++expected) {
+                REQUIRE(expected != models_[table].rows.end());
+                REQUIRE(at.id() == expected->first);
+                REQUIRE(as_text(at.record()) == expected->second.record);
+            }
+            REQUIRE(expected == models_[table].rows.end());
+            compare_keys(table, random_.below(2), random_key());
+        }
+    }
+
+    void compare_keys(std::uint32_t table, std::uint32_t index, const std::string& from) {
+        const auto keys = models_[table].keys(index);
+        auto expected = keys.lower_bound(from);
+        for (auto at = store_->keys(tables_[table], index, as_bytes(from)); at.valid();
+             at.next(), ++expected) {
+            REQUIRE(expected != keys.end());
+            REQUIRE(as_text(at.key()) == expected->first);
+            REQUIRE(at.id() == expected->second);
+        }
+        REQUIRE(expected == keys.end());
+    }
+
+    store_kind kind_;
+    random_source& random_;
+    scratch_folder folder_;
+    std::unique_ptr<store> store_;
+    std::array<table_id, 2> tables_{table_id{0}, table_id{1}};
+    std::array<model_table, 2> models_;
+};
+
+} // namespace
+
+TEST_CASE("a memory store behaves as the model does") {
+    random_source random;
+    INFO("CHAINBASE_TEST_SEED=" << random.seed());
+    trial run(store_kind::memory, random);
+    for (int i = 0; i < 1500; ++i)
+        run.step();
+}
+
+TEST_CASE("a rocksdb store behaves as the model does, across reopenings") {
+    random_source random;
+    INFO("CHAINBASE_TEST_SEED=" << random.seed());
+    trial run(store_kind::rocksdb, random);
+    for (int i = 0; i < 300; ++i)
+        run.step();
+}

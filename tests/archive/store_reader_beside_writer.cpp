@@ -1,0 +1,48 @@
+// A reader that opens while another process writes, flushes and compacts sees everything that was
+// written before it opened, whole batches only, and goes on seeing it.
+#include <archive/key.hpp>
+
+#include <chrono>
+
+#include "support.hpp"
+#include "writer_process.hpp"
+
+using namespace archive_test;
+
+namespace {
+
+std::uint32_t walk(const store& s, table_id rows) {
+    std::uint32_t expected = 0;
+    for (auto at = s.rows(rows); at.valid(); at.next(), ++expected)
+        REQUIRE(at.id() == expected);
+    return expected;
+}
+
+} // namespace
+
+TEST_CASE("a reader misses nothing that was written before it opened") {
+    scratch_folder folder;
+    const std::string path = (folder / "store").string();
+    writer_process writer(path, 0);
+    while (writer.acknowledged() < 50)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+
+    store_options options;
+    options.read_only = true;
+    for (int i = 0; i < 40; ++i) {
+        const std::uint32_t before = writer.acknowledged();
+        const auto s = make_store(store_kind::rocksdb, path, options);
+        const table_id rows = s->open_table("rows", {"by_record"});
+        const auto count = static_cast<std::uint32_t>(s->count(rows));
+        REQUIRE(count >= 10 * before);
+        for (std::uint32_t id = 10 * before; id-- > 10 * before - 100;)
+            REQUIRE(s->contains(rows, id));
+        REQUIRE_FALSE(s->contains(rows, count));
+        if (i % 8 != 0) continue;
+        std::this_thread::sleep_for(std::chrono::milliseconds(50)); // the writer moves on
+        REQUIRE(walk(*s, rows) == count);
+        REQUIRE(s->find(rows, 0, make_key("row 0"))->id() == 0);
+    }
+    writer.kill();
+    CHECK(writer.acknowledged() > 100);
+}

@@ -1,0 +1,252 @@
+// What sessions and revisions promise.
+
+#include <catch2/catch.hpp>
+#include <tests/chainbase/small_types.hpp>
+
+#include <utility>
+#include <vector>
+
+using namespace chainbase;
+using namespace chainbase::test;
+
+TEST_CASE("revisions count sessions") {
+    one_type<item> s;
+    CHECK(s.db.revision() == 0);
+    auto one = s.db.start_session();
+    CHECK(one.revision() == 1);
+    auto two = s.db.start_session();
+    CHECK(two.revision() == 2);
+    CHECK(s.db.revision() == 2);
+    two.squash();
+    CHECK(s.db.revision() == 1);
+    one.push();
+    CHECK(s.db.revision() == 1);
+    CHECK(s.db.committed_revision() == 0);
+    s.db.commit(1);
+    CHECK(s.db.committed_revision() == 1);
+    s.db.start_session().undo();
+    CHECK(s.db.revision() == 1);
+}
+
+TEST_CASE("the revision is set only when nothing can be undone") {
+    one_type<item> s;
+    s.db.set_revision(1'000'000);
+    CHECK(s.db.revision() == 1'000'000);
+    auto session = s.db.start_session();
+    CHECK(session.revision() == 1'000'001);
+    CHECK_THROWS_AS(s.db.set_revision(5), usage_error);
+    session.push();
+    CHECK_THROWS_AS(s.db.set_revision(5), usage_error);
+    s.db.commit(1'000'001);
+    s.db.set_revision(-3);
+    CHECK(s.db.revision() == -3);
+    CHECK(s.db.start_session().revision() == -2);
+    CHECK(s.db.revision() == -3);
+}
+
+TEST_CASE("squashing the only session keeps its changes for good") {
+    one_type<item> s;
+    auto session = s.db.start_session();
+    s.add(1);
+    session.squash();
+    CHECK(s.db.revision() == 0);
+    CHECK(s.db.committed_revision() == 0);
+    CHECK_THROWS_AS(s.db.undo(), usage_error);
+    s.db.undo_all();
+    CHECK(s.at(1) != nullptr);
+    const snapshot before = s.now();
+    {
+        auto next = s.db.start_session();
+        s.db.remove(*s.at(1));
+    }
+    CHECK(s.now() == before);
+}
+
+TEST_CASE("changes of squashed sessions are undone with the one below") {
+    one_type<item> s;
+    const item& a = s.add(1);
+    const snapshot before = s.now();
+    {
+        auto outer = s.db.start_session();
+        s.db.modify(a, [](item& t) { t.value = 1; });
+        for (std::uint32_t i = 2; i < 6; ++i) {
+            auto inner = s.db.start_session();
+            s.db.modify(a, [&](item& t) { t.value = i; });
+            s.set_key(a, i * 10);
+            s.add(i);
+            inner.squash();
+        }
+        CHECK(a.value == 5);
+    }
+    CHECK(s.now() == before);
+}
+
+TEST_CASE("committing in the middle keeps what is above undoable") {
+    one_type<item> s;
+    std::vector<snapshot> at;
+    for (std::uint32_t i = 1; i <= 6; ++i) {
+        auto session = s.db.start_session();
+        s.add(i);
+        if (i > 1) s.set_key(*s.at(i - 1), 100 + i);
+        if (i > 2) s.db.remove(*s.at(100 + i - 1));
+        session.push();
+        at.push_back(s.now());
+    }
+    s.db.commit(3);
+    CHECK(s.db.committed_revision() == 3);
+    CHECK(s.now() == at[5]);
+    for (std::size_t i = 5; i > 2; --i) {
+        s.db.undo();
+        CHECK(s.now() == at[i - 1]);
+    }
+    CHECK_THROWS_AS(s.db.undo(), usage_error);
+    CHECK(s.db.revision() == 3);
+    s.db.commit(3);
+    s.db.commit(100);
+    CHECK(s.db.revision() == 3);
+}
+
+TEST_CASE("an open session cannot be committed, those below it can") {
+    one_type<item> s;
+    auto one = s.db.start_session();
+    s.add(1);
+    CHECK_THROWS_AS(s.db.commit(1), usage_error);
+    one.push();
+    auto two = s.db.start_session();
+    s.add(2);
+    CHECK_THROWS_AS(s.db.commit(2), usage_error);
+    CHECK(s.db.committed_revision() == 0);
+    s.db.commit(1);
+    CHECK(s.db.committed_revision() == 1);
+    two.undo();
+    CHECK(s.at(1) != nullptr);
+    CHECK(s.at(2) == nullptr);
+}
+
+TEST_CASE("undo_all goes back to the last commit") {
+    one_type<item> s;
+    for (std::uint32_t i = 1; i <= 4; ++i) {
+        auto session = s.db.start_session();
+        s.add(i);
+        session.push();
+    }
+    s.db.commit(2);
+    auto open = s.db.start_session();
+    s.add(9);
+    s.db.undo_all();
+    CHECK(s.db.revision() == 2);
+    CHECK(s.db.count<item>() == 2);
+}
+
+TEST_CASE("a session guard undoes what it still holds when it goes") {
+    one_type<item> s;
+    {
+        session first = s.db.start_session();
+        s.add(1);
+        session moved = std::move(first);
+        CHECK(!first.active());
+        CHECK(moved.active());
+    }
+    CHECK(s.db.count<item>() == 0);
+    auto outer = s.db.start_session();
+    s.add(1);
+    auto inner = s.db.start_session();
+    s.add(2);
+    outer.undo(); // takes the one above with it
+    CHECK(s.db.revision() == 0);
+    inner.undo();
+    CHECK(s.db.revision() == 0);
+    CHECK(s.db.count<item>() == 0);
+}
+
+TEST_CASE("a session pushed within another is kept with it and undone with it") {
+    one_type<item> s;
+    for (const bool keep : {false, true}) {
+        auto outer = s.db.start_session();
+        s.add(1);
+        auto inner = s.db.start_session();
+        s.add(2);
+        inner.push();
+        if (keep)
+            outer.push();
+        else
+            outer.undo();
+        CHECK(s.db.count<item>() == (keep ? 2 : 0));
+        CHECK(s.db.revision() == (keep ? 2 : 0));
+    }
+    s.db.commit(1);
+    s.db.undo();
+    CHECK(s.db.count<item>() == 1);
+}
+
+TEST_CASE("what was pushed is undoable after opening again, what was not is gone") {
+    const scratch_folder folder;
+    for (const bool inner_too : {false, true}) {
+        const auto state = folder / (inner_too ? "nested" : "flat");
+        open_options options = quick_options();
+        options.sync = inner_too;
+        {
+            database db(state, options);
+            db.add_type<item>("thing");
+            auto outer = db.start_session();
+            db.create<item>([](item& t) { t.key = 1; });
+            if (inner_too) {
+                auto inner = db.start_session();
+                db.create<item>([](item& t) { t.key = 2; });
+                inner.push();
+            }
+            outer.push();
+            auto open = new session(db.start_session()); // left open: the process may end anywhere
+            db.create<item>([](item& t) { t.key = 3; });
+            (void)open;
+        }
+        database db(state, options);
+        db.add_type<item>("thing");
+        CHECK(db.count<item>() == (inner_too ? 2 : 1));
+        CHECK(db.revision() == (inner_too ? 2 : 1));
+        db.undo_all();
+        CHECK(db.count<item>() == 0);
+    }
+}
+
+TEST_CASE("a hot object costs log once per session") {
+    one_type<item> s;
+    const item& a = s.add(1);
+    const undo_log& log = *s.db.memory().log();
+    auto session = s.db.start_session();
+    s.db.modify(a, [](item& t) { ++t.value; });
+    const auto bytes = log.bytes_in_use();
+    for (int i = 0; i < 10'000; ++i)
+        s.db.modify(a, [](item& t) { ++t.value; });
+    CHECK(log.bytes_in_use() == bytes);
+    auto inner = s.db.start_session();
+    for (int i = 0; i < 10'000; ++i)
+        s.db.modify(a, [](item& t) { ++t.value; });
+    CHECK(log.bytes_in_use() < bytes + 300);
+    CHECK(a.value == 20'001);
+    inner.undo();
+    CHECK(a.value == 10'001);
+    session.undo();
+    CHECK(a.value == 0);
+}
+
+TEST_CASE("a thousand hot objects cost log once per session") {
+    one_type<item> s;
+    for (std::uint32_t k = 0; k < 1000; ++k)
+        s.add(k);
+    const undo_log& log = *s.db.memory().log();
+    const snapshot before = s.now();
+    auto session = s.db.start_session();
+    const auto touch_all = [&] {
+        for (const item& object : s.db.objects<item>())
+            s.db.modify(object, [](item& t) { ++t.value; });
+    };
+    for (int round = 0; round < 20; ++round) // until the cache has grown to fit
+        touch_all();
+    const auto bytes = log.bytes_in_use();
+    for (int round = 0; round < 50; ++round)
+        touch_all();
+    CHECK(log.bytes_in_use() - bytes < 50 * 1000 * 4);
+    session.undo();
+    CHECK(s.now() == before);
+}

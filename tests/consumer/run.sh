@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Builds this project against chainbase and runs its example twice, as the README shows it.
+#
+#     run.sh source|installed WORK_FOLDER [CMAKE ARGUMENTS...]
+#
+# "installed" installs the build in the folder $CHAINBASE_BUILD first.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+how=$1
+work=$2
+shift 2
+
+rm -rf "$work/state"
+mkdir -p "$work"
+if [ "$how" = installed ]; then
+    rm -rf "$work/prefix"
+    cmake --install "$CHAINBASE_BUILD" --prefix "$work/prefix" >"$work/install.log"
+    set -- "$@" -DUSE_INSTALLED=ON -DCMAKE_PREFIX_PATH="$work/prefix"
+fi
+cmake -S "$here" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release "$@"
+cmake --build "$work/build" --target example
+
+cd "$work"
+expect() { # the example's output when the balance is $1 and the revision $2
+    diff <(printf 'alice has %s\nrevision %s\n' "$1" "$2") <(build/example state)
+}
+expect 100 1
+expect 200 2
+echo "consumer: good"

@@ -1,0 +1,196 @@
+// A state with flipped bits, cut or missing files, of another format, boot or program: refused with
+// an exception that says what and where, with nothing on disk changed; or harmless.
+
+#include <boost/crc.hpp>
+#include <catch2/catch.hpp>
+#include <tests/failure/state_image.hpp>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+using namespace chainbase;
+using namespace chainbase::test;
+using Catch::Matchers::Contains;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Flips bits of the bytes [begin, end) of a file, one byte at a time, and opens. Returns how often
+/// opening was refused.
+std::size_t flip_each(const sample_state& state, const fs::path& file, std::size_t begin,
+                      std::size_t end, std::size_t step = 1) {
+    const state_image whole(state.path);
+    const std::string content = read_all(file);
+    std::size_t refused = 0;
+    for (std::size_t at = begin; at < std::min(end, content.size()); at += step)
+        for (const char mask : {'\x01', '\x80', '\x0A'}) {
+            write_at(file, at, std::string(1, static_cast<char>(content[at] ^ mask)));
+            INFO(file << ": byte " << at << " flipped by " << int{mask});
+            verdict result{};
+            REQUIRE_NOTHROW(result = open_maltreated(state));
+            if (result == verdict::refused) {
+                ++refused;
+                write_at(file, at, std::string(1, content[at]));
+            } else {
+                whole.restore();
+            }
+        }
+    return refused;
+}
+
+std::uint32_t crc(const std::string& bytes, std::size_t length) {
+    boost::crc_32_type sum;
+    sum.process_bytes(bytes.data(), length);
+    return sum.checksum();
+}
+
+void put(std::string& bytes, std::size_t offset, std::uint32_t word) {
+    std::memcpy(bytes.data() + offset, &word, sizeof word);
+}
+
+} // namespace
+
+TEST_CASE("each byte of the segment's header flipped") {
+    const sample_state state;
+    const fs::path file = state.path / "segment/header";
+    CHECK(flip_each(state, file, 0, sizeof(segment_header)) >= 3 * 36);
+    flip_each(state, file, sizeof(segment_header), segment::header_bytes, 97);
+}
+
+TEST_CASE("each byte of the catalogue flipped") {
+    const sample_state state;
+    const fs::path file = state.path / "segment/catalogue.json";
+    CHECK(flip_each(state, file, 0, SIZE_MAX) > 1000);
+}
+
+TEST_CASE("bytes of the windows' header pages flipped") {
+    const sample_state state;
+    for (const char* name : {"undo_log", "thing.objects", "thing.ids", "thing.0.hash",
+                             "thing.1.hash", "buffers.16", "buffers.runs"}) {
+        const fs::path file = state.path / "segment" / name;
+        CHECK(flip_each(state, file, 0, 64, 3) == 66);
+        CHECK(flip_each(state, file, 64, 200, 5) == 84);
+        CHECK(flip_each(state, file, 200, 4096, 509) == 24);
+    }
+}
+
+TEST_CASE("a catalogue that places a type outside the windows is refused") {
+    const sample_state state;
+    const fs::path file = state.path / "segment/catalogue.json";
+    const std::string content = read_all(file);
+    const std::string field = "\"first_window\": 26";
+    const auto at = content.find(field);
+    REQUIRE(at != std::string::npos);
+    for (const char* other :
+         {"0", "1", "25", "77", "80", "4000", "4294967295", "-4", "2.6e9", "27"}) {
+        std::string changed = content;
+        changed.replace(at, field.size(), std::string("\"first_window\": ") + other);
+        write_all(file, changed);
+        std::string said;
+        INFO(other);
+        CHECK(open_maltreated(state, &said) == verdict::refused);
+    }
+}
+
+TEST_CASE("each file cut short or missing") {
+    const sample_state state;
+    const state_image whole(state.path);
+    for (const auto& [name, content] : whole.files()) {
+        if (name == "lock") continue;
+        const fs::path file = state.path / name;
+        std::vector<std::size_t> lengths{0, 1, content.size() / 2, content.size() - 1};
+        if (content.size() > 4096) lengths.push_back(content.size() - 4096);
+        if (name == "segment/catalogue.json") lengths.pop_back(); // only the last newline
+        for (const std::size_t length : lengths) {
+            fs::resize_file(file, length);
+            INFO(name << " cut to " << length << " of " << content.size());
+            verdict result = verdict::works;
+            CHECK_NOTHROW(result = open_maltreated(state));
+            CHECK(result == verdict::refused);
+            whole.restore();
+        }
+        fs::remove(file);
+        INFO(name << " missing");
+        std::string said;
+        verdict result = verdict::works;
+        CHECK_NOTHROW(result = open_maltreated(state, &said));
+        CHECK(result == verdict::refused);
+        CHECK_THAT(said, Contains(file.filename().string()));
+        whole.restore();
+    }
+    CHECK(open_maltreated(state) == verdict::works);
+}
+
+TEST_CASE("another format is refused by name") {
+    const sample_state state;
+    const state_image whole(state.path);
+    std::string said;
+    {
+        std::string header = read_all(state.path / "segment/header");
+        put(header, 16, 2);
+        put(header, 32, crc(header, 32));
+        write_all(state.path / "segment/header", header);
+        CHECK(open_maltreated(state, &said) == verdict::refused);
+        CHECK_THAT(said, Contains("format 2"));
+        whole.restore();
+    }
+    {
+        std::string header = read_all(state.path / "segment/thing.ids");
+        put(header, 8, 7);
+        put(header, 60, crc(header, 60));
+        write_all(state.path / "segment/thing.ids", header);
+        CHECK(open_maltreated(state, &said) == verdict::refused);
+        CHECK_THAT(said, Contains("format 7") && Contains("thing.ids"));
+        whole.restore();
+    }
+}
+
+TEST_CASE("a state that was open when the machine restarted is refused with the choices") {
+    const sample_state state;
+    const fs::path file = state.path / "segment/header";
+    write_at(file, 36, std::string(4, '\0'));
+    write_at(file, 48, "00000000-0000-0000-0000-000000000000");
+    std::string said;
+    CHECK(open_maltreated(state, &said) == verdict::refused);
+    CHECK_THAT(said, Contains("restarted") && Contains("replay"));
+    CHECK_THROWS_AS(database(state.path, quick_options(open_mode::read_only)), unclean_error);
+}
+
+TEST_CASE("a folder of something else is refused and left alone") {
+    const scratch_folder folder;
+    fs::create_directories(folder / "other/segment");
+    write_all(folder / "other/letter.txt", "dear reader");
+    write_all(folder / "other/segment/header", "a header of another program");
+    const state_image before(folder / "other");
+    CHECK_THROWS_AS(database(folder / "other", quick_options()), format_error);
+    CHECK_THROWS_AS(database(folder / "other", quick_options(open_mode::read_only)), error);
+    CHECK(state_image(folder / "other") == before);
+
+    write_all(folder / "file", "not a folder");
+    CHECK_THROWS_AS(database(folder / "file", quick_options()), error);
+    CHECK(read_all(folder / "file") == "not a folder");
+
+    CHECK_THROWS_AS(database(folder / "nothing", quick_options(open_mode::read_only)),
+                    format_error);
+    CHECK_FALSE(fs::exists(folder / "nothing"));
+}
+
+TEST_CASE("options that cannot be met are refused and leave no state behind") {
+    const scratch_folder folder;
+    open_options odd = quick_options();
+    odd.window_bytes = 3'000'000;
+    CHECK_THROWS_AS(database(folder / "state", odd), usage_error);
+    open_options few = quick_options();
+    few.windows = 3;
+    CHECK_THROWS_AS(database(folder / "state", few), usage_error);
+    CHECK_FALSE(fs::exists(folder / "state"));
+    open_options huge = quick_options();
+    huge.window_bytes = std::size_t{1} << 46;
+    huge.windows = 1000;
+    CHECK_THROWS_AS(database(folder / "state", huge), limit_error);
+    CHECK_FALSE(fs::exists(folder / "state/segment.new"));
+    const database db(folder / "state", quick_options());
+    CHECK(db.revision() == 0);
+}

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <sys/types.h>
+#include <tests/support/chain_model.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace chainbase::test {
+
+/// What a process that may be killed tells: in memory shared with its parent.
+struct progress {
+    std::atomic<std::uint64_t> begun{0}; ///< steps
+    std::atomic<std::uint64_t> done{0};
+    std::atomic<std::uint64_t> ready{0};
+};
+
+/// A fresh progress in shared memory.
+[[nodiscard]] std::shared_ptr<progress> shared_progress();
+
+/// How a child process ended.
+struct ending {
+    bool killed = false; ///< by SIGKILL; else it finished its work
+};
+
+/// Forks a process that runs `work` and then exits. Exceptions in it end it with an error.
+[[nodiscard]] pid_t fork_process(const std::function<void()>& work);
+/// Waits for it; throws mismatch when it ended in any other way than those of `ending`.
+ending wait_for(pid_t process);
+/// Waits until it told that it is ready. Throws mismatch when it ends before.
+void wait_until_ready(pid_t process, const progress& told);
+/// Forks, and waits for the end.
+ending run_process(const std::function<void()>& work);
+
+/// The digests of a chain after 0, 1, 2, ... steps, made as far as asked for.
+class reference_chain {
+public:
+    explicit reference_chain(std::uint64_t seed);
+    [[nodiscard]] std::uint64_t digest_after(std::uint64_t steps);
+    [[nodiscard]] revision_number revision_after(std::uint64_t steps);
+
+private:
+    scratch_folder folder_;
+    chain_model chain_;
+    std::vector<std::uint64_t> digests_;
+    std::vector<revision_number> revisions_;
+};
+
+/// Applies the steps [from, to) of the chain in `state`, telling `told` before and after each.
+void apply_steps(chain_model& chain, std::uint64_t from, std::uint64_t to, progress& told);
+
+/// Opens `state`, which a killed process left, and checks that it stands after the last step that
+/// was done, or after the one that was under way, with every key right. Throws mismatch. Returns
+/// the number of steps it stands at.
+std::uint64_t check_state_left(const std::filesystem::path& state, reference_chain& reference,
+                               const progress& told);
+
+} // namespace chainbase::test

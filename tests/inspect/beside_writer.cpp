@@ -1,0 +1,42 @@
+#include <tests/inspect/exact.hpp>
+#include <tests/inspect/sample_state.hpp>
+#include <tests/support/scratch_state.hpp>
+
+#include <string>
+
+using namespace chainbase;
+using namespace chainbase::test;
+
+TEST_CASE("beside a writer every consistent sample sums exactly") {
+    const scratch_folder scratch;
+    const auto state = scratch / "state";
+    build_sample_state(state);
+    const std::uint64_t at_first = inspect::read_state(state).operations;
+
+    writer_process writer(state);
+    constexpr std::uint64_t operations_wanted = 20'000;
+    std::uint64_t operations = at_first;
+    std::size_t samples = 0;
+    std::size_t consistent = 0;
+    while (operations < at_first + operations_wanted || samples < 200) {
+        const inspect::state_report found = inspect::read_state(state);
+        ++samples;
+        REQUIRE(found.condition == inspect::condition::writer_running);
+        REQUIRE(found.writer == std::to_string(writer.process()));
+        REQUIRE(found.operations >= operations);
+        operations = found.operations;
+        if (!found.consistent) continue;
+        ++consistent;
+        REQUIRE(found.discrepancies.empty());
+        require_exact(found);
+        REQUIRE(found.irreversible_revision <= found.revision);
+    }
+    INFO(samples << " samples, " << consistent << " consistent");
+    CHECK(consistent > samples / 2);
+
+    REQUIRE(writer.stop());
+    const inspect::state_report closed = inspect::read_state(state);
+    CHECK(closed.condition == inspect::condition::closed);
+    CHECK(closed.consistent);
+    require_exact(closed);
+}

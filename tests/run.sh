@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Sets up, builds and runs all tests: the release build first, then the one with address and
+# undefined-behaviour sanitizers, whose randomized tests are shorter. The last lines are the
+# summaries of CTest.
+#
+#     tests/run.sh [--only-release] [--soak]
+#
+#     --only-release  no sanitizers
+#     --soak          randomized tests run 50 million operations each: hours
+#
+# The environment reaches the tests: CHAINBASE_TEST_SEED (of randomized tests),
+# CHAINBASE_TEST_OPERATIONS (how long they are), CHAINBASE_SOURCE_DATA (folder of the data that the
+# block logs were imported from). CHAINBASE_JOBS bounds how many compilers and tests run at once.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+usage() { sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"; }
+
+sanitizers=yes
+soak=no
+for option in "$@"; do
+    case $option in
+    --only-release) sanitizers=no ;;
+    --soak) soak=yes ;;
+    -h | --help) usage && exit 0 ;;
+    *)
+        echo "run.sh: no option \"$option\"" >&2
+        usage >&2
+        exit 2
+        ;;
+    esac
+done
+if [ $soak = yes ]; then export CHAINBASE_TEST_OPERATIONS=${CHAINBASE_TEST_OPERATIONS:-50000000}; fi
+
+jobs=${CHAINBASE_JOBS:-$(nproc)}
+timeout=$([ $soak = yes ] && echo 86400 || echo 1500)
+failed=0
+summaries=()
+
+# run PRESET: builds it and runs its tests; what fails does not stop the next one.
+run() {
+    local preset=$1 log=build/$1/tests.log started=$SECONDS
+    tools/build.sh "$preset" || {
+        failed=1
+        summaries+=("$preset: the build failed")
+        return
+    }
+    ctest --test-dir "build/$preset" --output-on-failure --parallel "$jobs" --timeout "$timeout" \
+        --no-tests=error 2>&1 | tee "$log" || failed=1
+    summaries+=("$preset ($((SECONDS - started)) s):"$'\n'"$(sed -n '/ tests passed, /,$p' "$log")")
+}
+
+run release
+if [ $sanitizers = yes ]; then
+    export CHAINBASE_TEST_OPERATIONS=${CHAINBASE_TEST_OPERATIONS:-20000}
+    export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
+    run asan-ubsan
+fi
+
+printf '\n'
+printf '%s\n' "${summaries[@]}"
+exit $failed

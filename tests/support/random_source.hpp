@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace chainbase::test {
+
+/// A copyable source of numbers that are the same everywhere for the same seed (splitmix64). A copy
+/// repeats what the original will give, so a model and the engine can be told the same change.
+class random_source {
+public:
+    explicit random_source(std::uint64_t seed) noexcept : state_(seed) {}
+
+    std::uint64_t next() noexcept {
+        std::uint64_t z = state_ += 0x9E37'79B9'7F4A'7C15U;
+        z = (z ^ z >> 30) * 0xBF58'476D'1CE4'E5B9U;
+        z = (z ^ z >> 27) * 0x94D0'49BB'1331'11EBU;
+        return z ^ z >> 31;
+    }
+    /// A number below `end`.
+    std::uint32_t below(std::uint32_t end) noexcept {
+        return static_cast<std::uint32_t>((next() >> 32) * end >> 32);
+    }
+    bool chance(std::uint32_t per_thousand) noexcept { return below(1000) < per_thousand; }
+
+private:
+    std::uint64_t state_;
+};
+
+/// The seed of a test: `usual`, or that of the environment variable CHAINBASE_TEST_SEED.
+[[nodiscard]] std::uint64_t test_seed(std::uint64_t usual);
+/// How many operations a randomized test runs: `usual`, or CHAINBASE_TEST_OPERATIONS (a soak).
+[[nodiscard]] std::uint64_t test_operations(std::uint64_t usual);
+
+/// A text of random length: mostly short, at times empty or long, seldom larger than any class of
+/// buffers.
+[[nodiscard]] std::string random_text(random_source& random);
+
+} // namespace chainbase::test

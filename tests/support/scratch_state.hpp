@@ -1,0 +1,30 @@
+#pragma once
+
+#include <chainbase/segment.hpp>
+
+#include <filesystem>
+#include <string_view>
+
+namespace chainbase::test {
+
+/// A fresh folder in memory where possible, gone with the object.
+class scratch_folder {
+public:
+    scratch_folder();
+    ~scratch_folder();
+    scratch_folder(const scratch_folder&) = delete;
+    scratch_folder& operator=(const scratch_folder&) = delete;
+
+    [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+    [[nodiscard]] std::filesystem::path operator/(std::string_view name) const {
+        return path_ / name;
+    }
+
+private:
+    std::filesystem::path path_;
+};
+
+/// Small windows, and no waiting for storage.
+[[nodiscard]] open_options quick_options(open_mode mode = open_mode::read_write);
+
+} // namespace chainbase::test

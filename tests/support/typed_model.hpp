@@ -1,0 +1,229 @@
+#pragma once
+
+#include <chainbase/statistics.hpp>
+
+#include <tests/support/check_keys.hpp>
+#include <tests/support/modelled_type.hpp>
+#include <tests/support/sample_rules.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace chainbase::test {
+
+/// What a modifier throws half way.
+struct interrupted {};
+
+/// Compares the keys of T; one per type, in its translation unit.
+template <typename T>
+void check_keys(const database& db, const rows<T>& all, const std::vector<T>& probes);
+
+template <typename T>
+class typed_model final : public modelled_type {
+    using rule = rules<T>;
+
+    struct state {
+        rows<T> all;
+        std::uint32_t next_id = 0;
+    };
+
+public:
+    void add_to(database& db) override { db.add_type<T>(rule::name); }
+
+    void read(const database& db) override {
+        now_ = {};
+        saved_.clear();
+        for (const T& object : db.objects<T>())
+            now_.all.emplace(object.id.value, object);
+        for (const type_statistics& type : segment_statistics::read(db.memory()).types)
+            if (type.name == rule::name) now_.next_id = static_cast<std::uint32_t>(type.next_id);
+    }
+
+    outcome change(database& db, random_source& random, const habits& how) override {
+        const std::uint32_t objects = how.objects;
+        domain_ = objects * how.spread;
+        interrupts_ = how.interrupts;
+        const std::uint32_t what = random.below(1000);
+        const auto live = static_cast<std::uint32_t>(now_.all.size());
+        const std::uint32_t creating = live < objects ? 400 : live > objects * 3 / 2 ? 100 : 250;
+        if (live == 0 || what < creating) return create(db, random);
+        if (what < 650) return modify(db, random);
+        if (what < 998) return remove(db, random);
+        db.clear<T>();
+        now_.all.clear();
+        return outcome::done;
+    }
+
+    void check(const database& db, random_source& random) const override {
+        expect(db.count<T>() == now_.all.size(), std::string(rule::name) + ": count");
+        auto wanted = now_.all.begin();
+        for (const T& object : db.objects<T>()) {
+            expect(wanted != now_.all.end() && rule::same(object, wanted->second),
+                   std::string(rule::name) + ": objects by id");
+            ++wanted;
+        }
+        expect(wanted == now_.all.end(), std::string(rule::name) + ": objects by id end early");
+        for (std::uint32_t id = 0; id < now_.next_id + 3; ++id) {
+            const T* found = db.find(chainbase::id<T>(id));
+            const auto row = now_.all.find(id);
+            expect((found != nullptr) == (row != now_.all.end()),
+                   std::string(rule::name) + ": find by id");
+            expect(!found || rule::same(*found, row->second),
+                   std::string(rule::name) + ": find by id gives another");
+        }
+        std::vector<T> probes(4);
+        for (T& probe : probes)
+            rule::fill(probe, random, domain_ + 2);
+        try {
+            check_keys<T>(db, now_.all, probes);
+        } catch (const mismatch& e) {
+            throw mismatch(std::string(rule::name) + ": " + e.what());
+        }
+    }
+
+    void check_changes(const database& db, revision_number revision,
+                       std::size_t level) const override {
+        const rows<T>& then = saved_.at(saved_.size() - 1 - level).all;
+        std::set<std::uint32_t> met;
+        for (const chainbase::change<T>& change : db.changes<T>(revision)) {
+            const auto before = then.find(change.id.value);
+            const auto after = now_.all.find(change.id.value);
+            const std::string where =
+                std::string(rule::name) + ": changes of " + std::to_string(change.id.value) + ": ";
+            expect(met.insert(change.id.value).second, where + "listed twice");
+            expect((change.kind == change_kind::created) == (before == then.end()), where + "kind");
+            expect((change.kind == change_kind::removed) == (after == now_.all.end()),
+                   where + "kind");
+            expect(change.before.has_value() == (before != then.end()), where + "before-image");
+            expect(!change.before || rule::same(*change.before, before->second),
+                   where + "before-image is another");
+            expect((change.now != nullptr) == (after != now_.all.end()), where + "object");
+            expect(!change.now || rule::same(*change.now, after->second), where + "another object");
+        }
+        for (const auto& [id, row] : now_.all) {
+            const auto before = then.find(id);
+            const bool changed = before == then.end() || !rule::same(before->second, row);
+            expect(!changed || met.contains(id),
+                   std::string(rule::name) + ": a change is not listed");
+        }
+        for (const auto& [id, row] : then)
+            expect(now_.all.contains(id) || met.contains(id),
+                   std::string(rule::name) + ": a removal is not listed");
+    }
+
+    void start() override { saved_.push_back(now_); }
+    void undo() override {
+        now_ = std::move(saved_.back());
+        saved_.pop_back();
+    }
+    void squash() override { saved_.pop_back(); }
+    void forget_oldest() override { saved_.erase(saved_.begin()); }
+
+    [[nodiscard]] std::size_t count() const override { return now_.all.size(); }
+    void add_digest(digest& d) const override {
+        d.add(std::string_view(rule::name));
+        for (const auto& [id, row] : now_.all) {
+            d.add(id);
+            rule::add_to(d, row);
+        }
+    }
+
+private:
+    /// The unique keys of `row` that other objects have.
+    [[nodiscard]] std::vector<std::string> taken_keys(const T& row) const {
+        std::vector<std::string> taken;
+        for (const auto& [id, other] : now_.all) {
+            if (id == row.id.value) continue;
+            for (std::string& key : rule::collisions(row, other))
+                taken.push_back(std::move(key));
+        }
+        return taken;
+    }
+    /// Runs `call`, which must be refused exactly when `taken` is not empty or it is interrupted.
+    template <typename Call>
+    static outcome attempt(const std::vector<std::string>& taken, bool interrupts, Call&& call) {
+        try {
+            call();
+        } catch (const interrupted&) {
+            expect(interrupts, "an exception nobody threw");
+            return outcome::refused;
+        } catch (const duplicate_key_error& e) {
+            const std::string text = e.what();
+            expect(!interrupts && std::any_of(taken.begin(), taken.end(),
+                                              [&](const std::string& key) {
+                                                  return text.find(key) != std::string::npos;
+                                              }),
+                   "refused for the wrong reason: " + text);
+            expect(text.find(rule::name) == 0, "the type is not named: " + text);
+            return outcome::refused;
+        }
+        expect(!interrupts && taken.empty(), std::string(rule::name) + ": a taken key was given");
+        return outcome::done;
+    }
+    const T& any(const database& db, random_source& random) const {
+        auto at = now_.all.lower_bound(random.below(now_.next_id));
+        if (at == now_.all.end()) at = now_.all.begin();
+        return db.get(chainbase::id<T>(at->first));
+    }
+
+    outcome create(database& db, random_source& random) {
+        const bool interrupts = random.chance(interrupts_);
+        random_source same = random;
+        T row{};
+        row.id = chainbase::id<T>(now_.next_id);
+        rule::fill(row, random, domain_);
+        const outcome result = attempt(taken_keys(row), interrupts, [&] {
+            const T& made = db.create<T>([&](T& object) {
+                rule::fill(object, same, domain_);
+                if (interrupts) throw interrupted();
+            });
+            expect(made.id == row.id, std::string(rule::name) + ": id of a new object");
+        });
+        if (result == outcome::done) now_.all.emplace(now_.next_id++, std::move(row));
+        return result;
+    }
+
+    outcome modify(database& db, random_source& random) {
+        const T& object = any(db, random);
+        const bool interrupts = random.chance(interrupts_);
+        const bool keys = random.chance(600);
+        random_source same = random;
+        T row = now_.all.at(object.id.value);
+        change_some(row, random, keys);
+        const outcome result = attempt(taken_keys(row), interrupts, [&] {
+            db.modify(object, [&](T& target) {
+                change_some(target, same, keys);
+                if (interrupts) throw interrupted();
+            });
+        });
+        if (result == outcome::done) now_.all.at(row.id.value) = std::move(row);
+        return result;
+    }
+    void change_some(T& object, random_source& random, bool keys) const {
+        if (keys)
+            rule::change_key(object, random, domain_);
+        else
+            rule::change_value(object, random);
+    }
+
+    outcome remove(database& db, random_source& random) {
+        const T& object = any(db, random);
+        const std::uint32_t id = object.id.value;
+        db.remove(object);
+        now_.all.erase(id);
+        return outcome::done;
+    }
+
+    state now_;
+    std::vector<state> saved_;
+    std::uint32_t domain_ = 64;
+    std::uint32_t interrupts_ = 0;
+};
+
+} // namespace chainbase::test

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <tests/tools/temporary_folder.hpp>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace chainbase::test {
+
+/// A copy of a log that the project carries, so that no index appears among the sources, and a
+/// place for states beside it.
+class real_log {
+public:
+    explicit real_log(const std::string& chain) : chain_(chain) {
+        const std::filesystem::path from = CHAINBASE_CHAINS_FOLDER;
+        const char* folder = chain == "steem-2016" ? "social" : "swap";
+        std::filesystem::copy_file(from / folder / "data" / (chain + ".blocks"), path());
+    }
+
+    [[nodiscard]] const std::string& chain() const { return chain_; }
+    [[nodiscard]] std::filesystem::path path() const { return folder_ / "log"; }
+    [[nodiscard]] std::filesystem::path state(const std::string& name = "state") const {
+        return folder_ / name;
+    }
+    /// A call of the driver that replays it.
+    [[nodiscard]] std::vector<std::string> replay(const std::vector<std::string>& more = {},
+                                                  const std::string& name = "state") const {
+        std::vector<std::string> call{"replay",  "--block-log",        path().string(),
+                                      "--state", state(name).string(), "--json"};
+        call.insert(call.end(), more.begin(), more.end());
+        return call;
+    }
+
+private:
+    temporary_folder folder_;
+    std::string chain_;
+};
+
+/// The digests at the end of the logs: the same from every compiler and every history. They change
+/// with the fields of a chain's objects, and only then.
+inline std::string digest_at_end(const std::string& chain) {
+    return chain == "steem-2016"
+               ? "d53fa8afe204ed405ed8c5443b6014f500a42cdd28a21df2e75eb2652e2a6ce6"
+               : "427b12463a16e65a7c50b589ce482966bfb8dc4e4620aa8b8400c722f83d5abf";
+}
+
+} // namespace chainbase::test

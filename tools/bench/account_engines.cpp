@@ -1,0 +1,37 @@
+#include <tools/bench/account_engines.hpp>
+#include <tools/bench/baselines/baselines.hpp>
+
+namespace chainbase::bench {
+
+#if CHAINBASE_BENCH_HAS_ENGINE
+std::unique_ptr<account_engine> make_chainbase_engine();
+#else
+constexpr std::unique_ptr<account_engine> (*make_chainbase_engine)() = nullptr;
+#endif
+
+namespace {
+
+const account_engine_entry engines[] = {
+    {"chainbase", make_chainbase_engine},
+    {"classical", make_classical_engine},
+    {"heap", make_heap_engine},
+    {"offset_ptr_pool", make_offset_ptr_pool_engine},
+    {"node_allocator", make_node_allocator_engine},
+    {"adaptive_pool", make_adaptive_pool_engine},
+    {"lmdb", make_lmdb_engine},
+    {"rocksdb", make_rocksdb_engine},
+};
+
+} // namespace
+
+std::span<const account_engine_entry> account_engines() noexcept {
+    return engines;
+}
+
+const account_engine_entry* find_account_engine(std::string_view name) noexcept {
+    for (const account_engine_entry& entry : engines)
+        if (entry.name == name) return &entry;
+    return nullptr;
+}
+
+} // namespace chainbase::bench

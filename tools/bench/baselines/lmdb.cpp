@@ -1,0 +1,240 @@
+#include <pool_allocator/error.hpp>
+#include <tools/bench/account_workload.hpp>
+#include <tools/bench/baselines/account_bytes.hpp>
+#include <tools/bench/baselines/baselines.hpp>
+
+#include <lmdb.h>
+
+#include <string>
+
+namespace chainbase::bench {
+
+namespace {
+
+void check(int code, const char* what) {
+    if (code != MDB_SUCCESS) throw error(std::string("lmdb: ") + what + ": " + mdb_strerror(code));
+}
+
+template <typename T>
+MDB_val bytes_of(const T& value) noexcept {
+    return {sizeof(T), const_cast<T*>(&value)};
+}
+
+/// The data may stand at any even address, so it is copied out; the compiler keeps of the copy only
+/// what is read.
+template <typename T>
+T value_of(const MDB_val& bytes) noexcept {
+    T value;
+    std::memcpy(&value, bytes.mv_data, sizeof(T));
+    return value;
+}
+
+/// Three B+trees in one environment: the account by id, the id by name, nothing by (balance, id).
+///
+/// A batch is a transaction, a session is one too and its undo is the abort; an inner session is a
+/// nested transaction. Nested ones exclude MDB_WRITEMAP, so a store with sessions goes without it.
+class lmdb_store {
+public:
+    using handle = std::uint64_t;
+
+    /// The transaction that was open before is the current one again when this one ends.
+    class session {
+    public:
+        explicit session(lmdb_store& store) : store_(&store), outer_(store.txn_) { store.begin(0); }
+        session(const session&) = delete;
+        session& operator=(const session&) = delete;
+        ~session() {
+            if (store_ != nullptr) undo();
+        }
+        void undo() { end()->abort(outer_); }
+        void squash() { end()->squash(outer_); }
+        void push() noexcept { store_ = nullptr; }
+
+    private:
+        lmdb_store* end() noexcept { return std::exchange(store_, nullptr); }
+
+        lmdb_store* store_;
+        MDB_txn* outer_;
+    };
+
+    explicit lmdb_store(const store_options& options) {
+        check(mdb_env_create(&env_), "create");
+        mdb_env_set_maxdbs(env_, 3);
+        mdb_env_set_mapsize(env_, (std::size_t{256} << 20) + options.objects * std::size_t{2048});
+        const unsigned flags =
+            MDB_NOSYNC | MDB_NOMETASYNC | MDB_NOTLS | (options.sessions ? 0U : MDB_WRITEMAP);
+        const int opened = mdb_env_open(env_, options.directory.c_str(), flags, 0600);
+        if (opened != MDB_SUCCESS) mdb_env_close(env_);
+        check(opened, "open");
+        open_trees();
+    }
+    ~lmdb_store() {
+        if (txn_ != nullptr) mdb_txn_abort(txn_);
+        mdb_env_close(env_);
+    }
+    lmdb_store(const lmdb_store&) = delete;
+    lmdb_store& operator=(const lmdb_store&) = delete;
+
+    void begin_batch(access kind) { begin(kind == access::read ? MDB_RDONLY : 0); }
+    void end_batch() { commit_current(nullptr); }
+
+    handle create(const account& value) {
+        put(by_id_, value.id, value, MDB_NOOVERWRITE | MDB_APPEND);
+        put(by_name_, value.name, value.id, MDB_NOOVERWRITE);
+        put_balance(value);
+        return value.id;
+    }
+    [[nodiscard]] handle handle_of(std::uint64_t id) const noexcept { return id; }
+
+    template <typename Read>
+    bool find_by_id(std::uint64_t id, Read&& read) const {
+        MDB_val found;
+        if (!get(by_id_, id, found)) return false;
+        read(value_of<account>(found));
+        return true;
+    }
+    template <typename Read>
+    bool find_by_name(const account_name& name, Read&& read) const {
+        MDB_val id;
+        return get(by_name_, name, id) && find_by_id(value_of<std::uint64_t>(id), read);
+    }
+    template <typename Read>
+    void for_each_by_id(std::uint32_t limit, Read&& read) const {
+        for_each_in(by_id_, limit, [&](const MDB_val& value) { read(value_of<account>(value)); });
+    }
+    template <typename Read>
+    void for_each_by_name(std::uint32_t limit, Read&& read) const {
+        for_each_in(by_name_, limit,
+                    [&](const MDB_val& id) { find_by_id(value_of<std::uint64_t>(id), read); });
+    }
+
+    template <typename Write>
+    void modify(handle id, Write&& write) {
+        const account old = existing(id);
+        account value = old;
+        write(value);
+        put(by_id_, id, value, 0);
+        if (value.name != old.name) {
+            drop(by_name_, old.name);
+            put(by_name_, value.name, id, MDB_NOOVERWRITE);
+        }
+        if (value.balance != old.balance) {
+            drop(by_balance_, balance_bytes(old));
+            put_balance(value);
+        }
+    }
+    void remove(handle id) {
+        const account old = existing(id);
+        drop(by_balance_, balance_bytes(old));
+        drop(by_name_, old.name);
+        drop(by_id_, id);
+    }
+
+    [[nodiscard]] session start_session() {
+        ++revision_;
+        return session(*this);
+    }
+    [[nodiscard]] std::int64_t revision() const noexcept { return revision_; }
+    /// One pushed session at most, since a transaction cannot be committed from the outside in.
+    void commit(std::int64_t) { commit_current(nullptr); }
+
+    /// The pages of the three trees; freed pages serve any tree and are not counted.
+    [[nodiscard]] std::uint64_t held_bytes() {
+        begin(MDB_RDONLY);
+        std::uint64_t pages = 0;
+        std::uint64_t page_bytes = 0;
+        for (const MDB_dbi tree : {by_id_, by_name_, by_balance_}) {
+            MDB_stat stat;
+            check(mdb_stat(txn_, tree, &stat), "stat");
+            pages += stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages;
+            page_bytes = stat.ms_psize;
+        }
+        commit_current(nullptr);
+        return pages * page_bytes;
+    }
+
+private:
+    void open_trees() {
+        begin(0);
+        check(mdb_dbi_open(txn_, "by_id", MDB_CREATE | MDB_INTEGERKEY, &by_id_), "open by_id");
+        check(mdb_dbi_open(txn_, "by_name", MDB_CREATE, &by_name_), "open by_name");
+        check(mdb_dbi_open(txn_, "by_balance", MDB_CREATE, &by_balance_), "open by_balance");
+        commit_current(nullptr);
+    }
+
+    void begin(unsigned flags) {
+        MDB_txn* inner = nullptr;
+        check(mdb_txn_begin(env_, txn_, flags, &inner), "begin");
+        txn_ = inner;
+    }
+    void abort(MDB_txn* outer) noexcept {
+        mdb_txn_abort(std::exchange(txn_, outer));
+        --revision_;
+    }
+    void squash(MDB_txn* outer) {
+        commit_current(outer);
+        --revision_;
+    }
+    void commit_current(MDB_txn* outer) {
+        check(mdb_txn_commit(std::exchange(txn_, outer)), "commit");
+    }
+
+    template <typename Key>
+    bool get(MDB_dbi tree, const Key& key, MDB_val& found) const {
+        MDB_val key_bytes = bytes_of(key);
+        const int code = mdb_get(txn_, tree, &key_bytes, &found);
+        if (code == MDB_NOTFOUND) return false;
+        check(code, "get");
+        return true;
+    }
+    [[nodiscard]] account existing(std::uint64_t id) const {
+        MDB_val found;
+        if (!get(by_id_, id, found)) throw not_found_error("lmdb: account " + std::to_string(id));
+        return value_of<account>(found);
+    }
+    template <typename Key, typename Value>
+    void put(MDB_dbi tree, const Key& key, const Value& value, unsigned flags) {
+        MDB_val key_bytes = bytes_of(key);
+        MDB_val value_bytes = bytes_of(value);
+        check(mdb_put(txn_, tree, &key_bytes, &value_bytes, flags), "put");
+    }
+    void put_balance(const account& value) {
+        const auto key = balance_bytes(value);
+        MDB_val key_bytes = bytes_of(key);
+        MDB_val nothing{0, nullptr};
+        check(mdb_put(txn_, by_balance_, &key_bytes, &nothing, MDB_NOOVERWRITE), "put balance");
+    }
+    template <typename Key>
+    void drop(MDB_dbi tree, const Key& key) {
+        MDB_val key_bytes = bytes_of(key);
+        check(mdb_del(txn_, tree, &key_bytes, nullptr), "delete");
+    }
+
+    template <typename Read>
+    void for_each_in(MDB_dbi tree, std::uint32_t limit, Read&& read) const {
+        MDB_cursor* cursor = nullptr;
+        check(mdb_cursor_open(txn_, tree, &cursor), "cursor");
+        MDB_val key;
+        MDB_val value;
+        for (std::uint32_t i = 0; i < limit; ++i) {
+            if (mdb_cursor_get(cursor, &key, &value, MDB_NEXT) != MDB_SUCCESS) break;
+            read(value);
+        }
+        mdb_cursor_close(cursor);
+    }
+
+    MDB_env* env_ = nullptr;
+    MDB_txn* txn_ = nullptr;
+    MDB_dbi by_id_ = 0;
+    MDB_dbi by_name_ = 0;
+    MDB_dbi by_balance_ = 0;
+    std::int64_t revision_ = 0;
+};
+
+} // namespace
+
+std::unique_ptr<account_engine> make_lmdb_engine() {
+    return make_account_engine<lmdb_store>();
+}
+
+} // namespace chainbase::bench

@@ -1,0 +1,206 @@
+#include <pool_allocator/error.hpp>
+#include <tools/bench/account_workload.hpp>
+#include <tools/bench/baselines/account_bytes.hpp>
+#include <tools/bench/baselines/baselines.hpp>
+
+#include <rocksdb/cache.h>
+#include <rocksdb/db.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/options.h>
+#include <rocksdb/table.h>
+#include <rocksdb/write_batch.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace chainbase::bench {
+
+namespace {
+
+void check(const rocksdb::Status& status, const char* what) {
+    if (!status.ok()) throw error(std::string("rocksdb: ") + what + ": " + status.ToString());
+}
+
+template <std::size_t N>
+rocksdb::Slice slice_of(const std::array<char, N>& key) noexcept {
+    return {key.data(), N};
+}
+
+template <typename T>
+rocksdb::Slice slice_of(const T& value) noexcept {
+    return {reinterpret_cast<const char*>(&value), sizeof(T)};
+}
+
+template <typename T>
+T value_of(const rocksdb::Slice& bytes) noexcept {
+    T value;
+    std::memcpy(&value, bytes.data(), sizeof(T));
+    return value;
+}
+
+/// Three column families: the account by id, the id by name, nothing by (balance, id). Each change
+/// is one WriteBatch without the write-ahead log; creating looks the name up first, as a unique
+/// index must.
+class rocksdb_store {
+public:
+    using handle = std::uint64_t;
+
+    explicit rocksdb_store(const store_options& options) {
+        std::vector<rocksdb::ColumnFamilyDescriptor> families;
+        for (const char* name : {"default", "by_name", "by_balance"})
+            families.emplace_back(name, family_options());
+        rocksdb::DBOptions settings;
+        settings.create_if_missing = true;
+        settings.create_missing_column_families = true;
+        settings.max_background_jobs = 2;
+        rocksdb::DB* opened = nullptr;
+        std::vector<rocksdb::ColumnFamilyHandle*> handles;
+        check(rocksdb::DB::Open(settings, (options.directory / "rocksdb").string(), families,
+                                &handles, &opened),
+              "open");
+        db_.reset(opened);
+        by_id_ = handles[0];
+        by_name_ = handles[1];
+        by_balance_ = handles[2];
+        unlogged_.disableWAL = true;
+    }
+    ~rocksdb_store() {
+        for (rocksdb::ColumnFamilyHandle* family : {by_id_, by_name_, by_balance_})
+            db_->DestroyColumnFamilyHandle(family);
+    }
+    rocksdb_store(const rocksdb_store&) = delete;
+    rocksdb_store& operator=(const rocksdb_store&) = delete;
+
+    handle create(const account& value) {
+        rocksdb::PinnableSlice taken;
+        if (get(by_name_, slice_of(value.name), taken))
+            throw duplicate_key_error("rocksdb: account " + std::to_string(value.id));
+        batch_.Clear();
+        batch_.Put(by_id_, slice_of(id_bytes(value.id)), slice_of(value));
+        batch_.Put(by_name_, slice_of(value.name), slice_of(value.id));
+        batch_.Put(by_balance_, slice_of(balance_bytes(value)), {});
+        write();
+        return value.id;
+    }
+    [[nodiscard]] handle handle_of(std::uint64_t id) const noexcept { return id; }
+
+    template <typename Read>
+    bool find_by_id(std::uint64_t id, Read&& read) const {
+        rocksdb::PinnableSlice found;
+        if (!get(by_id_, slice_of(id_bytes(id)), found)) return false;
+        read(value_of<account>(found));
+        return true;
+    }
+    template <typename Read>
+    bool find_by_name(const account_name& name, Read&& read) const {
+        rocksdb::PinnableSlice id;
+        return get(by_name_, slice_of(name), id) && find_by_id(value_of<std::uint64_t>(id), read);
+    }
+    template <typename Read>
+    void for_each_by_id(std::uint32_t limit, Read&& read) const {
+        for_each_in(by_id_, limit,
+                    [&](const rocksdb::Slice& value) { read(value_of<account>(value)); });
+    }
+    template <typename Read>
+    void for_each_by_name(std::uint32_t limit, Read&& read) const {
+        for_each_in(by_name_, limit, [&](const rocksdb::Slice& id) {
+            find_by_id(value_of<std::uint64_t>(id), read);
+        });
+    }
+
+    template <typename Write>
+    void modify(handle id, Write&& change) {
+        const account old = existing(id);
+        account value = old;
+        change(value);
+        batch_.Clear();
+        batch_.Put(by_id_, slice_of(id_bytes(id)), slice_of(value));
+        if (value.name != old.name) {
+            batch_.Delete(by_name_, slice_of(old.name));
+            batch_.Put(by_name_, slice_of(value.name), slice_of(id));
+        }
+        if (value.balance != old.balance) {
+            batch_.Delete(by_balance_, slice_of(balance_bytes(old)));
+            batch_.Put(by_balance_, slice_of(balance_bytes(value)), {});
+        }
+        write();
+    }
+    void remove(handle id) {
+        const account old = existing(id);
+        batch_.Clear();
+        batch_.Delete(by_id_, slice_of(id_bytes(id)));
+        batch_.Delete(by_name_, slice_of(old.name));
+        batch_.Delete(by_balance_, slice_of(balance_bytes(old)));
+        write();
+    }
+
+    /// Sorted files plus memtables as they are, with what awaits compaction.
+    [[nodiscard]] std::uint64_t held_bytes() const {
+        return sum_of(rocksdb::DB::Properties::kTotalSstFilesSize) +
+               sum_of(rocksdb::DB::Properties::kSizeAllMemTables);
+    }
+
+private:
+    static rocksdb::ColumnFamilyOptions family_options() {
+        rocksdb::BlockBasedTableOptions table;
+        table.block_cache = rocksdb::NewLRUCache(std::size_t{512} << 20);
+        table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+        rocksdb::ColumnFamilyOptions options;
+        options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+        options.compression = rocksdb::kNoCompression;
+        return options;
+    }
+
+    bool get(rocksdb::ColumnFamilyHandle* family, const rocksdb::Slice& key,
+             rocksdb::PinnableSlice& found) const {
+        const rocksdb::Status status = db_->Get(reading_, family, key, &found);
+        if (status.IsNotFound()) return false;
+        check(status, "get");
+        return true;
+    }
+    [[nodiscard]] account existing(std::uint64_t id) const {
+        rocksdb::PinnableSlice found;
+        if (!get(by_id_, slice_of(id_bytes(id)), found))
+            throw not_found_error("rocksdb: account " + std::to_string(id));
+        return value_of<account>(found);
+    }
+    void write() { check(db_->Write(unlogged_, &batch_), "write"); }
+
+    template <typename Read>
+    void for_each_in(rocksdb::ColumnFamilyHandle* family, std::uint32_t limit, Read&& read) const {
+        const std::unique_ptr<rocksdb::Iterator> at(db_->NewIterator(reading_, family));
+        at->SeekToFirst();
+        for (std::uint32_t i = 0; i < limit && at->Valid(); ++i, at->Next())
+            read(at->value());
+        check(at->status(), "iterate");
+    }
+
+    [[nodiscard]] std::uint64_t sum_of(const std::string& property) const {
+        std::uint64_t sum = 0;
+        for (rocksdb::ColumnFamilyHandle* family : {by_id_, by_name_, by_balance_}) {
+            std::uint64_t value = 0;
+            if (!db_->GetIntProperty(family, property, &value))
+                throw error("rocksdb: no property " + property);
+            sum += value;
+        }
+        return sum;
+    }
+
+    std::unique_ptr<rocksdb::DB> db_;
+    rocksdb::ColumnFamilyHandle* by_id_ = nullptr;
+    rocksdb::ColumnFamilyHandle* by_name_ = nullptr;
+    rocksdb::ColumnFamilyHandle* by_balance_ = nullptr;
+    rocksdb::ReadOptions reading_;
+    rocksdb::WriteOptions unlogged_;
+    rocksdb::WriteBatch batch_;
+};
+
+} // namespace
+
+std::unique_ptr<account_engine> make_rocksdb_engine() {
+    return make_account_engine<rocksdb_store>();
+}
+
+} // namespace chainbase::bench

@@ -1,0 +1,47 @@
+#include <tools/bench/goals.hpp>
+
+#include <algorithm>
+#include <iterator>
+
+namespace chainbase::bench {
+
+namespace {
+
+constexpr goal goals[] = {
+    {"find_by_id", 0.1, "find_by_id"},
+    {"find_by_name", 0.7, "find_by_name"},
+    {"find_by_name_hashed", 0.1, "find_by_name"},
+    {"create", 0.7, "create"},
+    {"modify", 0.2, "modify"},
+    {"modify_key", 0.7, "modify_key"},
+    {"remove", 0.5, "remove"},
+    {"session_create", 0.6, "session_create"},
+    {"session_modify", 0.1, "session_modify"},
+    {"session_modify_key", 0.5, "session_modify_key"},
+    {"session_remove", 0.25, "session_remove"},
+    {"undo_create", 0.15, "undo_create"},
+    {"undo_modify", 0.03, "undo_modify"},
+    {"undo_modify_key", 0.06, "undo_modify_key"},
+    {"undo_remove", 0.04, "undo_remove"},
+    {"session_3_undo", 0.06, "session_3_undo"},
+    {"session_3_squash", 0.06, "session_3_squash"},
+    {"session_3_commit", 0.06, "session_3_commit"},
+    {"empty_session", 20, ""},
+    {"squash", 200, ""},
+    {"commit_call", 200, ""},
+    {"object_bytes", 104, ""},
+    {"undo_bytes_modify", 88, ""},
+    {"object_bytes_after_third_removed", 158, ""},
+    {"object_bytes_after_compact", 110, ""},
+};
+
+} // namespace
+
+std::optional<goal> goal_of(std::string_view operation) noexcept {
+    const auto found = std::find_if(std::begin(goals), std::end(goals),
+                                    [&](const goal& each) { return each.operation == operation; });
+    if (found == std::end(goals)) return std::nullopt;
+    return *found;
+}
+
+} // namespace chainbase::bench

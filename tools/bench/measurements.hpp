@@ -1,0 +1,44 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace chainbase::bench {
+
+/// The unit of a row: nanoseconds per operation, or bytes per object.
+enum class metric { ns, bytes };
+
+[[nodiscard]] std::string_view name_of(metric unit) noexcept;
+
+/// One figure of the report: the median of the rounds, and the rounds themselves.
+struct row {
+    std::string engine;
+    std::string operation;
+    metric unit = metric::ns;
+    double value = 0;
+    std::vector<double> samples;
+};
+
+/// Collects one sample per engine, operation and round; rows come out in the order in which engines
+/// and operations were first seen.
+class measurements {
+public:
+    /// The engine that the next samples belong to.
+    void select(std::string_view engine) { engine_ = engine; }
+
+    /// Throws: chainbase::error when `sample` is not a finite number above zero, which would be a
+    /// fault of the engine's adapter and not a result.
+    void add(std::string_view operation, metric unit, double sample);
+
+    [[nodiscard]] std::vector<row> rows() const;
+
+private:
+    std::string engine_;
+    std::vector<row> rows_;
+    std::map<std::pair<std::string, std::string>, std::size_t> position_;
+};
+
+} // namespace chainbase::bench

@@ -1,0 +1,47 @@
+#include <tools/block_log/block.hpp>
+#include <tools/block_log/byte_reader.hpp>
+#include <tools/block_log/byte_writer.hpp>
+
+namespace chainbase {
+namespace {
+
+transaction decode_transaction(byte_reader& reader) {
+    transaction result;
+    result.operations.resize(reader.count());
+    for (bytes& operation : result.operations) {
+        const byte_view encoded = reader.byte_string();
+        operation.assign(encoded.begin(), encoded.end());
+    }
+    return result;
+}
+
+} // namespace
+
+bytes encode_block(const block& value) {
+    bytes result;
+    byte_writer writer(result);
+    writer.unsigned_number(value.number);
+    writer.signed_number(value.timestamp);
+    writer.unsigned_number(value.transactions.size());
+    for (const transaction& part : value.transactions) {
+        writer.unsigned_number(part.operations.size());
+        for (const bytes& operation : part.operations)
+            writer.byte_string(operation);
+    }
+    return result;
+}
+
+block decode_block(byte_view encoded) {
+    byte_reader reader(encoded, "a block");
+    block result;
+    result.number = reader.unsigned_number();
+    reader.rename("block " + std::to_string(result.number));
+    result.timestamp = reader.signed_number();
+    result.transactions.resize(reader.count());
+    for (transaction& part : result.transactions)
+        part = decode_transaction(reader);
+    reader.finish();
+    return result;
+}
+
+} // namespace chainbase

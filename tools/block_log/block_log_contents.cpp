@@ -1,0 +1,122 @@
+#include <tools/block_log/block_log_contents.hpp>
+#include <tools/block_log/block_log_format.hpp>
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <array>
+
+namespace chainbase {
+namespace {
+
+constexpr std::size_t search_window = 1 << 20;
+
+/// The first valid record that begins in [from, end), found by its magic number alone, as after
+/// damage no length can be trusted.
+std::optional<log_record> search_record(const file& log, std::uint64_t from, std::uint64_t end) {
+    const block_log_format::little_uint32_buf_t magic(block_log_format::record_magic);
+    const auto pattern = std::as_bytes(std::span(&magic, 1));
+    bytes window(search_window);
+    while (from + block_log_format::min_record_bytes <= end) {
+        const std::size_t size = log.read_at(from, window);
+        const auto last = window.begin() + static_cast<std::ptrdiff_t>(size);
+        const auto hit = std::search(window.begin(), last, pattern.begin(), pattern.end());
+        const auto skipped = static_cast<std::uint64_t>(hit - window.begin());
+        if (hit == last) {
+            if (size < window.size()) break;
+            from += size - (pattern.size() - 1); // the pattern may lie across two windows
+            continue;
+        }
+        if (record_check check = check_record(log, from + skipped, end); check.record)
+            return std::move(check.record);
+        from += skipped + 1;
+    }
+    return {};
+}
+
+std::string next_block(const block_log_index& index) {
+    return index.empty() ? "the first block"
+                         : "the block after " + std::to_string(index.last_number());
+}
+
+void require_order(const file& log, const block_log_index& index, const log_record& record) {
+    if (index.empty() || record.first_number() > index.last_number()) return;
+    throw damage_at(log, record.offset(), next_block(index),
+                    "block " + std::to_string(record.first_number()) + " is out of order");
+}
+
+/// Adds the records from the index's end to the log's end. Returns the bytes left over.
+std::uint64_t scan(const file& log, block_log_index& index, std::string& reason) {
+    const std::uint64_t end = log.size();
+    while (index.log_bytes() < end) {
+        record_check check = check_record(log, index.log_bytes(), end);
+        if (!check.record) {
+            reason = std::move(check.reason);
+            break;
+        }
+        require_order(log, index, *check.record);
+        index.add(*check.record);
+    }
+    return end - index.log_bytes();
+}
+
+void require_nothing_after(const file& log, const log_contents& contents) {
+    const std::uint64_t offset = contents.index.log_bytes();
+    const auto next = search_record(log, offset + 1, offset + contents.torn_bytes);
+    if (!next) return;
+    throw damage_at(log, offset, next_block(contents.index),
+                    contents.torn_reason + "; the log is valid again from block " +
+                        std::to_string(next->first_number()) + " at byte " +
+                        std::to_string(next->offset()));
+}
+
+/// The saved index if it fits the log, else an empty one and the reason in `fault`.
+block_log_index usable_index(const file& log, const log_header& header, std::string& fault) {
+    index_check saved = load_index(index_path(log.path()), header.checksum);
+    fault = std::move(saved.reason);
+    if (saved.index && saved.index->matches(log)) return std::move(*saved.index);
+    if (saved.index) fault = "does not fit the log";
+    return block_log_index(header.checksum);
+}
+
+void save_quietly(const block_log_index& index, const std::filesystem::path& path) {
+    try {
+        index.save(path);
+    } catch (const std::exception& failure) {
+        spdlog::info("{}: the index is not saved and will be rebuilt next time: {}", path.string(),
+                     failure.what());
+    }
+}
+
+} // namespace
+
+log_contents read_contents(const file& log, std::string_view expected_chain) {
+    log_header header = read_log_header(log, expected_chain);
+    std::string fault;
+    log_contents result{header, usable_index(log, header, fault), 0, {}};
+    const std::size_t known = result.index.entries().size();
+    result.torn_bytes = scan(log, result.index, result.torn_reason);
+    if (result.torn_bytes > 0) require_nothing_after(log, result);
+    if (fault.empty() && result.index.entries().size() == known) return result;
+    spdlog::info("{}: the index {}; {} records scanned, {} blocks", log.path().string(),
+                 fault.empty() ? "is older than the log" : fault,
+                 result.index.entries().size() - known, result.index.blocks());
+    save_quietly(result.index, index_path(log.path()));
+    return result;
+}
+
+damaged_error damage_at(const file& log, std::uint64_t offset, const std::string& expected,
+                        const std::string& reason) {
+    return damaged_error(log.path().string() + ": damaged at byte " + std::to_string(offset) +
+                         ", where " + expected + " is expected: " + reason +
+                         ". Nothing was changed; get the file again from a good copy");
+}
+
+std::string describe_torn_end(const log_contents& contents) {
+    return std::to_string(contents.torn_bytes) + " bytes after " +
+           (contents.index.empty() ? "the header"
+                                   : "block " + std::to_string(contents.index.last_number())) +
+           " (" + contents.torn_reason + ")";
+}
+
+} // namespace chainbase

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <pool_allocator/error.hpp>
+#include <tools/block_log/block_log_index.hpp>
+#include <tools/block_log/log_header.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace chainbase {
+
+/// What opening a block log finds.
+struct log_contents {
+    log_header header;
+    /// Of all valid records.
+    block_log_index index;
+    /// Bytes after the last valid record, none of which belong to a valid one; 0 almost always.
+    std::uint64_t torn_bytes = 0;
+    /// Why the first of them is no record.
+    std::string torn_reason;
+};
+
+/// Opens the log's index, or builds it anew by a forward scan when it is missing, damaged or does
+/// not fit the log, or extends it when the log has grown since; then says so (info) and tries to
+/// save it. The log itself is never changed.
+///
+/// Throws what read_log_header throws, and damaged_error with file, block number and offset when
+/// something invalid is followed by a valid record: damage in the middle, not a torn end.
+[[nodiscard]] log_contents read_contents(const file& log, std::string_view expected_chain);
+
+/// The damaged_error of a log that is invalid at byte `offset`, where `expected` ("block 17")
+/// should be.
+[[nodiscard]] damaged_error damage_at(const file& log, std::uint64_t offset,
+                                      const std::string& expected, const std::string& reason);
+
+/// "N bytes after block M (reason)": for the warning about a torn end.
+[[nodiscard]] std::string describe_torn_end(const log_contents& contents);
+
+} // namespace chainbase

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <tools/block_log/log_record.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace chainbase {
+
+/// Where the records of one block log are. Kept in a file beside the log, from which it can always
+/// be built again: losing it loses nothing.
+///
+/// Invariant: entries have rising offsets, first block numbers and counts. Const functions are
+/// safe from any number of threads, `add` needs exclusive use.
+class block_log_index {
+public:
+    struct entry {
+        std::uint64_t offset;
+        std::uint64_t first_number;
+        std::uint64_t blocks_before;
+    };
+
+    /// The index of a log without records, whose header has this checksum.
+    explicit block_log_index(std::uint64_t header_checksum);
+
+    [[nodiscard]] const std::vector<entry>& entries() const noexcept { return entries_; }
+    [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
+
+    /// Bytes of the log up to the end of the last record.
+    [[nodiscard]] std::uint64_t log_bytes() const noexcept { return log_bytes_; }
+    [[nodiscard]] std::uint64_t blocks() const noexcept { return blocks_; }
+    /// The number of the last block; 0 when empty.
+    [[nodiscard]] std::uint64_t last_number() const noexcept { return last_number_; }
+
+    /// One past the last byte of a record.
+    [[nodiscard]] std::uint64_t end_of(std::size_t record) const noexcept;
+
+    /// The record in which block `number` is, if it exists; entries().size() when it lies before
+    /// all or behind all. Binary search.
+    [[nodiscard]] std::size_t record_for(std::uint64_t number) const noexcept;
+
+    /// Appends a record that begins at log_bytes(). Requires its first number above last_number()
+    /// unless empty.
+    void add(const log_record& record);
+
+    /// Whether the log's bytes up to log_bytes() end with the record this index saw last.
+    [[nodiscard]] bool matches(const file& log) const;
+
+    /// Replaces the file at `path` in one step. Throws io_error or out_of_space_error.
+    void save(const std::filesystem::path& path) const;
+
+private:
+    friend struct index_check load_index(const std::filesystem::path&, std::uint64_t);
+
+    [[nodiscard]] bool is_consistent() const noexcept;
+
+    std::vector<entry> entries_;
+    std::uint64_t header_checksum_;
+    std::uint64_t log_bytes_;
+    std::uint64_t last_checksum_ = 0;
+    std::uint64_t last_number_ = 0;
+    std::uint64_t blocks_ = 0;
+};
+
+/// Either an index or the reason why there is none.
+struct index_check {
+    std::optional<block_log_index> index;
+    std::string reason;
+};
+
+/// Reads the index of the log whose header has this checksum. A missing, foreign, short or altered
+/// file is a returned reason.
+[[nodiscard]] index_check load_index(const std::filesystem::path& path,
+                                     std::uint64_t header_checksum);
+
+/// Where the index of a log is kept: beside it, with ".index" added to its name.
+[[nodiscard]] std::filesystem::path index_path(const std::filesystem::path& log);
+
+} // namespace chainbase

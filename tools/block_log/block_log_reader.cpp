@@ -1,0 +1,36 @@
+#include <tools/block_log/block_log_reader.hpp>
+
+#include <spdlog/spdlog.h>
+
+namespace chainbase {
+
+block_log_reader::block_log_reader(const std::filesystem::path& path,
+                                   std::string_view expected_chain)
+    : log_(std::make_shared<const file>(file::open_read(path))),
+      contents_(std::make_shared<const log_contents>(read_contents(*log_, expected_chain))) {
+    if (torn_bytes() > 0)
+        spdlog::warn("{}: the end is torn: {} are left out", path.string(),
+                     describe_torn_end(*contents_));
+}
+
+std::optional<std::uint64_t> block_log_reader::first_number() const noexcept {
+    if (empty()) return {};
+    return contents_->index.entries().front().first_number;
+}
+
+std::optional<std::uint64_t> block_log_reader::head_number() const noexcept {
+    if (empty()) return {};
+    return contents_->index.last_number();
+}
+
+std::optional<block> block_log_reader::read(std::uint64_t number) const {
+    std::optional<block> found = stream(number).next();
+    if (found && found->number != number) return {};
+    return found;
+}
+
+block_log_stream block_log_reader::stream(std::uint64_t from) const {
+    return {log_, contents_, from};
+}
+
+} // namespace chainbase

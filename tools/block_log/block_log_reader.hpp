@@ -1,0 +1,58 @@
+#pragma once
+
+#include <tools/block_log/block_log_contents.hpp>
+#include <tools/block_log/block_log_stream.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace chainbase {
+
+/// A block log opened for reading: its extent, blocks by number, and streams from any place.
+///
+/// Sees the log as it was when opened; a writer that appends meanwhile does no harm. Never changes
+/// the log (the index beside it is rebuilt when needed and possible). Copies are cheap and share
+/// the open file. Thread-safe: all functions are const and may be called by any number of threads.
+///
+/// Every record that is read is verified first. Damage surfaces as damaged_error with file, block
+/// number and byte offset: on opening when the index has to be rebuilt, else when the damaged place
+/// is read. A torn end is no damage: it is left out, with a warning.
+class block_log_reader {
+public:
+    /// Opens the log at `path`, of chain `expected_chain` (empty: any). Throws io_error when it
+    /// cannot be opened, format_error when it is no such log, damaged_error.
+    explicit block_log_reader(const std::filesystem::path& path,
+                              std::string_view expected_chain = {});
+
+    [[nodiscard]] const std::filesystem::path& path() const noexcept { return log_->path(); }
+    [[nodiscard]] const std::string& chain() const noexcept { return contents_->header.chain; }
+
+    [[nodiscard]] bool empty() const noexcept { return count() == 0; }
+    /// The first and the last block's number; nothing when the log is empty.
+    [[nodiscard]] std::optional<std::uint64_t> first_number() const noexcept;
+    [[nodiscard]] std::optional<std::uint64_t> head_number() const noexcept;
+    /// Blocks in the log.
+    [[nodiscard]] std::uint64_t count() const noexcept { return contents_->index.blocks(); }
+    /// Bytes of the log, without a torn end.
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return contents_->index.log_bytes(); }
+    /// Bytes of the torn end that are left out; 0 almost always.
+    [[nodiscard]] std::uint64_t torn_bytes() const noexcept { return contents_->torn_bytes; }
+
+    /// The block with this number; nothing when there is none. Unpacks the record it is in (up to
+    /// the batch size of the log's writer), so use a stream for many.
+    [[nodiscard]] std::optional<block> read(std::uint64_t number) const;
+
+    /// The blocks from the first whose number is at least `from` to the end. The stream keeps the
+    /// file open by itself. Throws damaged_error when the record to begin in is damaged.
+    [[nodiscard]] block_log_stream stream(std::uint64_t from = 0) const;
+
+private:
+    std::shared_ptr<const file> log_;
+    std::shared_ptr<const log_contents> contents_;
+};
+
+} // namespace chainbase

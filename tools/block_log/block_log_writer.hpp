@@ -1,0 +1,86 @@
+#pragma once
+
+#include <tools/block_log/block.hpp>
+#include <tools/block_log/block_log_index.hpp>
+#include <tools/block_log/file.hpp>
+#include <tools/block_log/log_record.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+namespace chainbase {
+
+struct block_log_options {
+    /// zstd's compression level, 1 to 19.
+    int level = 3;
+    /// Consecutive blocks are compressed together up to about this many bytes, since a small block
+    /// alone packs poorly. 0: each block alone. At most max_batch_bytes.
+    std::uint32_t batch_bytes = 64 << 10;
+};
+
+inline constexpr std::uint32_t max_batch_bytes = 16u << 20;
+
+/// Appends blocks to a block log. One writer per log, enforced by a lock; not thread-safe.
+///
+/// Invariants: (1) bytes that are in the log are never changed, only a torn end is cut on opening;
+/// (2) a call that throws leaves log and writer as they were, so that it may be repeated, for
+/// example when there is space again; (3) blocks wait in memory until their batch is full or
+/// `flush` is called: what a crash of the process may lose. `sync` makes them survive a power loss.
+class block_log_writer {
+public:
+    /// Makes a new log for the chain named. Throws usage_error when the file exists or the name is
+    /// empty or longer than 32 bytes.
+    [[nodiscard]] static block_log_writer create(const std::filesystem::path& path,
+                                                 std::string_view chain,
+                                                 block_log_options options = {});
+
+    /// Opens an existing log to append to. A torn end is cut, with a warning. Throws io_error,
+    /// locked_error (another writer), format_error (no block log, another version or chain) and
+    /// damaged_error (damage that is not the end); the log is unchanged then.
+    [[nodiscard]] static block_log_writer
+    open(const std::filesystem::path& path, std::string_view chain, block_log_options options = {});
+
+    block_log_writer(block_log_writer&&) noexcept = default;
+    block_log_writer& operator=(block_log_writer&&) = delete;
+
+    /// As close(), but a failure is only logged.
+    ~block_log_writer();
+
+    /// Adds a block. Throws usage_error unless its number is above head_number(), limit_error when
+    /// it is larger than a record can be, and what flush() throws, for the blocks before it.
+    void append(const block& next);
+
+    /// Hands all blocks to the operating system. Throws out_of_space_error or io_error; the file
+    /// then still ends with its last complete record and the blocks are still waiting.
+    void flush();
+
+    /// flush(), then waits until everything is on the device.
+    void sync();
+
+    /// flush(), saves the index, closes the file. Nothing else may be called afterwards.
+    void close();
+
+    /// Closes the file as it is; waiting blocks are forgotten. Nothing happens when it is closed.
+    void abandon() noexcept { log_.close(); }
+
+    /// The number of the last block appended; nothing when there is none.
+    [[nodiscard]] std::optional<std::uint64_t> head_number() const noexcept;
+    /// Blocks appended, the waiting ones too.
+    [[nodiscard]] std::uint64_t count() const noexcept { return index_.blocks() + batch_.blocks; }
+    /// Bytes of the file; waiting blocks are not in it yet.
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return index_.log_bytes(); }
+
+private:
+    block_log_writer(file log, block_log_index index, block_log_options options) noexcept;
+
+    void write_record(const log_record& record);
+
+    file log_;
+    block_log_index index_;
+    block_log_options options_;
+    record_batch batch_;
+};
+
+} // namespace chainbase

@@ -1,0 +1,178 @@
+#include <pool_allocator/error.hpp>
+#include <tools/block_log/block_log_format.hpp>
+#include <tools/block_log/byte_writer.hpp>
+#include <tools/block_log/checksum.hpp>
+#include <tools/block_log/log_record.hpp>
+
+#include <zstd.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace chainbase {
+namespace {
+
+using namespace block_log_format;
+
+template <class T>
+T load(byte_view from) {
+    T result;
+    std::memcpy(&result, from.data(), sizeof(T));
+    return result;
+}
+
+template <class T>
+void store(bytes& to, std::size_t position, const T& value) {
+    std::memcpy(to.data() + position, &value, sizeof(T));
+}
+
+record_header header_of(byte_view raw) {
+    return load<record_header>(raw);
+}
+
+record_trailer trailer_of(byte_view raw) {
+    return load<record_trailer>(raw.last(sizeof(record_trailer)));
+}
+
+byte_view covered_by_checksum(byte_view raw) {
+    return raw.first(raw.size() - sizeof(record_trailer::checksum));
+}
+
+/// Makes `raw` a record with the compressed batch in its place, header and trailer still blank;
+/// returns the compressed size.
+std::size_t compress(const record_batch& batch, int level, bytes& raw) {
+    raw.resize(min_record_bytes + ZSTD_compressBound(batch.unpacked.size()));
+    const std::size_t packed =
+        ZSTD_compress(raw.data() + sizeof(record_header), raw.size() - min_record_bytes,
+                      batch.unpacked.data(), batch.unpacked.size(), level);
+    if (ZSTD_isError(packed) != 0)
+        throw error(std::string("zstd: cannot compress a record: ") + ZSTD_getErrorName(packed));
+    if (std::max(packed, batch.unpacked.size()) > max_record_bytes)
+        throw limit_error("block " + std::to_string(batch.last_number) +
+                          ": a record takes at most " + std::to_string(max_record_bytes) +
+                          " bytes");
+    raw.resize(packed + min_record_bytes);
+    return packed;
+}
+
+/// What is wrong with a header that claims to lead a record with `room` bytes to the log's end;
+/// empty when nothing is.
+std::string fault_of(const record_header& header, std::uint64_t room) {
+    if (header.magic.value() != record_magic) return "no record begins here";
+    const std::uint64_t packed = header.packed_bytes.value();
+    if (packed > max_record_bytes || header.unpacked_bytes.value() > max_record_bytes)
+        return "the record's length exceeds the limit";
+    if (packed + min_record_bytes > room) return "the record ends after the file does";
+    return {};
+}
+
+/// The same for a record's complete bytes.
+std::string fault_of(byte_view raw) {
+    const record_header header = header_of(raw);
+    const record_trailer trailer = trailer_of(raw);
+    if (checksum(covered_by_checksum(raw)) != trailer.checksum.value())
+        return "the record's checksum does not match";
+    if (trailer.magic.value() != record_end_magic || trailer.record_bytes.value() != raw.size())
+        return "the record's trailer does not match its header";
+    if (header.blocks.value() == 0 || header.first_number.value() > header.last_number.value())
+        return "the record states impossible block numbers";
+    return {};
+}
+
+} // namespace
+
+std::uint64_t log_record::first_number() const noexcept {
+    return header_of(raw_).first_number.value();
+}
+std::uint64_t log_record::last_number() const noexcept {
+    return header_of(raw_).last_number.value();
+}
+std::uint32_t log_record::blocks() const noexcept {
+    return header_of(raw_).blocks.value();
+}
+std::uint64_t log_record::checksum() const noexcept {
+    return trailer_of(raw_).checksum.value();
+}
+
+bytes log_record::unpack() const {
+    const record_header header = header_of(raw_);
+    bytes result(header.unpacked_bytes.value());
+    const std::size_t size =
+        ZSTD_decompress(result.data(), result.size(), raw_.data() + sizeof(record_header),
+                        header.packed_bytes.value());
+    if (ZSTD_isError(size) != 0)
+        throw damaged_error(std::string("the compressed blocks do not unpack: ") +
+                            ZSTD_getErrorName(size));
+    if (size != result.size()) throw damaged_error("the blocks unpack to another length");
+    return result;
+}
+
+record_check check_record(const file& log, std::uint64_t offset, std::uint64_t end) {
+    if (end < offset + min_record_bytes) return {{}, "the file ends in the middle of a record"};
+    log_record record;
+    record.offset_ = offset;
+    record.raw_.resize(sizeof(record_header));
+    log.read_at(offset, record.raw_);
+    const record_header header = header_of(record.raw_);
+    if (std::string fault = fault_of(header, end - offset); !fault.empty())
+        return {{}, std::move(fault)};
+    record.raw_.resize(header.packed_bytes.value() + min_record_bytes);
+    if (log.read_at(offset, record.raw_) < record.raw_.size())
+        return {{}, "the file became shorter while it was read"};
+    if (std::string fault = fault_of(record.raw_); !fault.empty()) return {{}, std::move(fault)};
+    return {std::move(record), {}};
+}
+
+record_check check_record_before(const file& log, std::uint64_t end) {
+    if (end < sizeof(file_header) + min_record_bytes) return {{}, "no record ends here"};
+    bytes raw(sizeof(record_trailer));
+    log.read_at(end - raw.size(), raw);
+    const record_trailer trailer = trailer_of(raw);
+    const std::uint64_t length = trailer.record_bytes.value();
+    if (trailer.magic.value() != record_end_magic || length > end - sizeof(file_header))
+        return {{}, "no record ends here"};
+    record_check result = check_record(log, end - length, end);
+    if (result.record && result.record->end() != end) return {{}, "no record ends here"};
+    return result;
+}
+
+void record_batch::add(std::uint64_t number, byte_view encoded) {
+    const std::size_t before = unpacked.size();
+    try {
+        byte_writer(unpacked).byte_string(encoded);
+    } catch (...) {
+        unpacked.resize(before);
+        throw;
+    }
+    if (empty()) first_number = number;
+    last_number = number;
+    ++blocks;
+}
+
+log_record pack_record(const record_batch& batch, int level, std::uint64_t offset) {
+    log_record record;
+    record.offset_ = offset;
+    bytes& raw = record.raw_;
+    const std::size_t packed = compress(batch, level, raw);
+
+    record_header header;
+    header.magic = record_magic;
+    header.packed_bytes = static_cast<std::uint32_t>(packed);
+    header.unpacked_bytes = static_cast<std::uint32_t>(batch.unpacked.size());
+    header.blocks = batch.blocks;
+    header.first_number = batch.first_number;
+    header.last_number = batch.last_number;
+    store(raw, 0, header);
+
+    const std::size_t trailer_at = raw.size() - sizeof(record_trailer);
+    record_trailer trailer;
+    trailer.record_bytes = static_cast<std::uint32_t>(raw.size());
+    trailer.magic = record_end_magic;
+    trailer.checksum = 0;
+    store(raw, trailer_at, trailer);
+    trailer.checksum = checksum(covered_by_checksum(raw));
+    store(raw, trailer_at, trailer);
+    return record;
+}
+
+} // namespace chainbase

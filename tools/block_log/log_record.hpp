@@ -1,0 +1,71 @@
+#pragma once
+
+#include <tools/block_log/block.hpp>
+#include <tools/block_log/file.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace chainbase {
+
+/// One verified record of a block log: some consecutive blocks in one compressed frame.
+///
+/// Immutable; safe to read from any number of threads.
+class log_record {
+public:
+    [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }
+    [[nodiscard]] std::uint64_t end() const noexcept { return offset_ + raw_.size(); }
+    [[nodiscard]] std::uint64_t first_number() const noexcept;
+    [[nodiscard]] std::uint64_t last_number() const noexcept;
+    [[nodiscard]] std::uint32_t blocks() const noexcept;
+    [[nodiscard]] std::uint64_t checksum() const noexcept;
+
+    /// The record's bytes as they are in the file.
+    [[nodiscard]] byte_view raw() const noexcept { return raw_; }
+
+    /// The encoded blocks, each with its length in front. Throws damaged_error when the frame does
+    /// not unpack to the length that the header states.
+    [[nodiscard]] bytes unpack() const;
+
+private:
+    friend struct record_check check_record(const file&, std::uint64_t, std::uint64_t);
+    friend log_record pack_record(const struct record_batch&, int, std::uint64_t);
+
+    std::uint64_t offset_ = 0;
+    bytes raw_;
+};
+
+/// Either a record or the reason why there is none.
+struct record_check {
+    std::optional<log_record> record;
+    std::string reason;
+};
+
+/// Reads and verifies the record at `offset` of the log, which is taken to end at byte `end`. What
+/// is wrong with its bytes is a returned reason; only a refused read throws (io_error).
+[[nodiscard]] record_check check_record(const file& log, std::uint64_t offset, std::uint64_t end);
+
+/// The record whose last byte is just before `end`: walks a log backwards without an index.
+[[nodiscard]] record_check check_record_before(const file& log, std::uint64_t end);
+
+/// Encoded blocks on their way into one record.
+struct record_batch {
+    std::uint64_t first_number = 0;
+    std::uint64_t last_number = 0;
+    std::uint32_t blocks = 0;
+    bytes unpacked;
+
+    [[nodiscard]] bool empty() const noexcept { return blocks == 0; }
+
+    /// Adds a block whose encoding is `encoded`. Requires a number above last_number (unless empty)
+    /// and room below max_record_bytes.
+    void add(std::uint64_t number, byte_view encoded);
+};
+
+/// The record with the batch's blocks, compressed at zstd's `level`, that is to be written at
+/// `offset`; the same batch, level and zstd version give the same bytes. Requires a batch that is
+/// not empty. Throws limit_error when it exceeds max_record_bytes.
+[[nodiscard]] log_record pack_record(const record_batch& batch, int level, std::uint64_t offset);
+
+} // namespace chainbase

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Installs what is missing, then configures and builds one preset into build/PRESET, its programs
+# into build/PRESET/bin.
+#
+#     tools/build.sh [PRESET [TARGET...]]     release, and everything
+#
+# Runs as many compilers as there are processors, and no more than memory allows: the largest units
+# (containers with many indexes) take up to 2.5 GiB. CHAINBASE_JOBS overrides the number.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+preset=${1:-release}
+shift || true
+
+jobs_that_fit() {
+    local processors available fit
+    processors=$(nproc)
+    available=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)
+    fit=$((available / (2560 * 1024)))
+    [ "$fit" -ge 1 ] || fit=1
+    echo $((fit < processors ? fit : processors))
+}
+
+tools/setup.sh
+# The same tree under another path hits the cache, too.
+export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$PWD} CCACHE_NOHASHDIR=${CCACHE_NOHASHDIR:-1}
+jobs=${CHAINBASE_JOBS:-$(jobs_that_fit)}
+started=$SECONDS
+echo "build: $preset with $jobs job(s)" >&2
+cmake --preset "$preset" >&2
+cmake --build --preset "$preset" --parallel "$jobs" ${1:+--target "$@"} >&2
+echo "build: $preset is ready ($((SECONDS - started)) s)" >&2

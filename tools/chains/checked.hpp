@@ -1,0 +1,24 @@
+#pragma once
+
+#include <tools/chains/rejected.hpp>
+
+#include <string>
+
+namespace chainbase {
+
+__extension__ typedef __int128 int128;
+__extension__ typedef unsigned __int128 uint128;
+
+/// Throws rejected_error saying `rule` unless `holds`.
+inline void require(bool holds, const char* rule) {
+    if (!holds) throw rejected_error(rule);
+}
+
+/// `to` += `amount`; throws rejected_error naming `what` when the sum does not fit.
+template <typename V>
+void add(V& to, V amount, const char* what) {
+    if (__builtin_add_overflow(to, amount, &to))
+        throw rejected_error(std::string(what) + " would exceed its range");
+}
+
+} // namespace chainbase

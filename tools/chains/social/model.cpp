@@ -1,0 +1,307 @@
+#include <archive/lifecycle.hpp>
+#include <archive/state_digest.hpp>
+#include <chainbase/database.hpp>
+#include <tools/chains/apply_operations.hpp>
+#include <tools/chains/social/model.hpp>
+#include <tools/chains/social/objects.hpp>
+#include <tools/chains/social/payout.hpp>
+
+#include <variant>
+
+/// The rules of the social chain, in the order of README.md and under its numbers.
+namespace chainbase::social {
+namespace {
+
+constexpr std::size_t longest_permlink = 256;
+constexpr std::size_t longest_custom_id = 32;
+constexpr std::int16_t full_percent = 10'000;
+
+constexpr id<global_object> only{0};
+
+class model final : public chain_model {
+public:
+    model(database& state, archive::store& rows)
+        : state_(add_types(state)), comments_(state, rows, "comment") {}
+
+    void apply(const block& next) override;
+    std::size_t hand_over(std::size_t limit) override {
+        return comments_.hand_over(state_.committed_revision(), limit);
+    }
+    [[nodiscard]] named_counts archived() const override {
+        return {{"comment", static_cast<std::int64_t>(comments_.archived())}};
+    }
+    [[nodiscard]] named_counts oracle() const override;
+    void check() const override;
+    [[nodiscard]] verification verify() const override;
+    [[nodiscard]] std::string state_digest() const override;
+
+    // The rules, one for each operation.
+    void operator()(const account_create& op);
+    void operator()(const comment& op);
+    void operator()(const vote& op);
+    void operator()(const custom& op);
+
+private:
+    static database& add_types(database& state);
+    void begin_block(const block& next);
+    void pay_due_comments();
+    void pay(const comment_object& due);
+    std::int64_t pay_curators(const comment_object& due);
+    void credit(id<account_object> account, std::int64_t account_object::* kind,
+                std::int64_t amount);
+
+    [[nodiscard]] const global_object& global() const { return state_.get(only); }
+    [[nodiscard]] const account_object& account(const account_name& name) const;
+    void count(std::uint32_t account_object::* what, const account_object& in);
+    [[nodiscard]] id<comment_object> answer_to(const comment& op);
+    [[nodiscard]] std::int64_t sum_of_balances() const;
+    void verify_comment(id<comment_object> number, verification& all) const;
+
+    database& state_;
+    archive::lifecycle<comment_object, by_permlink> comments_;
+    global_object totals_; ///< of the block being applied, written once at its end
+};
+
+database& model::add_types(database& state) {
+    state.add_type<account_object>("account");
+    state.add_type<comment_object>("comment");
+    state.add_type<vote_object>("vote");
+    state.add_type<global_object>("global");
+    if (!state.find(only)) state.create<global_object>([](global_object&) {});
+    return state;
+}
+
+// --- a block ---
+
+void model::apply(const block& next) {
+    begin_block(next);
+    pay_due_comments();
+    apply_operations(next, [&](const bytes& one) { std::visit(*this, decode_operation(one)); });
+    state_.modify(global(), [&](global_object& all) { all = totals_; });
+}
+
+void model::begin_block(const block& next) {
+    totals_ = global();
+    require(next.number > totals_.head_number, "a block's number is above the one before");
+    require(next.timestamp > totals_.head_time, "a block's time is after the one before");
+    totals_.head_number = next.number;
+    totals_.head_time = next.timestamp;
+}
+
+// --- rule 1: cash-outs come first, by cash-out time and id ---
+
+void model::pay_due_comments() {
+    const auto waiting = state_.view<comment_object, by_cashout_time>();
+    for (;;) {
+        const auto due = waiting.lower_bound(std::int64_t{1});
+        if (due == waiting.end() || due->cashout_time > totals_.head_time) return;
+        pay(*due);
+    }
+}
+
+void model::pay(const comment_object& due) {
+    const std::int64_t remainder = pay_curators(due);
+    credit(account(due.author).id, &account_object::author_rewards, due.author_payout + remainder);
+    add(totals_.author_paid, due.author_payout, "what authors were paid");
+    add(totals_.curator_remainder_to_author, remainder, "what rounding left");
+    std::int64_t sum = totals_.author_paid;
+    add(sum, totals_.curator_paid, "what was paid in all");
+    ++totals_.paid_posts;
+    state_.modify(due, [](comment_object& paid) {
+        paid.last_payout = paid.cashout_time;
+        paid.cashout_time = 0;
+    });
+    comments_.retire(due);
+}
+
+/// Shares the voters' part and removes the votes. Returns what rounding leaves.
+std::int64_t model::pay_curators(const comment_object& due) {
+    std::vector<const vote_object*> votes;
+    curation shares(due.curator_payout);
+    const auto [begin, end] = state_.view<vote_object, by_comment_voter>().equal_range(due.id);
+    for (auto at = begin; at != end; ++at) {
+        votes.push_back(&*at);
+        shares.add(at->rshares);
+    }
+    totals_.votes_on_paid += static_cast<std::int64_t>(votes.size());
+    for (const vote_object* one : votes) {
+        credit(one->voter, &account_object::curation_rewards, shares.share(one->rshares));
+        state_.remove(*one);
+    }
+    add(shares.has_curators() ? totals_.curator_paid : totals_.unassigned, due.curator_payout,
+        "what voters were paid");
+    return shares.has_curators() ? shares.left() : 0;
+}
+
+void model::credit(id<account_object> account, std::int64_t account_object::* kind,
+                   std::int64_t amount) {
+    if (amount == 0) return;
+    state_.modify(state_.get(account), [&](account_object& to) {
+        add(to.balance, amount, "a balance");
+        to.*kind += amount;
+    });
+}
+
+// --- rule 2: accounts ---
+
+void model::operator()(const account_create& op) {
+    require(op.name != account_name(), "an account has a name");
+    state_.create<account_object>([&](account_object& one) {
+        one.name = op.name;
+        one.created = totals_.head_time;
+    });
+    ++totals_.accounts;
+}
+
+const account_object& model::account(const account_name& name) const {
+    return state_.get<account_object, by_name>(name);
+}
+
+void model::count(std::uint32_t account_object::* what, const account_object& in) {
+    state_.modify(in, [&](account_object& one) { ++(one.*what); });
+}
+
+// --- rule 3: posts and replies ---
+
+void model::operator()(const comment& op) {
+    require(!op.permlink.empty() && op.permlink.size() <= longest_permlink,
+            "a permlink has 1 to 256 bytes");
+    require(op.cashout_time == 0 || op.cashout_time > totals_.head_time,
+            "a cash-out is after the comment's creation");
+    require(op.author_payout >= 0 && op.curator_payout >= 0, "a payout is not negative");
+    require(op.cashout_time != 0 || (op.author_payout == 0 && op.curator_payout == 0),
+            "without a cash-out nothing is paid");
+    std::int64_t sum = op.author_payout;
+    add(sum, op.curator_payout, "a payout");
+    const bool is_post = op.parent_author == account_name();
+    count(is_post ? &account_object::posts : &account_object::replies, account(op.author));
+    require(!comments_.find<by_permlink>(op.author, op.permlink),
+            "the author has a comment with this permlink");
+    const id<comment_object> parent = is_post ? comment_object::none : answer_to(op);
+    state_.create<comment_object>([&](comment_object& one) {
+        one.author = op.author;
+        one.permlink = op.permlink;
+        one.parent = parent;
+        one.parent_author = op.parent_author;
+        one.parent_permlink = op.parent_permlink;
+        one.created = totals_.head_time;
+        one.cashout_time = op.cashout_time;
+        one.author_payout = op.author_payout;
+        one.curator_payout = op.curator_payout;
+        one.title_bytes = op.title_bytes;
+        one.body_bytes = op.body_bytes;
+    });
+    ++totals_.comments;
+}
+
+/// The parent of a reply, which counts it while it is not paid.
+id<comment_object> model::answer_to(const comment& op) {
+    const auto parent = comments_.find<by_permlink>(op.parent_author, op.parent_permlink);
+    if (!parent) return comment_object::none;
+    if (parent->in_memory() && !comments_.is_retired(parent->id()))
+        comments_.modify(*parent->object(), [](comment_object& one) { ++one.children; });
+    return parent->id();
+}
+
+// --- rule 4: votes ---
+
+void model::operator()(const vote& op) {
+    require(op.percent >= -full_percent && op.percent <= full_percent,
+            "a vote is of -100 to 100 percent");
+    const auto on = comments_.find<by_permlink>(op.author, op.permlink);
+    require(on.has_value(), "a vote is on a comment that exists");
+    require(on->get<&comment_object::last_payout>() == 0, "a vote comes before the payout");
+    const account_object& voter = account(op.voter);
+    state_.create<vote_object>([&](vote_object& one) {
+        one.comment = on->id();
+        one.voter = voter.id;
+        one.percent = op.percent;
+        one.rshares = op.rshares;
+        one.time = totals_.head_time;
+    });
+    comments_.modify(*on->object(), [&](comment_object& one) {
+        ++one.votes;
+        add(one.net_rshares, op.rshares, "the rshares of a comment");
+    });
+    count(&account_object::votes, voter);
+    ++totals_.votes;
+}
+
+// --- rule 5: what the chain carries without understanding it ---
+
+void model::operator()(const custom& op) {
+    require(op.id.size() <= longest_custom_id, "the id of a custom operation has up to 32 bytes");
+    count(&account_object::custom_operations, account(op.account));
+    ++totals_.custom_operations;
+}
+
+// --- what a replay is judged by ---
+
+std::int64_t model::sum_of_balances() const {
+    std::int64_t sum = 0;
+    for (const account_object& one : state_.objects<account_object>())
+        sum += one.balance;
+    return sum;
+}
+
+chain_model::named_counts model::oracle() const {
+    const global_object& all = global();
+    return {{"paid_posts", all.paid_posts},
+            {"author_paid", all.author_paid},
+            {"curator_paid", all.curator_paid},
+            {"curator_remainder_to_author", all.curator_remainder_to_author},
+            {"unassigned", all.unassigned},
+            {"votes_on_paid", all.votes_on_paid},
+            {"sum_of_balances", sum_of_balances()}};
+}
+
+void model::check() const {
+    const std::int64_t paid = global().author_paid + global().curator_paid;
+    const std::int64_t held = sum_of_balances();
+    if (paid != held)
+        throw damaged_error("the money does not add up: " + std::to_string(paid) +
+                            " milli-HBD were paid, the accounts hold " + std::to_string(held));
+}
+
+void model::verify_comment(id<comment_object> number, verification& all) const {
+    const std::string who = "comment " + std::to_string(number.value);
+    const auto by_id = comments_.find(number);
+    if (!by_id) return all.report(who + " is in neither place");
+    ++(by_id->in_memory() ? all.in_memory : all.in_archive);
+    const bool paid = by_id->get<&comment_object::last_payout>() != 0;
+    if (!paid && !by_id->in_memory()) all.report(who + " is not paid, and in the archive");
+    if (paid && by_id->in_memory() && !comments_.is_retired(number))
+        all.report(who + " is paid, and not on its way to the archive");
+    const auto by_key = comments_.find<by_permlink>(by_id->get<&comment_object::author>(),
+                                                    by_id->get<&comment_object::permlink>());
+    if (!by_key || by_key->id() != number || by_key->in_memory() != by_id->in_memory())
+        all.report(who + " is not found by author and permlink");
+}
+
+verification model::verify() const {
+    verification all;
+    all.objects = global().comments;
+    for (std::uint32_t number = 0; number < all.objects; ++number)
+        verify_comment(id<comment_object>(number), all);
+    if (all.in_archive != comments_.archived())
+        all.report(std::to_string(comments_.archived()) + " comments left memory, " +
+                   std::to_string(all.in_archive) + " are in the archive alone");
+    return all;
+}
+
+std::string model::state_digest() const {
+    archive::state_digest digest;
+    digest.add<account_object>(state_, "account");
+    digest.add(comments_);
+    digest.add<vote_object>(state_, "vote");
+    digest.add<global_object>(state_, "global");
+    return digest.hex();
+}
+
+} // namespace
+
+std::unique_ptr<chain_model> make_model(database& state, archive::store& rows) {
+    return std::make_unique<model>(state, rows);
+}
+
+} // namespace chainbase::social

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <chainbase/fixed_string.hpp>
+#include <tools/block_log/bytes.hpp>
+
+#include <boost/describe/class.hpp>
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+/// What a block of the social chain can ask for. Amounts are integers in milli-HBD (0.001 HBD),
+/// times Unix seconds.
+namespace chainbase::social {
+
+using account_name = fixed_string<16>;
+
+/// A new account. The name is not taken yet.
+struct account_create {
+    account_name name;
+
+    friend bool operator==(const account_create&, const account_create&) = default;
+};
+BOOST_DESCRIBE_STRUCT(account_create, (), (name))
+
+/// A new post (no parent author) or reply. The parent may be unknown: the data is a selection.
+struct comment {
+    account_name author;
+    std::string permlink; // at most 256 bytes, unique per author
+    account_name parent_author;
+    std::string parent_permlink; // of a post: its category
+    std::uint32_t title_bytes = 0;
+    std::uint32_t body_bytes = 0;
+    /// When it is paid; 0: the data knows no payout.
+    std::int64_t cashout_time = 0;
+    /// What is paid then: the authors' and the voters' part. 0 without a cash-out time.
+    std::int64_t author_payout = 0;
+    std::int64_t curator_payout = 0;
+    /// As the data states them at its end, for the record: a model need not arrive at them.
+    std::int64_t net_rshares = 0;
+    std::uint32_t children = 0;
+
+    friend bool operator==(const comment&, const comment&) = default;
+};
+BOOST_DESCRIBE_STRUCT(comment, (),
+                      (author, permlink, parent_author, parent_permlink, title_bytes, body_bytes,
+                       cashout_time, author_payout, curator_payout, net_rshares, children))
+
+/// The one vote of `voter` on an existing comment that is not paid yet.
+struct vote {
+    account_name voter;
+    account_name author;
+    std::string permlink;
+    /// Hundredths of a percent, -10000 to 10000; 0: unknown.
+    std::int16_t percent = 0;
+    /// Weight; negative: against.
+    std::int64_t rshares = 0;
+
+    friend bool operator==(const vote&, const vote&) = default;
+};
+BOOST_DESCRIBE_STRUCT(vote, (), (voter, author, permlink, percent, rshares))
+
+/// Content that the chain carries without understanding it.
+struct custom {
+    account_name account;
+    std::string id; // at most 32 bytes: what the payload is
+    bytes payload;
+
+    friend bool operator==(const custom&, const custom&) = default;
+};
+BOOST_DESCRIBE_STRUCT(custom, (), (account, id, payload))
+
+/// New kinds go to the end: a log holds the index.
+using operation = std::variant<account_create, comment, vote, custom>;
+
+/// As bytes for the block log; equal operations give equal bytes.
+[[nodiscard]] bytes encode(const operation& value);
+
+/// The inverse of encode; throws damaged_error with the byte offset when it is anything else. The
+/// limits on lengths stated above are the model's to check, not the codec's.
+[[nodiscard]] operation decode_operation(byte_view encoded);
+
+} // namespace chainbase::social

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <chainbase/fixed_string.hpp>
+#include <tools/block_log/bytes.hpp>
+#include <tools/chains/swap/asset.hpp>
+
+#include <boost/describe/class.hpp>
+
+#include <cstdint>
+#include <variant>
+
+/// What a block of the swap chain can ask for.
+namespace chainbase::swap {
+
+using owner_name = fixed_string<16>;
+
+/// One exchange with a pair of tokens, as the contract logged it.
+struct swap {
+    owner_name owner;
+    std::uint32_t pair_id = 0;
+    asset quantity_in;
+    asset quantity_out;
+    asset fee; // a part of quantity_in
+    /// What the pair holds **after** the swap. Either may be the token that came in.
+    asset reserve0;
+    asset reserve1;
+
+    friend bool operator==(const swap&, const swap&) = default;
+};
+BOOST_DESCRIBE_STRUCT(swap, (),
+                      (owner, pair_id, quantity_in, quantity_out, fee, reserve0, reserve1))
+
+/// New kinds go to the end: a log holds the index.
+using operation = std::variant<swap>;
+
+/// As bytes for the block log; equal operations give equal bytes.
+[[nodiscard]] bytes encode(const operation& value);
+
+/// The inverse of encode; throws damaged_error with the byte offset when it is anything else.
+[[nodiscard]] operation decode_operation(byte_view encoded);
+
+} // namespace chainbase::swap

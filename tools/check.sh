@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# Checks what no test can run: that every header compiles alone, that sources have no warnings, that
+# folders include only what lies below them, that the code is formatted, that the README shows the
+# example that is compiled, and that nothing strange lies at the root.
+#
+#     tools/check.sh [STEP...]     all steps without an argument
+#
+# Steps: top-level, layers, format, readme, headers-gcc, headers-clang, sources-clang. Each prints
+# what it found and fails if that is anything. CHAINBASE_JOBS says how many compilers run at once (2).
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+jobs=${CHAINBASE_JOBS:-2}
+clang=${CHAINBASE_CLANG:-clang++-19}
+layers=(pool_allocator undo chainbase archive tools tests)
+warnings=(-std=c++20 -Wall -Wextra -Werror -fsyntax-only -I.)
+# libstdc++ 12 calls in std::stable_sort what it deprecates itself; g++ is told to be silent there.
+clang_only=(-Wno-deprecated-declarations)
+
+# The files of the tree, those not yet committed included. Works without a repository, too.
+files() {
+    if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
+        git ls-files --cached --others --exclude-standard -- "$@" |
+            while IFS= read -r file; do [ ! -e "$file" ] || printf '%s\n' "$file"; done | sort -u
+    else
+        find "${@%%/\*}" -type f | sed 's|^\./||' | sort
+    fi
+}
+code() { files "${layers[@]}" | grep -E "\.($1)\$" || true; }
+
+fail() { # what the findings on stdin mean; nothing to say when there are none
+    local findings
+    findings=$(cat)
+    [ -z "$findings" ] && return 0
+    printf 'check: %s\n%s\n' "$1" "$findings" >&2
+    return 1
+}
+
+top_level() {
+    local allowed='^(archive|chainbase|cmake|pool_allocator|tests|tools|undo|build|\.ci|\.cache|\.git|\.gitignore|\.clang-format|CHANGELOG\.md|CMakeLists\.txt|CMakePresets\.json|LICENSE|README\.md)$'
+    files . | cut -d/ -f1 | sort -u | { grep -Ev "$allowed" || true; } |
+        fail "not allowed at the root of the tree:"
+}
+
+# A folder includes itself and what stands before it. Tests may include everything.
+layers() {
+    local allowed= folder above
+    for folder in "${layers[@]}"; do
+        allowed+="${allowed:+|}$folder"
+        above='^[^:]+:[0-9]+: *# *include *[<"]('$(IFS='|' && echo "${layers[*]}")')/'
+        files "$folder" | { grep -E '\.(hpp|ipp|cpp)$' || true; } |
+            xargs -r grep -HnE '^ *# *include *[<"]' -- |
+            { grep -E "$above" || true; } |
+            { grep -vE "^[^:]+:[0-9]+: *# *include *[<\"]($allowed)/" || true; }
+    done | fail "includes that point up (order: ${layers[*]}):"
+}
+
+format() {
+    code 'hpp|ipp|cpp' | xargs -r -n 20 -P "$jobs" clang-format-19 --dry-run --Werror
+}
+
+# Definitions that sources get from CMake, such as the path of a program, as any text: nothing is run.
+definitions() {
+    files tests tools | { grep -E '(^|/)CMakeLists\.txt$' || true; } |
+        xargs -r grep -hoE '\b[A-Z_]+="[^"]*"|\bCHAINBASE_[A-Z_]+=[0-9]+' | sort -u |
+        sed -E 's/="?([0-9]+)$/=\1/; s/=".*/="text"/; s/^/-D/'
+}
+
+# compile WHAT COMPILER [OPTION...]: each file on stdin by a process of its own, which prints when it fails. Tests
+# see the engine with its points of failure, since some of them exist only then.
+compile() {
+    local what=$1 defined
+    shift
+    mapfile -t defined < <(definitions)
+    xargs -r -P "$jobs" -I{} bash -c '
+        what=$1 name=$2
+        shift 2
+        case $name in tests/*) set -- "$@" -DCHAINBASE_FAULT_INJECTION=1 ;; esac
+        if [ "$what" = header ]; then
+            output=$(printf "#include <%s>\n" "$name" | "$@" -x c++ - 2>&1) && exit 0
+        else
+            output=$("$@" "$name" 2>&1) && exit 0
+        fi
+        printf "check: %s does not compile with %s\n%s\n" "$name" "$1" "$output" >&2
+        exit 1' _ "$what" {} "$@" "${warnings[@]}" ${defined[@]+"${defined[@]}"}
+}
+
+readme() {
+    local example=tests/consumer/example.cpp
+    awk '/^```cpp$/ { inside = 1; next } /^```$/ { if (inside) exit } inside' README.md |
+        diff - "$example" | fail "the example in README.md is not $example:"
+}
+
+step() {
+    case $1 in
+    top-level) top_level ;;
+    layers) layers ;;
+    format) format ;;
+    readme) readme ;;
+    headers-gcc) code hpp | compile header "${CHAINBASE_GCC:-g++}" ;;
+    headers-clang) code hpp | compile header "$clang" "${clang_only[@]}" ;;
+    sources-clang) code cpp | compile source "$clang" "${clang_only[@]}" ;;
+    *)
+        echo "check: no step \"$1\"; see the head of $0" >&2
+        exit 2
+        ;;
+    esac
+}
+
+[ $# -gt 0 ] || set -- top-level layers format readme headers-gcc headers-clang sources-clang
+failed=0
+for each in "$@"; do
+    started=$SECONDS
+    if step "$each"; then
+        echo "check: $each: good ($((SECONDS - started)) s)"
+    else
+        echo "check: $each: FAILED ($((SECONDS - started)) s)"
+        failed=1
+    fi
+done
+exit $failed

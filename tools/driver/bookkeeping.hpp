@@ -1,0 +1,37 @@
+#pragma once
+
+#include <chainbase/keys.hpp>
+
+#include <boost/describe/class.hpp>
+
+#include <cstdint>
+
+/// What the driver keeps in a state beside the chain's objects. It says how far the state is and
+/// where it came from, under the same undo; it is no part of what the state means, so it is not in
+/// the digest.
+namespace chainbase::driver {
+
+/// One object: the chain that a state is of.
+struct chain_identity {
+    chainbase::id<chain_identity> id;
+    fixed_string<32> chain;
+
+    using keys = chainbase::keys<>;
+};
+BOOST_DESCRIBE_STRUCT(chain_identity, (), (id, chain))
+
+struct by_number;
+
+/// A block that was applied. Revision r is the block with the id r - 1; those that can be undone
+/// are here, and the last one that cannot.
+struct applied_block {
+    chainbase::id<applied_block> id;
+    std::uint64_t number = 0;
+    std::uint64_t checksum = 0;
+    std::uint64_t operations = 0; ///< in the whole chain, up to and including this block
+
+    using keys = chainbase::keys<ordered_unique<by_number, &applied_block::number>>;
+};
+BOOST_DESCRIBE_STRUCT(applied_block, (), (id, number, checksum, operations))
+
+} // namespace chainbase::driver

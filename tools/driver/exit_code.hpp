@@ -1,0 +1,13 @@
+#pragma once
+
+namespace chainbase::driver {
+
+/// How every tool of chainbase ends.
+enum exit_code : int {
+    done = 0,
+    failed = 1,      ///< the work failed; stderr says why and what to do
+    wrong_call = 2,  ///< the command line is wrong
+    interrupted = 3, ///< stopped by a signal; the same call goes on
+};
+
+} // namespace chainbase::driver

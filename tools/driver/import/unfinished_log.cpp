@@ -1,0 +1,51 @@
+#include <pool_allocator/error.hpp>
+#include <tools/driver/import/unfinished_log.hpp>
+
+#include <utility>
+
+namespace chainbase {
+namespace {
+
+/// A log that is kept is packed as small as it gets, and in batches: its blocks are tiny.
+constexpr block_log_options packing{.level = 19, .batch_bytes = 256 << 10};
+
+std::filesystem::path temporary_name(std::filesystem::path path) {
+    path += ".unfinished";
+    return path;
+}
+
+block_log_writer create_log(const std::filesystem::path& path,
+                            const std::filesystem::path& temporary, std::string_view chain) {
+    if (std::filesystem::exists(path))
+        throw usage_error(path.string() +
+                          ": exists already and is not overwritten; remove it or choose another "
+                          "name");
+    std::error_code ignored;
+    std::filesystem::remove(temporary, ignored);
+    return block_log_writer::create(temporary, chain, packing);
+}
+
+} // namespace
+
+unfinished_log::unfinished_log(std::filesystem::path path, std::string_view chain)
+    : path_(std::move(path)), temporary_(temporary_name(path_)),
+      writer_(create_log(path_, temporary_, chain)) {}
+
+unfinished_log::~unfinished_log() {
+    writer_.abandon();
+    std::error_code ignored;
+    std::filesystem::remove(temporary_, ignored);
+    std::filesystem::remove(index_path(temporary_), ignored);
+}
+
+std::uint64_t unfinished_log::finish() {
+    writer_.sync();
+    const std::uint64_t size = writer_.bytes();
+    writer_.close();
+    std::filesystem::rename(temporary_, path_);
+    std::error_code ignored; // without its index a log is complete all the same
+    std::filesystem::rename(index_path(temporary_), index_path(path_), ignored);
+    return size;
+}
+
+} // namespace chainbase

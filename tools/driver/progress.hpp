@@ -1,0 +1,46 @@
+#pragma once
+
+#include <tools/driver/chain_state.hpp>
+#include <tools/driver/time_left.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <string>
+
+namespace chainbase::driver {
+
+/// Says on stderr, about once a second, how far a replay is.
+class progress {
+public:
+    /// `from` and `to`: the bytes of the block log at which the work begins and ends.
+    progress(std::uint64_t from, std::uint64_t to);
+
+    /// To be called after every block, with the log's bytes up to it. Costs a look at the clock.
+    void advance(const chain_state& state, std::uint64_t position);
+
+    /// Seconds since the begin.
+    [[nodiscard]] double seconds() const;
+
+private:
+    struct sample {
+        double seconds;
+        std::uint64_t operations;
+    };
+    void say(const chain_state& state, std::uint64_t position, double now);
+    [[nodiscard]] std::uint64_t operations_per_second() const;
+    [[nodiscard]] std::string time_left_in_words(std::uint64_t position) const;
+
+    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+    std::uint64_t from_;
+    std::uint64_t to_;
+    double next_sample_ = 0;
+    double next_line_ = 1;
+    time_left estimate_;
+    std::deque<sample> rate_;
+};
+
+/// "4.4 MiB".
+[[nodiscard]] std::string bytes_in_words(std::uint64_t bytes);
+
+} // namespace chainbase::driver

@@ -1,0 +1,135 @@
+#include <tools/driver/progress.hpp>
+#include <tools/driver/replay_report.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+
+namespace chainbase::driver {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+json to_object(const chain_model::named_counts& counts) {
+    json all = json::object();
+    for (const auto& [name, count] : counts)
+        all[name] = count;
+    return all;
+}
+
+json objects_of(const segment_statistics& memory) {
+    json all = json::object();
+    for (const type_statistics& type : memory.types)
+        all[type.name] = type.objects;
+    return all;
+}
+
+std::uint64_t buffer_bytes(const segment_statistics& memory) {
+    std::uint64_t sum = 0;
+    for (const buffer_statistics& one : memory.buffers)
+        sum += one.bytes.total;
+    return sum;
+}
+
+/// types + log + buffers + header = total.
+json bytes_of(const segment_statistics& memory) {
+    json types = json::object();
+    for (const type_statistics& type : memory.types)
+        types[type.name] = type.total().total;
+    return {{"types", types},
+            {"log", memory.log.total},
+            {"buffers", buffer_bytes(memory)},
+            {"header", memory.header},
+            {"total", memory.total}};
+}
+
+std::string row(const std::string& name, const std::string& value) {
+    return fmt::format("  {:<28}{:>16}\n", name, value);
+}
+
+std::string rows(const chain_model::named_counts& counts) {
+    std::string text;
+    for (const auto& [name, count] : counts)
+        text += row(name, std::to_string(count));
+    return text;
+}
+
+} // namespace
+
+replay_report report_on(const chain_state& state, const std::string& chain) {
+    replay_report report;
+    report.chain = chain;
+    report.blocks = state.blocks();
+    report.operations = state.operations();
+    report.head = state.head();
+    report.irreversible = state.irreversible();
+    report.archived = state.model().archived();
+    report.oracle = state.model().oracle();
+    using archive::lookup;
+    report.hits_in_memory = state.lookups().lookups(lookup::hit_in_memory).count();
+    report.hits_in_archive = state.lookups().lookups(lookup::hit_in_archive).count();
+    report.misses = state.lookups().lookups(lookup::miss).count();
+    report.memory = state.memory();
+    report.state_digest = state.model().state_digest();
+    return report;
+}
+
+std::string to_json(const replay_report& report) {
+    json all{{"chain", report.chain},
+             {"blocks", report.blocks},
+             {"operations", report.operations},
+             {"seconds", report.seconds},
+             {"ops_per_second", std::round(report.operations_per_second())},
+             {"replayed_blocks", report.replayed_blocks},
+             {"replayed_operations", report.replayed_operations},
+             {"interrupted", report.interrupted},
+             {"head", report.head},
+             {"irreversible", report.irreversible},
+             {"objects", objects_of(report.memory)},
+             {"archived", to_object(report.archived)},
+             {"bytes", bytes_of(report.memory)},
+             {"lookups",
+              {{"hit_in_memory", report.hits_in_memory},
+               {"hit_in_archive", report.hits_in_archive},
+               {"miss", report.misses}}},
+             {"oracle", to_object(report.oracle)}};
+    if (report.verified)
+        all["verified"] = {{"objects", report.verified->objects},
+                           {"in_memory", report.verified->in_memory},
+                           {"in_archive", report.verified->in_archive}};
+    all["state_digest"] = report.state_digest;
+    return all.dump();
+}
+
+std::string to_text(const replay_report& report) {
+    std::string text = fmt::format(
+        "{}: block {}, {} blocks and {} operations{}\n"
+        "this run: {} blocks, {} operations in {:.2f} s, {:.0f} operations/s\n",
+        report.chain, report.head, report.blocks, report.operations,
+        report.interrupted ? ", interrupted: the same call goes on" : "", report.replayed_blocks,
+        report.replayed_operations, report.seconds, report.operations_per_second());
+    text += "in memory (objects, bytes):\n";
+    for (const type_statistics& type : report.memory.types)
+        text += fmt::format("  {:<28}{:>16}{:>14}\n", type.name, type.objects,
+                            bytes_in_words(type.total().total));
+    text += fmt::format("  {:<28}{:>30}\n  {:<28}{:>30}\n  {:<28}{:>30}\n", "texts",
+                        bytes_in_words(buffer_bytes(report.memory)), "undo log",
+                        bytes_in_words(report.memory.log.total), "all",
+                        bytes_in_words(report.memory.total));
+    if (!report.archived.empty()) text += "in the archive (objects):\n" + rows(report.archived);
+    text += "lookups (this run):\n" +
+            row("found in memory", std::to_string(report.hits_in_memory)) +
+            row("found in the archive", std::to_string(report.hits_in_archive)) +
+            row("not there", std::to_string(report.misses));
+    text += "oracle:\n" + rows(report.oracle);
+    if (report.verified)
+        text += fmt::format("verified: {} objects by id and by key, {} in memory, {} in the "
+                            "archive\n",
+                            report.verified->objects, report.verified->in_memory,
+                            report.verified->in_archive);
+    return text + "state digest " + report.state_digest + "\n";
+}
+
+} // namespace chainbase::driver

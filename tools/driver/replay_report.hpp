@@ -1,0 +1,43 @@
+#pragma once
+
+#include <tools/driver/chain_state.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace chainbase::driver {
+
+/// What a state holds after a replay, and what the replay did.
+struct replay_report {
+    std::string chain;
+    std::uint64_t blocks = 0;              ///< since the chain began
+    std::uint64_t operations = 0;          ///< since the chain began
+    std::uint64_t replayed_blocks = 0;     ///< in this run
+    std::uint64_t replayed_operations = 0; ///< in this run
+    double seconds = 0;                    ///< that the replayed blocks took
+    std::uint64_t head = 0;
+    std::uint64_t irreversible = 0;
+    bool interrupted = false;
+    chain_model::named_counts archived;
+    chain_model::named_counts oracle;
+    std::uint64_t hits_in_memory = 0; ///< lookups of this run
+    std::uint64_t hits_in_archive = 0;
+    std::uint64_t misses = 0;
+    segment_statistics memory;
+    std::string state_digest;
+    std::optional<verification> verified;
+
+    [[nodiscard]] double operations_per_second() const noexcept {
+        return seconds > 0 ? static_cast<double>(replayed_operations) / seconds : 0;
+    }
+};
+
+/// What can be told from the state alone.
+[[nodiscard]] replay_report report_on(const chain_state& state, const std::string& chain);
+
+/// The report as one JSON object, and for people.
+[[nodiscard]] std::string to_json(const replay_report& report);
+[[nodiscard]] std::string to_text(const replay_report& report);
+
+} // namespace chainbase::driver

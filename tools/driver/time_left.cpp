@@ -1,0 +1,39 @@
+#include <tools/driver/time_left.hpp>
+
+#include <algorithm>
+#include <array>
+
+namespace chainbase::driver {
+
+void time_left::note(double seconds, std::uint64_t done) {
+    if (!first_) first_ = {seconds, done};
+    recent_.push_back({seconds, done});
+    while (recent_.size() > 2 && recent_[1].seconds <= seconds - window)
+        recent_.pop_front();
+}
+
+/// Bytes per second since the last sample that is at least so old; 0 when nothing was done.
+double time_left::rate_over(double seconds) const {
+    const sample& now = recent_.back();
+    const auto old_enough = [&](const sample& one) { return one.seconds <= now.seconds - seconds; };
+    const auto from = std::find_if(recent_.rbegin(), recent_.rend(), old_enough);
+    const sample& then = from == recent_.rend() ? recent_.front() : *from;
+    if (now.seconds <= then.seconds) return 0;
+    return static_cast<double>(now.done - then.done) / (now.seconds - then.seconds);
+}
+
+std::optional<std::pair<double, double>> time_left::range(std::uint64_t left) const {
+    if (!first_ || recent_.back().seconds - first_->seconds < enough) return std::nullopt;
+    const sample& now = recent_.back();
+    const double overall =
+        static_cast<double>(now.done - first_->done) / (now.seconds - first_->seconds);
+    const std::array<double, 3> rates{overall, rate_over(window), rate_over(1)};
+    const double fastest = *std::max_element(rates.begin(), rates.end());
+    if (fastest <= 0) return std::nullopt;
+    double slowest = fastest;
+    for (const double rate : rates)
+        if (rate > 0) slowest = std::min(slowest, rate);
+    return std::pair(static_cast<double>(left) / fastest, static_cast<double>(left) / slowest);
+}
+
+} // namespace chainbase::driver

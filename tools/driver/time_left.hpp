@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <utility>
+
+namespace chainbase::driver {
+
+/// How long work that is measured in bytes will still take: a range, from the fastest to the
+/// slowest of the rates seen since the begin, over the last ten seconds and over the last one.
+///
+/// Bytes of a block log weigh better than blocks: early blocks of a chain are small.
+class time_left {
+public:
+    /// Notes that `done` bytes were done `seconds` after the begin. Both never fall.
+    void note(double seconds, std::uint64_t done);
+
+    /// Seconds left for `left` more bytes, at least and at most, never negative. Nothing before
+    /// there is enough to tell from: half a second of progress.
+    [[nodiscard]] std::optional<std::pair<double, double>> range(std::uint64_t left) const;
+
+private:
+    struct sample {
+        double seconds;
+        std::uint64_t done;
+    };
+    [[nodiscard]] double rate_over(double seconds) const;
+
+    static constexpr double enough = 0.5;
+    static constexpr double window = 10;
+
+    std::optional<sample> first_;
+    std::deque<sample> recent_;
+};
+
+} // namespace chainbase::driver

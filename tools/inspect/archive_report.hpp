@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace chainbase::inspect {
+
+/// What the archive beside a segment holds.
+struct archive_report {
+    struct table {
+        std::string name;
+        std::vector<std::string> keys;
+        std::uint64_t rows = 0;
+    };
+
+    std::filesystem::path folder;
+    std::string refusal; ///< why it cannot be read now, empty if it could
+    std::vector<table> tables;
+
+    [[nodiscard]] std::uint64_t rows() const noexcept;
+};
+
+/// Looks at `state`/archive, also beside its writer, and changes nothing; nothing if there is none.
+/// An archive that cannot be read is told in `refusal`: what is known of the segment still counts.
+[[nodiscard]] std::optional<archive_report> read_archive(const std::filesystem::path& state);
+
+} // namespace chainbase::inspect

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Installs what a bare Debian 12 lacks to build, test and run chainbase. Asks for nothing; does
+# nothing when all is there.
+set -euo pipefail
+
+packages=(
+    build-essential cmake ninja-build ccache git ca-certificates
+    libboost1.81-dev librocksdb-dev catch2 libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev
+    libzstd-dev libssl-dev libxxhash-dev libbenchmark-dev liblmdb-dev zstd
+    clang-19 libclang-rt-19-dev clang-format-19
+)
+
+missing=()
+for package in "${packages[@]}"; do
+    status=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
+    [ "$status" = installed ] || missing+=("$package")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+run=()
+if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || {
+        echo "setup: missing ${missing[*]}; run tools/setup.sh as root or install sudo" >&2
+        exit 1
+    }
+    run=(sudo)
+fi
+echo "setup: installing ${missing[*]}" >&2
+export DEBIAN_FRONTEND=noninteractive
+"${run[@]}" apt-get update -qq >&2
+"${run[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2

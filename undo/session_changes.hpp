@@ -1,0 +1,50 @@
+#pragma once
+
+#include <undo/undo_log.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace chainbase {
+
+/// What became of one object between the begin of a session and now.
+struct touched_object {
+    std::uint32_t window; ///< index of the window its type's objects live in
+    std::uint32_t id;
+    bool existed;                  ///< when the session began
+    bool exists;                   ///< now
+    const std::byte* value_before; ///< where its value lay then; read it through before()
+};
+
+/// The objects that changed since a session began, and the bytes from that time; computed from the
+/// log alone, in time and memory proportional to it.
+///
+/// A view of the moment: valid until the next operation or the end of the session.
+class session_changes {
+public:
+    /// Reads the log from its tail down to `begin`, the position of a session's mark.
+    session_changes(const undo_log& log, log_position begin);
+
+    /// Every object touched, net of what cancels out (created and removed again), by window and id.
+    [[nodiscard]] const std::vector<touched_object>& objects() const noexcept { return objects_; }
+
+    /// Copies the bytes that lay at `address` when the session began.
+    void before(const std::byte* address, std::span<std::byte> out) const;
+
+private:
+    static constexpr std::size_t page_bytes = 4096;
+    using page = std::array<std::byte, page_bytes>;
+
+    void put_back(const std::byte* address, std::span<const std::byte> bytes);
+    page& page_of(std::uintptr_t address);
+
+    std::vector<touched_object> objects_;
+    std::unordered_map<std::uintptr_t, std::unique_ptr<page>> pages_;
+};
+
+} // namespace chainbase

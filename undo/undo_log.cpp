@@ -1,0 +1,440 @@
+#include <pool_allocator/error.hpp>
+#include <undo/undo_log.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace chainbase {
+
+namespace {
+
+/// Stores that recovery depends on keep their order; a kill needs no more than the compiler's.
+void ordered() noexcept {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    fault::reach(fault::point::log_word);
+}
+
+/// Makes sure that one more element fits. Throws std::bad_alloc.
+template <typename T>
+void make_room(boost::circular_buffer<T>& buffer) {
+    if (buffer.full()) buffer.set_capacity(std::max<std::size_t>(16, 2 * buffer.capacity()));
+}
+
+} // namespace
+
+undo_log::undo_log(const address_space& addresses, window& file, bool create)
+    : write_barrier(addresses.base()), undo_log_view(file), addresses_(addresses), window_(file),
+      chunks_(window_, reinterpret_cast<log_words*>(window_.root())->chunks) {
+    log_base_ = window_.base();
+    tail_ = &words().tail;
+    chunks_.refresh();
+    if (create)
+        initialise();
+    else
+        recover();
+}
+
+void undo_log::initialise() {
+    words() = {};
+    chunks_.reserve();
+    const slot_number chunk = take_chunk();
+    header_of(chunk) = {0, 0, 0, 1};
+    make_room(chain_);
+    chain_.push_back(chunk);
+    words().completed = first_record(chunk);
+    move_tail(first_record(chunk));
+}
+
+// --- chunks ---
+
+slot_number undo_log::take_chunk() noexcept {
+    pool_state& pool = words().chunks;
+    ++pool.live;
+    if (pool.free_head == 0) return pool.high_water++;
+    const slot_number chunk = pool.free_head - 1;
+    pool.free_head = header_of(chunk).next;
+    return chunk;
+}
+
+void undo_log::extend(std::size_t bytes) {
+    if (bytes > chunk_bytes - sizeof(chunk_header))
+        throw limit_error(window_.file().string() + ": a step of " + std::to_string(bytes) +
+                          " log bytes does not fit a chunk of " + std::to_string(chunk_bytes) +
+                          "; make the type smaller");
+    const slot_number from = chain_.back();
+    const bool between_operations = words().completed == words().tail;
+    if (between_operations && !has_session() && words().tail != first_record(from)) {
+        empty_log();
+        return reserve(bytes);
+    }
+    fault::reach(fault::point::chunk);
+    make_room(chain_);
+    chunks_.reserve();
+    const slot_number to = take_chunk();
+    header_of(to) = {0, 0, words().tail, header_of(from).sequence + 1};
+    header_of(from).next = to + 1;
+    chain_.push_back(to);
+    ordered();
+    move_tail(first_record(to));
+    ordered();
+    if (between_operations) words().completed = words().tail;
+}
+
+/// Puts `count` linked chunks, from the first-th of the chain on, in front of the free list: they
+/// are linked already, so only the last one's thread is written.
+void undo_log::free_chunks(std::size_t first, std::size_t count) noexcept {
+    if (count == 0) return;
+    pool_state& pool = words().chunks;
+    header_of(chain_[first + count - 1]).next = pool.free_head;
+    pool.free_head = chain_[first] + 1;
+    pool.live -= static_cast<slot_number>(count);
+}
+
+void undo_log::free_chunks_after(slot_number kept) noexcept {
+    if (chain_.size() == 1) return; // asked first: the chain itself may have left the cache
+    std::size_t keep = chain_.size() - 1;
+    while (chain_[keep] != kept)
+        --keep;
+    free_chunks(keep + 1, chain_.size() - keep - 1);
+    chain_.erase_end(chain_.size() - keep - 1);
+}
+
+void undo_log::free_chunks_before(slot_number kept) noexcept {
+    if (chain_.size() == 1) return;
+    std::size_t count = 0;
+    while (chain_[count] != kept)
+        ++count;
+    free_chunks(0, count);
+    chain_.erase_begin(count);
+}
+
+void undo_log::rebuild_free_chunks() {
+    pool_state& pool = words().chunks;
+    std::vector<bool> linked(pool.high_water);
+    for (const slot_number chunk : chain_)
+        linked[chunk] = true;
+    pool.free_head = 0;
+    pool.live = static_cast<slot_number>(chain_.size());
+    for (slot_number c = pool.high_water; c-- > 0;) {
+        if (linked[c]) continue;
+        header_of(c).next = pool.free_head;
+        pool.free_head = c + 1;
+    }
+}
+
+void undo_log::move_tail(log_position to) noexcept {
+    cursor_ = log_base_ + to;
+    end_ = log_base_ + chunk_begin(chunk_of(to)) + chunk_bytes;
+    words().tail = to;
+}
+
+// --- rolling back ---
+
+void undo_log::copy_back(log_position until) noexcept {
+    struct step {
+        std::byte* to;
+        const std::byte* from;
+        std::size_t bytes;
+    };
+    std::array<step, 16> batch; // decoded ahead, so that the misses on the targets overlap
+    std::size_t count = 0;
+    const auto apply = [&] {
+        for (std::size_t i = 0; i < count; ++i) {
+            fault::reach(fault::point::rollback_copy);
+            if (batch[i].bytes == 4)
+                std::memcpy(batch[i].to, batch[i].from, 4);
+            else
+                std::memcpy(batch[i].to, batch[i].from, batch[i].bytes);
+        }
+        count = 0;
+    };
+    each_record_down_to(until, [&](record_trailer trailer, const std::byte* body) {
+        if (!trailer.restores()) return;
+        std::byte* to = range_base_ + trailer.offset();
+        __builtin_prefetch(to, 1);
+        batch[count++] = {to, body, trailer.bytes()};
+        if (count == batch.size()) apply();
+    });
+    apply();
+}
+
+void undo_log::require_no_operation() {
+    if (in_operation()) [[unlikely]]
+        throw usage_error("the function passed to create or modify called the database; operations "
+                          "do not nest: make the other change before or after");
+}
+
+void undo_log::begin_operation(std::size_t bytes) {
+    require_no_operation();
+    if (!has_session()) release_outgrown();
+    reserve(bytes);
+    if (open_ == 0) new_epoch();
+    ++words().sequence;
+    enter_operation();
+}
+
+void undo_log::complete_operation() noexcept {
+    leave_operation();
+    if (has_session()) {
+        words().completed = words().tail;
+    } else {
+        move_tail(words().completed);
+        free_chunks_after(chunk_of(words().tail));
+    }
+    ++words().sequence;
+}
+
+void undo_log::roll_back_operation() noexcept {
+    copy_back(words().completed);
+    restore_roots();
+    ordered();
+    move_tail(words().completed);
+    free_chunks_after(chunk_of(words().tail));
+    new_epoch();
+    leave_operation();
+    ++words().sequence;
+}
+
+// --- sessions ---
+
+session_mark undo_log_view::mark_at(log_position position) const noexcept {
+    session_mark mark;
+    std::memcpy(&mark, file_.base() + position, sizeof mark);
+    return mark;
+}
+
+void undo_log::store_mark_state(log_position mark, std::uint32_t state) noexcept {
+    std::memcpy(log_base_ + mark + offsetof(session_mark, state), &state, sizeof state);
+    ordered();
+}
+
+revision_number undo_log::start_session() {
+    require_no_operation();
+    make_room(stack_);
+    reserve(mark_bytes);
+    log_words& w = words();
+    const bool first = !has_session();
+    const session_mark mark{first ? 0 : w.newest, revision() + 1, session_mark::open, 0};
+    const log_position at = w.tail;
+    std::memcpy(cursor_, &mark, sizeof mark);
+    append(0, sizeof mark, record_kind::mark);
+    w.completed = w.tail;
+    ordered();
+    w.newest = at;
+    ordered();
+    if (first) w.oldest = at;
+    new_epoch();
+    stack_.push_back({at, mark.revision, epoch(), true});
+    ++open_;
+    return mark.revision;
+}
+
+void undo_log::push_session(revision_number revision) noexcept {
+    if (!has_session() || revision < stack_.front().revision || revision > stack_.back().revision)
+        return;
+    live_session& pushed = stack_[static_cast<std::size_t>(revision - stack_.front().revision)];
+    store_mark_state(pushed.mark, session_mark::completed);
+    if (std::exchange(pushed.open, false)) --open_;
+    new_epoch();
+}
+
+void undo_log::pop_session() noexcept {
+    log_words& w = words();
+    const live_session newest = stack_.back();
+    stack_.pop_back();
+    if (newest.open) --open_;
+    if (stack_.empty()) {
+        w.base = newest.revision - 1;
+        ordered();
+        w.oldest = 0;
+    } else {
+        w.newest = stack_.back().mark;
+    }
+    ordered();
+}
+
+void undo_log::undo() noexcept {
+    log_words& w = words();
+    const log_position at = stack_.back().mark;
+    // From here on a kill must finish the undo, not keep half of it.
+    if (!stack_.back().open) store_mark_state(at, session_mark::open);
+    if (w.tail != at + mark_bytes) copy_back(at);
+    ordered();
+    w.completed = at;
+    ordered();
+    move_tail(at);
+    ordered();
+    pop_session();
+    free_chunks_after(chunk_of(at));
+    new_epoch();
+}
+
+void undo_log::squash() noexcept {
+    pop_session();
+    if (has_session()) return;
+    empty_log();
+    new_epoch();
+}
+
+void undo_log::commit(revision_number up_to) {
+    require_no_operation();
+    std::size_t count = 0;
+    for (; count < stack_.size() && stack_[count].revision <= up_to; ++count)
+        if (stack_[count].open)
+            throw usage_error("commit(" + std::to_string(up_to) + "): the session of revision " +
+                              std::to_string(stack_[count].revision) +
+                              " is still open; push it first");
+    if (count == 0) return;
+    log_words& w = words();
+    if (count == stack_.size()) {
+        w.base = stack_.back().revision;
+        ordered();
+        w.oldest = 0;
+        stack_.clear();
+        empty_log();
+        new_epoch();
+    } else {
+        w.oldest = stack_[count].mark;
+        stack_.erase_begin(count);
+        free_chunks_before(chunk_of(w.oldest));
+    }
+    release_outgrown();
+}
+
+/// Nothing can be undone: the log starts again at the begin of its last chunk, which is still in
+/// the cache. The tail goes first, so that a kill in between leaves nothing to roll back.
+void undo_log::empty_log() noexcept {
+    log_words& w = words();
+    const slot_number chunk = chunk_of(w.tail);
+    free_chunks_before(chunk);
+    ordered();
+    move_tail(first_record(chunk));
+    ordered();
+    w.completed = w.tail;
+}
+
+void undo_log::release_outgrown() {
+    if (!has_outgrown()) return;
+    write_barrier::release_outgrown(has_session() ? stack_.front().epoch : UINT64_MAX);
+}
+
+void undo_log::set_revision(revision_number revision) {
+    if (has_session())
+        throw usage_error("set_revision(" + std::to_string(revision) +
+                          "): " + std::to_string(sessions()) +
+                          " sessions can still be undone; commit or undo them first");
+    words().base = revision;
+}
+
+std::uint64_t undo_log_view::sessions() const noexcept {
+    if (!has_session()) return 0;
+    return static_cast<std::uint64_t>(mark_at(words().newest).revision -
+                                      mark_at(words().oldest).revision + 1);
+}
+
+revision_number undo_log_view::revision() const noexcept {
+    return has_session() ? mark_at(words().newest).revision : words().base;
+}
+
+revision_number undo_log_view::committed_revision() const noexcept {
+    return has_session() ? mark_at(words().oldest).revision - 1 : words().base;
+}
+
+std::optional<log_position> undo_log_view::find_session(revision_number revision) const noexcept {
+    if (!has_session()) return std::nullopt;
+    log_position at = words().newest;
+    for (session_mark mark = mark_at(at); mark.revision != revision; mark = mark_at(at)) {
+        if (at == words().oldest) return std::nullopt;
+        at = mark.previous;
+    }
+    return at;
+}
+
+// --- attaching ---
+
+void undo_log::recover() {
+    log_words& w = words();
+    // Emptying the log moves the tail first: a tail below `completed` in one chunk has no records.
+    if (chunk_of(w.tail) == chunk_of(w.completed) && w.tail < w.completed) w.completed = w.tail;
+    recovered_.operation = w.tail != w.completed;
+    copy_back(w.completed);
+    ordered();
+    move_tail(w.completed);
+    mirror_chunks();
+    rebuild_free_chunks();
+    mirror_sessions();
+    undo_open_sessions();
+    w.sequence += w.sequence & 1;
+}
+
+void undo_log::mirror_chunks() {
+    const log_words& w = words();
+    const slot_number first = chunk_of(w.oldest != 0 ? w.oldest : w.completed);
+    for (slot_number chunk = chunk_of(w.tail);; chunk = chunk_of(header_of(chunk).previous_end)) {
+        make_room(chain_);
+        chain_.push_front(chunk);
+        if (chunk == first) return;
+        header_of(chunk_of(header_of(chunk).previous_end)).next = chunk + 1;
+    }
+}
+
+void undo_log::mirror_sessions() {
+    const log_words& w = words();
+    if (w.oldest == 0) return;
+    for (log_position at = w.newest;; at = mark_at(at).previous) {
+        const session_mark mark = mark_at(at);
+        make_room(stack_);
+        stack_.push_front({at, mark.revision, epoch(), mark.state == session_mark::open});
+        if (stack_.front().open) ++open_;
+        if (at == w.oldest) return;
+    }
+}
+
+/// Undoes the oldest open session and everything above it.
+void undo_log::undo_open_sessions() noexcept {
+    for (; open_ != 0; ++recovered_.sessions)
+        undo();
+}
+
+// --- accounting ---
+
+std::uint64_t undo_log_view::bytes_in_use() const noexcept {
+    if (!has_session()) return 0;
+    const log_words& w = words();
+    const std::uint64_t chunks =
+        header_of(chunk_of(w.tail)).sequence - header_of(chunk_of(w.oldest)).sequence;
+    return chunks * chunk_bytes + (w.tail - chunk_begin(chunk_of(w.tail))) -
+           (w.oldest - chunk_begin(chunk_of(w.oldest)));
+}
+
+usage undo_log_view::measure() const noexcept {
+    const pool_state& chunks = words().chunks;
+    usage used;
+    used.total = file_.bytes();
+    used.header = window_header::page_bytes;
+    used.values = bytes_in_use();
+    used.slack = used.total - used.header - used.values;
+    used.slots_live = chunks.live;
+    used.slots_free = chunks.free();
+    const std::uint64_t slots = (used.total - used.header) / chunk_bytes;
+    used.slots_never_used = slots > chunks.high_water ? slots - chunks.high_water : 0;
+    return used;
+}
+
+void undo_log::trim() {
+    assert(!has_session());
+    empty_log();
+    log_words& w = words();
+    const slot_number used = chunk_of(w.tail);
+    w.chunks.high_water = used + 1;
+    rebuild_free_chunks();
+    window_.shrink_to(chunk_begin(used + 1));
+    chunks_.refresh();
+}
+
+} // namespace chainbase

@@ -1,0 +1,239 @@
+#pragma once
+
+#include <pool_allocator/pool.hpp>
+#include <pool_allocator/size_classes.hpp>
+#include <pool_allocator/write_barrier.hpp>
+#include <undo/fwd.hpp>
+#include <undo/logged_objects.hpp>
+
+#include <boost/circular_buffer.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace chainbase {
+
+/// What a session leaves in the log where it begins (the body of a mark record).
+struct session_mark {
+    log_position previous; ///< the mark of the session below; meaningful unless this is the oldest
+    revision_number revision;
+    std::uint32_t state; ///< session_mark::open or session_mark::completed
+    std::uint32_t reserved;
+
+    static constexpr std::uint32_t open = 0;
+    static constexpr std::uint32_t completed = 1;
+};
+static_assert(sizeof(session_mark) == 24);
+
+/// The words of the log, in the root block of its window; all that must survive a kill.
+struct log_words {
+    log_position tail;      ///< where the next record goes
+    log_position completed; ///< records at or after it belong to an operation under way
+    log_position newest;    ///< mark of the newest session; meaningful if there is one
+    log_position oldest;    ///< mark of the oldest session, 0 if there is none: commit is this word
+    revision_number base;   ///< the revision when there is no session
+    std::uint64_t sequence; ///< +1 when an operation begins and when it ends: odd while one runs
+    pool_state chunks;
+    std::uint32_t reserved;
+};
+
+/// What can be told of a log by reading its window, by its writer or by another process.
+///
+/// Positions are offsets in the window. A position belongs to the chunk it lies in, or, at a
+/// chunk's end, to the chunk that ends there.
+class undo_log_view {
+public:
+    static constexpr std::uint32_t chunk_bytes = std::uint32_t{1} << 20;
+
+    explicit undo_log_view(const window& file) noexcept
+        : file_(file), words_(reinterpret_cast<log_words*>(file.root())) {}
+
+    [[nodiscard]] bool has_session() const noexcept { return words_->oldest != 0; }
+    [[nodiscard]] std::uint64_t sessions() const noexcept;
+    [[nodiscard]] revision_number revision() const noexcept;
+    /// The revision that nothing undoes any more.
+    [[nodiscard]] revision_number committed_revision() const noexcept;
+    /// Where the session of `revision` begins; empty if there is none.
+    [[nodiscard]] std::optional<log_position> find_session(revision_number revision) const noexcept;
+    /// Log bytes between the oldest session and the tail.
+    [[nodiscard]] std::uint64_t bytes_in_use() const noexcept;
+    [[nodiscard]] usage measure() const noexcept;
+
+    /// Calls visit(trailer, body) for every record from the tail down to `until`, newest first.
+    template <typename Visitor>
+    void each_record_down_to(log_position until, Visitor&& visit) const;
+
+protected:
+    struct chunk_header {
+        slot_number next; ///< also the free list's thread, so a chain is freed by one splice
+        std::uint32_t reserved;
+        log_position previous_end; ///< where the log stood when it moved on to this chunk
+        std::uint64_t sequence;
+    };
+
+    [[nodiscard]] static slot_number chunk_of(log_position position) noexcept {
+        return static_cast<slot_number>((position - window_header::page_bytes - 1) / chunk_bytes);
+    }
+    [[nodiscard]] static log_position chunk_begin(slot_number chunk) noexcept {
+        return window_header::page_bytes + std::uint64_t{chunk} * chunk_bytes;
+    }
+    [[nodiscard]] static log_position first_record(slot_number chunk) noexcept {
+        return chunk_begin(chunk) + sizeof(chunk_header);
+    }
+    [[nodiscard]] chunk_header& header_of(slot_number chunk) const noexcept {
+        return *reinterpret_cast<chunk_header*>(file_.base() + chunk_begin(chunk));
+    }
+    [[nodiscard]] session_mark mark_at(log_position position) const noexcept;
+    [[nodiscard]] log_words& words() const noexcept { return *words_; }
+
+private:
+    const window& file_;
+    log_words* words_;
+};
+
+/// What attaching found unfinished and rolled back.
+struct recovery {
+    bool operation = false;     ///< an operation was under way
+    std::uint64_t sessions = 0; ///< sessions that were not pushed
+};
+
+/// The before-image log: one backward-readable sequence of records, in chunks of a pool that all
+/// sessions and types share. It is the undo stack, the rollback of a single operation and the
+/// recovery after a kill.
+///
+/// Sessions are marks in the log. Undoing copies the old bytes back, newest first; squashing
+/// forgets a mark; committing forgets the log below a mark. The cost of starting, squashing and
+/// committing depends neither on the number of types nor on what was touched.
+///
+/// Invariants:
+///  1. completed <= tail; they are equal except while an operation runs.
+///  2. The chunks from that of the oldest mark (or of the tail) to that of the tail are linked in
+///     both directions; every other chunk is in the pool's free list. Sequence numbers of linked
+///     chunks rise by one.
+///  3. Without a session the log is empty between operations.
+///  4. Copying back is idempotent, so a kill during a rollback is mended by rolling back again. A
+///     session being undone is marked open first.
+///
+/// One writer thread. Process memory mirrors the sessions and the chain of chunks, so that ending a
+/// session reads nothing that has left the cache; recovery needs none of it.
+class undo_log final : public write_barrier, public undo_log_view {
+public:
+    static constexpr std::uint32_t window_index = 0;
+    static constexpr window::geometry geometry{window_kind::undo_log, chunk_bytes,
+                                               window_header::page_bytes};
+
+    /// Takes over the window `file`, which outlives it: initialises it if `create`, else rolls back
+    /// what is unfinished.
+    undo_log(const address_space& addresses, window& file, bool create);
+
+    /// @name Operations (used through class operation)
+    /// @{
+    /// Throws usage_error within an operation of the calling thread.
+    static void require_no_operation();
+    /// Throws out_of_space_error, limit_error when the log cannot hold `bytes`, usage_error within
+    /// another operation; nothing began then.
+    [[gnu::hot]] void begin_operation(std::size_t bytes);
+    [[gnu::hot]] void complete_operation() noexcept;
+    void roll_back_operation() noexcept;
+    /// Whether an image of `object` is in the log since the epoch began; notes that it will be.
+    bool has_image(const void* object) { return logged_objects_.test_and_add(object, epoch()); }
+    /// @}
+
+    /// @name Sessions
+    /// @{
+    /// Starts a session on top and returns its revision. Throws out_of_space_error, limit_error.
+    [[gnu::hot]] revision_number start_session();
+    /// Marks the session of `revision` complete: it survives its guard and, once those below it are
+    /// complete, a kill. Does nothing if there is none.
+    [[gnu::hot]] void push_session(revision_number revision) noexcept;
+    /// Undoes the newest session. Requires one.
+    [[gnu::hot]] void undo() noexcept;
+    /// Merges the newest session into the one below; the only one acts as committed. The revision
+    /// goes down by one. Requires one.
+    [[gnu::hot]] void squash() noexcept;
+    /// Makes all sessions up to `revision` permanent. Throws usage_error when one of them is open.
+    [[gnu::hot]] void commit(revision_number revision);
+    /// Throws usage_error while there is a session.
+    void set_revision(revision_number revision);
+
+    [[nodiscard]] bool has_session() const noexcept { return !stack_.empty(); }
+    [[nodiscard]] std::size_t sessions() const noexcept { return stack_.size(); }
+    [[nodiscard]] revision_number revision() const noexcept {
+        return stack_.empty() ? words().base : stack_.back().revision;
+    }
+    [[nodiscard]] revision_number committed_revision() const noexcept {
+        return stack_.empty() ? words().base : stack_.front().revision - 1;
+    }
+    /// Sessions with a guard that is neither pushed, squashed nor undone.
+    [[nodiscard]] std::size_t open_sessions() const noexcept { return open_; }
+    /// @}
+
+    [[nodiscard]] const recovery& recovered() const noexcept { return recovered_; }
+    /// Gives free chunks at the end of the file back. Requires no session.
+    void trim();
+
+    using undo_log_view::words;
+    [[nodiscard]] window& file() noexcept { return window_; }
+    [[nodiscard]] const address_space& addresses() const noexcept { return addresses_; }
+
+private:
+    static constexpr std::size_t mark_bytes = write_barrier::record_bytes(sizeof(session_mark));
+
+    /// The mirror of a session's mark.
+    struct live_session {
+        log_position mark;
+        revision_number revision;
+        std::uint64_t epoch; ///< the first one in it; undoing it takes back what came since
+        bool open;
+    };
+
+    void extend(std::size_t bytes) override;
+    slot_number take_chunk() noexcept;
+    void free_chunks(std::size_t first, std::size_t count) noexcept;
+    void free_chunks_after(slot_number kept) noexcept;
+    [[gnu::hot]] void free_chunks_before(slot_number kept) noexcept;
+    void rebuild_free_chunks();
+
+    void initialise();
+    void recover();
+    void mirror_chunks();
+    void mirror_sessions();
+    void undo_open_sessions() noexcept;
+
+    void store_mark_state(log_position mark, std::uint32_t state) noexcept;
+    /// Takes the newest session off the stack; `base` is the revision if it was the only one.
+    [[gnu::hot]] void pop_session() noexcept;
+    /// Copies everything at or after `until` back, newest first. Moves no word of the log.
+    void copy_back(log_position until) noexcept;
+    void move_tail(log_position to) noexcept;
+    [[gnu::hot]] void empty_log() noexcept;
+    void release_outgrown();
+
+    const address_space& addresses_;
+    window& window_;
+    pool chunks_;
+    boost::circular_buffer<slot_number> chain_;  ///< the linked chunks, oldest first
+    boost::circular_buffer<live_session> stack_; ///< oldest first
+    std::size_t open_ = 0;
+    logged_objects logged_objects_;
+    recovery recovered_;
+};
+
+template <typename Visitor>
+void undo_log_view::each_record_down_to(log_position until, Visitor&& visit) const {
+    for (log_position at = words().tail; at != until;) {
+        const slot_number chunk = chunk_of(at);
+        const bool ends_here = until >= first_record(chunk) && until < at;
+        const log_position stop = ends_here ? until : first_record(chunk);
+        while (at != stop) {
+            record_trailer trailer;
+            std::memcpy(&trailer, file_.base() + at - sizeof trailer, sizeof trailer);
+            at -= sizeof trailer + trailer.bytes();
+            visit(trailer, static_cast<const std::byte*>(file_.base() + at));
+        }
+        if (at != until) at = header_of(chunk).previous_end;
+    }
+}
+
+} // namespace chainbase
