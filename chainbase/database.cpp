@@ -8,19 +8,43 @@ namespace chainbase {
 
 database::~database() = default;
 
-void database::throw_unregistered() {
-    throw usage_error("the type of this call was not registered; call add_type for it first");
+void database::close() {
+    if (!log_) return;
+    if (log_->open_sessions() != 0)
+        throw usage_error(segment_.state().string() +
+                          ": close: " + std::to_string(log_->open_sessions()) +
+                          " sessions are still open; push, squash or undo them first");
+    log_ = nullptr;
+    indexes_.clear();
+    segment_.close();
 }
 
-void database::throw_read_only() const {
-    throw usage_error(segment_.state().string() + " is open read-only; it has no undo log");
+void database::throw_unregistered(const std::string& type) const {
+    throw usage_error(segment_.state().string() + ": the type " + type +
+                      " was not registered; call add_type for it first");
+}
+
+void database::throw_without_log() const {
+    throw usage_error(segment_.state().string() +
+                      ": this call needs the state to be open for writing; it is open read-only, "
+                      "or was closed");
+}
+
+revision_number database::revision() const {
+    return log_ ? log_->revision() : undo_log_view(segment_.log_file()).revision();
+}
+
+revision_number database::committed_revision() const {
+    return log_ ? log_->committed_revision()
+                : undo_log_view(segment_.log_file()).committed_revision();
 }
 
 void database::require_session(const char* call) const {
     undo_log::require_no_operation();
     if (!log().has_session())
-        throw usage_error(std::string(call) + ": there is no session at revision " +
-                          std::to_string(log().revision()));
+        throw usage_error(segment_.state().string() + ": " + call +
+                          ": no session can be undone, the state is at revision " +
+                          std::to_string(log().revision()) + "; start_session comes first");
 }
 
 void database::undo() {

@@ -42,29 +42,50 @@ public:
     /// the exceptions.
     explicit database(std::filesystem::path state, const open_options& options = {})
         : segment_(std::move(state), options), log_(segment_.log()) {}
+    /// Closes, undoing open sessions. Errors are reported on stderr only; the state then counts as
+    /// not closed.
     ~database();
+
+    /// Waits until all is on storage and marks the state as closed. No call but the destructor is
+    /// allowed afterwards. Throws usage_error while a session is open, io_error; the state then
+    /// counts as not closed.
+    void close();
 
     /// Makes T known under `name`, in a new state or in one that has it with the same layout.
     /// Throws usage_error when T or `name` is registered already, schema_error naming the first
     /// difference of the layout, and what creating files throws.
+    ///
+    /// To be called for every type after opening, before the first call about it; not under undo.
     template <object_type T>
     void add_type(const std::string& name);
 
     /// @name Objects
+    /// Calls about a type that was not added throw usage_error. Those that change throw it, too,
+    /// when the state is open read-only, and within the functions passed to create and modify.
     /// @{
+
+    /// Makes an object: `initialise(T&)` fills in what is not default; the id is set already. The
+    /// reference stays valid until the object is removed or the type compacted.
+    /// Throws duplicate_key_error naming key, value and the other object, limit_error,
+    /// out_of_space_error, usage_error (the id was changed), and what `initialise` throws; then
+    /// nothing happened.
     template <typename T, typename Initialise>
     const T& create(Initialise&& initialise) {
         return of<T>().create(initialise);
     }
+    /// Changes an object of this database with `change(T&)`; members and keys may change, the id
+    /// may not. Throws as create does; then the object is unchanged.
     template <typename T, typename Change>
     void modify(const T& object, Change&& change) {
         of<T>().modify(object, change);
     }
+    /// Removes an object of this database; references to it become invalid. Throws usage_error for
+    /// another object, out_of_space_error; then it is still there.
     template <typename T>
     void remove(const T& object) {
         of<T>().remove(object);
     }
-    /// Removes all objects of T, as one operation.
+    /// Removes all objects of T, as one operation. Throws out_of_space_error; then all are there.
     template <typename T>
     void clear() {
         of<T>().clear();
@@ -74,7 +95,8 @@ public:
     [[nodiscard]] const T* find(id<T> id) const {
         return of<T>().find(id);
     }
-    /// The first object whose key Tag begins with `values`, or null.
+    /// The first object whose key Tag begins with `values`, or null: also for a value that the
+    /// part's type cannot hold. A hashed key takes all of its values.
     template <typename T, typename Tag, typename... V>
     [[nodiscard]] const T* find(const V&... values) const {
         return view<T, Tag>().find(values...);
@@ -82,6 +104,7 @@ public:
     /// As find, but throws not_found_error naming type, key and value.
     template <typename T>
     [[nodiscard]] const T& get(id<T> id) const;
+    /// As find, but throws not_found_error naming type, key and value.
     template <typename T, typename Tag, typename... V>
     [[nodiscard]] const T& get(const V&... values) const;
 
@@ -93,6 +116,7 @@ public:
     [[nodiscard]] id_view<T> objects() const {
         return id_view<T>(of<T>());
     }
+    /// How many objects of T there are.
     template <typename T>
     [[nodiscard]] std::size_t count() const {
         return of<T>().size();
@@ -108,19 +132,21 @@ public:
     /// @{
     /// Starts a session; what follows is undone unless the guard is pushed or squashed.
     [[nodiscard]] session start_session() { return session(log()); }
-    /// Undoes the newest session. Throws usage_error if there is none.
+    /// Undoes the newest session, pushed or not. Throws usage_error if there is none.
     void undo();
     /// Merges the newest session into the one below. The only one becomes permanent; either way
     /// the revision goes down by one. Throws usage_error if there is none.
     void squash();
+    /// Undoes all sessions.
     void undo_all();
     /// Makes all revisions up to `revision` permanent. Throws usage_error when one of them is open.
     void commit(revision_number revision) { log().commit(revision); }
     /// Throws usage_error while something can be undone.
     void set_revision(revision_number revision) { log().set_revision(revision); }
-    [[nodiscard]] revision_number revision() const { return log().revision(); }
+    /// The revision of the newest session; without one, of what was last made permanent.
+    [[nodiscard]] revision_number revision() const;
     /// The newest revision that cannot be undone.
-    [[nodiscard]] revision_number committed_revision() const { return log().committed_revision(); }
+    [[nodiscard]] revision_number committed_revision() const;
     /// What happened to the objects of T since the session of `revision` began, sessions above it
     /// included. Throws usage_error if there is no such session.
     template <typename T>
@@ -128,12 +154,17 @@ public:
     /// @}
 
     /// @name Locks
+    /// Between the threads of this process. Neither may be taken within the other, or twice by one
+    /// thread. What `f` returns must not refer to an object beyond the lock.
     /// @{
+
+    /// Calls f() while no thread writes.
     template <typename F>
     auto with_read_lock(F&& f) const {
         const std::shared_lock lock(mutex_);
         return std::forward<F>(f)();
     }
+    /// Calls f() while no other thread reads or writes.
     template <typename F>
     auto with_write_lock(F&& f) {
         const std::unique_lock lock(mutex_);
@@ -145,6 +176,7 @@ public:
     /// invalid. Throws usage_error while something can be undone.
     void compact();
 
+    /// The shared memory behind the objects, for tools and layers that look at it.
     [[nodiscard]] segment& memory() const noexcept { return segment_; }
 
 private:
@@ -156,25 +188,27 @@ private:
     template <typename T>
     [[nodiscard]] object_index<T>& of() const {
         const std::size_t number = type_number_<T>;
-        if (number >= indexes_.size() || !indexes_[number]) throw_unregistered();
+        if (number >= indexes_.size() || !indexes_[number])
+            throw_unregistered(boost::typeindex::ctti_type_index::type_id<T>().pretty_name());
         return static_cast<object_index<T>&>(*indexes_[number]);
     }
-    [[noreturn]] static void throw_unregistered();
+    [[noreturn]] void throw_unregistered(const std::string& type) const;
     [[nodiscard]] undo_log& log() const {
-        if (!log_) throw_read_only();
+        if (!log_) throw_without_log();
         return *log_;
     }
-    [[noreturn]] void throw_read_only() const;
+    [[noreturn]] void throw_without_log() const;
     void require_session(const char* call) const;
 
     mutable segment segment_;
-    undo_log* log_; ///< the segment's, null when only reading
+    undo_log* log_; ///< the segment's, null when only reading and once closed
     std::vector<std::unique_ptr<index_base>> indexes_;
     mutable std::shared_mutex mutex_;
 };
 
 template <object_type T>
 void database::add_type(const std::string& name) {
+    undo_log::require_no_operation();
     const std::size_t number = type_number_<T>;
     if (number < indexes_.size() && indexes_[number])
         throw usage_error("add_type(\"" + name + "\"): this type is registered as \"" +
@@ -207,7 +241,7 @@ const T& database::get(const V&... values) const {
     if (const T* found = find<T, Tag>(values...)) return *found;
     using key = key_called<T, Tag>;
     throw not_found_error(of<T>().type_name() + ": there is no object with " + key_name<key>() +
-                          " " + key::parts::text(key::parts::make_lookup(values...)));
+                          " " + key::parts::text(std::tie(values...)));
 }
 
 template <typename T, typename Tag>

@@ -6,11 +6,15 @@
 
 namespace chainbase {
 
+/// Throws what the failed system call of this thread stands for, naming it, the file and what to do
+/// next: out_of_space_error for a full disk or a used-up quota, else io_error.
+[[noreturn]] void throw_file_error(const std::filesystem::path& file, std::string_view what);
+
 /// The whole content of `file`. Throws io_error.
 [[nodiscard]] std::string read_file(const std::filesystem::path& file);
 
 /// Replaces `file` by `content` in one step that a crash cannot split, and waits until it is on
-/// storage. Throws io_error, out_of_space_error; then the old file is unchanged.
+/// storage. Throws io_error, out_of_space_error; then the file is whole, the old one or the new.
 void replace_file(const std::filesystem::path& file, std::string_view content);
 
 /// Waits until the entries of `folder` are on storage. Throws io_error.

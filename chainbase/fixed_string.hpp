@@ -25,9 +25,13 @@ public:
 
     constexpr fixed_string() = default;
 
-    /// Throws usage_error when `text` is longer than N bytes or contains a zero byte.
+    /// Whether `text` has at most N bytes, none of them zero.
+    [[nodiscard]] static bool fits(std::string_view text) noexcept {
+        return text.size() <= N && text.find('\0') == std::string_view::npos;
+    }
+    /// Throws usage_error when `text` does not fit.
     fixed_string(std::string_view text) {
-        if (text.size() > N || text.find('\0') != std::string_view::npos)
+        if (!fits(text))
             throw usage_error("fixed_string: \"" + std::string(text) + "\" does not fit: at most " +
                               std::to_string(N) + " bytes, none of them zero");
         std::memcpy(words_.data(), text.data(), text.size());

@@ -49,10 +49,10 @@ public:
         const slot_number slot = ids_.at(id.value);
         return slot ? &value_at(slot) : nullptr;
     }
-    /// The object whose unique key equals `key` (for a key that is not unique: any of them), or
-    /// null.
+    /// The slot of the object whose hashed key K equals `key` (of one that is not unique: the
+    /// first), or 0.
     template <std::size_t K, typename Lookup>
-    [[nodiscard]] const T* find_key(const Lookup& key) const;
+    [[nodiscard]] slot_number find_hashed(const Lookup& key) const;
 
     /// Makes an object: `initialise(T&)` fills in what is not default; the id is set already.
     /// Throws duplicate_key_error, limit_error, out_of_space_error, usage_error (the id was
@@ -71,12 +71,13 @@ public:
     /// The id that the next object will get.
     [[nodiscard]] id<T> next_id() const noexcept { return id<T>(root().next_id); }
 
-    /// The container's index of ordered or ranked key K; empty of interest otherwise.
+    /// The container's index of ordered or ranked key K.
     template <std::size_t K>
     [[nodiscard]] const auto& tree() const noexcept {
         using tag = typename boost::mp11::mp_at_c<typename T::keys, K>::tag;
         return root().objects.value.template get<tag>();
     }
+    /// The table of hashed key K.
     template <std::size_t K>
     [[nodiscard]] const hash_table& table() const noexcept {
         return tables_[table_number<K>()];
@@ -110,6 +111,7 @@ private:
         } objects;
     };
     static_assert(sizeof(root_words) <= window::root_capacity, "too many keys for a root block");
+    static_assert(sizeof(root_words) % 4 == 0, "the log counts in words of 4 bytes");
 
     struct list_links {
         logged_word next; ///< slot; the last one refers to the first
@@ -157,6 +159,7 @@ private:
 
     template <typename Initialise>
     void make(void* place, Initialise& initialise, hashes& computed);
+    void forsake(const void* place) noexcept;
     template <typename Maker>
     T& link_new(Maker& maker);
     [[nodiscard]] bool keys_differ(const T& a, const T& b) const;

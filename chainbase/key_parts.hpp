@@ -143,6 +143,19 @@ std::uint64_t hash_of(const V& value, std::uint64_t seed) noexcept {
     }
 }
 
+/// Whether Part can have the value `key`; an object's part never equals one that it cannot.
+template <typename Part, typename Key>
+bool can_be(const Key& key) {
+    if constexpr (std::integral<Part> && std::integral<Key>) {
+        const auto converted = static_cast<Part>(key);
+        return static_cast<Key>(converted) == key && (converted < Part{}) == (key < Key{});
+    } else if constexpr (requires { Part::fits(key); } && !std::is_same_v<Part, Key>) {
+        return Part::fits(key);
+    } else {
+        return true;
+    }
+}
+
 template <typename V>
 std::string text_of(const V& value) {
     if constexpr (std::is_enum_v<V>)
@@ -217,14 +230,33 @@ struct key_parts {
         }(std::make_index_sequence<length<A>()>());
         return result.append(")");
     }
-    /// A lookup value from the caller's arguments, converted to the types of the parts.
+    /// Whether the types of the parts have these values: what is not found anyway needs no search.
+    template <typename... K>
+    static bool can_hold(const K&... keys) {
+        static_assert(sizeof...(K) <= count, "more values than the key has parts");
+        return [&]<std::size_t... I>(std::index_sequence<I...>) {
+            return (detail::can_be<std::tuple_element_t<I, lookup>>(keys) && ...);
+        }(std::index_sequence_for<K...>());
+    }
+    /// A lookup value from the caller's arguments, converted to the types of the parts, which must
+    /// be able to hold them.
     template <typename... K>
     static auto make_lookup(const K&... keys) {
-        static_assert(sizeof...(K) <= count, "more values than the key has parts");
         return [&]<std::size_t... I>(std::index_sequence<I...>) {
             return std::tuple<std::tuple_element_t<I, lookup>...>(
                 static_cast<std::tuple_element_t<I, lookup>>(keys)...);
         }(std::index_sequence_for<K...>());
+    }
+
+    /// As make_lookup, for a place in the order. Throws usage_error for a value that the part's
+    /// type cannot hold, since it has no place.
+    template <typename... K>
+    static auto make_bound(const K&... keys) {
+        if (!can_hold(keys...))
+            throw usage_error("the bound " + text(std::tie(keys...)) +
+                              " is beyond what the key's parts can hold; search for a value of "
+                              "their types");
+        return make_lookup(keys...);
     }
 
     /// The order of the parts as a function object, for objects and lookup values alike.

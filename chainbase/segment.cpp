@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -39,11 +40,6 @@ std::string boot_id() {
     while (!id.empty() && id.back() == '\n')
         id.pop_back();
     return id.substr(0, sizeof(segment_header::boot) - 1);
-}
-
-[[noreturn]] void fail(const fs::path& file, const char* what) {
-    throw io_error("cannot " + std::string(what) + " " + file.string() + ": " +
-                   std::strerror(errno));
 }
 
 /// Whether nothing is in the way of a new state: no folder, an empty one, or what an interrupted
@@ -141,13 +137,14 @@ segment::segment(fs::path state, const open_options& options)
         check_roots();
         if (writable()) take_over();
     } catch (const fs::filesystem_error& e) {
-        throw io_error(state_.string() + ": " + e.what());
+        errno = e.code().value();
+        throw_file_error(e.path1().empty() ? state_ : e.path1(), "use");
     }
 }
 
 segment::~segment() {
     try {
-        if (log_) close_clean();
+        close();
     } catch (const std::exception& e) {
         spdlog::error("closing {}: {}; the state counts as not closed", state_.string(), e.what());
     }
@@ -245,16 +242,16 @@ segment::mapped_header::~mapped_header() {
 void segment::map_header() {
     const fs::path file = folder() / "header";
     header_.descriptor = ::open(file.c_str(), (writable() ? O_RDWR : O_RDONLY) | O_CLOEXEC);
-    if (header_.descriptor < 0) fail(file, "open");
+    if (header_.descriptor < 0) throw_file_error(file, "open");
     struct stat status{};
-    if (fstat(header_.descriptor, &status) != 0) fail(file, "examine");
+    if (fstat(header_.descriptor, &status) != 0) throw_file_error(file, "examine");
     if (static_cast<std::size_t>(status.st_size) < header_bytes)
         throw damaged_error(file.string() + ": truncated to " + std::to_string(status.st_size) +
                             " of " + std::to_string(header_bytes) +
                             " bytes; restore it from a copy, or replay into a new folder");
     const int access = writable() ? PROT_READ | PROT_WRITE : PROT_READ;
     void* at = mmap(nullptr, header_bytes, access, MAP_SHARED, header_.descriptor, 0);
-    if (at == MAP_FAILED) fail(file, "map");
+    if (at == MAP_FAILED) throw_file_error(file, "map");
     header_.at = static_cast<segment_header*>(at);
 }
 
@@ -275,7 +272,7 @@ void segment::check_header() const {
 }
 
 void segment::check_closed() const {
-    if (header().clean == 1) return;
+    if (is_closed()) return;
     const std::string boot(header().boot, strnlen(header().boot, sizeof header().boot));
     if (boot != boot_id())
         throw unclean_error(
@@ -284,7 +281,7 @@ void segment::check_closed() const {
             "times. Nothing was changed. Choose: (1) put a copy of the folder in its place; (2) "
             "move it away and replay the block log into a new folder; (3) keep it to examine it, "
             "its archive is still valid");
-    if (!writable() && !options_.allow_unclean && !has_writer())
+    if (!writable() && !options_.allow_unclean && !has_writer() && !is_closed())
         throw unclean_error(state_.string() +
                             ": the last writer died. Open the state for writing once, which rolls "
                             "it back to the last completed block, then read it");
@@ -353,8 +350,9 @@ std::uint32_t segment::roots_checksum() const {
 /// Of a state that was closed: the words everything hangs on are the ones that were written then,
 /// and no file lost its end.
 void segment::check_roots() const {
-    if (header().clean == 0) return check_lengths();
+    if (!is_closed()) return check_lengths();
     if (header().roots == 0 || header().roots == roots_checksum()) return;
+    if (!writable() && !is_closed()) return; // a writer opened it meanwhile
     throw damaged_error(folder().string() +
                         ": a root block or the length of a file is not what closing left; restore "
                         "the folder from a copy, or replay into a new one");
@@ -371,10 +369,17 @@ void segment::check_lengths() const {
 }
 
 void segment::take_over() {
-    mark_unclean();
-    lock_->announce();
-    log_ = std::make_unique<undo_log>(*addresses_, *log_file_, false);
-    buffers_->attach(*log_);
+    const bool was_closed = is_closed();
+    mark_open();
+    try {
+        lock_->announce();
+        log_ = std::make_unique<undo_log>(*addresses_, *log_file_, false);
+        buffers_->attach(*log_);
+    } catch (...) {
+        log_.reset();
+        if (was_closed) mark_closed();
+        throw;
+    }
     const recovery& found = log_->recovered();
     if (found.operation || found.sessions != 0)
         spdlog::info("{}: the last writer stopped in the middle; rolled back {} unfinished "
@@ -382,24 +387,38 @@ void segment::take_over() {
                      state_.string(), found.sessions, log_->revision());
 }
 
-void segment::mark_unclean() {
-    const std::string boot = boot_id();
-    header_.at->clean = 0;
-    std::memset(header_.at->boot, 0, sizeof header_.at->boot);
-    std::memcpy(header_.at->boot, boot.data(), boot.size());
-    if (options_.sync && msync(header_.at, header_bytes, MS_SYNC) != 0)
-        fail(folder() / "header", "sync");
+bool segment::is_closed() const noexcept {
+    return std::atomic_ref(header_.at->clean).load(std::memory_order_acquire) != 0;
 }
 
-void segment::close_clean() {
-    while (log_->open_sessions() != 0)
-        log_->undo();
-    if (options_.sync) each_window([](window& file) { file.sync(); });
+/// The boot first: a state that is open and has another one's number counts as lost.
+void segment::mark_open() {
+    const std::string boot = boot_id();
+    std::memset(header_.at->boot, 0, sizeof header_.at->boot);
+    std::memcpy(header_.at->boot, boot.data(), boot.size());
+    std::atomic_ref(header_.at->clean).store(0, std::memory_order_release);
+    sync_header();
+}
+
+void segment::mark_closed() {
     const std::uint32_t roots = roots_checksum();
     header_.at->roots = roots != 0 ? roots : 1; // 0 stands for "none yet"
-    header_.at->clean = 1;
+    std::atomic_ref(header_.at->clean).store(1, std::memory_order_release);
+    sync_header();
+}
+
+void segment::sync_header() const {
     if (options_.sync && msync(header_.at, header_bytes, MS_SYNC) != 0)
-        fail(folder() / "header", "sync");
+        throw_file_error(folder() / "header", "sync");
+}
+
+void segment::close() {
+    if (!log_) return;
+    while (log_->has_session() && log_->open_sessions() != 0)
+        log_->undo();
+    if (options_.sync) each_window([](window& file) { file.sync(); });
+    mark_closed();
+    log_.reset();
 }
 
 // --- types ---

@@ -86,11 +86,16 @@ public:
     /// Throws locked_error, format_error, damaged_error, unclean_error, io_error,
     /// out_of_space_error, limit_error, usage_error (options that cannot be).
     segment(std::filesystem::path state, const open_options& options);
-    /// Closes: a writer without open sessions leaves a clean state. Errors are reported on stderr,
-    /// the state then counts as not closed.
+    /// As close(), but errors are only reported on stderr.
     ~segment();
     segment(const segment&) = delete;
     segment& operator=(const segment&) = delete;
+
+    /// Closes a state that was open for writing: undoes open sessions, waits until all is on
+    /// storage (if `sync`) and marks the state as closed. The log is gone then, and nothing may be
+    /// changed any more. Does nothing the second time, or when only reading. Throws io_error; the
+    /// state then counts as not closed.
+    void close();
 
     [[nodiscard]] const std::filesystem::path& state() const noexcept { return state_; }
     [[nodiscard]] std::filesystem::path folder() const { return state_ / "segment"; }
@@ -99,7 +104,7 @@ public:
     [[nodiscard]] const std::vector<std::unique_ptr<type_windows>>& windows() const noexcept {
         return types_;
     }
-    /// The log, null when only reading.
+    /// The log, null when only reading and once closed.
     [[nodiscard]] undo_log* log() noexcept { return log_.get(); }
     [[nodiscard]] const size_classes& buffers() const noexcept { return *buffers_; }
     [[nodiscard]] size_classes& buffers() noexcept { return *buffers_; }
@@ -167,8 +172,10 @@ private:
     [[nodiscard]] std::uint32_t roots_checksum() const;
     std::unique_ptr<type_windows> map_type(const catalogue::entry& entry, window::mode how) const;
     [[nodiscard]] std::uint32_t next_free_window() const noexcept;
-    void mark_unclean();
-    void close_clean();
+    [[nodiscard]] bool is_closed() const noexcept;
+    void mark_open();
+    void mark_closed();
+    void sync_header() const;
     template <typename Visitor>
     void each_window(Visitor&& visit) const;
 

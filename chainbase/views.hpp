@@ -35,20 +35,25 @@ public:
     /// The first object whose leading parts equal `values`, or null.
     template <typename... V>
     [[nodiscard]] const T* find(const V&... values) const {
+        if (!parts::can_hold(values...)) return nullptr;
         const auto found = tree_->find(parts::make_lookup(values...));
         return found == tree_->end() ? nullptr : &*found;
     }
+    /// The first object whose leading parts are not before `values`. Here and in the next two,
+    /// throws usage_error for a value that the part's type cannot hold.
     template <typename... V>
     [[nodiscard]] iterator lower_bound(const V&... values) const {
-        return tree_->lower_bound(parts::make_lookup(values...));
+        return tree_->lower_bound(parts::make_bound(values...));
     }
+    /// The first object whose leading parts are behind `values`.
     template <typename... V>
     [[nodiscard]] iterator upper_bound(const V&... values) const {
-        return tree_->upper_bound(parts::make_lookup(values...));
+        return tree_->upper_bound(parts::make_bound(values...));
     }
+    /// From lower_bound to upper_bound: the objects whose leading parts equal `values`.
     template <typename... V>
     [[nodiscard]] std::pair<iterator, iterator> equal_range(const V&... values) const {
-        return tree_->equal_range(parts::make_lookup(values...));
+        return tree_->equal_range(parts::make_bound(values...));
     }
     [[nodiscard]] iterator iterator_to(const T& object) const { return tree_->iterator_to(object); }
 
@@ -129,16 +134,16 @@ public:
     template <typename... V>
     [[nodiscard]] const T* find(const V&... values) const {
         static_assert(sizeof...(V) == parts::count, "a hashed key is looked up whole");
-        return index_->template find_key<K>(parts::make_lookup(values...));
+        if (!parts::can_hold(values...)) return nullptr;
+        const slot_number slot = index_->template find_hashed<K>(parts::make_lookup(values...));
+        return slot ? &index_->value_at(slot) : nullptr;
     }
     /// All objects whose key equals `values`.
     template <typename... V>
     [[nodiscard]] group equal_range(const V&... values) const {
         static_assert(sizeof...(V) == parts::count, "a hashed key is looked up whole");
-        const auto lookup = parts::make_lookup(values...);
-        return {index_, index_->template table<K>().find(parts::hash(lookup), [&](slot_number s) {
-                    return parts::equal(index_->value_at(s), lookup);
-                })};
+        if (!parts::can_hold(values...)) return {index_, 0};
+        return {index_, index_->template find_hashed<K>(parts::make_lookup(values...))};
     }
     /// Calls visit(object) for every object.
     template <typename Visitor>

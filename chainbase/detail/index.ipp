@@ -57,8 +57,7 @@ object_index<T>::object_index(segment& segment, const type_windows& type)
     : index_base(type.name), log_(segment.log()),
       nodes_(type.objects->base() + window_header::page_bytes),
       root_(reinterpret_cast<root_words*>(type.objects->root())),
-      root_block_(root_, (sizeof(root_words) + 3) / 4 * 4), pool_(*type.objects, root_->pool),
-      ids_(*type.ids) {
+      root_block_(root_, sizeof(root_words)), pool_(*type.objects, root_->pool), ids_(*type.ids) {
     if (log_) log_->expect_root();
     if (type.created)
         segment.initialise_unlogged([&] {
@@ -82,16 +81,9 @@ object_index<T>::object_index(segment& segment, const type_windows& type)
 
 template <typename T>
 template <std::size_t K, typename Lookup>
-const T* object_index<T>::find_key(const Lookup& key) const {
-    if constexpr (is_hashed(key_at<K>::kind)) {
-        const slot_number slot = table<K>().find(
-            parts<K>::hash(key), [&](slot_number s) { return parts<K>::equal(value_at(s), key); });
-        return slot ? &value_at(slot) : nullptr;
-    } else {
-        const auto& index = tree<K>();
-        const auto found = index.find(key);
-        return found == index.end() ? nullptr : &*found;
-    }
+slot_number object_index<T>::find_hashed(const Lookup& key) const {
+    return table<K>().find(parts<K>::hash(key),
+                           [&](slot_number s) { return parts<K>::equal(value_at(s), key); });
 }
 
 template <typename T>
@@ -211,6 +203,14 @@ void object_index<T>::make(void* place, Initialise& initialise, hashes& computed
     log().reserve(create_log_bytes);
 }
 
+/// Boost gives the slot of an object back that could not be made, when the room for that may be
+/// used up: the operation takes the slot back anyway, so that its bytes need no log any more.
+template <typename T>
+void object_index<T>::forsake(const void* place) noexcept {
+    log().set_fresh(static_cast<const std::byte*>(place) - node_layout::value_offset,
+                    node_layout::node_bytes);
+}
+
 template <typename T>
 template <typename Maker>
 T& object_index<T>::link_new(Maker& maker) {
@@ -244,7 +244,14 @@ const T& object_index<T>::create(Initialise&& initialise) {
     reserve_tables();
     pool_.declare_fresh(log());
     hashes computed{};
-    auto maker = [&](void* place) { make(place, initialise, computed); };
+    auto maker = [&](void* place) {
+        try {
+            make(place, initialise, computed);
+        } catch (...) {
+            forsake(place);
+            throw;
+        }
+    };
     T& object = link_new(maker);
     const slot_number slot = slot_of(object);
     each_table([&](auto k) { enter_table<k>(slot, computed[table_number<k>()]); });
@@ -317,6 +324,7 @@ bool object_index<T>::is_in_place(const T& object, Pointer node, Pointer header)
 
 template <typename T>
 void object_index<T>::relink(T& object, const T& before) {
+    log().reserve(root_log_bytes); // the strings that were assigned may have used what was reserved
     touch_root();
     const slot_number slot = slot_of(object);
     const hashes from = hashes_of(before);

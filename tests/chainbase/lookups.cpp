@@ -101,6 +101,20 @@ TEST_CASE("objects are iterated by id from any id on") {
     CHECK(std::distance(view.begin(), view.end()) == 48);
 }
 
+TEST_CASE("a value that the key's type cannot hold is not found, and has no place in the order") {
+    entries s;
+    REQUIRE(s.db.find<entry, by_half>(7U) != nullptr);
+    CHECK(s.db.find<entry, by_half>(7) == s.db.find<entry, by_half>(std::uint64_t{7}));
+    CHECK(s.db.find<entry, by_half>((std::uint64_t{1} << 32) + 7) == nullptr);
+    CHECK(s.db.find<entry, by_half>(-1) == nullptr);
+    CHECK(s.db.find<entry, by_owner>("a name of more than sixteen bytes") == nullptr);
+    CHECK_THROWS_AS((s.db.get<entry, by_half>(std::uint64_t{1} << 32)), not_found_error);
+    const auto remainders = s.db.view<entry, by_remainder>();
+    CHECK_THAT(message_of<usage_error>([&] { (void)remainders.lower_bound(-5); }),
+               Contains("(-5)"));
+    CHECK_THROWS_AS(remainders.equal_range(std::uint64_t{1} << 40), usage_error);
+}
+
 TEST_CASE("text that does not fit a fixed string is refused") {
     CHECK(fixed_string<8>("12345678").view() == "12345678");
     CHECK_THROWS_AS(fixed_string<8>("123456789"), usage_error);

@@ -51,6 +51,28 @@ TEST_CASE("undo, squash and changes need a session") {
     CHECK(s.db.changes<item>(1).empty());
 }
 
+TEST_CASE("a database that was closed is found closed, and does nothing any more") {
+    one_type<item> s;
+    const item& a = s.add(1);
+    {
+        auto session = s.db.start_session();
+        CHECK_THAT(message_of<usage_error>([&] { s.db.close(); }),
+                   Contains("1 sessions are still"));
+        s.db.modify(a, [](item& t) { t.value = 5; });
+        session.push();
+    }
+    s.db.close();
+    CHECK_NOTHROW(s.db.close());
+    CHECK(s.db.revision() == 1);
+    CHECK_THROWS_AS(s.add(2), usage_error);
+    CHECK_THROWS_AS(s.db.start_session(), usage_error);
+    CHECK_THROWS_AS(s.db.count<item>(), usage_error);
+    const database reader(s.folder / "state", quick_options(open_mode::read_only));
+    CHECK(reader.memory().header().clean == 1);
+    CHECK(reader.revision() == 1);
+    CHECK(reader.committed_revision() == 0);
+}
+
 TEST_CASE("a read-only database refuses to change") {
     one_type<item> s;
     const item& a = s.add(1);
