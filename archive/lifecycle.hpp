@@ -53,8 +53,10 @@ public:
     using object_type = T;
 
     /// For the type T registered as `name` in `state`; registers the queue beside it, as
-    /// `name`.retired, and opens the table `name` of the store. Both must outlive this.
-    /// Throws what database::add_type and store::open_table throw.
+    /// `name`.retired, and opens the table `name` of the store. Both must outlive this. Close the
+    /// store, or sync it, before the database: a state that closed properly counts on its rows.
+    /// Throws damaged_error when the store lacks rows that the state handed over (an archive that
+    /// was lost, or is of an older time), and what database::add_type and store::open_table throw.
     lifecycle(database& state, store& rows, std::string name);
     lifecycle(const lifecycle&) = delete;
     lifecycle& operator=(const lifecycle&) = delete;
@@ -75,7 +77,7 @@ public:
     ///
     /// Throws usage_error when that revision can still be undone or an object was changed after it
     /// was retired; then nothing was written. Throws what store::write throws, with nothing
-    /// removed, and out_of_space_error, with a part removed: undo the session.
+    /// removed, and out_of_space_error; then rows are written and nothing is removed.
     std::size_t hand_over(revision_number irreversible, std::size_t limit = SIZE_MAX);
 
     /// The object of `id`, wherever it is; nothing when there is none. Throws what store::find
@@ -107,6 +109,7 @@ private:
     };
 
     static database& registered(database& state, const std::string& name);
+    void require_rows() const;
     void require_irreversible(revision_number revision) const;
     [[nodiscard]] std::vector<departure> departures(revision_number up_to, std::size_t limit) const;
     void put(const departure& leaving, write_batch& batch) const;

@@ -12,6 +12,7 @@ namespace chainbase::archive {
 class memory_store final : public store {
 public:
     [[nodiscard]] std::string name() const override { return "archive store memory"; }
+    [[nodiscard]] bool outlives_process() const noexcept override { return false; }
 
 protected:
     void create_table(const table_description& table) override;

@@ -9,6 +9,7 @@ namespace chainbase::archive {
 class none_store final : public store {
 public:
     [[nodiscard]] std::string name() const override { return "archive store none"; }
+    [[nodiscard]] bool outlives_process() const noexcept override { return false; }
 
 protected:
     void create_table(const table_description&) override {}

@@ -18,6 +18,7 @@ public:
     ~rocksdb_store() override;
 
     [[nodiscard]] std::string name() const override;
+    [[nodiscard]] bool outlives_process() const noexcept override { return true; }
 
 protected:
     void create_table(const table_description& table) override;

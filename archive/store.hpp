@@ -94,6 +94,8 @@ public:
 
     /// "rocksdb", "memory" or "none", and the folder if there is one: for messages.
     [[nodiscard]] virtual std::string name() const = 0;
+    /// Whether what is written is still there when the store is opened again.
+    [[nodiscard]] virtual bool outlives_process() const noexcept = 0;
 
 protected:
     /// What a batch came to.

@@ -14,6 +14,9 @@ namespace {
 using nlohmann::json;
 
 constexpr int format = 1;
+/// Of the containers and nodes that the versions of Boost.MultiIndex lay out which compact_links
+/// knows.
+constexpr int container_layout = 1;
 
 json to_json(const type_schema& schema) {
     json fields = json::array();
@@ -74,7 +77,13 @@ catalogue catalogue::read(const std::filesystem::path& folder) {
         const json list = json::parse(text);
         if (list.at("format") != format)
             throw format_error(file.string() + ": format " + list.at("format").dump() +
-                               ", this program reads " + std::to_string(format));
+                               ", this program reads " + std::to_string(format) +
+                               "; open it with the program that wrote it, or replay");
+        if (list.at("container_layout") != container_layout)
+            throw format_error(file.string() + ": containers of layout " +
+                               list.at("container_layout").dump() + ", this program has " +
+                               std::to_string(container_layout) +
+                               "; open it with a program built with the same Boost, or replay");
         for (const json& type : list.at("types")) {
             entry one{from_json(type), type.at("first_window").get<std::uint32_t>()};
             if (std::to_string(one.schema.hash()) != type.at("hash").get<std::string>())
@@ -96,7 +105,8 @@ void catalogue::write(const std::filesystem::path& folder) const {
         type["first_window"] = one.first_window;
         types.push_back(std::move(type));
     }
-    const json list = {{"format", format}, {"types", types}};
+    const json list = {
+        {"format", format}, {"container_layout", container_layout}, {"types", types}};
     replace_file(file_in(folder), list.dump(1) + "\n");
 }
 

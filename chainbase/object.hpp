@@ -10,34 +10,61 @@
 #include <boost/multi_index/ranked_index.hpp>
 #include <boost/multi_index_container.hpp>
 
+#include <concepts>
 #include <cstddef>
+#include <span>
+#include <string_view>
 #include <type_traits>
 
 namespace chainbase {
 
 namespace detail {
 
+template <typename T>
+using members_of = boost::describe::describe_members<T, boost::describe::mod_any_access>;
+
+/// The type of a described member.
+template <typename Descriptor>
+using member_type = typename member_of<std::remove_const_t<decltype(Descriptor::pointer)>>::value;
+
 template <typename M>
-concept shareable_member = std::is_trivially_copyable_v<M> || std::derived_from<M, shared_buffer>;
+inline constexpr bool refers_elsewhere = std::is_pointer_v<M>;
+template <typename C, typename Traits>
+inline constexpr bool refers_elsewhere<std::basic_string_view<C, Traits>> = true;
+template <typename E, std::size_t N>
+inline constexpr bool refers_elsewhere<std::span<E, N>> = true;
+
+template <typename M>
+inline constexpr bool is_shareable = std::derived_from<M, shared_buffer> ||
+                                     (std::is_trivially_copyable_v<M> && !refers_elsewhere<M>);
 
 template <typename T>
 constexpr bool members_are_shareable() {
-    using members = boost::describe::describe_members<T, boost::describe::mod_any_access>;
     bool good = true;
-    boost::mp11::mp_for_each<members>([&](auto member) {
-        using M = typename member_of<std::remove_const_t<decltype(member.pointer)>>::value;
-        good = good && shareable_member<M> && !std::is_pointer_v<M>;
-    });
+    boost::mp11::mp_for_each<members_of<T>>(
+        [&](auto member) { good = good && is_shareable<member_type<decltype(member)>>; });
     return good;
+}
+
+/// Whether the described members, one after the other, make up the whole of T.
+template <typename T>
+constexpr bool is_described_whole() {
+    const auto rounded = [](std::size_t bytes, std::size_t to) {
+        return (bytes + to - 1) / to * to;
+    };
+    std::size_t bytes = 0;
+    boost::mp11::mp_for_each<members_of<T>>([&](auto member) {
+        using M = member_type<decltype(member)>;
+        bytes = rounded(bytes, alignof(M)) + sizeof(M);
+    });
+    return rounded(bytes, alignof(T)) == sizeof(T);
 }
 
 template <typename T>
 constexpr std::size_t buffer_members() {
-    using members = boost::describe::describe_members<T, boost::describe::mod_any_access>;
     std::size_t found = 0;
-    boost::mp11::mp_for_each<members>([&](auto member) {
-        using M = typename member_of<std::remove_const_t<decltype(member.pointer)>>::value;
-        if constexpr (std::derived_from<M, shared_buffer>) ++found;
+    boost::mp11::mp_for_each<members_of<T>>([&](auto member) {
+        found += std::derived_from<member_type<decltype(member)>, shared_buffer>;
     });
     return found;
 }
@@ -138,9 +165,15 @@ concept object_type = requires(T object) {
 /// Everything about a type's place in memory that follows from its declaration.
 template <object_type T>
 struct object_layout {
+    static_assert(
+        std::is_same_v<detail::member_type<boost::mp11::mp_first<detail::members_of<T>>>, id<T>>,
+        "the first member of an object is its id");
     static_assert(detail::members_are_shareable<T>(),
-                  "a member of an object must be trivially copyable and not a pointer, or a "
+                  "a member of an object must be trivially copyable and no pointer or view, or a "
                   "shared_string, shared_bytes or shared_vector");
+    static_assert(detail::is_described_whole<T>(),
+                  "every member of an object is described, in the order of declaration, and none "
+                  "has an alignment of its own");
 
     using key_list = typename T::keys;
     using tree_keys = boost::mp11::mp_filter<detail::is_in_tree, key_list>;

@@ -16,7 +16,9 @@ namespace chainbase {
 struct type_schema {
     struct field {
         std::string name;
-        std::string type; ///< "u32", "i64", "id", "fixed_string<16>", "shared_string", ...
+        /// "u32", "i64", "id", "fixed_string<16>", "shared_string", "u64[4]", "{amount i64, unit
+        /// u32}" for a described struct, "bytes<12>" for what is not described.
+        std::string type;
         std::uint32_t offset = 0;
         std::uint32_t bytes = 0;
         friend bool operator==(const field&, const field&) = default;
@@ -63,6 +65,9 @@ std::string key_name() {
 
 namespace detail {
 
+template <typename S>
+std::string type_name_of_struct();
+
 template <typename M>
 std::string type_name_of() {
     if constexpr (std::is_same_v<M, bool>)
@@ -81,8 +86,23 @@ std::string type_name_of() {
         return "shared_string";
     else if constexpr (std::derived_from<M, shared_buffer>)
         return "shared_vector<" + type_name_of<typename M::value_type>() + ">";
+    else if constexpr (boost::describe::has_describe_members<M>::value)
+        return type_name_of_struct<M>();
+    else if constexpr (requires { std::tuple_size<M>::value; } && requires(M m) { m.data(); })
+        return type_name_of<typename M::value_type>() + "[" +
+               std::to_string(std::tuple_size<M>::value) + "]";
     else
         return "bytes<" + std::to_string(sizeof(M)) + ">";
+}
+
+template <typename S>
+std::string type_name_of_struct() {
+    std::string text = "{";
+    boost::mp11::mp_for_each<members_of<S>>([&](auto member) {
+        text += (text.size() > 1 ? ", " : "") + std::string(member.name) + " " +
+                type_name_of<member_type<decltype(member)>>();
+    });
+    return text + "}";
 }
 
 template <typename T, auto Pointer>

@@ -7,6 +7,7 @@
 
 #include <boost/mp11/list.hpp>
 
+#include <array>
 #include <string>
 #include <utility>
 
@@ -48,6 +49,7 @@ lifecycle<T, Tags...>::lifecycle(database& state, store& rows, std::string name)
       table_(rows.open_table(name_, {key_name<key_called<T, Tags>>()...})) {
     static_assert((is_unique(key_called<T, Tags>::kind) && ...),
                   "a row is found by keys that are unique");
+    require_rows();
 }
 
 template <object_type T, typename... Tags>
@@ -55,6 +57,18 @@ database& lifecycle<T, Tags...>::registered(database& state, const std::string& 
     static_cast<void>(state.template count<T>()); // throws unless T is registered
     state.template add_type<entry>(name + ".retired");
     return state;
+}
+
+/// The store may be ahead of the state, never behind it (what a reader sees of it may be).
+template <object_type T, typename... Tags>
+void lifecycle<T, Tags...>::require_rows() const {
+    if (!rows_.outlives_process() || !state_.memory().writable()) return;
+    const std::uint64_t kept = rows_.count(table_);
+    if (kept < archived())
+        throw damaged_error(rows_.name() + ": table \"" + name_ + "\" has " + std::to_string(kept) +
+                            " rows, and the state handed over " + std::to_string(archived()) +
+                            "; put the archive in place that belongs to this state, or replay into "
+                            "a new folder");
 }
 
 // --- the end of a life ---
@@ -143,8 +157,10 @@ std::size_t lifecycle<T, Tags...>::hand_over(revision_number irreversible, std::
     fault::reach(fault::step::before_write);
     rows_.write(batch);
     fault::reach(fault::step::after_write);
+    auto all = state_.start_session(); // all of them leave, or none
     for (const departure& one : leaving)
         take_out(one);
+    all.squash();
     fault::reach(fault::step::finished);
     return leaving.size();
 }
@@ -154,6 +170,8 @@ std::size_t lifecycle<T, Tags...>::hand_over(revision_number irreversible, std::
 template <object_type T, typename... Tags>
 std::optional<found<T>> lifecycle<T, Tags...>::believed(std::optional<pinned_row> row) const {
     if (!row || row->id() >= state_.template next_id<T>().value) return std::nullopt;
+    // Under a key that the object in memory has not (yet): a row of a later state.
+    if (state_.find(id<T>(row->id()))) return std::nullopt;
     return found<T>(*std::move(row));
 }
 
@@ -179,6 +197,7 @@ std::optional<found<T>> lifecycle<T, Tags...>::find(const V&... values) const {
         rows_.stats().record(lookup::hit_in_memory, watch.elapsed());
         return found<T>(*object);
     }
+    if (!key::parts::can_hold(values...)) return std::nullopt;
     const auto bytes = detail::key_of<key>(key::parts::make_lookup(values...));
     return believed(rows_.find(table_, static_cast<std::uint32_t>(number), bytes));
 }

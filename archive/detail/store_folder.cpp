@@ -1,12 +1,12 @@
 #include <archive/detail/store_folder.hpp>
+#include <chainbase/files.hpp>
 #include <pool_allocator/error.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
-#include <fstream>
+#include <cstdio>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -19,69 +19,43 @@ namespace fs = std::filesystem;
 
 constexpr const char* format_text = "chainbase archive\nformat 1\n";
 
-[[noreturn]] void fail(const fs::path& file, const std::string& operation, int reason) {
-    const std::string message =
-        "archive: " + operation + " of \"" + file.string() + "\" failed: " + std::strerror(reason);
-    if (reason == ENOSPC || reason == EDQUOT)
-        throw out_of_space_error(message + "; make room and try again");
-    throw io_error(message + "; check the disk and the permissions");
-}
-
+/// Closes at the end of its scope, unless released.
 class file_descriptor {
 public:
-    file_descriptor(fs::path file, int flags)
-        : file_(std::move(file)), number_(::open(file_.c_str(), flags | O_CLOEXEC, 0644)) {
-        if (number_ < 0) fail(file_, "open", errno);
+    file_descriptor(const fs::path& file, int flags)
+        : number_(::open(file.c_str(), flags | O_CLOEXEC)) {
+        if (number_ < 0) throw_file_error(file, "open");
     }
     file_descriptor(const file_descriptor&) = delete;
     file_descriptor& operator=(const file_descriptor&) = delete;
     ~file_descriptor() {
         if (number_ >= 0) ::close(number_);
     }
-
-    void write(const std::string& text) {
-        for (std::size_t done = 0; done < text.size();) {
-            const ssize_t count = ::write(number_, text.data() + done, text.size() - done);
-            if (count < 0 && errno != EINTR) fail(file_, "write", errno);
-            if (count > 0) done += static_cast<std::size_t>(count);
-        }
-    }
-    void sync() {
-        if (::fsync(number_) != 0) fail(file_, "fsync", errno);
-    }
     [[nodiscard]] int number() const { return number_; }
     [[nodiscard]] int release() { return std::exchange(number_, -1); }
 
 private:
-    fs::path file_;
     int number_;
 };
 
-void replace_file(const fs::path& file, const std::string& text) {
-    const fs::path fresh = file.string() + ".new";
-    {
-        file_descriptor out(fresh, O_WRONLY | O_CREAT | O_TRUNC);
-        out.write(text);
-        out.sync();
-    }
-    if (::rename(fresh.c_str(), file.c_str()) != 0) fail(file, "rename", errno);
-    file_descriptor(file.parent_path(), O_RDONLY | O_DIRECTORY).sync();
-}
-
-std::string read_file(const fs::path& file) {
-    std::ifstream in(file, std::ios::binary);
-    std::ostringstream text;
-    if (!in || !(text << in.rdbuf())) fail(file, "read", errno ? errno : EIO);
-    return text.str();
-}
-
-// A creation that was interrupted leaves at most the new format file behind.
+// A creation that was interrupted leaves at most a new format file behind.
 bool is_new(const fs::path& folder) {
     if (!fs::exists(folder)) return true;
     if (!fs::is_directory(folder)) return false;
     for (const auto& entry : fs::directory_iterator(folder))
-        if (entry.path().filename() != "format.new") return false;
+        if (!entry.path().filename().string().starts_with("format.")) return false;
     return true;
+}
+
+// Of two that make the store at the same time one wins, and the other then finds its lock taken.
+void make_format(const fs::path& folder) {
+    const fs::path own = folder / ("format." + std::to_string(::getpid()));
+    replace_file(own, format_text);
+    const int failed =
+        ::renameat2(AT_FDCWD, own.c_str(), AT_FDCWD, (folder / "format").c_str(), RENAME_NOREPLACE);
+    if (failed == 0) return sync_folder(folder);
+    if (errno != EEXIST) throw_file_error(folder / "format", "create");
+    ::unlink(own.c_str());
 }
 
 void check_format(const fs::path& folder) {
@@ -110,7 +84,7 @@ int take_lock(const fs::path& folder) {
     file_descriptor file(folder / "format", O_RDWR);
     struct flock lock = whole_file_lock();
     if (::fcntl(file.number(), F_OFD_SETLK, &lock) == 0) return file.release();
-    if (errno != EAGAIN && errno != EACCES) fail(folder / "format", "lock", errno);
+    if (errno != EAGAIN && errno != EACCES) throw_file_error(folder / "format", "lock");
     throw locked_error("archive: \"" + folder.string() +
                        "\" is being written by another process or store; stop that one, or open "
                        "it read-only");
@@ -131,7 +105,7 @@ store_folder store_folder::open_for_writing(const fs::path& folder) {
     try {
         if (is_new(folder)) {
             fs::create_directories(folder);
-            replace_file(folder / "format", format_text);
+            make_format(folder);
         }
         check_format(folder);
         return store_folder(folder, take_lock(folder));
@@ -150,7 +124,8 @@ bool store_folder::is_being_written() const {
     if (lock_ >= 0) return false; // the lock is ours
     const file_descriptor file(folder_ / "format", O_RDONLY);
     struct flock lock = whole_file_lock();
-    if (::fcntl(file.number(), F_OFD_GETLK, &lock) != 0) fail(folder_ / "format", "lock", errno);
+    if (::fcntl(file.number(), F_OFD_GETLK, &lock) != 0)
+        throw_file_error(folder_ / "format", "lock");
     return lock.l_type != F_UNLCK;
 }
 

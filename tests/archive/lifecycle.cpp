@@ -14,6 +14,7 @@ namespace {
 class fragile_store final : public archive::store {
 public:
     [[nodiscard]] std::string name() const override { return "fragile store"; }
+    [[nodiscard]] bool outlives_process() const noexcept override { return false; }
 
 protected:
     void create_table(const archive::table_description&) override {}
@@ -274,6 +275,46 @@ TEST_CASE("an archive that is ahead of the state tells nothing of what is to com
     behind.state.commit(behind.state.revision());
     CHECK(behind.hand_over() == 1);
     CHECK(digest_of(behind.all) == digest);
+}
+
+TEST_CASE("a key that the state's object does not have yet leads to no row") {
+    world ahead;
+    ahead.block([&] {
+        const note& renamed = write(ahead.state, "alice", "one");
+        ahead.state.modify(renamed, [](note& one) { one.title = "later"; });
+        ahead.all.retire(renamed);
+    });
+    ahead.state.commit(ahead.state.revision());
+    ahead.hand_over();
+    REQUIRE(ahead.all.find<by_title>("alice", "later"));
+
+    world behind(std::move(ahead.rows));
+    behind.block([&] { write(behind.state, "alice", "one"); });
+    CHECK(behind.all.find<by_title>("alice", "one")->in_memory());
+    CHECK_FALSE(behind.all.find<by_title>("alice", "later"));
+    CHECK_FALSE(behind.all.find<by_title>("a name of more than sixteen bytes", "later"));
+}
+
+TEST_CASE("an archive that was lost is noticed when it is opened") {
+    const temporary_folder folder;
+    const auto open_and = [&](auto work) {
+        database state(folder / "state", small_state());
+        state.add_type<note>("note");
+        const auto rows =
+            archive::make_store(archive::store_kind::rocksdb, folder / "state/archive");
+        notes all(state, *rows, "note");
+        work(state, all);
+    };
+    open_and([](database& state, notes& all) {
+        all.retire(write(state, "alice", "one"));
+        all.retire(write(state, "alice", "two"));
+        REQUIRE(all.hand_over(state.committed_revision()) == 2);
+    });
+    open_and([](database&, notes& all) { CHECK(all.archived() == 2); });
+    std::filesystem::remove_all(folder / "state/archive");
+    const std::string said = message_of<damaged_error>([&] { open_and([](database&, notes&) {}); });
+    CHECK_THAT(said, Catch::Contains("archive") && Catch::Contains("0 rows") &&
+                         Catch::Contains("handed over 2"));
 }
 
 TEST_CASE("a store that fails never means that an object is not there") {
