@@ -213,7 +213,7 @@ void undo_log::store_mark_state(log_position mark, std::uint32_t state) noexcept
     ordered();
 }
 
-revision_number undo_log::start_session() {
+session_id undo_log::start_session() {
     require_no_operation();
     make_room(stack_);
     reserve(mark_bytes);
@@ -231,13 +231,12 @@ revision_number undo_log::start_session() {
     new_epoch();
     stack_.push_back({at, mark.revision, epoch(), true});
     ++open_;
-    return mark.revision;
+    return {mark.revision, epoch()};
 }
 
-void undo_log::push_session(revision_number revision) noexcept {
-    if (!has_session() || revision < stack_.front().revision || revision > stack_.back().revision)
-        return;
-    live_session& pushed = stack_[static_cast<std::size_t>(revision - stack_.front().revision)];
+void undo_log::push_session(session_id id) noexcept {
+    if (!has_session(id)) return;
+    live_session& pushed = stack_[place_of(id)];
     store_mark_state(pushed.mark, session_mark::completed);
     if (std::exchange(pushed.open, false)) --open_;
     new_epoch();
@@ -324,6 +323,7 @@ void undo_log::release_outgrown() {
 }
 
 void undo_log::set_revision(revision_number revision) {
+    require_no_operation();
     if (has_session())
         throw usage_error("set_revision(" + std::to_string(revision) +
                           "): " + std::to_string(sessions()) +

@@ -92,6 +92,12 @@ private:
     log_words* words_;
 };
 
+/// Which session: revisions are given again after an undo, epochs never are.
+struct session_id {
+    revision_number revision;
+    std::uint64_t epoch; ///< the first one in it
+};
+
 /// What attaching found unfinished and rolled back.
 struct recovery {
     bool operation = false;     ///< an operation was under way
@@ -142,22 +148,29 @@ public:
 
     /// @name Sessions
     /// @{
-    /// Starts a session on top and returns its revision. Throws out_of_space_error, limit_error.
-    [[gnu::hot]] revision_number start_session();
-    /// Marks the session of `revision` complete: it survives its guard and, once those below it are
-    /// complete, a kill. Does nothing if there is none.
-    [[gnu::hot]] void push_session(revision_number revision) noexcept;
-    /// Undoes the newest session. Requires one.
+    /// Starts a session on top. Throws usage_error within an operation, out_of_space_error,
+    /// limit_error.
+    [[gnu::hot]] session_id start_session();
+    /// Marks a session complete: it survives its guard and, once those below it are complete, a
+    /// kill. Does nothing if it has ended. Requires that no operation runs.
+    [[gnu::hot]] void push_session(session_id id) noexcept;
+    /// Undoes the newest session. Requires one, and that no operation runs.
     [[gnu::hot]] void undo() noexcept;
     /// Merges the newest session into the one below; the only one acts as committed. The revision
-    /// goes down by one. Requires one.
+    /// goes down by one. Requires one, and that no operation runs.
     [[gnu::hot]] void squash() noexcept;
-    /// Makes all sessions up to `revision` permanent. Throws usage_error when one of them is open.
+    /// Makes all sessions up to `revision` permanent. Throws usage_error when one of them is open,
+    /// and within an operation.
     [[gnu::hot]] void commit(revision_number revision);
-    /// Throws usage_error while there is a session.
+    /// Throws usage_error while there is a session, and within an operation.
     void set_revision(revision_number revision);
 
     [[nodiscard]] bool has_session() const noexcept { return !stack_.empty(); }
+    /// Whether this very session can still be undone, and not only one of the same revision.
+    [[nodiscard]] bool has_session(session_id id) const noexcept {
+        return has_session() && id.revision >= stack_.front().revision &&
+               id.revision <= stack_.back().revision && stack_[place_of(id)].epoch == id.epoch;
+    }
     [[nodiscard]] std::size_t sessions() const noexcept { return stack_.size(); }
     [[nodiscard]] revision_number revision() const noexcept {
         return stack_.empty() ? words().base : stack_.back().revision;
@@ -187,6 +200,11 @@ private:
         std::uint64_t epoch; ///< the first one in it; undoing it takes back what came since
         bool open;
     };
+
+    /// Where in the stack the session of this revision is; requires that there is one.
+    [[nodiscard]] std::size_t place_of(session_id id) const noexcept {
+        return static_cast<std::size_t>(id.revision - stack_.front().revision);
+    }
 
     void extend(std::size_t bytes) override;
     slot_number take_chunk() noexcept;
