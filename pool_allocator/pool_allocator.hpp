@@ -29,6 +29,11 @@ struct node_layout {
     static constexpr std::size_t tree_bytes = TreeBytes;
     static constexpr std::size_t node_bytes =
         (value_offset + ValueBytes + align - 1) / align * align;
+
+    // The value is logged as one record, and so is the whole node of a slot that is used again.
+    static_assert(record_trailer::fits(node_bytes),
+                  "objects are limited to 256 KiB with their links: keep larger content in a "
+                  "shared_bytes or shared_vector");
 };
 
 /// What Boost.MultiIndex sees of a pool: a cheap handle whose state lives in the segment.

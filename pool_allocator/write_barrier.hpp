@@ -31,6 +31,13 @@ struct record_trailer {
     std::uint64_t bits;
 
     static constexpr std::size_t max_body = 0xFFFF * 4;
+    /// The addresses that an offset can name.
+    static constexpr std::uint64_t reach = std::uint64_t{4} << 44;
+
+    /// Whether a body may have this length: else the length would spill into the kind.
+    static constexpr bool fits(std::size_t bytes) noexcept {
+        return bytes % 4 == 0 && bytes <= max_body;
+    }
 
     static record_trailer make(std::uint64_t offset, std::size_t bytes, record_kind kind) noexcept {
         return {offset >> 2 | static_cast<std::uint64_t>(bytes >> 2) << 44 |
@@ -54,7 +61,7 @@ public:
     root_block(void* address, std::size_t bytes)
         : address_(static_cast<std::byte*>(address)), bytes_(bytes),
           before_(std::make_unique<std::byte[]>(bytes)) {
-        assert(bytes % 4 == 0 && bytes <= record_trailer::max_body);
+        assert(record_trailer::fits(bytes) && "a root block must fit one record");
     }
     [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
@@ -97,9 +104,10 @@ public:
         if (static_cast<std::size_t>(end_ - cursor_) < bytes) extend(bytes);
     }
 
-    /// Appends the `bytes` (a multiple of 4) at `address`. Requires reserved room.
+    /// Appends the `bytes` at `address`. Requires reserved room, and a length that fits a record.
     void record(const void* address, std::size_t bytes,
                 record_kind kind = record_kind::words) noexcept {
+        assert(record_trailer::fits(bytes) && "the length would spill into the record's kind");
         std::memcpy(cursor_, address, bytes);
         append(offset_of(address), bytes, kind);
     }
