@@ -21,12 +21,20 @@ std::mutex& registry_mutex() {
 
 } // namespace
 
-address_space::address_space(std::size_t window_bytes, std::size_t windows)
-    : window_bytes_(window_bytes), windows_(windows) {
+void address_space::require_possible(std::size_t window_bytes, std::size_t windows) {
     if (window_bytes == 0 || window_bytes % alignment != 0)
         throw usage_error("address_space: the window size must be a multiple of " +
                           std::to_string(alignment) + " bytes, not " +
                           std::to_string(window_bytes));
+    if (windows > max_bytes / window_bytes) // divided, since the product may wrap
+        throw limit_error(std::to_string(windows) + " windows of " + std::to_string(window_bytes) +
+                          " bytes are more than the " + std::to_string(max_bytes) +
+                          " that the log can name; create the state with smaller or fewer windows");
+}
+
+address_space::address_space(std::size_t window_bytes, std::size_t windows)
+    : window_bytes_(window_bytes), windows_(windows) {
+    require_possible(window_bytes, windows);
     reserved_bytes_ = window_bytes * windows + alignment;
     void* at = mmap(nullptr, reserved_bytes_, PROT_NONE, reservation, -1, 0);
     if (at == MAP_FAILED)

@@ -19,9 +19,16 @@ public:
     /// The alignment of the range and so of every window: a huge page.
     static constexpr std::size_t alignment = std::size_t{2} << 20;
 
-    /// Reserves `windows` windows of `window_bytes` (a multiple of `alignment`).
-    /// Throws limit_error when the process may not have so many addresses (`ulimit -v`), or when
-    /// more than 64 ranges are in use in the process.
+    /// The most that a range can have: what an offset in a log record can name.
+    static constexpr std::uint64_t max_bytes = std::uint64_t{1} << 46;
+
+    /// Refuses what cannot be reserved anywhere. Throws usage_error when `window_bytes` is no
+    /// multiple of `alignment`, limit_error when all windows together exceed max_bytes.
+    static void require_possible(std::size_t window_bytes, std::size_t windows);
+
+    /// Reserves `windows` windows of `window_bytes`. Throws as require_possible does, and
+    /// limit_error when the process may not have so many addresses (`ulimit -v`), or when more than
+    /// 64 ranges are in use in the process.
     address_space(std::size_t window_bytes, std::size_t windows);
     ~address_space();
     address_space(const address_space&) = delete;

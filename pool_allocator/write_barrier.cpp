@@ -1,9 +1,13 @@
+#include <pool_allocator/address_space.hpp>
 #include <pool_allocator/hash_table.hpp>
 #include <pool_allocator/write_barrier.hpp>
 
 #include <algorithm>
 
 namespace chainbase {
+
+static_assert(address_space::max_bytes == record_trailer::reach,
+              "the offset field of a record names every byte of the largest range, and no more");
 
 void write_barrier::record_long(const void* address, std::size_t bytes) {
     constexpr std::size_t piece = std::size_t{64} << 10;

@@ -35,3 +35,13 @@ TEST_CASE("sizes that cannot be are refused") {
     CHECK_THROWS_AS(address_space(4096, 1), usage_error);
     CHECK_THROWS_AS(address_space(std::size_t{1} << 46, 1000), limit_error);
 }
+
+TEST_CASE("more windows than a record's offset can name are refused before they are counted") {
+    const std::size_t limit = address_space::max_bytes;
+    CHECK_NOTHROW(address_space::require_possible(limit, 1));
+    CHECK_NOTHROW(address_space::require_possible(limit / 384 / (2 << 20) * (2 << 20), 384));
+    CHECK_THROWS_AS(address_space(limit, 2), limit_error);
+    CHECK_THROWS_AS(address_space(limit / 2, 3), limit_error);
+    CHECK_THROWS_AS(address_space(limit, std::size_t{1} << 18), limit_error); // 2^64: wraps to 0
+    CHECK_THROWS_AS(address_space(2 << 20, (std::size_t{1} << 43) + 1), limit_error);
+}
