@@ -66,16 +66,16 @@ std::uint32_t window_header::computed_checksum() const noexcept {
     return crc.checksum();
 }
 
-window::window(const place& where, std::filesystem::path file, int descriptor, window_kind kind,
-               mode how)
-    : place_(where), file_(std::move(file)), descriptor_(descriptor), kind_(kind), mode_(how),
+window::window(const place& where, std::filesystem::path file, file_descriptor descriptor,
+               window_kind kind, mode how)
+    : place_(where), file_(std::move(file)), descriptor_(std::move(descriptor)), kind_(kind),
       limit_(where.addresses->window_bytes()) {
     struct stat status{};
-    if (fstat(descriptor_, &status) != 0) fail(file_, "examine");
+    if (fstat(descriptor_.number(), &status) != 0) fail(file_, "examine");
     bytes_ = static_cast<std::size_t>(status.st_size);
     const int access = how == mode::read_only ? PROT_READ : PROT_READ | PROT_WRITE;
     void* at = mmap(where.addresses->place(where.index), limit_, access,
-                    MAP_SHARED | MAP_NORESERVE | MAP_FIXED, descriptor_, 0);
+                    MAP_SHARED | MAP_NORESERVE | MAP_FIXED, descriptor_.number(), 0);
     if (at == MAP_FAILED) fail(file_, "map");
     base_ = static_cast<std::byte*>(at);
     madvise(base_, limit_, MADV_HUGEPAGE); // advice: a kernel without it still works
@@ -83,19 +83,18 @@ window::window(const place& where, std::filesystem::path file, int descriptor, w
 
 window::window(window&& other) noexcept
     : place_(other.place_), file_(std::move(other.file_)),
-      descriptor_(std::exchange(other.descriptor_, -1)), kind_(other.kind_), mode_(other.mode_),
+      descriptor_(std::move(other.descriptor_)), kind_(other.kind_),
       base_(std::exchange(other.base_, nullptr)), bytes_(other.bytes_), limit_(other.limit_) {}
 
 window::~window() {
     if (base_) place_.addresses->vacate(place_.index);
-    if (descriptor_ >= 0) close(descriptor_);
 }
 
 window window::create(const place& where, const std::filesystem::path& file,
                       const geometry& shape) {
-    const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (descriptor < 0) fail(file, "create");
-    window made(where, file, descriptor, shape.kind, mode::create);
+    file_descriptor made_file(::open(file.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    if (made_file.number() < 0) fail(file, "create");
+    window made(where, file, std::move(made_file), shape.kind, mode::create);
     made.extend(0, page);
     made.write_header(shape);
     return made;
@@ -104,9 +103,9 @@ window window::create(const place& where, const std::filesystem::path& file,
 window window::open(const place& where, const std::filesystem::path& file, const geometry& shape,
                     mode how) {
     const int access = how == mode::read_only ? O_RDONLY : O_RDWR;
-    const int descriptor = ::open(file.c_str(), access | O_CLOEXEC);
-    if (descriptor < 0) fail(file, "open");
-    window opened(where, file, descriptor, shape.kind, how);
+    file_descriptor found(::open(file.c_str(), access | O_CLOEXEC));
+    if (found.number() < 0) fail(file, "open");
+    window opened(where, file, std::move(found), shape.kind, how);
     opened.check_header(shape);
     return opened;
 }
@@ -168,11 +167,12 @@ void window::extend(std::size_t offset, std::size_t length) {
     fault::reach(fault::point::growth);
     int reason = 0;
     do
-        reason =
-            posix_fallocate(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(length));
+        reason = posix_fallocate(descriptor_.number(), static_cast<off_t>(offset),
+                                 static_cast<off_t>(length));
     while (reason == EINTR);
     if (reason == ENOSPC || reason == EDQUOT || reason == EFBIG) {
-        if (ftruncate(descriptor_, static_cast<off_t>(bytes_)) != 0) fail(file_, "restore");
+        if (ftruncate(descriptor_.number(), static_cast<off_t>(bytes_)) != 0)
+            fail(file_, "restore");
         throw out_of_space_error(file_.string() + ": no space to grow from " +
                                  std::to_string(bytes_) + " bytes by " + std::to_string(length) +
                                  " (" + std::strerror(reason) + "); free space and try again");
@@ -189,7 +189,7 @@ void window::extend(std::size_t offset, std::size_t length) {
 void window::shrink_to(std::size_t needed) {
     const std::size_t length = std::max(round_up(needed, page), page);
     if (length >= bytes_) return;
-    if (ftruncate(descriptor_, static_cast<off_t>(length)) != 0) fail(file_, "shorten");
+    if (ftruncate(descriptor_.number(), static_cast<off_t>(length)) != 0) fail(file_, "shorten");
     bytes_ = length;
 }
 
@@ -197,23 +197,24 @@ void window::punch(std::size_t offset, std::size_t length) {
     const std::size_t begin = round_up(offset, page);
     const std::size_t end = (offset + length) / page * page;
     if (begin >= end) return;
-    if (fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+    if (fallocate(descriptor_.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                   static_cast<off_t>(begin), static_cast<off_t>(end - begin)) != 0)
         fail(file_, "give space back in");
 }
 
 bool window::holes_take_space() const noexcept {
     struct statfs system{};
-    return fstatfs(descriptor_, &system) != 0 || system.f_type == TMPFS_MAGIC;
+    return fstatfs(descriptor_.number(), &system) != 0 || system.f_type == TMPFS_MAGIC;
 }
 
 void window::sync() const {
-    if (msync(base_, bytes_, MS_SYNC) != 0 || fdatasync(descriptor_) != 0) fail(file_, "sync");
+    if (msync(base_, bytes_, MS_SYNC) != 0 || fdatasync(descriptor_.number()) != 0)
+        fail(file_, "sync");
 }
 
 void window::refresh() {
     struct stat status{};
-    if (fstat(descriptor_, &status) != 0) fail(file_, "examine");
+    if (fstat(descriptor_.number(), &status) != 0) fail(file_, "examine");
     bytes_ = static_cast<std::size_t>(status.st_size);
 }
 

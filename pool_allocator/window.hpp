@@ -1,6 +1,7 @@
 #pragma once
 
 #include <pool_allocator/address_space.hpp>
+#include <pool_allocator/file_descriptor.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -115,7 +116,7 @@ public:
     void refresh();
 
 private:
-    window(const place&, std::filesystem::path, int descriptor, window_kind, mode);
+    window(const place&, std::filesystem::path, file_descriptor, window_kind, mode);
 
     void write_header(const geometry&);
     void check_header(const geometry&) const;
@@ -123,9 +124,8 @@ private:
 
     place place_;
     std::filesystem::path file_;
-    int descriptor_;
+    file_descriptor descriptor_;
     window_kind kind_;
-    mode mode_;
     std::byte* base_ = nullptr;
     std::size_t bytes_ = 0;
     std::size_t limit_ = 0;

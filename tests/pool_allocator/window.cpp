@@ -63,3 +63,18 @@ TEST_CASE("a file of another kind, place or slot size is refused") {
         (void)window::open({&addresses, 0}, folder / "none", shape, window::mode::read_write),
         io_error);
 }
+
+TEST_CASE("a window that cannot be mapped keeps no file open") {
+    const scratch_folder folder;
+    const address_space addresses(2 << 20, 1);
+    const auto open_files = [] {
+        const std::filesystem::directory_iterator all("/proc/self/fd");
+        return std::distance(begin(all), end(all));
+    };
+    const auto before = open_files();
+    for (int i = 0; i < 3; ++i) // a folder opens, but no file system maps one
+        CHECK_THROWS_AS(
+            (void)window::open({&addresses, 0}, folder.path(), shape, window::mode::read_only),
+            io_error);
+    CHECK(open_files() == before);
+}
