@@ -97,7 +97,7 @@ void hash_table::grow() {
     state_.log2_capacity = to;
 }
 
-void hash_table::release_smaller() {
+void hash_table::release_smaller() noexcept {
     if (smallest_kept_ >= state_.log2_capacity) return;
     window_.punch(area_offset(smallest_kept_),
                   area_offset(state_.log2_capacity) - area_offset(smallest_kept_));

@@ -74,9 +74,10 @@ public:
             if (table[i].slot != 0) visit(table[i].slot);
     }
     [[nodiscard]] std::uint32_t size() const noexcept { return state_.used; }
-    /// Gives back the areas that only an undo could need. Requires that none can.
-    void release_smaller();
-    /// release_smaller, and cuts an area that an undone growth left behind.
+    /// Gives back the areas that only an undo could need, as far as the file system can. Requires
+    /// that none can.
+    void release_smaller() noexcept;
+    /// release_smaller, and cuts an area that an undone growth left behind. Throws io_error.
     void trim();
 
     [[nodiscard]] usage measure() const noexcept;

@@ -193,13 +193,16 @@ void window::shrink_to(std::size_t needed) {
     bytes_ = length;
 }
 
-void window::punch(std::size_t offset, std::size_t length) {
+bool window::punch(std::size_t offset, std::size_t length) noexcept {
     const std::size_t begin = round_up(offset, page);
     const std::size_t end = (offset + length) / page * page;
-    if (begin >= end) return;
-    if (fallocate(descriptor_.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                  static_cast<off_t>(begin), static_cast<off_t>(end - begin)) != 0)
-        fail(file_, "give space back in");
+    if (begin >= end) return false;
+    int result = 0;
+    do
+        result = fallocate(descriptor_.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                           static_cast<off_t>(begin), static_cast<off_t>(end - begin));
+    while (result != 0 && errno == EINTR);
+    return result == 0;
 }
 
 bool window::holes_take_space() const noexcept {

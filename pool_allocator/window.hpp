@@ -106,7 +106,9 @@ public:
     /// Cuts the file after `needed` bytes, rounded up to a page. Never grows.
     void shrink_to(std::size_t needed);
     /// Gives whole pages within [offset, offset + length) back; they read as zero afterwards.
-    void punch(std::size_t offset, std::size_t length);
+    /// Returns whether it did. Not every file system can: then they stay as they are, so nothing
+    /// may depend on it.
+    bool punch(std::size_t offset, std::size_t length) noexcept;
     /// Whether reading what was punched allocates it again, as on tmpfs: then a read kills when the
     /// file system is full.
     [[nodiscard]] bool holes_take_space() const noexcept;

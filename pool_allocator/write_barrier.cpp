@@ -30,7 +30,7 @@ void write_barrier::note_outgrown(hash_table& table) {
     outgrown_.push_back({&table, epoch_});
 }
 
-void write_barrier::release_outgrown(std::uint64_t epoch) {
+void write_barrier::release_outgrown(std::uint64_t epoch) noexcept {
     std::erase_if(outgrown_, [&](const outgrown_table& known) {
         if (known.epoch >= epoch) return false;
         known.table->release_smaller();

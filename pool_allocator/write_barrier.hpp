@@ -187,8 +187,8 @@ protected:
 
     /// Whether a table keeps an area that it outgrew.
     [[nodiscard]] bool has_outgrown() const noexcept { return !outgrown_.empty(); }
-    /// Lets the tables give back what they outgrew before `epoch`. Throws io_error.
-    void release_outgrown(std::uint64_t epoch);
+    /// Lets the tables give back what they outgrew before `epoch`.
+    void release_outgrown(std::uint64_t epoch) noexcept;
 
     void append(std::uint64_t offset, std::size_t bytes, record_kind kind) noexcept {
         const record_trailer trailer = record_trailer::make(offset, bytes, kind);

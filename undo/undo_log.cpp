@@ -317,7 +317,7 @@ void undo_log::empty_log() noexcept {
     w.completed = w.tail;
 }
 
-void undo_log::release_outgrown() {
+void undo_log::release_outgrown() noexcept {
     if (!has_outgrown()) return;
     write_barrier::release_outgrown(has_session() ? stack_.front().epoch : UINT64_MAX);
 }

@@ -226,7 +226,7 @@ private:
     void copy_back(log_position until) noexcept;
     void move_tail(log_position to) noexcept;
     [[gnu::hot]] void empty_log() noexcept;
-    void release_outgrown();
+    void release_outgrown() noexcept;
 
     const address_space& addresses_;
     window& window_;

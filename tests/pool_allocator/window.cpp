@@ -29,7 +29,9 @@ TEST_CASE("a window grows in place, and another mapping of its file sees it") {
     seen.refresh();
     CHECK(seen.bytes() == file.bytes());
     CHECK(seen.base()[999'999] == std::byte{7});
-    file.punch(4096, 900'000);
+    CHECK(file.punch(4096, 900'000));
+    CHECK_FALSE(file.punch(4097, 8190));    // no whole page
+    CHECK_FALSE(seen.punch(4096, 900'000)); // may only read
     CHECK(file.base()[999'999] == std::byte{7});
     file.shrink_to(5000);
     CHECK(file.bytes() == 8192);
