@@ -1,5 +1,6 @@
 #include <chainbase/database.hpp>
 #include <pool_allocator/error.hpp>
+#include <undo/operation.hpp>
 
 #include <algorithm>
 #include <string>
@@ -69,6 +70,11 @@ void database::compact() {
                           " sessions can still be undone; commit or undo them first");
     for (const auto& index : indexes_)
         if (index) index->compact();
+    {
+        operation change(log(), 0);
+        segment_.buffers().settle();
+        change.complete();
+    }
     segment_.buffers().trim();
     log().trim();
 }

@@ -1,6 +1,5 @@
 #include <pool_allocator/page_runs.hpp>
 
-#include <cassert>
 #include <utility>
 
 namespace chainbase {
@@ -33,34 +32,35 @@ void page_runs::set_next(slot_number before, slot_number next) {
         store(run_at(before), {next, run_at(before).pages});
 }
 
-slot_number page_runs::take_free(std::uint32_t pages) {
-    slot_number before = 0;
-    for (slot_number page = words().first_free; page != 0; page = run_at(page).next) {
-        const free_run run = run_at(page);
-        if (run.pages > pages) { // the end of the run, so that the list need not change
-            store(run_at(page), {run.next, run.pages - pages});
-            return page + run.pages - pages;
-        }
-        if (run.pages == pages) {
-            set_next(before, run.next);
-            return page;
-        }
-        before = page;
-    }
-    return 0;
+auto page_runs::find_free(std::uint32_t pages) const noexcept -> place {
+    place at{0, words().first_free};
+    while (at.run != 0 && run_at(at.run).pages < pages)
+        at = {at.run, run_at(at.run).next};
+    return at;
+}
+
+slot_number page_runs::append(std::uint32_t pages) {
+    const slot_number first = words().end;
+    file_.grow_to((std::size_t{first} + pages) * page_bytes);
+    words().end += pages;
+    words().live += pages;
+    return first;
 }
 
 slot_number page_runs::allocate(std::uint32_t pages) {
     fault::reach(fault::point::slot);
     touch();
-    if (const slot_number found = take_free(pages)) {
-        barrier_->record_long(address(found), std::size_t{pages} * page_bytes);
-        words().live += pages;
-        return found;
-    }
-    const slot_number first = words().end;
-    file_.grow_to((std::size_t{first} + pages) * page_bytes);
-    words().end += pages;
+    const place found = find_free(pages);
+    if (found.run == 0) return append(pages);
+    const free_run run = run_at(found.run);
+    const slot_number first = found.run + run.pages - pages; // its end: the list need not change
+    // What may fail comes before the run leaves the list: a modifier may catch it and go on.
+    file_.fill_holes(std::size_t{first} * page_bytes, std::size_t{pages} * page_bytes);
+    barrier_->record_long(address(first), std::size_t{pages} * page_bytes);
+    if (first == found.run)
+        set_next(found.before, run.next);
+    else
+        store(run_at(found.run), {run.next, run.pages - pages});
     words().live += pages;
     return first;
 }
@@ -96,8 +96,26 @@ usage page_runs::measure() const noexcept {
     return used;
 }
 
+auto page_runs::last_free() const noexcept -> place {
+    place at{0, words().first_free};
+    while (at.run != 0 && run_at(at.run).next != 0)
+        at = {at.run, run_at(at.run).next};
+    return at;
+}
+
+void page_runs::settle() {
+    const place last = last_free();
+    if (last.run == 0 || last.run + run_at(last.run).pages != words().end) return;
+    touch();
+    set_next(last.before, 0);
+    words().end = last.run;
+}
+
 void page_runs::trim() {
     file_.shrink_to(std::size_t{words().end} * page_bytes);
+    for (slot_number page = words().first_free; page != 0; page = run_at(page).next)
+        file_.punch((std::size_t{page} + 1) * page_bytes,
+                    (std::size_t{run_at(page).pages} - 1) * page_bytes);
 }
 
 } // namespace chainbase

@@ -9,8 +9,9 @@ namespace chainbase {
 /// Runs of whole pages for buffers that no size class holds.
 ///
 /// Free runs form a list in order of address, threaded through their first words {next, pages};
-/// neighbours are merged, and a free run that reaches the end shrinks the used part. First fit:
-/// such buffers are rare and large, so the walk is short against the copy.
+/// neighbours are merged. First fit: such buffers are rare and large, so the walk is short against
+/// the copy. A free run keeps its pages until settle() and trim() give back those at the end of the
+/// file and, of others, all but the first one, which links the list.
 ///
 /// One writer, in an operation.
 class page_runs {
@@ -23,7 +24,7 @@ public:
     void attach(write_barrier& barrier);
 
     /// The first page of a run of `pages`, its old content logged as far as it was ever used.
-    /// Throws out_of_space_error, limit_error.
+    /// Throws out_of_space_error, limit_error; then nothing but the log changed.
     [[nodiscard]] slot_number allocate(std::uint32_t pages);
     /// Throws out_of_space_error when the log cannot grow; the operation must then fail.
     void free(slot_number first, std::uint32_t pages);
@@ -33,6 +34,11 @@ public:
     }
     [[nodiscard]] window& file() noexcept { return file_; }
     [[nodiscard]] usage measure() const noexcept;
+    /// Takes a free run at the end out of the used part. Requires an operation, and that nothing
+    /// can be undone. Throws out_of_space_error when the log cannot grow.
+    void settle();
+    /// Cuts what is not used and punches free pages, after the operation of settle is complete.
+    /// Throws io_error.
     void trim();
 
 private:
@@ -52,7 +58,14 @@ private:
     }
     void store(free_run& run, free_run value);
     void set_next(slot_number before, slot_number next);
-    slot_number take_free(std::uint32_t pages);
+    /// A free run and the one before it in the list, 0 for none.
+    struct place {
+        slot_number before;
+        slot_number run;
+    };
+    [[nodiscard]] place find_free(std::uint32_t pages) const noexcept;
+    [[nodiscard]] place last_free() const noexcept;
+    slot_number append(std::uint32_t pages);
     void touch();
 
     window file_;

@@ -25,6 +25,31 @@ void pool_state::give(void* slot) noexcept {
     --live;
 }
 
+std::vector<slot_number> pool_state::free_slots() const {
+    std::vector<slot_number> slots;
+    slots.reserve(free());
+    for (slot_number slot = free_head; slot != 0;) {
+        slots.push_back(slot);
+        std::memcpy(&slot, address(slot), sizeof slot);
+    }
+    std::sort(slots.begin(), slots.end());
+    return slots;
+}
+
+void pool_state::thread_free_slots(const std::vector<slot_number>& slots, slot_number end) {
+    write_barrier& barrier = write_barrier::active();
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+        const slot_number next = i + 1 < slots.size() ? slots[i + 1] : 0;
+        std::byte* slot = address(slots[i]);
+        if (std::memcmp(slot, &next, sizeof next) == 0) continue;
+        barrier.reserve(write_barrier::record_bytes(sizeof next));
+        barrier.record_word(slot);
+        std::memcpy(slot, &next, sizeof next);
+    }
+    free_head = slots.empty() ? 0 : slots.front();
+    high_water = end;
+}
+
 usage& usage::operator+=(const usage& other) noexcept {
     header += other.header;
     links += other.links;

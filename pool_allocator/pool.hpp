@@ -5,6 +5,7 @@
 #include <pool_allocator/write_barrier.hpp>
 
 #include <cstdint>
+#include <vector>
 
 namespace chainbase {
 
@@ -26,6 +27,13 @@ struct pool_state {
     [[nodiscard]] void* take() noexcept;
     /// Pushes a live slot to the free list. Logs its first word. Requires the root touched.
     void give(void* slot) noexcept;
+
+    /// The free slots in order of address. Throws std::bad_alloc.
+    [[nodiscard]] std::vector<slot_number> free_slots() const;
+    /// Lets the free list be `slots`, which rise, and the used part end at `end`. Logs what
+    /// changes. Requires an operation, the root touched, and that all other free slots are above
+    /// `end`. Throws out_of_space_error when the log cannot grow; the operation must then fail.
+    void thread_free_slots(const std::vector<slot_number>& slots, slot_number end);
 
     [[nodiscard]] std::byte* address(slot_number slot) const noexcept {
         const window_header& h = window_header::of(this);

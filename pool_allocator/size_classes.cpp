@@ -69,9 +69,12 @@ buffer_handle size_classes::allocate(std::span<const std::byte> content) {
         return buffer_handle::make(page, length);
     }
     size_class& c = *classes_[class_of(length)];
+    const std::size_t slot_bytes = c.file.header().slot_bytes;
     c.slots.reserve();
+    if (c.state.free_head != 0 && slot_bytes > window_header::page_bytes) // may be punched
+        c.file.fill_holes(c.offset_of(c.state.free_head), slot_bytes);
     barrier_->reserve(write_barrier::record_bytes(c.root.bytes()) +
-                      write_barrier::record_bytes(bytes_of_class(class_of(length))));
+                      write_barrier::record_bytes(slot_bytes));
     touch(c);
     void* buffer = c.state.take();
     std::memcpy(buffer, content.data(), length);
@@ -121,13 +124,37 @@ usage size_classes::measure() const noexcept {
     return sum;
 }
 
+void size_classes::settle() {
+    for (const auto& c : classes_)
+        settle(*c);
+    runs_->settle();
+}
+
+void size_classes::settle(size_class& c) {
+    std::vector<slot_number> free = c.state.free_slots();
+    if (free.empty()) return;
+    slot_number end = c.state.high_water;
+    for (; !free.empty() && free.back() == end - 1; --end)
+        free.pop_back();
+    touch(c);
+    c.state.thread_free_slots(free, end);
+}
+
 void size_classes::trim() {
-    for (const auto& c : classes_) {
-        c->file.shrink_to(window_header::page_bytes +
-                          std::size_t{c->state.high_water} * c->file.header().slot_bytes);
-        c->slots.refresh();
-    }
+    for (const auto& c : classes_)
+        trim(*c);
     runs_->trim();
+}
+
+void size_classes::trim(size_class& c) {
+    // Slot 0 is never stored to: without another one it need not be in the file.
+    const slot_number end = c.state.high_water;
+    c.file.shrink_to(end > 1 ? c.offset_of(end) : window_header::page_bytes);
+    c.slots.refresh();
+    const std::size_t slot_bytes = c.file.header().slot_bytes;
+    if (slot_bytes <= window_header::page_bytes) return;
+    for (const slot_number slot : c.state.free_slots())
+        c.file.punch(c.offset_of(slot) + sizeof(slot_number), slot_bytes - sizeof(slot_number));
 }
 
 void size_classes::sync() {

@@ -99,8 +99,15 @@ public:
     [[nodiscard]] usage measure() const noexcept;
     [[nodiscard]] usage measure_class(std::size_t c) const noexcept;
     [[nodiscard]] usage measure_runs() const noexcept { return runs_->measure(); }
-    /// Cuts free tails and punches free pages. Requires that nothing can be undone.
+    /// First half of giving space back: orders the free lists, and takes free tails out of the used
+    /// parts. Requires an operation, and that nothing can be undone. Throws std::bad_alloc,
+    /// out_of_space_error when the log cannot grow; the operation must then fail.
+    void settle();
+    /// Second half, after the operation of settle is complete, so that a kill in between only
+    /// leaves the files longer: cuts what is not used and punches whole free pages. In a class only
+    /// those beyond a free slot's first word, which links the free list. Throws io_error.
     void trim();
+    /// Writes every page to storage and waits for it. Throws io_error.
     void sync();
 
     /// The windows of all classes and of the runs, in order.
@@ -114,6 +121,10 @@ public:
 private:
     struct size_class {
         size_class(window&& opened, bool create);
+        /// Where a slot begins in the file.
+        [[nodiscard]] std::size_t offset_of(slot_number slot) const noexcept {
+            return window_header::page_bytes + std::size_t{slot} * file.header().slot_bytes;
+        }
         window file;
         pool_state& state;
         pool slots;
@@ -121,6 +132,8 @@ private:
     };
 
     void touch(size_class& c);
+    void settle(size_class& c);
+    static void trim(size_class& c);
     void free_now(buffer_handle buffer);
 
     write_barrier* barrier_ = nullptr;

@@ -84,7 +84,8 @@ window::window(const place& where, std::filesystem::path file, file_descriptor d
 window::window(window&& other) noexcept
     : place_(other.place_), file_(std::move(other.file_)),
       descriptor_(std::move(other.descriptor_)), kind_(other.kind_),
-      base_(std::exchange(other.base_, nullptr)), bytes_(other.bytes_), limit_(other.limit_) {}
+      base_(std::exchange(other.base_, nullptr)), bytes_(other.bytes_), limit_(other.limit_),
+      holes_(other.holes_) {}
 
 window::~window() {
     if (base_) place_.addresses->vacate(place_.index);
@@ -165,25 +166,30 @@ void window::grow_range(std::size_t offset, std::size_t length) {
 
 void window::extend(std::size_t offset, std::size_t length) {
     fault::reach(fault::point::growth);
+    allocate(offset, length);
+    const std::size_t end = offset + length;
+    make_resident(base_, offset, end, kind_ != window_kind::undo_log);
+    bytes_ = std::max(bytes_, end);
+}
+
+/// Blocks for the range, in a file that is long enough for it; the file is as it was if it throws.
+void window::allocate(std::size_t offset, std::size_t length) {
     int reason = 0;
     do
         reason = posix_fallocate(descriptor_.number(), static_cast<off_t>(offset),
                                  static_cast<off_t>(length));
     while (reason == EINTR);
-    if (reason == ENOSPC || reason == EDQUOT || reason == EFBIG) {
-        if (ftruncate(descriptor_.number(), static_cast<off_t>(bytes_)) != 0)
-            fail(file_, "restore");
+    if (reason == 0) return;
+    if (ftruncate(descriptor_.number(), static_cast<off_t>(bytes_)) != 0) fail(file_, "restore");
+    if (reason == ENOSPC || reason == EDQUOT || reason == EFBIG)
         throw out_of_space_error(file_.string() + ": no space to grow from " +
                                  std::to_string(bytes_) + " bytes by " + std::to_string(length) +
-                                 " (" + std::strerror(reason) + "); free space and try again");
-    }
-    if (reason != 0) {
-        errno = reason;
-        fail(file_, "grow");
-    }
-    const std::size_t end = offset + length;
-    make_resident(base_, offset, end, kind_ != window_kind::undo_log);
-    bytes_ = std::max(bytes_, end);
+                                 " (" + std::strerror(reason) + "); " +
+                                 (reason == EFBIG ? "raise `ulimit -f`, or use a file system with "
+                                                    "larger files"
+                                                  : "free space and try again"));
+    errno = reason;
+    fail(file_, "grow");
 }
 
 void window::shrink_to(std::size_t needed) {
@@ -202,7 +208,24 @@ bool window::punch(std::size_t offset, std::size_t length) noexcept {
         result = fallocate(descriptor_.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                            static_cast<off_t>(begin), static_cast<off_t>(end - begin));
     while (result != 0 && errno == EINTR);
-    return result == 0;
+    if (result != 0) return false;
+    holes_ = true;
+    return true;
+}
+
+void window::fill_holes(std::size_t offset, std::size_t length) {
+    if (!may_have_holes()) return;
+    fault::reach(fault::point::growth);
+    allocate(offset, length);
+}
+
+/// An earlier process may have punched. Blocks that were never written count as holes, too.
+bool window::may_have_holes() noexcept {
+    if (!holes_) {
+        const off_t first = lseek(descriptor_.number(), 0, SEEK_HOLE);
+        holes_ = first < 0 || static_cast<std::size_t>(first) < bytes_;
+    }
+    return *holes_;
 }
 
 bool window::holes_take_space() const noexcept {

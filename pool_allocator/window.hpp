@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 namespace chainbase {
@@ -109,6 +110,9 @@ public:
     /// Returns whether it did. Not every file system can: then they stay as they are, so nothing
     /// may depend on it.
     bool punch(std::size_t offset, std::size_t length) noexcept;
+    /// Makes sure that storing to [offset, offset + length) of the file cannot fail, although it
+    /// may have been punched. Throws out_of_space_error, io_error; then nothing changed.
+    void fill_holes(std::size_t offset, std::size_t length);
     /// Whether reading what was punched allocates it again, as on tmpfs: then a read kills when the
     /// file system is full.
     [[nodiscard]] bool holes_take_space() const noexcept;
@@ -123,6 +127,8 @@ private:
     void write_header(const geometry&);
     void check_header(const geometry&) const;
     void extend(std::size_t offset, std::size_t length);
+    void allocate(std::size_t offset, std::size_t length);
+    [[nodiscard]] bool may_have_holes() noexcept;
 
     place place_;
     std::filesystem::path file_;
@@ -131,6 +137,7 @@ private:
     std::byte* base_ = nullptr;
     std::size_t bytes_ = 0;
     std::size_t limit_ = 0;
+    std::optional<bool> holes_; ///< whether there may be some, once it was asked
 };
 
 } // namespace chainbase

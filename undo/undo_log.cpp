@@ -426,14 +426,27 @@ usage undo_log_view::measure() const noexcept {
     return used;
 }
 
-void undo_log::trim() {
-    assert(!has_session());
-    empty_log();
+/// As extend: a chunk is linked to before the tail moves there, and `completed` follows. So a kill
+/// in between finds either end of an empty log.
+void undo_log::restart_in_first_chunk() noexcept {
     log_words& w = words();
-    const slot_number used = chunk_of(w.tail);
-    w.chunks.high_water = used + 1;
-    rebuild_free_chunks();
-    window_.shrink_to(chunk_begin(used + 1));
+    const slot_number from = chain_.front();
+    if (from == 0) return;
+    header_of(0) = {0, 0, w.tail, header_of(from).sequence + 1};
+    chain_.front() = 0;
+    ordered();
+    move_tail(first_record(0));
+    ordered();
+    w.completed = w.tail;
+    ordered();
+}
+
+void undo_log::trim() {
+    assert(!has_session() && !in_operation() && "what can be undone is in the log");
+    empty_log();
+    restart_in_first_chunk();
+    words().chunks = {0, 1, 1};
+    window_.shrink_to(chunk_begin(1));
     chunks_.refresh();
 }
 

@@ -183,7 +183,8 @@ public:
     /// @}
 
     [[nodiscard]] const recovery& recovered() const noexcept { return recovered_; }
-    /// Gives free chunks at the end of the file back. Requires no session.
+    /// Lets the log start again in the first chunk and gives all others back. Requires no session
+    /// and no operation. Throws io_error; the log is sound then, too.
     void trim();
 
     using undo_log_view::words;
@@ -226,6 +227,7 @@ private:
     void copy_back(log_position until) noexcept;
     void move_tail(log_position to) noexcept;
     [[gnu::hot]] void empty_log() noexcept;
+    void restart_in_first_chunk() noexcept;
     void release_outgrown() noexcept;
 
     const address_space& addresses_;
