@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cassert>
 #include <cstddef>
 #include <cstring>
@@ -18,6 +19,35 @@ void ordered() noexcept {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     fault::reach(fault::point::log_word);
 }
+
+/// The sequence is odd while words change, so that a reader of the segment, in whatever process,
+/// can tell that it saw half of a change. It shares its cache line with the tail.
+void begin_change(log_words& words) noexcept {
+    std::atomic_ref(words.sequence).store(words.sequence + 1, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_release); // what follows comes after
+}
+
+void end_change(log_words& words) noexcept {
+    std::atomic_ref(words.sequence).store(words.sequence + 1, std::memory_order_release);
+}
+
+/// A change while it lives; nothing more within another change.
+class change_of_words {
+public:
+    explicit change_of_words(log_words& words) noexcept
+        : words_(words), outermost_(words.sequence % 2 == 0) {
+        if (outermost_) begin_change(words_);
+    }
+    change_of_words(const change_of_words&) = delete;
+    change_of_words& operator=(const change_of_words&) = delete;
+    ~change_of_words() {
+        if (outermost_) end_change(words_);
+    }
+
+private:
+    log_words& words_;
+    bool outermost_;
+};
 
 /// Makes sure that one more element fits. Throws std::bad_alloc.
 template <typename T>
@@ -69,10 +99,12 @@ void undo_log::extend(std::size_t bytes) {
     const slot_number from = chain_.back();
     const bool between_operations = words().completed == words().tail;
     if (between_operations && !has_session() && words().tail != first_record(from)) {
+        const change_of_words change(words());
         empty_log();
         return reserve(bytes);
     }
     fault::reach(fault::point::chunk);
+    const change_of_words change(words());
     make_room(chain_);
     chunks_.reserve();
     const slot_number to = take_chunk();
@@ -174,11 +206,12 @@ void undo_log::begin_operation(std::size_t bytes) {
     if (!has_session()) release_outgrown();
     reserve(bytes);
     if (open_ == 0) new_epoch();
-    ++words().sequence;
     enter_operation();
+    begin_change(words());
 }
 
 void undo_log::complete_operation() noexcept {
+    std::atomic_signal_fence(std::memory_order_seq_cst); // the operation's stores come before
     leave_operation();
     if (has_session()) {
         words().completed = words().tail;
@@ -186,7 +219,7 @@ void undo_log::complete_operation() noexcept {
         move_tail(words().completed);
         free_chunks_after(chunk_of(words().tail));
     }
-    ++words().sequence;
+    end_change(words());
 }
 
 void undo_log::roll_back_operation() noexcept {
@@ -197,7 +230,7 @@ void undo_log::roll_back_operation() noexcept {
     free_chunks_after(chunk_of(words().tail));
     new_epoch();
     leave_operation();
-    ++words().sequence;
+    end_change(words());
 }
 
 // --- sessions ---
@@ -216,8 +249,9 @@ void undo_log::store_mark_state(log_position mark, std::uint32_t state) noexcept
 session_id undo_log::start_session() {
     require_no_operation();
     make_room(stack_);
-    reserve(mark_bytes);
     log_words& w = words();
+    const change_of_words change(w);
+    reserve(mark_bytes);
     const bool first = !has_session();
     const session_mark mark{first ? 0 : w.newest, revision() + 1, session_mark::open, 0};
     const log_position at = w.tail;
@@ -235,6 +269,7 @@ session_id undo_log::start_session() {
 }
 
 void undo_log::push_session(session_id id) noexcept {
+    std::atomic_signal_fence(std::memory_order_seq_cst); // the session's stores come before
     if (!has_session(id)) return;
     live_session& pushed = stack_[place_of(id)];
     store_mark_state(pushed.mark, session_mark::completed);
@@ -259,6 +294,7 @@ void undo_log::pop_session() noexcept {
 
 void undo_log::undo() noexcept {
     log_words& w = words();
+    const change_of_words change(w);
     const log_position at = stack_.back().mark;
     // From here on a kill must finish the undo, not keep half of it.
     if (!stack_.back().open) store_mark_state(at, session_mark::open);
@@ -274,6 +310,7 @@ void undo_log::undo() noexcept {
 }
 
 void undo_log::squash() noexcept {
+    const change_of_words change(words());
     pop_session();
     if (has_session()) return;
     empty_log();
@@ -290,6 +327,7 @@ void undo_log::commit(revision_number up_to) {
                               " is still open; push it first");
     if (count == 0) return;
     log_words& w = words();
+    const change_of_words change(w);
     if (count == stack_.size()) {
         w.base = stack_.back().revision;
         ordered();
@@ -328,6 +366,7 @@ void undo_log::set_revision(revision_number revision) {
         throw usage_error("set_revision(" + std::to_string(revision) +
                           "): " + std::to_string(sessions()) +
                           " sessions can still be undone; commit or undo them first");
+    const change_of_words change(words());
     words().base = revision;
 }
 
@@ -359,6 +398,7 @@ std::optional<log_position> undo_log_view::find_session(revision_number revision
 
 void undo_log::recover() {
     log_words& w = words();
+    if (w.sequence % 2 == 0) begin_change(w); // odd if an operation was under way
     // Emptying the log moves the tail first: a tail below `completed` in one chunk has no records.
     if (chunk_of(w.tail) == chunk_of(w.completed) && w.tail < w.completed) w.completed = w.tail;
     recovered_.operation = w.tail != w.completed;
@@ -369,7 +409,7 @@ void undo_log::recover() {
     rebuild_free_chunks();
     mirror_sessions();
     undo_open_sessions();
-    w.sequence += w.sequence & 1;
+    end_change(w);
 }
 
 void undo_log::mirror_chunks() {
@@ -443,6 +483,7 @@ void undo_log::restart_in_first_chunk() noexcept {
 
 void undo_log::trim() {
     assert(!has_session() && !in_operation() && "what can be undone is in the log");
+    const change_of_words change(words());
     empty_log();
     restart_in_first_chunk();
     words().chunks = {0, 1, 1};

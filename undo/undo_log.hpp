@@ -33,7 +33,7 @@ struct log_words {
     log_position newest;    ///< mark of the newest session; meaningful if there is one
     log_position oldest;    ///< mark of the oldest session, 0 if there is none: commit is this word
     revision_number base;   ///< the revision when there is no session
-    std::uint64_t sequence; ///< +1 when an operation begins and when it ends: odd while one runs
+    std::uint64_t sequence; ///< +1 when a change begins and when it ends: odd while one runs
     pool_state chunks;
     std::uint32_t reserved;
 };
