@@ -54,6 +54,7 @@ void shared_buffer::assign(std::span<const std::byte> content) {
         throw usage_error("a shared string was assigned outside of create or modify of its "
                           "database; change objects only within these calls");
     size_classes& buffers = *write_barrier::active().buffers();
+    buffers.expect_free(); // nothing may fail once the new buffer is made: it would be lost
     const buffer_handle fresh = buffers.allocate(content);
     buffers.free_later(handle_);
     handle_ = fresh;

@@ -1,6 +1,7 @@
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/size_classes.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -79,6 +80,11 @@ buffer_handle size_classes::allocate(std::span<const std::byte> content) {
     void* buffer = c.state.take();
     std::memcpy(buffer, content.data(), length);
     return buffer_handle::make(c.state.slot_of(buffer), length);
+}
+
+void size_classes::expect_free() {
+    if (collected_.size() == collected_.capacity())
+        collected_.reserve(std::max<std::size_t>(16, 2 * collected_.capacity()));
 }
 
 void size_classes::free_later(buffer_handle buffer) {

@@ -77,10 +77,13 @@ public:
     /// Copies `content` into a new buffer. Requires an operation. Throws out_of_space_error,
     /// limit_error (content of 4 GiB or more).
     [[nodiscard]] buffer_handle allocate(std::span<const std::byte> content);
+    /// Makes sure that the next free_later cannot fail. Throws std::bad_alloc.
+    void expect_free();
     /// Frees a buffer when the operation completes. Throws std::bad_alloc; then nothing changed.
     void free_later(buffer_handle buffer);
     /// Frees what free_later collected. Throws out_of_space_error; the operation must then fail.
     void free_collected();
+    /// Drops what free_later collected: the operation is rolled back, so the buffers live on.
     void forget_collected() noexcept { collected_.clear(); }
 
     /// Where the content of `buffer` lies in the segment whose addresses are `range`.

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 namespace chainbase {
@@ -25,7 +24,7 @@ public:
         const auto address = reinterpret_cast<std::uintptr_t>(object);
         entry& place = entries_[slot_of(address)];
         if (place.epoch == epoch && place.address == address) return true;
-        if (place.epoch == epoch && ++displaced_ > entries_.size() / 4) {
+        if (place.epoch == epoch && displaces_too_much(epoch)) {
             grow();
             entries_[slot_of(address)] = {address, epoch};
             return false;
@@ -46,10 +45,17 @@ private:
         return static_cast<std::size_t>((address >> 3) * 0x9E37'79B9'7F4A'7C15U >> 32) &
                (entries_.size() - 1);
     }
+    /// Counts an entry of `epoch` that pushed another one of it out.
+    [[nodiscard]] bool displaces_too_much(std::uint64_t epoch) noexcept {
+        if (displaced_in_ != epoch) displaced_ = 0;
+        displaced_in_ = epoch;
+        return ++displaced_ > entries_.size() / 4;
+    }
     void grow();
 
     std::vector<entry> entries_;
     std::size_t displaced_ = 0;
+    std::uint64_t displaced_in_ = 0; ///< the epoch that they were counted in
 };
 
 } // namespace chainbase

@@ -33,3 +33,13 @@ TEST_CASE("a session that touches many objects again and again comes to cost no 
     CHECK(missed_last < 20'000);
     CHECK(logged.capacity() > chainbase::logged_objects::min_entries);
 }
+
+TEST_CASE("small sessions never add up to a larger cache") {
+    chainbase::logged_objects logged;
+    std::vector<std::byte> memory(1 << 20);
+    std::mt19937_64 random(5);
+    for (std::uint64_t epoch = 1; epoch <= 1000; ++epoch)
+        for (int i = 0; i < 200; ++i) // a few of them displace one another
+            (void)logged.test_and_add(&memory[random() % (memory.size() / 8) * 8], epoch);
+    CHECK(logged.capacity() == chainbase::logged_objects::min_entries);
+}
