@@ -34,6 +34,7 @@ usage measure_nodes(const window& file, const pool_state& pool, const type_schem
     used.links = used.slots_live * schema.link_bytes;
     used.values = used.slots_live * schema.value_bytes;
     used.slack = used.total - used.header - used.links - used.values;
+    used.find_holes(file);
     return used;
 }
 

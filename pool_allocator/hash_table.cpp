@@ -8,7 +8,7 @@
 namespace chainbase {
 
 hash_table::hash_table(window& window, hash_state& state, write_barrier* barrier)
-    : window_(window), state_(state), smallest_kept_(state.log2_capacity) {
+    : window_(window), state_(state), barrier_(barrier), smallest_kept_(state.log2_capacity) {
     if (!barrier || state.log2_capacity == min_log2) return;
     smallest_kept_ = min_log2;
     barrier->note_outgrown(*this);
@@ -114,9 +114,8 @@ usage hash_table::measure() const noexcept {
     used.total = window_.bytes();
     used.header = window_header::page_bytes;
     used.links = std::uint64_t{state_.used} * entry_bytes;
-    const std::uint32_t kept = std::min(smallest_kept_, state_.log2_capacity);
-    used.punched = area_offset(kept) - window_header::page_bytes;
-    used.slack = used.total - used.header - used.links - used.punched;
+    used.slack = used.total - used.header - used.links;
+    used.find_holes(window_);
     return used;
 }
 

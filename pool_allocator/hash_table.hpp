@@ -32,6 +32,12 @@ public:
 
     /// `barrier` is null when only reading. What an earlier process outgrew counts as kept.
     hash_table(window& window, hash_state& state, write_barrier* barrier);
+    ~hash_table() {
+        if (barrier_) barrier_->forget(*this);
+    }
+    /// Requires that the barrier does not know `other` yet: tables are stored once and stay.
+    hash_table(hash_table&& other) noexcept = default;
+    hash_table& operator=(hash_table&&) = delete;
 
     /// Gives a new table its first area. Throws out_of_space_error.
     static void initialise(window&, hash_state&);
@@ -46,7 +52,6 @@ public:
             if (e.hash == hash && equal(e.slot)) return e.slot;
         }
     }
-    void prefetch(std::uint32_t hash) const noexcept { __builtin_prefetch(entries() + home(hash)); }
 
     /// Makes room for one more entry, growing if needed. Requires that the root was touched in this
     /// operation. Throws out_of_space_error, limit_error; then nothing changed.
@@ -109,6 +114,7 @@ private:
 
     window& window_;
     hash_state& state_;
+    write_barrier* barrier_; ///< it may know the table by its address
     std::uint32_t smallest_kept_;
 };
 

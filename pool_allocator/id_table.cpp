@@ -7,7 +7,6 @@ namespace chainbase {
 void id_table::trim(std::uint32_t next_id) {
     constexpr std::uint32_t per_page = window_header::page_bytes / entry_bytes;
     window_.shrink_to(window_header::page_bytes + std::size_t{next_id} * entry_bytes);
-    punched_ = 0;
     if (window_.holes_take_space()) return; // find reads the entries of removed objects
     for (std::uint32_t first = 0; first + per_page <= next_id; first += per_page) {
         const slot_number* page = &entry(first);
@@ -15,7 +14,6 @@ void id_table::trim(std::uint32_t next_id) {
             continue;
         window_.punch(window_header::page_bytes + std::size_t{first} * entry_bytes,
                       window_header::page_bytes);
-        punched_ += window_header::page_bytes;
     }
 }
 
@@ -24,8 +22,8 @@ usage id_table::measure(std::uint32_t live) const noexcept {
     used.total = window_.bytes();
     used.header = window_header::page_bytes;
     used.links = std::uint64_t{live} * entry_bytes;
-    used.punched = punched_;
-    used.slack = used.total - used.header - used.links - used.punched;
+    used.slack = used.total - used.header - used.links;
+    used.find_holes(window_);
     return used;
 }
 

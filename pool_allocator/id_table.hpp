@@ -44,7 +44,6 @@ private:
     }
 
     window& window_;
-    std::uint64_t punched_ = 0; // by this process; what an earlier one punched counts as slack
 };
 
 } // namespace chainbase

@@ -90,6 +90,7 @@ usage page_runs::measure() const noexcept {
     used.header = page_bytes;
     used.values = std::uint64_t{words().live} * page_bytes;
     used.slack = used.total - used.header - used.values;
+    used.find_holes(file_);
     used.slots_live = words().live;
     used.slots_free = words().end - 1 - words().live;
     used.slots_never_used = used.total / page_bytes - words().end;

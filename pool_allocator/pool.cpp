@@ -50,6 +50,12 @@ void pool_state::thread_free_slots(const std::vector<slot_number>& slots, slot_n
     high_water = end;
 }
 
+void usage::find_holes(const window& file) noexcept {
+    const std::uint64_t held = file.held_bytes();
+    punched = std::min(slack, total - std::min(total, held));
+    slack -= punched;
+}
+
 usage& usage::operator+=(const usage& other) noexcept {
     header += other.header;
     links += other.links;

@@ -58,12 +58,15 @@ struct usage {
     std::uint64_t links = 0;   ///< tree links and table entries of live objects
     std::uint64_t values = 0;  ///< values of live objects, buffers in use
     std::uint64_t slack = 0;   ///< free, never used, padding
-    std::uint64_t punched = 0; ///< given back to the file system, still within the file's length
+    std::uint64_t punched = 0; ///< within the file's length, but not held by the file system
     std::uint64_t total = 0;   ///< the file's length
     std::uint64_t slots_live = 0;
     std::uint64_t slots_free = 0;
     std::uint64_t slots_never_used = 0;
 
+    /// Tells what the file system does not hold of `file` from the slack: the one measure of
+    /// `punched`, the same in every process. Requires that `slack` holds both.
+    void find_holes(const window& file) noexcept;
     usage& operator+=(const usage& other) noexcept;
 };
 

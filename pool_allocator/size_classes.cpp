@@ -120,6 +120,7 @@ usage size_classes::measure_class(std::size_t c) const noexcept {
     used.slots_never_used = slots > cls.state.high_water ? slots - cls.state.high_water : 0;
     used.values = used.slots_live * slot;
     used.slack = used.total - used.header - used.values;
+    used.find_holes(cls.file);
     return used;
 }
 

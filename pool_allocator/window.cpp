@@ -228,6 +228,13 @@ bool window::may_have_holes() noexcept {
     return *holes_;
 }
 
+std::size_t window::held_bytes() const noexcept {
+    struct stat status{};
+    if (fstat(descriptor_.number(), &status) != 0) return bytes_;
+    constexpr std::size_t block = 512; // the unit of st_blocks, whatever the file system
+    return std::min(bytes_, static_cast<std::size_t>(status.st_blocks) * block);
+}
+
 bool window::holes_take_space() const noexcept {
     struct statfs system{};
     return fstatfs(descriptor_.number(), &system) != 0 || system.f_type == TMPFS_MAGIC;

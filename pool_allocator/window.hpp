@@ -113,6 +113,8 @@ public:
     /// Makes sure that storing to [offset, offset + length) of the file cannot fail, although it
     /// may have been punched. Throws out_of_space_error, io_error; then nothing changed.
     void fill_holes(std::size_t offset, std::size_t length);
+    /// How many of the file's bytes take room in the file system: all but the punched ones.
+    [[nodiscard]] std::size_t held_bytes() const noexcept;
     /// Whether reading what was punched allocates it again, as on tmpfs: then a read kills when the
     /// file system is full.
     [[nodiscard]] bool holes_take_space() const noexcept;

@@ -30,6 +30,10 @@ void write_barrier::note_outgrown(hash_table& table) {
     outgrown_.push_back({&table, epoch_});
 }
 
+void write_barrier::forget(const hash_table& table) noexcept {
+    std::erase_if(outgrown_, [&](const outgrown_table& known) { return known.table == &table; });
+}
+
 void write_barrier::release_outgrown(std::uint64_t epoch) noexcept {
     std::erase_if(outgrown_, [&](const outgrown_table& known) {
         if (known.epoch >= epoch) return false;

@@ -155,6 +155,8 @@ public:
     /// Remembers that from the current epoch on `table` keeps a smaller area for undo. Throws
     /// std::bad_alloc.
     void note_outgrown(hash_table& table);
+    /// Forgets that; the table goes.
+    void forget(const hash_table& table) noexcept;
 
     [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
     [[nodiscard]] const std::byte* range_base() const noexcept { return range_base_; }

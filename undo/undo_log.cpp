@@ -459,6 +459,7 @@ usage undo_log_view::measure() const noexcept {
     used.header = window_header::page_bytes;
     used.values = bytes_in_use();
     used.slack = used.total - used.header - used.values;
+    used.find_holes(file_);
     used.slots_live = chunks.live;
     used.slots_free = chunks.free();
     const std::uint64_t slots = (used.total - used.header) / chunk_bytes;
