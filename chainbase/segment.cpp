@@ -3,6 +3,7 @@
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/hash_table.hpp>
 #include <pool_allocator/id_table.hpp>
+#include <undo/log_check.hpp>
 
 #include <boost/crc.hpp>
 #include <fcntl.h>
@@ -369,6 +370,7 @@ void segment::check_lengths() const {
 }
 
 void segment::take_over() {
+    log_check(*addresses_, *log_file_).require_sound(); // while nothing has changed yet
     const bool was_closed = is_closed();
     mark_open();
     try {

@@ -35,6 +35,7 @@ void address_space::require_possible(std::size_t window_bytes, std::size_t windo
 address_space::address_space(std::size_t window_bytes, std::size_t windows)
     : window_bytes_(window_bytes), windows_(windows) {
     require_possible(window_bytes, windows);
+    file_bytes_ = std::make_unique<std::size_t[]>(windows);
     reserved_bytes_ = window_bytes * windows + alignment;
     void* at = mmap(nullptr, reserved_bytes_, PROT_NONE, reservation, -1, 0);
     if (at == MAP_FAILED)
@@ -59,6 +60,7 @@ address_space::~address_space() {
 }
 
 void address_space::vacate(std::size_t index) const noexcept {
+    file_bytes_[index] = 0;
     mmap(place(index), window_bytes_, PROT_NONE, reservation | MAP_FIXED, -1, 0);
 }
 

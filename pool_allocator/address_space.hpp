@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace chainbase {
 
@@ -46,6 +47,15 @@ public:
     /// Gives the addresses of one window back to the reservation (whatever was mapped is unmapped).
     void vacate(std::size_t index) const noexcept;
 
+    /// How many bytes of a window have a file behind them. Requires index < windows().
+    [[nodiscard]] std::size_t file_bytes(std::size_t index) const noexcept {
+        return file_bytes_[index];
+    }
+    /// A window tells the length of its file.
+    void set_file_bytes(std::size_t index, std::size_t bytes) const noexcept {
+        file_bytes_[index] = bytes;
+    }
+
     /// What the registry knows of a range.
     struct range {
         std::uintptr_t base = 0;
@@ -84,6 +94,7 @@ private:
     std::byte* base_ = nullptr;
     std::size_t window_bytes_;
     std::size_t windows_;
+    std::unique_ptr<std::size_t[]> file_bytes_; ///< by window
 };
 
 } // namespace chainbase

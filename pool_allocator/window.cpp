@@ -72,7 +72,7 @@ window::window(const place& where, std::filesystem::path file, file_descriptor d
       limit_(where.addresses->window_bytes()) {
     struct stat status{};
     if (fstat(descriptor_.number(), &status) != 0) fail(file_, "examine");
-    bytes_ = static_cast<std::size_t>(status.st_size);
+    set_bytes(static_cast<std::size_t>(status.st_size));
     const int access = how == mode::read_only ? PROT_READ : PROT_READ | PROT_WRITE;
     void* at = mmap(where.addresses->place(where.index), limit_, access,
                     MAP_SHARED | MAP_NORESERVE | MAP_FIXED, descriptor_.number(), 0);
@@ -169,7 +169,7 @@ void window::extend(std::size_t offset, std::size_t length) {
     allocate(offset, length);
     const std::size_t end = offset + length;
     make_resident(base_, offset, end, kind_ != window_kind::undo_log);
-    bytes_ = std::max(bytes_, end);
+    set_bytes(std::max(bytes_, end));
 }
 
 /// Blocks for the range, in a file that is long enough for it; the file is as it was if it throws.
@@ -196,7 +196,7 @@ void window::shrink_to(std::size_t needed) {
     const std::size_t length = std::max(round_up(needed, page), page);
     if (length >= bytes_) return;
     if (ftruncate(descriptor_.number(), static_cast<off_t>(length)) != 0) fail(file_, "shorten");
-    bytes_ = length;
+    set_bytes(length);
 }
 
 bool window::punch(std::size_t offset, std::size_t length) noexcept {
@@ -248,7 +248,12 @@ void window::sync() const {
 void window::refresh() {
     struct stat status{};
     if (fstat(descriptor_.number(), &status) != 0) fail(file_, "examine");
-    bytes_ = static_cast<std::size_t>(status.st_size);
+    set_bytes(static_cast<std::size_t>(status.st_size));
+}
+
+void window::set_bytes(std::size_t bytes) noexcept {
+    bytes_ = bytes;
+    place_.addresses->set_file_bytes(place_.index, std::min(bytes, limit_));
 }
 
 } // namespace chainbase

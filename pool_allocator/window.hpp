@@ -130,6 +130,7 @@ private:
     void check_header(const geometry&) const;
     void extend(std::size_t offset, std::size_t length);
     void allocate(std::size_t offset, std::size_t length);
+    void set_bytes(std::size_t bytes) noexcept;
     [[nodiscard]] bool may_have_holes() noexcept;
 
     place place_;

@@ -1,4 +1,5 @@
 #include <pool_allocator/error.hpp>
+#include <undo/log_check.hpp>
 #include <undo/undo_log.hpp>
 
 #include <algorithm>
@@ -397,10 +398,10 @@ std::optional<log_position> undo_log_view::find_session(revision_number revision
 // --- attaching ---
 
 void undo_log::recover() {
+    log_check(addresses_, window_).require_sound();
     log_words& w = words();
     if (w.sequence % 2 == 0) begin_change(w); // odd if an operation was under way
-    // Emptying the log moves the tail first: a tail below `completed` in one chunk has no records.
-    if (chunk_of(w.tail) == chunk_of(w.completed) && w.tail < w.completed) w.completed = w.tail;
+    w.completed = completed();
     recovered_.operation = w.tail != w.completed;
     copy_back(w.completed);
     ordered();

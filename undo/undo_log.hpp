@@ -85,6 +85,13 @@ protected:
         return *reinterpret_cast<chunk_header*>(file_.base() + chunk_begin(chunk));
     }
     [[nodiscard]] session_mark mark_at(log_position position) const noexcept;
+    /// Where the operation under way begins. Emptying the log moves the tail before `completed`: a
+    /// tail below it in its chunk has no records.
+    [[nodiscard]] log_position completed() const noexcept {
+        const log_words& w = *words_;
+        const bool emptied = chunk_of(w.tail) == chunk_of(w.completed) && w.tail < w.completed;
+        return emptied ? w.tail : w.completed;
+    }
     [[nodiscard]] log_words& words() const noexcept { return *words_; }
 
 private:
@@ -130,7 +137,7 @@ public:
                                                window_header::page_bytes};
 
     /// Takes over the window `file`, which outlives it: initialises it if `create`, else rolls back
-    /// what is unfinished.
+    /// what is unfinished. Throws damaged_error, before anything changed, when it cannot.
     undo_log(const address_space& addresses, window& file, bool create);
 
     /// @name Operations (used through class operation)
