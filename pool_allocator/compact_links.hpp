@@ -15,7 +15,8 @@
 // pointer, so traversal costs what it costs on the heap, and at half the cache lines.
 //
 // The hooks are partial specialisations of Boost.MultiIndex's node classes for pool_allocator; the
-// algorithms stay Boost's. They depend on detail names that have been stable from 1.74 to 1.81.
+// algorithms stay Boost's. They depend on detail names that have been stable from 1.74 to 1.81;
+// other versions are refused (CHAINBASE_ALLOW_UNTESTED_BOOST lets them pass).
 
 #include <pool_allocator/pool_allocator.hpp>
 
@@ -31,7 +32,12 @@
 #include <cstddef>
 #include <cstdint>
 
-static_assert(BOOST_VERSION >= 107400, "compact links need Boost 1.74 or later");
+#if BOOST_VERSION < 107400
+#error "compact links need Boost 1.74 or later"
+#elif BOOST_VERSION >= 108200 && !defined(CHAINBASE_ALLOW_UNTESTED_BOOST)
+#error "compact links are tested with Boost 1.74 to 1.81: use one of these, or define \
+CHAINBASE_ALLOW_UNTESTED_BOOST and run all tests with yours"
+#endif
 
 namespace chainbase::links {
 

@@ -2,13 +2,20 @@
 
 #include <pool_allocator/pool.hpp>
 
+#include <cstddef>
+#include <cstdint>
+
 namespace chainbase {
 
 /// The words of a hash table, kept in its type's root block.
+///
+///     0  log2_capacity   4   which area is in use
+///     4  used            4   entries in it
 struct hash_state {
     std::uint32_t log2_capacity;
     std::uint32_t used; ///< entries, one per distinct key
 };
+static_assert(sizeof(hash_state) == 8 && offsetof(hash_state, used) == 4);
 
 /// The flat table behind a hashed key: open addressing with linear probing, a power of two of
 /// entries, erase by backward shift.
@@ -88,11 +95,13 @@ public:
     [[nodiscard]] usage measure() const noexcept;
 
 private:
+    ///     0  slot   4   0 for none
+    ///     4  hash   4
     struct entry {
         slot_number slot;
         std::uint32_t hash;
     };
-    static_assert(sizeof(entry) == entry_bytes);
+    static_assert(sizeof(entry) == entry_bytes && offsetof(entry, hash) == 4);
 
     static constexpr std::size_t area_offset(std::uint32_t log2) noexcept {
         return entry_bytes << log2;

@@ -3,6 +3,7 @@
 #include <pool_allocator/pool.hpp>
 
 #include <cstddef>
+#include <cstdint>
 
 namespace chainbase {
 
@@ -20,19 +21,23 @@ public:
     /// Page 0 is the window's header page, so a page number is an offset and 0 means none.
     static constexpr window::geometry geometry{window_kind::runs, page_bytes, 0};
 
+    /// Takes over a window; writes the root block of a new one.
     page_runs(window&& opened, bool create);
+    /// Lets operations of `barrier` change the runs; it outlives them. Throws std::bad_alloc.
     void attach(write_barrier& barrier);
 
     /// The first page of a run of `pages`, its old content logged as far as it was ever used.
     /// Throws out_of_space_error, limit_error; then nothing but the log changed.
     [[nodiscard]] slot_number allocate(std::uint32_t pages);
-    /// Throws out_of_space_error when the log cannot grow; the operation must then fail.
+    /// Gives back a run that allocate returned, or the begin or end of one. Throws
+    /// out_of_space_error when the log cannot grow; the operation must then fail.
     void free(slot_number first, std::uint32_t pages);
 
     [[nodiscard]] std::byte* address(slot_number page) const noexcept {
         return file_.base() + std::size_t{page} * page_bytes;
     }
     [[nodiscard]] window& file() noexcept { return file_; }
+    /// Where the file's bytes are; slots are pages, the header page not counted.
     [[nodiscard]] usage measure() const noexcept;
     /// Takes a free run at the end out of the used part. Requires an operation, and that nothing
     /// can be undone. Throws out_of_space_error when the log cannot grow.
@@ -42,15 +47,26 @@ public:
     void trim();
 
 private:
+    /// The root block.
+    ///
+    ///     0  first_free   4   first page of the lowest free run, 0 if there is none
+    ///     4  end          4   pages at or above were never used
+    ///     8  live         4   pages in use
     struct state {
         slot_number first_free;
-        slot_number end; ///< pages at or above were never used
+        slot_number end;
         slot_number live;
     };
+    static_assert(sizeof(state) == 12 && offsetof(state, end) == 4 && offsetof(state, live) == 8);
+    /// The begin of a free run.
+    ///
+    ///     0  next    4   first page of the next free run, 0 if this is the last one
+    ///     4  pages   4   its length
     struct free_run {
         slot_number next;
         std::uint32_t pages;
     };
+    static_assert(sizeof(free_run) == 8 && offsetof(free_run, pages) == 4);
 
     [[nodiscard]] state& words() const noexcept { return *reinterpret_cast<state*>(file_.root()); }
     [[nodiscard]] free_run& run_at(slot_number page) const noexcept {

@@ -4,6 +4,7 @@
 #include <pool_allocator/window.hpp>
 #include <pool_allocator/write_barrier.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -15,6 +16,10 @@ namespace chainbase {
 /// Slots are equal and contiguous. Those at or above `high_water` were never used; below it a slot
 /// is live or in the free list, which is threaded through the first word of each free slot.
 /// Invariant: live + free + never used = slots of the file; free = high_water - live.
+///
+///     0  free_head    4   the free slot to take next, 0 if there is none
+///     4  high_water   4   slots at or above were never used
+///     8  live         4   slots in use, the pool's own included
 struct pool_state {
     slot_number free_head;
     slot_number high_water;
@@ -51,6 +56,9 @@ private:
         return reinterpret_cast<std::byte*>(const_cast<window_header*>(&h)) + h.first_slot;
     }
 };
+
+static_assert(sizeof(pool_state) == 12 && offsetof(pool_state, high_water) == 4 &&
+              offsetof(pool_state, live) == 8);
 
 /// How the bytes of a window are used; the parts sum to `total` exactly.
 struct usage {

@@ -8,13 +8,18 @@
 
 #include <boost/circular_buffer.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 namespace chainbase {
 
 /// What a session leaves in the log where it begins (the body of a mark record).
+///
+///      0  previous   8
+///      8  revision   8
+///     16  state      4   0 open, 1 completed
+///     20  reserved   4   zero
 struct session_mark {
     log_position previous; ///< the mark of the session below; meaningful unless this is the oldest
     revision_number revision;
@@ -24,9 +29,21 @@ struct session_mark {
     static constexpr std::uint32_t open = 0;
     static constexpr std::uint32_t completed = 1;
 };
-static_assert(sizeof(session_mark) == 24);
+static_assert(sizeof(session_mark) == 24 && offsetof(session_mark, revision) == 8 &&
+              offsetof(session_mark, state) == 16);
 
-/// The words of the log, in the root block of its window; all that must survive a kill.
+/// The words of the log, in the root block of its window; all that must survive a kill. They are
+/// one cache line, so that a session that starts and ends touches no other but its mark's.
+///
+///      0  tail        8
+///      8  completed   8
+///     16  newest      8
+///     24  oldest      8
+///     32  base        8
+///     40  sequence    8
+///     48  chunks     12   a pool_state whose free_head is a chunk's number + 1: chunk 0 is one
+///                         like any other, and 0 still means none
+///     60  reserved    4   zero
 struct log_words {
     log_position tail;      ///< where the next record goes
     log_position completed; ///< records at or after it belong to an operation under way
@@ -34,9 +51,14 @@ struct log_words {
     log_position oldest;    ///< mark of the oldest session, 0 if there is none: commit is this word
     revision_number base;   ///< the revision when there is no session
     std::uint64_t sequence; ///< +1 when a change begins and when it ends: odd while one runs
-    pool_state chunks;
+    pool_state chunks;      ///< free_head, and the threads it begins, are chunk + 1
     std::uint32_t reserved;
 };
+static_assert(sizeof(log_words) == 64 && offsetof(log_words, completed) == 8 &&
+              offsetof(log_words, newest) == 16 && offsetof(log_words, oldest) == 24 &&
+              offsetof(log_words, base) == 32 && offsetof(log_words, sequence) == 40 &&
+              offsetof(log_words, chunks) == 48 && offsetof(log_words, reserved) == 60);
+static_assert(sizeof(window_header) % 64 == 0, "the words begin a cache line");
 
 /// What can be told of a log by reading its window, by its writer or by another process.
 ///
@@ -58,6 +80,7 @@ public:
     [[nodiscard]] std::optional<log_position> find_session(revision_number revision) const noexcept;
     /// Log bytes between the oldest session and the tail.
     [[nodiscard]] std::uint64_t bytes_in_use() const noexcept;
+    /// Where the file's bytes are: `values` are those in use, slots are chunks.
     [[nodiscard]] usage measure() const noexcept;
 
     /// Calls visit(trailer, body) for every record from the tail down to `until`, newest first.
@@ -65,12 +88,20 @@ public:
     void each_record_down_to(log_position until, Visitor&& visit) const;
 
 protected:
+    /// The first bytes of a chunk.
+    ///
+    ///      0  next           4   the chunk that follows, + 1; 0 in the last one
+    ///      4  reserved       4   zero
+    ///      8  previous_end   8   where the log stood when it moved on to this chunk
+    ///     16  sequence       8   one more than that of the chunk before
     struct chunk_header {
         slot_number next; ///< also the free list's thread, so a chain is freed by one splice
         std::uint32_t reserved;
-        log_position previous_end; ///< where the log stood when it moved on to this chunk
+        log_position previous_end;
         std::uint64_t sequence;
     };
+    static_assert(sizeof(chunk_header) == 24 && offsetof(chunk_header, previous_end) == 8 &&
+                  offsetof(chunk_header, sequence) == 16);
 
     [[nodiscard]] static slot_number chunk_of(log_position position) noexcept {
         return static_cast<slot_number>((position - window_header::page_bytes - 1) / chunk_bytes);
@@ -116,15 +147,17 @@ struct recovery {
 /// recovery after a kill.
 ///
 /// Sessions are marks in the log. Undoing copies the old bytes back, newest first; squashing
-/// forgets a mark; committing forgets the log below a mark. The cost of starting, squashing and
-/// committing depends neither on the number of types nor on what was touched.
+/// forgets a mark; committing forgets the log below a mark. Starting and squashing cost the same
+/// whatever the number of types and of changes; committing adds a step per session and per chunk
+/// (1 MiB of log) that it lets go.
 ///
 /// Invariants:
 ///  1. completed <= tail; they are equal except while an operation runs.
 ///  2. The chunks from that of the oldest mark (or of the tail) to that of the tail are linked in
 ///     both directions; every other chunk is in the pool's free list. Sequence numbers of linked
 ///     chunks rise by one.
-///  3. Without a session the log is empty between operations.
+///  3. Without a session the tail stands at `completed` between operations, and no record below is
+///     ever read again.
 ///  4. Copying back is idempotent, so a kill during a rollback is mended by rolling back again. A
 ///     session being undone is marked open first.
 ///
