@@ -193,6 +193,7 @@ protected:
     void release_outgrown(std::uint64_t epoch) noexcept;
 
     void append(std::uint64_t offset, std::size_t bytes, record_kind kind) noexcept {
+        assert(cursor_ + bytes + sizeof(record_trailer) <= end_ && "no room was reserved");
         const record_trailer trailer = record_trailer::make(offset, bytes, kind);
         std::memcpy(cursor_ + bytes, &trailer, sizeof trailer);
         fault::reach(fault::point::log_append);
