@@ -1,40 +1,12 @@
 #include <pool_allocator/error.hpp>
 
 #include <catch2/catch.hpp>
-#include <sys/resource.h>
 #include <tests/tools/captured_log.hpp>
+#include <tests/tools/file_size_limit.hpp>
 #include <tests/tools/sample_blocks.hpp>
-
-#include <csignal>
 
 using namespace chainbase;
 using namespace chainbase::test;
-
-namespace {
-
-/// Lets no file grow beyond `bytes` while the object lives: a write that crosses the limit is
-/// short, the next one is refused, as on a full disk.
-class file_size_limit {
-public:
-    explicit file_size_limit(std::uint64_t bytes) {
-        ::getrlimit(RLIMIT_FSIZE, &before_);
-        const rlimit limit{bytes, before_.rlim_max};
-        handler_ = std::signal(SIGXFSZ, SIG_IGN);
-        ::setrlimit(RLIMIT_FSIZE, &limit);
-    }
-    file_size_limit(const file_size_limit&) = delete;
-    file_size_limit& operator=(const file_size_limit&) = delete;
-    ~file_size_limit() {
-        ::setrlimit(RLIMIT_FSIZE, &before_);
-        std::signal(SIGXFSZ, handler_);
-    }
-
-private:
-    rlimit before_{};
-    void (*handler_)(int) = nullptr;
-};
-
-} // namespace
 
 TEST_CASE("without room for a record the log keeps its last good block, at every size") {
     const auto blocks = sample_blocks(3);

@@ -61,6 +61,9 @@ TEST_CASE("a block log that is not there, or is none, ends with 1 and names it")
     const driver_run unknown = here.replay("unknown");
     CHECK(unknown.code() == 1);
     CHECK(unknown.says("my-chain"));
+    CHECK_FALSE(std::filesystem::exists(here.folder / "state"));
+    here.write("log", social_blocks());
+    CHECK(here.replay().code() == 0); // its name is not taken
 }
 
 TEST_CASE("an import that fails ends with 1") {

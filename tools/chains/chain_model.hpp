@@ -43,7 +43,8 @@ public:
 
     /// Applies one block, as changes of the session under way. Throws rejected_error naming
     /// transaction, operation and rule when something in it is malformed or not allowed, and what
-    /// the database and the store throw: undo the session then.
+    /// the database and the store throw when the fault is theirs (see apply_operations): undo the
+    /// session then.
     virtual void apply(const block& next) = 0;
 
     /// Takes up to `limit` finished objects whose end cannot be undone from memory to the archive,
@@ -66,6 +67,10 @@ public:
     /// SHA-256 over the content of all objects of the chain; see archive/state_digest.hpp.
     [[nodiscard]] virtual std::string state_digest() const = 0;
 };
+
+/// Throws usage_error naming the chains that have a model unless `chain` is one of them: to be
+/// asked before a state is made for it.
+void require_chain_model(std::string_view chain);
 
 /// The model of the chain that a block log names, its types registered in `state`. Throws
 /// usage_error for another chain, and what registering types and opening tables throws.

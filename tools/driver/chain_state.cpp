@@ -7,6 +7,7 @@
 #include <spdlog/spdlog.h>
 
 #include <string>
+#include <vector>
 
 namespace chainbase::driver {
 
@@ -22,16 +23,24 @@ std::string in_words(const std::filesystem::path& state) {
     return "the state " + state.string();
 }
 
+/// Databases that must not be marked as closed properly, as their destructor would do. They and
+/// their locks go with the process.
+std::vector<std::unique_ptr<database>>& left_unclean() {
+    static auto& forever = *new std::vector<std::unique_ptr<database>>;
+    return forever;
+}
+
 } // namespace
 
 struct chain_state::parts {
-    database state;
+    std::unique_ptr<database> owned_state;
+    database& state = *owned_state;
     std::unique_ptr<archive::store> rows;
     std::unique_ptr<chain_model> model;
     std::int64_t lag;
 
     parts(const std::filesystem::path& folder, const std::string& chain, std::int64_t lag_)
-        : state(folder), lag(lag_) {
+        : owned_state(open(folder, chain)), lag(lag_) {
         identify(chain);
         state.add_type<applied_block>("applied_block");
         rows = archive::make_store(archive::store_kind::rocksdb, folder / "archive");
@@ -39,12 +48,20 @@ struct chain_state::parts {
     }
     ~parts() {
         try {
-            if (rows) rows->sync();
+            close();
         } catch (const std::exception& problem) {
             spdlog::error("closing: {}", problem.what());
         }
     }
 
+    /// A chain without a model leaves no state behind that only it could be continued with.
+    static std::unique_ptr<database> open(const std::filesystem::path& folder,
+                                          const std::string& chain) {
+        require_chain_model(chain);
+        return std::make_unique<database>(folder);
+    }
+
+    void close();
     void identify(const std::string& chain);
     /// The block of a revision, null when it is no longer (or never was) known.
     [[nodiscard]] const applied_block* block_of(revision_number revision) const {
@@ -56,6 +73,22 @@ struct chain_state::parts {
     void forget_old_blocks();
     void apply(const block& next);
 };
+
+/// The store comes first: a state that counts as closed properly relies on rows that are on disk.
+void chain_state::parts::close() {
+    if (!owned_state) return;
+    try {
+        if (rows) rows->sync();
+    } catch (...) {
+        // As a killed process leaves it: the next opening rolls back to the last whole block, and
+        // after a restart of the machine, which may cost rows, refuses to believe it.
+        left_unclean().push_back(std::move(owned_state));
+        throw;
+    }
+    model.reset();
+    rows.reset();
+    owned_state.reset(); // the place for database::close(), which throws what this only logs
+}
 
 /// Nothing is added to a state before it is known to be of this chain.
 void chain_state::parts::identify(const std::string& chain) {
@@ -106,6 +139,10 @@ chain_state::chain_state(const std::filesystem::path& folder, const std::string&
 
 chain_state::~chain_state() = default;
 
+void chain_state::close() {
+    parts_->close();
+}
+
 void chain_state::require_made_from(const block_log_reader& log) const {
     const applied_block* head = parts_->head();
     if (head == nullptr) return;
@@ -118,14 +155,23 @@ void chain_state::require_made_from(const block_log_reader& log) const {
 }
 
 void chain_state::apply(const block& next) {
+    const std::string block = "block " + std::to_string(next.number) + ", ";
+    const std::string stays = ". The state stays at block " + std::to_string(head());
     try {
         parts_->apply(next);
     } catch (const rejected_error& problem) {
         throw rejected_error(
-            "block " + std::to_string(next.number) + ", " + problem.what() +
-            ". The state stays at block " + std::to_string(head()) +
+            block + problem.what() + stays +
             ". Check where the block log came from (import or fetch it again), or use the version "
             "of this program whose rules it follows; the same call then goes on");
+    } catch (const out_of_space_error& problem) {
+        throw out_of_space_error(block + problem.what() + stays);
+    } catch (const limit_error& problem) {
+        throw limit_error(block + problem.what() + stays);
+    } catch (const io_error& problem) {
+        throw io_error(block + problem.what() + stays);
+    } catch (const damaged_error& problem) {
+        throw damaged_error(block + problem.what() + stays);
     }
 }
 

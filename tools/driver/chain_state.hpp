@@ -23,18 +23,26 @@ namespace chainbase::driver {
 /// For one thread.
 class chain_state {
 public:
-    /// Opens the state of `chain` in `folder`, or makes it. Throws usage_error when the folder
-    /// holds a state of another chain or program, and what opening a database and a store throws;
-    /// then nothing was changed.
+    /// Opens the state of `chain` in `folder`, or makes it. Throws usage_error when there is no
+    /// model for the chain or the folder holds a state of another chain or program, and what
+    /// opening a database and a store throws; then nothing was changed.
     chain_state(const std::filesystem::path& folder, const std::string& chain, std::int64_t lag);
+    /// As close(), but a failure is only logged.
     ~chain_state();
+
+    /// Puts the archive's rows on disk, then closes the database. When the rows cannot be put there
+    /// it throws what archive::store::sync throws, and the state does not count as closed properly.
+    /// Nothing may be called afterwards but the destructor and close(), which then does nothing.
+    void close();
 
     /// Throws usage_error unless the log is the one that the state was made from: it has the block
     /// at which the state stands.
     void require_made_from(const block_log_reader& log) const;
 
     /// Applies the block after head(). Throws rejected_error naming block, transaction, operation
-    /// and what to do, or out_of_space_error and the like; the state is then what it was.
+    /// and what to do when the block is to blame; out_of_space_error, limit_error, io_error or
+    /// damaged_error, naming the block, when database or archive are. The state is then what it
+    /// was.
     void apply(const block& next);
 
     /// Takes the last block back. Throws usage_error when it cannot be undone.

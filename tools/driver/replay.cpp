@@ -65,6 +65,7 @@ replay_report replay(const replay_options& options, const catch_interruption& si
     report.replayed_blocks = state.blocks() - blocks_before;
     report.replayed_operations = state.operations() - operations_before;
     if (options.verify) report.verified = verified(state);
+    state.close(); // nothing is reported as done that is not on disk
     return report;
 }
 

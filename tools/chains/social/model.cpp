@@ -76,7 +76,7 @@ database& model::add_types(database& state) {
 void model::apply(const block& next) {
     begin_block(next);
     pay_due_comments();
-    apply_operations(next, [&](const bytes& one) { std::visit(*this, decode_operation(one)); });
+    apply_operations(next, decode_operation, [&](const operation& one) { std::visit(*this, one); });
     state_.modify(global(), [&](global_object& all) { all = totals_; });
 }
 
@@ -166,6 +166,8 @@ void model::count(std::uint32_t account_object::* what, const account_object& in
 void model::operator()(const comment& op) {
     require(!op.permlink.empty() && op.permlink.size() <= longest_permlink,
             "a permlink has 1 to 256 bytes");
+    require(op.parent_permlink.size() <= longest_permlink,
+            "a parent's permlink has up to 256 bytes");
     require(op.cashout_time == 0 || op.cashout_time > totals_.head_time,
             "a cash-out is after the comment's creation");
     require(op.author_payout >= 0 && op.curator_payout >= 0, "a payout is not negative");

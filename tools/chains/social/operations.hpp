@@ -28,7 +28,7 @@ struct comment {
     account_name author;
     std::string permlink; // at most 256 bytes, unique per author
     account_name parent_author;
-    std::string parent_permlink; // of a post: its category
+    std::string parent_permlink; // at most 256 bytes; of a post: its category
     std::uint32_t title_bytes = 0;
     std::uint32_t body_bytes = 0;
     /// When it is paid; 0: the data knows no payout.

@@ -51,7 +51,7 @@ database& model::add_types(database& state) {
 
 void model::apply(const block& next) {
     begin_block(next);
-    apply_operations(next, [&](const bytes& one) { std::visit(*this, decode_operation(one)); });
+    apply_operations(next, decode_operation, [&](const operation& one) { std::visit(*this, one); });
     state_.modify(global(), [&](global_object& all) { all = totals_; });
 }
 
