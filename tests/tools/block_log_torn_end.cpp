@@ -56,12 +56,40 @@ TEST_CASE("a log that ends at any byte of its last record is one without that re
     }
 }
 
-TEST_CASE("a last record with a wrong byte anywhere is a torn end") {
+TEST_CASE("a last record with a wrong byte anywhere is a torn end where no index knows it") {
     const torn_sample sample;
     for (std::size_t at = sample.last_record; at < sample.complete.size(); ++at) {
         std::string torn = sample.complete;
         torn[at] = static_cast<char>(~torn[at]);
-        check_torn(sample, torn, at % 2 == 0);
+        check_torn(sample, torn, false);
+        const temporary_folder folder; // an index from before that record vouches for nothing
+        write_log(folder / "log", first_of(sample.blocks, 4));
+        write_file(folder / "log", torn);
+        const captured_log log;
+        REQUIRE(read_log(folder / "log") == first_of(sample.blocks, 4));
+        REQUIRE(log.says("the end is torn"));
+    }
+}
+
+TEST_CASE("a last record with a wrong byte is damage where the index knows it, and is not cut") {
+    const torn_sample sample;
+    const std::string block = "block " + std::to_string(sample.blocks[4].number) + " is expected";
+    const std::string place = "byte " + std::to_string(sample.last_record);
+    for (std::size_t at = sample.last_record; at < sample.complete.size(); ++at) {
+        const temporary_folder folder;
+        const auto path = folder / "log";
+        write_log(path, sample.blocks);
+        const std::string index = read_file(index_path(path));
+        std::string damaged = sample.complete;
+        damaged[at] = static_cast<char>(~damaged[at]);
+        write_file(path, damaged);
+        REQUIRE_THROWS_AS(block_log_writer::open(path, sample_chain), damaged_error);
+        REQUIRE_THROWS_WITH(block_log_reader(path, sample_chain),
+                            Catch::Contains(place) && Catch::Contains(block) &&
+                                Catch::Contains("good copy") &&
+                                Catch::Contains(index_path(path).string()));
+        REQUIRE(read_file(path) == damaged);
+        REQUIRE(read_file(index_path(path)) == index);
     }
 }
 

@@ -70,17 +70,43 @@ void require_nothing_after(const file& log, const log_contents& contents) {
                         std::to_string(next->offset()));
 }
 
-/// The saved index if it fits the log, else an empty one and the reason in `fault`.
-block_log_index usable_index(const file& log, const log_header& header, std::string& fault) {
+/// What the file beside the log is worth.
+struct saved_index {
+    block_log_index usable;                   ///< empty unless it fits the log
+    std::optional<block_log_index> unfitting; ///< consistent in itself, but the log's end differs
+    std::string fault;                        ///< why it is not used as it is
+};
+
+saved_index look_at_index(const file& log, const log_header& header) {
     index_check saved = load_index(index_path(log.path()), header.checksum);
-    fault = std::move(saved.reason);
-    if (saved.index && saved.index->matches(log)) return std::move(*saved.index);
-    if (saved.index) fault = "does not fit the log";
-    return block_log_index(header.checksum);
+    const block_log_index none(header.checksum);
+    if (!saved.index) return {none, {}, std::move(saved.reason)};
+    if (saved.index->matches(log)) return {std::move(*saved.index), {}, {}};
+    return {none, std::move(saved.index), "does not fit the log"};
 }
 
-void save_quietly(const block_log_index& index, const std::filesystem::path& path) {
+/// An index is saved when its records are on disk: if the log has the bytes that it tells of, an
+/// invalid one among them was complete once. That is damage, not the torn end of a write.
+void require_never_complete(const file& log, const log_contents& contents,
+                            const std::optional<block_log_index>& saved) {
+    const std::uint64_t offset = contents.index.log_bytes();
+    if (!saved || saved->log_bytes() > log.size() || saved->log_bytes() <= offset) return;
+    const auto& known = saved->entries();
+    const std::size_t scanned = contents.index.entries().size();
+    const bool tells_of_it = scanned < known.size() && known[scanned].offset == offset;
+    throw damage_at(log, offset,
+                    tells_of_it ? "block " + std::to_string(known[scanned].first_number)
+                                : next_block(contents.index),
+                    contents.torn_reason + ", though its index says that it was complete (if " +
+                        index_path(log.path()).string() +
+                        " is not of this log, remove it: the end is then cut as a torn one)");
+}
+
+/// The log goes to the device before the index that vouches for it.
+void save_quietly(const block_log_index& index, const file& log) {
+    const std::filesystem::path path = index_path(log.path());
     try {
+        log.sync();
         index.save(path);
     } catch (const std::exception& failure) {
         spdlog::info("{}: the index is not saved and will be rebuilt next time: {}", path.string(),
@@ -92,16 +118,19 @@ void save_quietly(const block_log_index& index, const std::filesystem::path& pat
 
 log_contents read_contents(const file& log, std::string_view expected_chain) {
     log_header header = read_log_header(log, expected_chain);
-    std::string fault;
-    log_contents result{header, usable_index(log, header, fault), 0, {}};
+    saved_index saved = look_at_index(log, header);
+    log_contents result{header, std::move(saved.usable), 0, {}};
     const std::size_t known = result.index.entries().size();
     result.torn_bytes = scan(log, result.index, result.torn_reason);
-    if (result.torn_bytes > 0) require_nothing_after(log, result);
-    if (fault.empty() && result.index.entries().size() == known) return result;
+    if (result.torn_bytes > 0) {
+        require_nothing_after(log, result);
+        require_never_complete(log, result, saved.unfitting);
+    }
+    if (saved.fault.empty() && result.index.entries().size() == known) return result;
     spdlog::info("{}: the index {}; {} records scanned, {} blocks", log.path().string(),
-                 fault.empty() ? "is older than the log" : fault,
+                 saved.fault.empty() ? "is older than the log" : saved.fault,
                  result.index.entries().size() - known, result.index.blocks());
-    save_quietly(result.index, index_path(log.path()));
+    save_quietly(result.index, log);
     return result;
 }
 

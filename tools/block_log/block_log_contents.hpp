@@ -26,7 +26,8 @@ struct log_contents {
 /// save it. The log itself is never changed.
 ///
 /// Throws what read_log_header throws, and damaged_error with file, block number and offset when
-/// something invalid is followed by a valid record: damage in the middle, not a torn end.
+/// something invalid is followed by a valid record, or when the saved index tells that it was valid
+/// once: damage, not a torn end.
 [[nodiscard]] log_contents read_contents(const file& log, std::string_view expected_chain);
 
 /// The damaged_error of a log that is invalid at byte `offset`, where `expected` ("block 17")

@@ -101,7 +101,7 @@ void block_log_writer::sync() {
 }
 
 void block_log_writer::close() {
-    flush();
+    sync(); // an index vouches for its records: they are on the device before it is saved
     try {
         index_.save(index_path(log_.path()));
     } catch (const std::exception& failure) {

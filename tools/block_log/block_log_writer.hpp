@@ -59,7 +59,7 @@ public:
     /// flush(), then waits until everything is on the device.
     void sync();
 
-    /// flush(), saves the index, closes the file. Nothing else may be called afterwards.
+    /// sync(), saves the index, closes the file. Nothing else may be called afterwards.
     void close();
 
     /// Closes the file as it is; waiting blocks are forgotten. Nothing happens when it is closed.

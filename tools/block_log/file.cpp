@@ -93,7 +93,7 @@ bool file::try_truncate(std::uint64_t size) noexcept {
     return ::ftruncate(descriptor_, static_cast<off_t>(size)) == 0;
 }
 
-void file::sync() {
+void file::sync() const {
     if (::fdatasync(descriptor_) != 0) fail("fdatasync", errno);
 }
 

@@ -46,7 +46,7 @@ public:
     [[nodiscard]] bool try_truncate(std::uint64_t size) noexcept;
 
     /// Returns when the file's content is on the device (fdatasync).
-    void sync();
+    void sync() const;
 
     /// Takes the file's one writer's lock, which the kernel releases when this file closes or the
     /// process dies; throws locked_error when another file object has it.
