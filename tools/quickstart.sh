@@ -4,12 +4,12 @@
 #
 #     tools/quickstart.sh
 #
-# The project carries the block logs. With CHAINBASE_DATA=DIR (the folder above steem-2016/ and
-# eos-swap-2022/, the tables that the logs were imported from) it imports them again and compares.
+# The project carries the block logs. With CHAINBASE_SOURCE_DATA=DIR (the folder above steem-2016/
+# and eos-swap-2022/, the tables that the logs were imported from) it imports them again and compares.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-data=${CHAINBASE_DATA:-${CHAINBASE_SOURCE_DATA:-}}
+data=${CHAINBASE_SOURCE_DATA:-}
 work=build/quickstart
 bin=build/release/bin
 
@@ -23,10 +23,11 @@ carried() { # the block log that the project carries
 }
 
 # Imports the tables once more. The packed bytes depend on the version of zstd, the blocks do not:
-# another version is told, and the imported log is replayed.
+# another version is told, and the imported log is replayed. Called in $(...), where bash ignores
+# `set -e`.
 import() {
     local name=$1 log=$work/$1.blocks
-    "$bin/chainbase-driver" import "$name" --from "$data/$name" --to "$log" >&2
+    "$bin/chainbase-driver" import "$name" --from "$data/$name" --to "$log" >&2 || return 1
     if cmp -s "$log" "$(carried "$name")"; then
         echo "the imported log is the carried one, byte for byte" >&2
     else
