@@ -67,6 +67,27 @@ TEST_CASE("a stream's position rises to the log's size") {
     CHECK(stream.blocks_behind() == reader.count());
 }
 
+TEST_CASE("the position of a block is told without reading it") {
+    const auto blocks = sample_blocks(100);
+    const temporary_folder folder;
+    write_log(folder / "log", blocks); // a record each: every position is exact
+    const block_log_reader reader(folder / "log");
+    block_log_stream stream = reader.stream();
+    CHECK(reader.position_of(0) == stream.position());
+    while (const auto next = stream.next())
+        CHECK(reader.position_of(next->number) == stream.position());
+    CHECK(reader.position_of(UINT64_MAX) == reader.bytes());
+    write_log(folder / "batches", blocks, 300);
+    const block_log_reader batches(folder / "batches");
+    std::uint64_t before = 64;
+    for (const block& one : blocks) {
+        CHECK(batches.position_of(one.number) > before);
+        before = batches.position_of(one.number);
+    }
+    CHECK(before == batches.bytes());
+    CHECK(block_log_reader(folder / "batches").position_of(1) == 64);
+}
+
 TEST_CASE("a log is appended to over several openings") {
     const auto blocks = sample_blocks(50);
     const temporary_folder folder;

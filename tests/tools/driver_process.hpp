@@ -32,13 +32,15 @@ struct driver_run {
 /// The real chainbase-driver in a process of its own.
 class driver_process {
 public:
-    explicit driver_process(std::vector<std::string> arguments) {
+    /// `to`: where stdout goes; empty: where driver_run::out comes from.
+    explicit driver_process(std::vector<std::string> arguments, const std::string& to = {}) {
         arguments.insert(arguments.begin(), CHAINBASE_DRIVER);
         std::vector<char*> raw;
         for (std::string& one : arguments)
             raw.push_back(one.data());
         raw.push_back(nullptr);
-        const std::string out = said_ / "out", err = said_ / "err";
+        const std::string out = to.empty() ? (said_ / "out").string() : to;
+        const std::string err = said_ / "err";
         process_ = ::fork();
         if (process_ < 0) throw std::runtime_error("cannot fork");
         if (process_ == 0) {

@@ -38,7 +38,7 @@ TEST_CASE("rows become blocks, transactions and operations in their order") {
     CHECK(summary.transactions == 3);
     CHECK(summary.operations == 4);
     CHECK(summary.bytes == std::filesystem::file_size(folder / "log"));
-    CHECK(block_log_reader(folder / "log").chain() == eos_swap_2022);
+    CHECK(block_log_reader(folder / "log").chain() == swap::chain_name);
 
     const auto blocks = blocks_of(folder / "log");
     REQUIRE(blocks.size() == 2);

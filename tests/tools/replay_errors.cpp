@@ -39,7 +39,11 @@ TEST_CASE("a wrong call ends with 2 and says how to call") {
     CHECK(run_driver({"fly"}).code() == 2);
     CHECK(run_driver({"replay", "--state", "x"}).code() == 2);
     CHECK(run_driver({"replay", "--block-log", "x", "--state", "y", "--lag", "-1"}).code() == 2);
-    CHECK(run_driver({"replay", "--block-log", "x", "--state", "y", "--stop-at", "z"}).code() == 2);
+    for (const char* number : {"z", "-1", "+1", "", "0x10", "1e3", "1 ", "18446744073709551616"}) {
+        INFO(number);
+        const std::string stop = std::string("--stop-at=") + number;
+        CHECK(run_driver({"replay", "--block-log", "x", "--state", "y", stop}).code() == 2);
+    }
     CHECK(run_driver({"import", "my-chain", "--from", "x", "--to", "y"}).code() == 2);
     const driver_run wrong = run_driver({"replay"});
     CHECK(wrong.says("--block-log"));
@@ -59,22 +63,23 @@ TEST_CASE("a block log that is not there, or is none, ends with 1 and names it")
     CHECK(here.replay("text").code() == 1);
     here.write("unknown", {block_of(1, 3)}, "my-chain");
     const driver_run unknown = here.replay("unknown");
-    CHECK(unknown.code() == 1);
+    CHECK(unknown.code() == 2);
     CHECK(unknown.says("my-chain"));
     CHECK_FALSE(std::filesystem::exists(here.folder / "state"));
     here.write("log", social_blocks());
     CHECK(here.replay().code() == 0); // its name is not taken
 }
 
-TEST_CASE("an import that fails ends with 1") {
+TEST_CASE("an import that fails ends with 1, one over an existing file with 2") {
     const place here;
     write_file(here.folder / "there", "something");
     const std::string folder = here.folder.path();
-    CHECK(
-        run_driver({"import", "steem-2016", "--from", folder, "--to", folder + "/there"}).code() ==
-        1);
-    CHECK(run_driver({"import", "eos-swap-2022", "--from", folder, "--to", folder + "/x"}).code() ==
-          1);
+    for (const char* data : {"steem-2016", "eos-swap-2022"}) {
+        CHECK(run_driver({"import", data, "--from", folder, "--to", folder + "/x"}).code() == 1);
+        CHECK(run_driver({"import", data, "--from", folder, "--to", folder + "/there"}).code() ==
+              2);
+    }
+    CHECK(test::read_file(here.folder / "there") == "something");
 }
 
 TEST_CASE("a state of another chain is refused and unchanged") {
@@ -84,7 +89,7 @@ TEST_CASE("a state of another chain is refused and unchanged") {
     here.write("other", {block_of(9, 3, exchange("alice", 1, a, b, a, b))}, "eos-swap-2022");
     const auto before = here.replay().json();
     const driver_run refused = here.replay("other");
-    CHECK(refused.code() == 1);
+    CHECK(refused.code() == 2);
     CHECK(refused.says("steem-2016"));
     CHECK(refused.says("eos-swap-2022"));
     CHECK(here.replay().json()["objects"] == before["objects"]);
@@ -98,13 +103,13 @@ TEST_CASE("a state is continued only with the log it was made from") {
     blocks.pop_back();
     here.write("short", blocks);
     const driver_run shorter = here.replay("short");
-    CHECK(shorter.code() == 1);
+    CHECK(shorter.code() == 2);
     CHECK(shorter.says("stands at block 4"));
     CHECK(shorter.says("has no such block"));
     blocks.push_back(block_of(4, 12, vote("bob", "alice", "one", 2)));
     here.write("fork", blocks);
     const driver_run fork = here.replay("fork");
-    CHECK(fork.code() == 1);
+    CHECK(fork.code() == 2);
     CHECK(fork.says("another block of that number"));
     blocks = social_blocks();
     blocks.push_back(block_of(5, 15, account("carol")));
@@ -137,9 +142,55 @@ TEST_CASE("a state beyond the block to stop at is refused") {
     here.write("log", social_blocks());
     REQUIRE(here.replay("log", "state", {"--stop-at", "3"}).json()["head"] == 3);
     const driver_run refused = here.replay("log", "state", {"--stop-at", "2"});
-    CHECK(refused.code() == 1);
+    CHECK(refused.code() == 2);
     CHECK(refused.says("beyond the block 2"));
     CHECK(here.replay("log", "state", {"--stop-at", "99"}).json()["head"] == 4);
+}
+
+TEST_CASE("a block to stop at is a decimal number, with leading zeros, too") {
+    const place here;
+    std::vector<block> blocks;
+    for (std::uint64_t number = 1; number <= 12; ++number)
+        blocks.push_back(block_of(number, static_cast<std::int64_t>(3 * number)));
+    here.write("log", blocks);
+    CHECK(here.replay("log", "state", {"--stop-at", "010"}).json()["head"] == 10);
+    CHECK(here.replay("log", "state", {"--stop-at", "18446744073709551615"}).json()["head"] == 12);
+}
+
+TEST_CASE("damage behind the block to stop at does not matter, and before it does") {
+    const place here;
+    auto writer = block_log_writer::create(here.folder / "log", "steem-2016", {3, 0});
+    std::uint64_t third = 0;
+    for (const block& one : social_blocks()) {
+        writer.flush();
+        if (one.number == 3) third = writer.bytes();
+        writer.append(one);
+    }
+    writer.close();
+    std::string damaged = test::read_file(here.folder / "log");
+    damaged[third + 40] ^= 1;
+    write_file(here.folder / "log", damaged);
+    for (int run = 0; run < 2; ++run) { // the second one is there already
+        const driver_run stopped = here.replay("log", "state", {"--stop-at", "2"});
+        CHECK(stopped.code() == 0);
+        CHECK(stopped.json()["head"] == 2);
+    }
+    const driver_run failed = here.replay("log", "state", {"--stop-at", "3"});
+    CHECK(failed.code() == 1);
+    CHECK(failed.says("block 3"));
+}
+
+TEST_CASE("a report that stdout does not take ends with 1, and the state is closed and complete") {
+    const place here;
+    here.write("log", social_blocks());
+    const std::vector<std::string> call{"replay",  "--block-log",         here.folder / "log",
+                                        "--state", here.folder / "state", "--json"};
+    const driver_run unread = driver_process(call, "/dev/full").wait();
+    CHECK(unread.code() == 1);
+    CHECK(unread.says("stdout"));
+    const auto again = here.replay().json();
+    CHECK(again["replayed_blocks"] == 0);
+    CHECK(again["head"] == 4);
 }
 
 TEST_CASE(

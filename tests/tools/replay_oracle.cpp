@@ -2,6 +2,8 @@
 #include <tests/tools/driver_process.hpp>
 #include <tests/tools/real_logs.hpp>
 
+#include <algorithm>
+
 /// Replays of the logs that the project carries come to what is known of the data.
 using namespace chainbase::test;
 using nlohmann::json;
@@ -121,4 +123,21 @@ TEST_CASE("without --json a summary is printed") {
     CHECK(run.out.find("state digest ") != std::string::npos);
     CHECK(run.out.find("first_of_pair") != std::string::npos);
     CHECK(run.out.find("operations/s") != std::string::npos);
+}
+
+TEST_CASE("a replay shows on stderr that it works, and how it ended") {
+    const real_log log("steem-2016");
+    const driver_run part = run_driver(log.replay({"--stop-at", "100000"}));
+    CHECK(part.says("block 100000: 100000 blocks, "));
+    CHECK(part.says("the block to stop at"));
+    const driver_run rest = run_driver(log.replay());
+    CHECK(rest.says("block 162689: 162689 blocks, "));
+    CHECK(rest.says("3566 objects archived"));
+    CHECK(rest.says("the end of the log"));
+    const driver_run nothing = run_driver(log.replay());
+    CHECK(nothing.says("the end of the log"));
+    // A replay that takes longer than 0.2 s has said something before its end.
+    const driver_run whole = run_driver(log.replay({}, "whole"));
+    const auto lines = std::count(whole.err.begin(), whole.err.end(), '\n');
+    if (whole.json()["seconds"] > 0.5) CHECK(lines >= 2);
 }

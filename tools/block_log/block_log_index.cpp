@@ -19,13 +19,6 @@ void append(bytes& to, const T& value) {
     to.insert(to.end(), view.begin(), view.end());
 }
 
-template <class T>
-T load(byte_view from, std::size_t position) {
-    T result;
-    std::memcpy(&result, from.data() + position, sizeof(T));
-    return result;
-}
-
 /// An index that cannot be read is as good as none: it is rebuilt.
 std::optional<bytes> try_read_all(const std::filesystem::path& path) {
     try {
@@ -83,6 +76,21 @@ std::size_t block_log_index::record_for(std::uint64_t number) const noexcept {
         return entries_.size();
     const auto after = std::ranges::upper_bound(entries_, number, {}, &entry::first_number);
     return static_cast<std::size_t>(after - entries_.begin()) - 1;
+}
+
+std::uint64_t block_log_index::position_of(std::uint64_t number) const noexcept {
+    if (empty() || number >= last_number_) return log_bytes_;
+    if (number < entries_.front().first_number) return entries_.front().offset;
+    const std::size_t record = record_for(number);
+    const bool is_last = record + 1 == entries_.size();
+    const entry& in = entries_[record];
+    const entry behind =
+        is_last ? entry{log_bytes_, last_number_ + 1, blocks_} : entries_[record + 1];
+    if (behind.blocks_before - in.blocks_before == 1) return behind.offset;
+    const double part = (static_cast<double>(number - in.first_number) + 1) /
+                        static_cast<double>(behind.first_number - in.first_number);
+    return in.offset +
+           static_cast<std::uint64_t>(part * static_cast<double>(behind.offset - in.offset));
 }
 
 void block_log_index::add(const log_record& record) {

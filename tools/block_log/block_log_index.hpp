@@ -42,6 +42,11 @@ public:
     /// all or behind all. Binary search.
     [[nodiscard]] std::size_t record_for(std::uint64_t number) const noexcept;
 
+    /// Bytes of the log up to and including block `number`, or the one before it when there is
+    /// none. Reads nothing, so within a record of many blocks it is a guess in proportion to the
+    /// numbers.
+    [[nodiscard]] std::uint64_t position_of(std::uint64_t number) const noexcept;
+
     /// Appends a record that begins at log_bytes(). Requires its first number above last_number()
     /// unless empty.
     void add(const log_record& record);

@@ -39,6 +39,12 @@ public:
     [[nodiscard]] std::uint64_t count() const noexcept { return contents_->index.blocks(); }
     /// Bytes of the log, without a torn end.
     [[nodiscard]] std::uint64_t bytes() const noexcept { return contents_->index.log_bytes(); }
+    /// Bytes of the log up to and including block `number`, or the one before it when there is
+    /// none. Reads nothing, so within a record of many blocks it is a guess in proportion to the
+    /// numbers.
+    [[nodiscard]] std::uint64_t position_of(std::uint64_t number) const noexcept {
+        return contents_->index.position_of(number);
+    }
     /// Bytes of the torn end that are left out; 0 almost always.
     [[nodiscard]] std::uint64_t torn_bytes() const noexcept { return contents_->torn_bytes; }
 

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace chainbase {
@@ -21,6 +23,15 @@ using byte_view = std::span<const std::byte>;
 /// `view` read as text; valid as long as the bytes.
 [[nodiscard]] inline std::string_view text_of(byte_view view) noexcept {
     return {reinterpret_cast<const char*>(view.data()), view.size()};
+}
+
+/// The T whose bytes begin at `position`. Requires all of them to be there.
+template <class T>
+    requires std::is_trivially_copyable_v<T>
+[[nodiscard]] T load(byte_view from, std::size_t position = 0) noexcept {
+    T result;
+    std::memcpy(&result, from.data() + position, sizeof(T));
+    return result;
 }
 
 } // namespace chainbase

@@ -15,13 +15,6 @@ namespace {
 using namespace block_log_format;
 
 template <class T>
-T load(byte_view from) {
-    T result;
-    std::memcpy(&result, from.data(), sizeof(T));
-    return result;
-}
-
-template <class T>
 void store(bytes& to, std::size_t position, const T& value) {
     std::memcpy(to.data() + position, &value, sizeof(T));
 }

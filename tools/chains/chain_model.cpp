@@ -1,7 +1,9 @@
 #include <pool_allocator/error.hpp>
 #include <tools/chains/chain_model.hpp>
 #include <tools/chains/social/model.hpp>
+#include <tools/chains/social/operations.hpp>
 #include <tools/chains/swap/model.hpp>
+#include <tools/chains/swap/operations.hpp>
 
 namespace chainbase {
 

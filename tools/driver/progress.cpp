@@ -1,9 +1,10 @@
 #include <tools/driver/progress.hpp>
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 namespace chainbase::driver {
 
@@ -18,6 +19,20 @@ std::string duration_in_words(double seconds) {
     return fmt::format("{:.1f} h", seconds / 3600);
 }
 
+std::uint64_t per_second(std::uint64_t count, double seconds) {
+    return seconds > 0 ? static_cast<std::uint64_t>(static_cast<double>(count) / seconds) : 0;
+}
+
+void say(const chain_state& state, std::uint64_t rate, double now, const std::string& outlook) {
+    std::int64_t archived = 0;
+    for (const auto& [type, objects] : state.model().archived())
+        archived += objects;
+    spdlog::info("block {}: {} blocks, {} operations/s, memory {}, {} objects archived, {:.1f} s, "
+                 "{}",
+                 state.head(), state.blocks(), rate, bytes_in_words(state.memory().total), archived,
+                 now, outlook);
+}
+
 } // namespace
 
 std::string bytes_in_words(std::uint64_t bytes) {
@@ -25,8 +40,10 @@ std::string bytes_in_words(std::uint64_t bytes) {
     return mebi < 1024 ? fmt::format("{:.1f} MiB", mebi) : fmt::format("{:.2f} GiB", mebi / 1024);
 }
 
-progress::progress(std::uint64_t from, std::uint64_t to) : from_(from), to_(to) {
+progress::progress(const chain_state& state, std::uint64_t from, std::uint64_t to)
+    : operations_before_(state.operations()), from_(from), to_(to) {
     estimate_.note(0, from_);
+    rate_.push_back({0, operations_before_});
 }
 
 double progress::seconds() const {
@@ -37,41 +54,32 @@ void progress::advance(const chain_state& state, std::uint64_t position) {
     const double now = seconds();
     if (now < next_sample_) return;
     next_sample_ = now + sample_seconds;
+    position = std::max(position, from_); // which was estimated from block numbers
     estimate_.note(now, position);
     rate_.push_back({now, state.operations()});
     while (rate_.size() > 2 && rate_.front().seconds < now - rate_window)
         rate_.pop_front();
     if (now < next_line_) return;
     next_line_ = now + 1;
-    say(state, position, now);
+    const sample& first = rate_.front();
+    say(state, per_second(state.operations() - first.operations, now - first.seconds), now,
+        time_left_in_words(position));
 }
 
-std::uint64_t progress::operations_per_second() const {
-    const sample& first = rate_.front();
-    const sample& last = rate_.back();
-    if (last.seconds <= first.seconds) return 0;
-    return static_cast<std::uint64_t>(static_cast<double>(last.operations - first.operations) /
-                                      (last.seconds - first.seconds));
+void progress::finish(const chain_state& state, const char* how) const {
+    const double now = seconds();
+    say(state, per_second(state.operations() - operations_before_, now), now, how);
 }
 
 std::string progress::time_left_in_words(std::uint64_t position) const {
     const auto range = estimate_.range(to_ > position ? to_ - position : 0);
     if (!range)
         return fmt::format("too early to tell the time left ({} of {} read)",
-                           bytes_in_words(position - from_), bytes_in_words(to_ - from_));
+                           bytes_in_words(position - from_),
+                           bytes_in_words(std::max(to_, position) - from_));
     const std::string least = duration_in_words(std::floor(range->first));
     const std::string most = duration_in_words(std::ceil(range->second));
     return least == most ? "about " + most + " left" : least + " to " + most + " left";
-}
-
-void progress::say(const chain_state& state, std::uint64_t position, double now) {
-    std::int64_t archived = 0;
-    for (const auto& [type, objects] : state.model().archived())
-        archived += objects;
-    spdlog::info("block {}: {} blocks, {} operations/s, memory {}, {} objects archived, {:.0f} s, "
-                 "{}",
-                 state.head(), state.blocks(), operations_per_second(),
-                 bytes_in_words(state.memory().total), archived, now, time_left_in_words(position));
 }
 
 } // namespace chainbase::driver

@@ -10,14 +10,18 @@
 
 namespace chainbase::driver {
 
-/// Says on stderr, about once a second, how far a replay is.
+/// Says on stderr how far a replay is: soon after the begin, so that also a short one shows that it
+/// works, then about once a second, and at its end.
 class progress {
 public:
     /// `from` and `to`: the bytes of the block log at which the work begins and ends.
-    progress(std::uint64_t from, std::uint64_t to);
+    progress(const chain_state& state, std::uint64_t from, std::uint64_t to);
 
     /// To be called after every block, with the log's bytes up to it. Costs a look at the clock.
     void advance(const chain_state& state, std::uint64_t position);
+
+    /// The closing line: where the work stands and why it ended (`how`), over the whole time.
+    void finish(const chain_state& state, const char* how) const;
 
     /// Seconds since the begin.
     [[nodiscard]] double seconds() const;
@@ -27,15 +31,14 @@ private:
         double seconds;
         std::uint64_t operations;
     };
-    void say(const chain_state& state, std::uint64_t position, double now);
-    [[nodiscard]] std::uint64_t operations_per_second() const;
     [[nodiscard]] std::string time_left_in_words(std::uint64_t position) const;
 
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+    std::uint64_t operations_before_;
     std::uint64_t from_;
     std::uint64_t to_;
     double next_sample_ = 0;
-    double next_line_ = 1;
+    double next_line_ = 0.2;
     time_left estimate_;
     std::deque<sample> rate_;
 };

@@ -11,9 +11,30 @@ namespace {
 
 enum class outcome { end_of_log, stop_reached, interrupted };
 
-outcome apply_blocks(chain_state& state, block_log_stream& blocks, const replay_options& options,
+const char* in_words(outcome how) {
+    switch (how) {
+    case outcome::end_of_log:
+        return "the end of the log";
+    case outcome::stop_reached:
+        return "the block to stop at";
+    case outcome::interrupted:
+        return "interrupted; the same call goes on";
+    }
+    return "";
+}
+
+/// Asked before the log is read on: what lies behind the block to stop at is none of our business.
+bool is_reached(const std::optional<std::uint64_t>& stop_at, const chain_state& state,
+                const block_log_reader& log) {
+    return stop_at && state.head() >= *stop_at && log.head_number() > state.head();
+}
+
+outcome apply_blocks(chain_state& state, const block_log_reader& log, const replay_options& options,
                      const catch_interruption& signals, progress& shown) {
+    if (is_reached(options.stop_at, state, log)) return outcome::stop_reached;
+    block_log_stream blocks = log.stream(state.head() + 1);
     while (!signals.noted()) {
+        if (is_reached(options.stop_at, state, log)) return outcome::stop_reached;
         const std::optional<block> next = blocks.next();
         if (!next) return outcome::end_of_log;
         if (options.stop_at && next->number > *options.stop_at) return outcome::stop_reached;
@@ -52,11 +73,12 @@ replay_report replay(const replay_options& options, const catch_interruption& si
     const std::uint64_t blocks_before = state.blocks();
     const std::uint64_t operations_before = state.operations();
 
-    block_log_stream blocks = log.stream(state.head() + 1);
-    progress shown(blocks.position(), log.bytes());
-    const outcome how = apply_blocks(state, blocks, options, signals, shown);
+    progress shown(state, log.position_of(state.head()),
+                   options.stop_at ? log.position_of(*options.stop_at) : log.bytes());
+    const outcome how = apply_blocks(state, log, options, signals, shown);
     if (how == outcome::end_of_log) state.finish();
     const double seconds = shown.seconds();
+    shown.finish(state, in_words(how));
 
     state.model().check();
     replay_report report = report_on(state, log.chain());

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <tools/driver/interruption.hpp>
 #include <tools/driver/replay_report.hpp>
+#include <tools/interruption.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -23,10 +23,11 @@ struct replay_options {
 /// Applies the blocks of a log to a state, from the block after the state's head on. At the end of
 /// the log every block counts as irreversible and all that is finished is archived.
 ///
-/// Stops after the block under way when `signals` noted one. Throws usage_error when log and state
-/// do not belong together or the state is beyond `stop_at`, damaged_error when the log is damaged,
-/// when the money does not add up or when verify finds a fault, rejected_error naming block,
-/// transaction and operation. The state is then at the last good block.
+/// Stops after the block under way when a signal was noted; nothing of the log behind `stop_at` is
+/// looked at. Throws usage_error when log and state do not belong together or the state is beyond
+/// `stop_at`, damaged_error when the log is damaged, when the money does not add up or when verify
+/// finds a fault, rejected_error naming block, transaction and operation, and what chain_state
+/// throws for a disk that refuses. The state is then at the last good block.
 [[nodiscard]] replay_report replay(const replay_options& options,
                                    const catch_interruption& signals);
 

@@ -1,7 +1,9 @@
 #include <tools/driver/replay.hpp>
 #include <tools/driver/verbs.hpp>
+#include <tools/interruption.hpp>
+#include <tools/print.hpp>
+#include <tools/whole_number.hpp>
 
-#include <cstdio>
 #include <memory>
 
 namespace chainbase::driver {
@@ -17,18 +19,18 @@ void add_replay_verb(CLI::App& program, exit_code& result) {
         ->required();
     verb->add_option("--state", options->state, "folder of the state; made when there is none")
         ->required();
-    verb->add_option("--stop-at", options->stop_at, "number of the last block to apply");
+    verb->add_option("--stop-at", options->stop_at, "number of the last block to apply")
+        ->transform(whole_number(0, UINT64_MAX));
     verb->add_option("--lag", options->lag, "blocks behind the head that can still be popped")
-        ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}))
+        ->transform(whole_number(0, 1'000'000))
         ->capture_default_str();
     verb->add_flag("--verify", options->verify, "look for every object by id and by key");
     verb->add_flag("--json", options->json, "one JSON object on stdout");
     verb->callback([options, &result] {
         const catch_interruption signals;
         const replay_report report = replay(*options, signals);
-        const std::string text = options->json ? to_json(report) + "\n" : to_text(report);
-        std::fputs(text.c_str(), stdout);
-        result = report.interrupted ? interrupted : done;
+        print_or_throw(options->json ? to_json(report) + "\n" : to_text(report));
+        result = report.interrupted ? exit_code::interrupted : exit_code::done;
     });
 }
 

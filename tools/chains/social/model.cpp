@@ -12,9 +12,7 @@
 namespace chainbase::social {
 namespace {
 
-constexpr std::size_t longest_permlink = 256;
 constexpr std::size_t longest_custom_id = 32;
-constexpr std::int16_t full_percent = 10'000;
 
 constexpr id<global_object> only{0};
 

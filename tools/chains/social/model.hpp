@@ -4,9 +4,6 @@
 
 namespace chainbase::social {
 
-/// What the block logs of this chain call it.
-inline constexpr std::string_view chain_name = "steem-2016";
-
 /// The rules of README.md over a database; see chain_model. Paid comments go to the table
 /// "comment" of `rows`, found by id and by (author, permlink).
 [[nodiscard]] std::unique_ptr<chain_model> make_model(database& state, archive::store& rows);

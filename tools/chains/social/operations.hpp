@@ -5,15 +5,23 @@
 
 #include <boost/describe/class.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 
 /// What a block of the social chain can ask for. Amounts are integers in milli-HBD (0.001 HBD),
 /// times Unix seconds.
 namespace chainbase::social {
 
+/// What the block logs of this chain call it.
+inline constexpr std::string_view chain_name = "steem-2016";
+
 using account_name = fixed_string<16>;
+
+inline constexpr std::size_t longest_permlink = 256; ///< bytes
+inline constexpr std::int16_t full_percent = 10'000; ///< in hundredths of a percent
 
 /// A new account. The name is not taken yet.
 struct account_create {
@@ -26,9 +34,9 @@ BOOST_DESCRIBE_STRUCT(account_create, (), (name))
 /// A new post (no parent author) or reply. The parent may be unknown: the data is a selection.
 struct comment {
     account_name author;
-    std::string permlink; // at most 256 bytes, unique per author
+    std::string permlink; // at most longest_permlink, unique per author
     account_name parent_author;
-    std::string parent_permlink; // at most 256 bytes; of a post: its category
+    std::string parent_permlink; // at most longest_permlink; of a post: its category
     std::uint32_t title_bytes = 0;
     std::uint32_t body_bytes = 0;
     /// When it is paid; 0: the data knows no payout.
@@ -51,7 +59,7 @@ struct vote {
     account_name voter;
     account_name author;
     std::string permlink;
-    /// Hundredths of a percent, -10000 to 10000; 0: unknown.
+    /// Hundredths of a percent, -full_percent to full_percent; 0: unknown.
     std::int16_t percent = 0;
     /// Weight; negative: against.
     std::int64_t rshares = 0;

@@ -1,4 +1,5 @@
 #include <tools/chains/swap/asset.hpp>
+#include <tools/digits.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -8,10 +9,6 @@ namespace {
 
 constexpr std::size_t most_decimals = 18;
 constexpr std::size_t most_symbol_letters = 7;
-
-bool is_digits(std::string_view text) {
-    return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-}
 
 bool is_symbol(std::string_view text) {
     return !text.empty() && text.size() <= most_symbol_letters &&

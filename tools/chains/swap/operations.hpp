@@ -7,10 +7,14 @@
 #include <boost/describe/class.hpp>
 
 #include <cstdint>
+#include <string_view>
 #include <variant>
 
 /// What a block of the swap chain can ask for.
 namespace chainbase::swap {
+
+/// What the block logs of this chain call it.
+inline constexpr std::string_view chain_name = "eos-swap-2022";
 
 using owner_name = fixed_string<16>;
 

@@ -1,4 +1,5 @@
 #include <pool_allocator/error.hpp>
+#include <tools/digits.hpp>
 #include <tools/driver/import/csv_table.hpp>
 
 #include <algorithm>
@@ -18,10 +19,6 @@ std::optional<std::int64_t> parse_number(std::string_view text) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size()) return {};
     return value;
-}
-
-bool is_digits(std::string_view text) {
-    return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
 std::optional<std::int64_t> parse_thousandths(std::string_view text) {

@@ -112,8 +112,8 @@ private:
 
 import_summary import_eos_swap_2022(const std::filesystem::path& from_folder,
                                     const std::filesystem::path& block_log) {
+    unfinished_log log(block_log, swap::chain_name);
     csv_table rows(from_folder / "swaps.csv.zst", columns);
-    unfinished_log log(block_log, eos_swap_2022);
     block_assembly blocks(log);
     while (rows.next())
         blocks.add(rows);

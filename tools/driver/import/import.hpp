@@ -2,13 +2,8 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <string_view>
 
 namespace chainbase {
-
-/// The chain names of the imported logs: what block_log_reader::chain() says.
-inline constexpr std::string_view steem_2016 = "steem-2016";
-inline constexpr std::string_view eos_swap_2022 = "eos-swap-2022";
 
 /// What an import made.
 struct import_summary {

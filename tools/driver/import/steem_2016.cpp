@@ -133,11 +133,11 @@ void write_events(const tables& from, const std::vector<event>& events, block_se
 
 import_summary import_steem_2016(const std::filesystem::path& from_folder,
                                  const std::filesystem::path& block_log) {
+    unfinished_log log(block_log, social::chain_name); // before minutes go into reading tables
     const tables from = steem_tables::read(from_folder);
     if (from.posts.empty())
         throw format_error((from_folder / "posts.csv.zst").string() + ": holds no post");
     const std::vector<event> events = place_events(from);
-    unfinished_log log(block_log, steem_2016);
     block_sequence blocks(log);
     write_accounts(from, events.front().slot, blocks);
     write_events(from, events, blocks);

@@ -38,9 +38,6 @@ const std::vector<std::string_view> vote_columns{
     "voter", "author", "permlink", "time", "percent", "rshares",
 };
 
-constexpr std::size_t longest_permlink = 256;
-constexpr std::int64_t full_percent = 10'000;
-
 /// Where a post is, by author and permlink; neither may hold the separator.
 using post_places = std::unordered_map<std::string, std::size_t>;
 
@@ -53,7 +50,8 @@ social::account_name read_name(const csv_table& row, std::size_t column) {
 }
 
 std::string read_permlink(const csv_table& row, std::size_t column) {
-    if (row.text(column).size() > longest_permlink) row.fail(column, "is longer than 256 bytes");
+    if (row.text(column).size() > social::longest_permlink)
+        row.fail(column, "is longer than " + std::to_string(social::longest_permlink) + " bytes");
     return std::string(row.text(column));
 }
 
@@ -107,7 +105,7 @@ std::vector<post> read_posts(const std::filesystem::path& path, post_places& pla
 std::int16_t read_percent(const csv_table& row) {
     if (row.is_empty(vote_column::percent)) return 0;
     const std::int64_t value = row.number(vote_column::percent);
-    if (value < -full_percent || value > full_percent) return 0;
+    if (value < -social::full_percent || value > social::full_percent) return 0;
     return static_cast<std::int16_t>(value);
 }
 

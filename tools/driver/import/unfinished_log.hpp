@@ -21,7 +21,8 @@ public:
 
     void append(const block& next) { writer_.append(next); }
 
-    /// Completes the log and gives it its name; returns its bytes.
+    /// Completes the log and gives it its name, both on the device; returns its bytes. Throws
+    /// usage_error when a file of that name appeared meanwhile; it stays as it is.
     std::uint64_t finish();
 
 private:

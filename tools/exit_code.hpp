@@ -1,13 +1,13 @@
 #pragma once
 
-namespace chainbase::driver {
+namespace chainbase {
 
 /// How every tool of chainbase ends.
-enum exit_code : int {
+enum class exit_code : int {
     done = 0,
     failed = 1,      ///< the work failed; stderr says why and what to do
-    wrong_call = 2,  ///< the command line is wrong
+    wrong_call = 2,  ///< the command line is wrong, or names what does not fit together
     interrupted = 3, ///< stopped by a signal; the same call goes on
 };
 
-} // namespace chainbase::driver
+} // namespace chainbase

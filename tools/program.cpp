@@ -1,0 +1,41 @@
+#include <pool_allocator/error.hpp>
+#include <tools/program.hpp>
+
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <exception>
+
+namespace chainbase {
+
+namespace {
+
+exit_code run(const char* name, const char* description, int argc, char** argv,
+              const add_verbs& add) {
+    exit_code result = exit_code::done;
+    CLI::App program(description, name);
+    program.require_subcommand(1);
+    add(program, result);
+    try {
+        program.parse(argc, argv);
+        return result;
+    } catch (const CLI::ParseError& problem) {
+        return program.exit(problem) == 0 ? exit_code::done : exit_code::wrong_call;
+    } catch (const usage_error& problem) {
+        spdlog::error(problem.what());
+        return exit_code::wrong_call;
+    } catch (const std::exception& problem) {
+        spdlog::error(problem.what());
+        return exit_code::failed;
+    }
+}
+
+} // namespace
+
+int run_program(const char* name, const char* description, int argc, char** argv,
+                const add_verbs& add) {
+    spdlog::set_default_logger(spdlog::stderr_color_mt(name));
+    return static_cast<int>(run(name, description, argc, argv, add));
+}
+
+} // namespace chainbase
