@@ -59,6 +59,29 @@ TEST_CASE("a state with damage: exit 1, the message names the file, nothing is c
     }
 }
 
+TEST_CASE("a closed state whose archive cannot be read: exit 1, and what is known is printed") {
+    const scratch_folder scratch;
+    const auto state = scratch / "state";
+    build_sample_state(state);
+    CHECK(inspect_with("stat " + state.string() + " 2>&1").code == 0);
+    std::filesystem::create_directory(state / "archive");
+    std::ofstream(state / "archive/notes.txt") << "something else";
+    const outcome result = inspect_with("stat " + state.string() + " 2>/dev/null");
+    CHECK(result.code == 1);
+    CHECK(result.output.find("every sum holds") != std::string::npos);
+    CHECK(result.output.find("not readable now") != std::string::npos);
+    CHECK(message_of("stat " + state.string()).output.find("its archive cannot be read") !=
+          std::string::npos);
+}
+
+TEST_CASE("a report that stdout does not take: exit 1") {
+    const scratch_folder scratch;
+    const auto state = scratch / "state";
+    build_sample_state(state);
+    for (const char* form : {"", " --json"})
+        CHECK(inspect_with("stat " + state.string() + form + " 2>/dev/null >/dev/full").code == 1);
+}
+
 TEST_CASE("a wrong call: exit 2") {
     for (const char* arguments : {"", "stat", "stat / --yaml", "stat / /", "status /", "--json"}) {
         INFO(arguments);

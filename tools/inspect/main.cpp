@@ -1,37 +1,8 @@
 #include <tools/inspect/stat.hpp>
-
-#include <spdlog/sinks/stdout_color_sinks.h>
-#include <spdlog/spdlog.h>
-
-#include <exception>
-
-namespace {
-
-/// The exit codes that every tool of chainbase keeps to.
-enum exit_code : int { done = 0, failed = 1, wrong_call = 2 };
-
-int run(int argc, char** argv) {
-    CLI::App program("Looks at a state, running or not, without the program that wrote it",
-                     "chainbase-inspect");
-    program.require_subcommand(1);
-    int result = done;
-    chainbase::inspect::add_stat(program, result);
-    try {
-        program.parse(argc, argv);
-        return result;
-    } catch (const CLI::ParseError& problem) {
-        return program.exit(problem) == 0 ? done : wrong_call;
-    }
-}
-
-} // namespace
+#include <tools/program.hpp>
 
 int main(int argc, char** argv) {
-    spdlog::set_default_logger(spdlog::stderr_color_mt("chainbase-inspect"));
-    try {
-        return run(argc, argv);
-    } catch (const std::exception& problem) {
-        spdlog::error(problem.what());
-        return failed;
-    }
+    return chainbase::run_program(
+        "chainbase-inspect", "Looks at a state, running or not, without the program that wrote it",
+        argc, argv, chainbase::inspect::add_stat);
 }

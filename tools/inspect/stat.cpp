@@ -1,8 +1,8 @@
 #include <tools/inspect/stat.hpp>
+#include <tools/print.hpp>
 
 #include <spdlog/spdlog.h>
 
-#include <cstdio>
 #include <memory>
 
 namespace chainbase::inspect {
@@ -19,25 +19,38 @@ bool is_damaged(const state_report& report) {
     return report.condition == condition::closed && !report.consistent;
 }
 
-int run(const call& asked) {
+/// Beside a writer an archive may be unreadable for a moment; beside a closed state it has no
+/// excuse.
+bool has_lost_archive(const state_report& state, const std::optional<archive_report>& archive) {
+    return state.condition == condition::closed && archive && !archive->refusal.empty();
+}
+
+exit_code run(const call& asked) {
     const state_report state = read_state(asked.state);
     const std::optional<archive_report> archive = read_archive(asked.state);
-    const std::string text = asked.json ? as_json(state, archive) : as_text(state, archive);
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    if (!is_damaged(state)) return 0;
-    spdlog::error("{}: the state is closed, and what it counts is not what its files hold",
-                  asked.state);
-    return 1;
+    print_or_throw(asked.json ? as_json(state, archive) : as_text(state, archive));
+    exit_code result = exit_code::done;
+    if (is_damaged(state)) {
+        spdlog::error("{}: the state is closed, and what it counts is not what its files hold",
+                      asked.state);
+        result = exit_code::failed;
+    }
+    if (has_lost_archive(state, archive)) {
+        spdlog::error("{}: the state is closed, and its archive cannot be read: {}", asked.state,
+                      archive->refusal);
+        result = exit_code::failed;
+    }
+    return result;
 }
 
 } // namespace
 
-void add_stat(CLI::App& program, int& exit_code) {
+void add_stat(CLI::App& program, exit_code& result) {
     const auto asked = std::make_shared<call>();
     CLI::App* verb = program.add_subcommand("stat", "What is in a state, and where its bytes are");
     verb->add_option("DIR", asked->state, "The folder of the state")->required();
     verb->add_flag("--json", asked->json, "Print one JSON object instead of tables");
-    verb->callback([asked, &exit_code] { exit_code = run(*asked); });
+    verb->callback([asked, &result] { result = run(*asked); });
 }
 
 std::string to_string(condition what) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <tools/exit_code.hpp>
 #include <tools/inspect/archive_report.hpp>
 #include <tools/inspect/state_report.hpp>
 
@@ -11,8 +12,9 @@
 namespace chainbase::inspect {
 
 /// Adds the verb `stat DIR [--json]`: what is in a state and where every byte of it is.
-/// `exit_code` becomes 1 when the sums of a state that nobody writes do not hold.
-void add_stat(CLI::App& program, int& exit_code);
+/// `result` becomes `failed` when the sums of a closed state do not hold or its archive cannot be
+/// read; what is known is printed all the same.
+void add_stat(CLI::App& program, exit_code& result);
 
 /// The report as tables for people.
 [[nodiscard]] std::string as_text(const state_report& state,
