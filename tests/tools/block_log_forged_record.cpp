@@ -114,6 +114,9 @@ TEST_CASE("a record with other blocks than it states is damage") {
         check_damaged(record_of(batch), "another number of blocks");
     }
     record_batch batch = batch_of(blocks);
+    ++batch.last_number;
+    check_damaged(record_of(batch), "not with the block that it states");
+    batch = batch_of(blocks);
     ++batch.first_number;
     check_damaged(record_of(batch), "out of order");
     check_damaged(record_of(batch_of({blocks[0], blocks[2], blocks[1], blocks[2]})),

@@ -52,6 +52,7 @@ void block_log_stream::open_record() {
     } catch (const damaged_error& damage) {
         fail(next_record_, damage.what());
     }
+    stated_last_ = check.record->last_number();
     consumed_ = 0;
     ++next_record_;
 }
@@ -62,8 +63,11 @@ void block_log_stream::require_count() const {
     const std::uint64_t expected = next_record_ < entries.size()
                                        ? entries[next_record_].blocks_before
                                        : contents_->index.blocks();
-    if (blocks_behind_ == expected) return;
-    fail(next_record_ - 1, "the record holds another number of blocks than it states");
+    if (blocks_behind_ != expected)
+        fail(next_record_ - 1, "the record holds another number of blocks than it states");
+    if (stated_last_ && last_number_ != *stated_last_)
+        fail(next_record_ - 1, "the record ends with block " + std::to_string(last_number_) +
+                                   ", not with the block that it states");
 }
 
 /// A record begins with the block that it states, and each block's number is above the one before.

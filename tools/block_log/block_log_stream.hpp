@@ -48,7 +48,8 @@ private:
     bytes unpacked_;
     std::size_t consumed_ = 0; // bytes of unpacked_
     std::uint64_t blocks_behind_ = 0;
-    std::uint64_t last_number_ = 0; // of the block before; 0 in front of the first
+    std::uint64_t last_number_ = 0;            // of the block before; 0 in front of the first
+    std::optional<std::uint64_t> stated_last_; // by the record in unpacked_
 };
 
 } // namespace chainbase

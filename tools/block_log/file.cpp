@@ -25,7 +25,8 @@ file::file(std::filesystem::path path, int flags) : path_(std::move(path)) {
     if (errno == EEXIST)
         throw usage_error(path_.string() + ": exists already and is not overwritten; remove it or "
                                            "choose another name");
-    fail("open", errno);
+    throw io_error(path_.string() + ": open failed: " + reason(errno) +
+                   "; check the path and its permissions");
 }
 
 file file::open_read(const std::filesystem::path& path) {
