@@ -1,6 +1,7 @@
 #include <pool_allocator/error.hpp>
 #include <tools/chains/swap/operations.hpp>
 #include <tools/driver/import/import.hpp>
+#include <tools/driver/import/unfinished_log.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/tools/packed_tables.hpp>
@@ -73,6 +74,19 @@ TEST_CASE("a malformed row is refused with line and column, and no log is left")
     CHECK_THAT(refusal("20,1000,1,a,7,1 A,1 A,0.5,1 A,1 A\n"), Contains("column 8 (fee): \"0.5\""));
     CHECK_THAT(refusal("20,1000,1,a,7,1 A,1 A,1 A,1 A,1 A,\n"), Contains("has 11 columns"));
     CHECK_THAT(refusal("\n"), Contains("line 2: has 1 columns"));
+}
+
+TEST_CASE(
+    "a file that appears under the log's name while it is made stays, and so do no leftovers") {
+    const temporary_folder folder;
+    {
+        unfinished_log log(folder / "log", "sample-chain");
+        log.append({1, 3, {}});
+        write_file(folder / "log", "precious");
+        CHECK_THROWS_AS(log.finish(), usage_error);
+    }
+    CHECK(read_file(folder / "log") == "precious");
+    CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
 }
 
 TEST_CASE("a table with other columns, or none, is refused") {

@@ -217,6 +217,15 @@ TEST_CASE(
     CHECK(going_on.json()["state_digest"] == here.replay("good", "fresh").json()["state_digest"]);
 }
 
+TEST_CASE("a block numbered 0 is refused by name, and no state is made") {
+    const place here;
+    here.write("log", {block_of(0, 3, account("alice")), block_of(1, 6, account("bob"))});
+    const driver_run refused = here.replay();
+    CHECK(refused.code() == 1);
+    CHECK(refused.says("number 0"));
+    CHECK_FALSE(std::filesystem::exists(here.folder / "state"));
+}
+
 TEST_CASE("an empty log makes an empty state") {
     const place here;
     here.write("log", {});

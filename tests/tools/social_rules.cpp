@@ -113,12 +113,12 @@ TEST_CASE("what breaks a rule is refused by its name") {
     CHECK(says(chain.rejects(post("nobody", "x")), "\"nobody\""));
     CHECK(says(chain.rejects(post("alice", "")), "a permlink has 1 to 256 bytes"));
     CHECK(says(chain.rejects(post("alice", std::string(257, 'x').c_str())), "1 to 256 bytes"));
-    CHECK(says(chain.rejects(post("alice", "one")), "has a comment with this permlink"));
+    CHECK(says(chain.rejects(post("alice", "one")), "comment with this permlink (alice/one)"));
     CHECK(says(chain.rejects(post("alice", "x", chain.time + 3, 1)), "a cash-out is after"));
     CHECK(says(chain.rejects(post("alice", "x", chain.time + 9, -1)), "is not negative"));
     CHECK(says(chain.rejects(post("alice", "x", 0, 1)), "without a cash-out nothing is paid"));
     CHECK(says(chain.rejects(post("alice", "x", chain.time + 9, INT64_MAX, 1)), "its range"));
-    CHECK(says(chain.rejects(vote("bob", "alice", "two", 1)), "on a comment that exists"));
+    CHECK(says(chain.rejects(vote("bob", "alice", "two", 1)), "a comment that exists (alice/two)"));
     CHECK(says(chain.rejects(vote("nobody", "alice", "one", 1)), "\"nobody\""));
     CHECK(says(chain.rejects(vote("bob", "alice", "one", 1)), "is taken by object 0"));
     CHECK(says(chain.rejects(vote("carol", "alice", "one", INT64_MAX)), "its range"));

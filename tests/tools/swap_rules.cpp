@@ -66,7 +66,8 @@ TEST_CASE("reserves follow from the swap, in either direction, or are counted an
 TEST_CASE("what is no swap of the pair is refused by the rule") {
     swap_chain chain;
     const swap::asset other{5, 4, "ABC"};
-    CHECK(says(chain.rejects(exchange("a", 7, other, box(1), eos(1), box(1))), "of the pair"));
+    CHECK(says(chain.rejects(exchange("a", 7, other, box(1), eos(1), box(1))),
+               "of the pair (pair 7)"));
     CHECK(says(chain.rejects(exchange("a", 7, eos(1), other, eos(1), box(1))), "other token"));
     CHECK(says(chain.rejects(exchange("a", 7, eos(1), eos(1), eos(1), eos(1))), "two tokens"));
     CHECK(says(chain.rejects(exchange("a", 7, eos(-1), box(1), eos(1), box(1))), "not negative"));

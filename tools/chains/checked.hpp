@@ -2,6 +2,7 @@
 
 #include <tools/chains/rejected.hpp>
 
+#include <concepts>
 #include <string>
 
 namespace chainbase {
@@ -12,6 +13,13 @@ __extension__ typedef unsigned __int128 uint128;
 /// Throws rejected_error saying `rule` unless `holds`.
 inline void require(bool holds, const char* rule) {
     if (!holds) throw rejected_error(rule);
+}
+
+/// The same, with what `of()` returns in brackets: which object it is about. Called on failure
+/// only, since most operations break no rule.
+template <std::invocable Name>
+void require(bool holds, const char* rule, Name&& of) {
+    if (!holds) throw rejected_error(std::string(rule) + " (" + of() + ")");
 }
 
 /// `to` += `amount`; throws rejected_error naming `what` when the sum does not fit.

@@ -19,11 +19,4 @@ std::uint64_t checksum_of(const block& of) {
     return sum;
 }
 
-std::uint64_t operations_in(const block& of) noexcept {
-    std::uint64_t sum = 0;
-    for (const transaction& part : of.transactions)
-        sum += part.operations.size();
-    return sum;
-}
-
 } // namespace chainbase::driver

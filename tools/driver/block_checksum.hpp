@@ -10,7 +10,4 @@ namespace chainbase::driver {
 /// a log packs them.
 [[nodiscard]] std::uint64_t checksum_of(const block& of);
 
-/// Operations in the block.
-[[nodiscard]] std::uint64_t operations_in(const block& of) noexcept;
-
 } // namespace chainbase::driver

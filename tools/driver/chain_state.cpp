@@ -3,6 +3,7 @@
 #include <tools/driver/block_checksum.hpp>
 #include <tools/driver/bookkeeping.hpp>
 #include <tools/driver/chain_state.hpp>
+#include <tools/driver/operation_count.hpp>
 
 #include <spdlog/spdlog.h>
 

@@ -1,4 +1,5 @@
 #include <pool_allocator/error.hpp>
+#include <tools/chains/rejected.hpp>
 #include <tools/driver/chain_state.hpp>
 #include <tools/driver/progress.hpp>
 #include <tools/driver/replay.hpp>
@@ -44,6 +45,15 @@ outcome apply_blocks(chain_state& state, const block_log_reader& log, const repl
     return outcome::interrupted;
 }
 
+/// 0 stands for the head of a state without blocks: a block of that number could not be told from
+/// it.
+void require_no_block_0(const block_log_reader& log) {
+    if (log.first_number() == 0)
+        throw rejected_error(log.path().string() +
+                             ": its first block has the number 0, and the blocks of a chain are "
+                             "numbered from 1 on; make the log again with its own numbers plus 1");
+}
+
 void require_before(const chain_state& state, const replay_options& options) {
     if (options.stop_at && state.head() > *options.stop_at)
         throw usage_error("the state " + options.state.string() + " stands at block " +
@@ -67,6 +77,7 @@ verification verified(const chain_state& state) {
 
 replay_report replay(const replay_options& options, const catch_interruption& signals) {
     const block_log_reader log(options.block_log);
+    require_no_block_0(log);
     chain_state state(options.state, log.chain(), options.lag);
     state.require_made_from(log);
     require_before(state, options);

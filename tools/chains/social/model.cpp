@@ -161,6 +161,12 @@ void model::count(std::uint32_t account_object::* what, const account_object& in
 
 // --- rule 3: posts and replies ---
 
+/// "alice/one": the comment that an operation is about, for messages.
+template <typename Operation>
+std::string name_of(const Operation& op) {
+    return std::string(op.author.view()) + "/" + op.permlink;
+}
+
 void model::operator()(const comment& op) {
     require(!op.permlink.empty() && op.permlink.size() <= longest_permlink,
             "a permlink has 1 to 256 bytes");
@@ -176,7 +182,7 @@ void model::operator()(const comment& op) {
     const bool is_post = op.parent_author == account_name();
     count(is_post ? &account_object::posts : &account_object::replies, account(op.author));
     require(!comments_.find<by_permlink>(op.author, op.permlink),
-            "the author has a comment with this permlink");
+            "the author has a comment with this permlink", [&] { return name_of(op); });
     const id<comment_object> parent = is_post ? comment_object::none : answer_to(op);
     state_.create<comment_object>([&](comment_object& one) {
         one.author = op.author;
@@ -209,8 +215,9 @@ void model::operator()(const vote& op) {
     require(op.percent >= -full_percent && op.percent <= full_percent,
             "a vote is of -100 to 100 percent");
     const auto on = comments_.find<by_permlink>(op.author, op.permlink);
-    require(on.has_value(), "a vote is on a comment that exists");
-    require(on->get<&comment_object::last_payout>() == 0, "a vote comes before the payout");
+    require(on.has_value(), "a vote is on a comment that exists", [&] { return name_of(op); });
+    require(on->get<&comment_object::last_payout>() == 0, "a vote comes before the payout",
+            [&] { return name_of(op); });
     const account_object& voter = account(op.voter);
     state_.create<vote_object>([&](vote_object& one) {
         one.comment = on->id();

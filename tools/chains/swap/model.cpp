@@ -71,13 +71,15 @@ bool holds(const pair_object& pair, const asset& first, const asset& second) {
 void model::operator()(const swap& op) {
     // Rule 1: what a swap is.
     const bool in_is_0 = same_token(op.quantity_in, op.reserve0);
-    require(!same_token(op.reserve0, op.reserve1), "a pair is of two tokens");
-    require(in_is_0 || same_token(op.quantity_in, op.reserve1), "what comes in is of the pair");
+    const auto pair_name = [&] { return "pair " + std::to_string(op.pair_id); };
+    require(!same_token(op.reserve0, op.reserve1), "a pair is of two tokens", pair_name);
+    require(in_is_0 || same_token(op.quantity_in, op.reserve1), "what comes in is of the pair",
+            pair_name);
     require(same_token(op.quantity_out, in_is_0 ? op.reserve1 : op.reserve0),
-            "what goes out is the pair's other token");
+            "what goes out is the pair's other token", pair_name);
     require(op.quantity_in.amount >= 0 && op.quantity_out.amount >= 0 && op.reserve0.amount >= 0 &&
                 op.reserve1.amount >= 0,
-            "an amount is not negative");
+            "an amount is not negative", pair_name);
     require(op.owner != owner_name(), "an owner has a name");
 
     const pair_object& pair = pair_of(op);
@@ -103,7 +105,8 @@ void model::operator()(const swap& op) {
 /// Rule 2: a pair begins with its first swap, and keeps its tokens.
 const pair_object& model::pair_of(const swap& op) {
     if (const pair_object* known = state_.find<pair_object, by_pair_id>(op.pair_id)) {
-        require(holds(*known, op.reserve0, op.reserve1), "a pair keeps its tokens");
+        require(holds(*known, op.reserve0, op.reserve1), "a pair keeps its tokens",
+                [&] { return "pair " + std::to_string(op.pair_id); });
         return *known;
     }
     return state_.create<pair_object>([&](pair_object& one) {

@@ -24,7 +24,7 @@ struct swap {
     std::uint32_t pair_id = 0;
     asset quantity_in;
     asset quantity_out;
-    asset fee; // a part of quantity_in
+    asset fee; // as logged: carried, and read by no rule
     /// What the pair holds **after** the swap. Either may be the token that came in.
     asset reserve0;
     asset reserve1;
