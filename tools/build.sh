@@ -13,9 +13,14 @@ preset=${1:-release}
 shift || true
 
 jobs_that_fit() {
-    local processors available fit
+    local processors available limit fit
     processors=$(nproc)
     available=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)
+    # In a container the machine's memory is not all there for us.
+    limit=$(cat /sys/fs/cgroup/memory.max 2>/dev/null || echo max)
+    if [ "$limit" != max ] && [ $((limit / 1024)) -lt "$available" ]; then
+        available=$((limit / 1024))
+    fi
     fit=$((available / (2560 * 1024)))
     [ "$fit" -ge 1 ] || fit=1
     echo $((fit < processors ? fit : processors))

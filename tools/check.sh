@@ -6,7 +6,7 @@
 #     tools/check.sh [STEP...]     all steps without an argument
 #
 # Steps: top-level, layers, format, readme, headers-gcc, headers-clang, sources-clang. Each prints
-# what it found and fails if that is anything. CHAINBASE_JOBS says how many compilers run at once (2).
+# what it found and fails if that is anything. CHAINBASE_JOBS: compilers that run at once (2).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -37,8 +37,12 @@ fail() { # what the findings on stdin mean; nothing to say when there are none
 }
 
 top_level() {
-    local allowed='^(archive|chainbase|cmake|pool_allocator|tests|tools|undo|build|\.ci|\.cache|\.git|\.gitignore|\.clang-format|CHANGELOG\.md|CMakeLists\.txt|CMakePresets\.json|LICENSE|README\.md)$'
-    files . | cut -d/ -f1 | sort -u | { grep -Ev "$allowed" || true; } |
+    local allowed=(
+        "${layers[@]}" build .ci .cache .git .gitignore .clang-format
+        CHANGELOG.md CMakeLists.txt CMakePresets.json LICENSE README.md
+    )
+    files . | cut -d/ -f1 | sort -u |
+        { grep -vxFf <(printf '%s\n' "${allowed[@]}") || true; } |
         fail "not allowed at the root of the tree:"
 }
 
@@ -59,15 +63,16 @@ format() {
     code 'hpp|ipp|cpp' | xargs -r -n 20 -P "$jobs" clang-format-19 --dry-run --Werror
 }
 
-# Definitions that sources get from CMake, such as the path of a program, as any text: nothing is run.
+# Definitions that sources get from CMake, such as the path of a program, as any text: nothing is
+# run.
 definitions() {
     files tests tools | { grep -E '(^|/)CMakeLists\.txt$' || true; } |
         xargs -r grep -hoE '\b[A-Z_]+="[^"]*"|\bCHAINBASE_[A-Z_]+=[0-9]+' | sort -u |
         sed -E 's/="?([0-9]+)$/=\1/; s/=".*/="text"/; s/^/-D/'
 }
 
-# compile WHAT COMPILER [OPTION...]: each file on stdin by a process of its own, which prints when it fails. Tests
-# see the engine with its points of failure, since some of them exist only then.
+# compile WHAT COMPILER [OPTION...]: each file on stdin by a process of its own, which prints when
+# it fails. Tests see the engine with its points of failure, since some of them exist only then.
 compile() {
     local what=$1 defined
     shift

@@ -5,7 +5,8 @@
 #     tools/quickstart.sh
 #
 # The project carries the block logs. With CHAINBASE_SOURCE_DATA=DIR (the folder above steem-2016/
-# and eos-swap-2022/, the tables that the logs were imported from) it imports them again and compares.
+# and eos-swap-2022/, the tables that the logs were imported from) it imports them again and
+# compares.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -52,4 +53,5 @@ mkdir -p "$work"
 replay steem-2016
 replay eos-swap-2022
 say "done"
-echo "the states are in $PWD/$work; to look again: $PWD/$bin/chainbase-inspect stat $PWD/$work/steem-2016"
+echo "the states are in $PWD/$work; to look again:"
+echo "$PWD/$bin/chainbase-inspect stat $PWD/$work/steem-2016"
