@@ -1,8 +1,10 @@
 #include <spdlog/spdlog.h>
 #include <stdlib.h>
+#include <sys/statvfs.h>
 #include <tests/support/scratch_state.hpp>
 #include <unistd.h>
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 
@@ -10,11 +12,23 @@ namespace chainbase::test {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+/// Memory, if there is enough: a container often has 64 MiB of it, which the tests of two
+/// processes use up.
+fs::path parent_of_scratch() {
+    const char* const memory = "/dev/shm";
+    struct statvfs room{};
+    const bool fits = ::access(memory, W_OK | X_OK) == 0 && ::statvfs(memory, &room) == 0 &&
+                      std::uint64_t{room.f_bavail} * room.f_frsize >= std::uint64_t{1} << 30;
+    return fits ? fs::path(memory) : fs::temp_directory_path();
+}
+
+} // namespace
+
 scratch_folder::scratch_folder() {
     spdlog::set_level(spdlog::level::warn); // recoveries are what these tests are about
-    const bool in_memory = ::access("/dev/shm", W_OK | X_OK) == 0;
-    const fs::path parent = in_memory ? fs::path("/dev/shm") : fs::temp_directory_path();
-    std::string name = (parent / "chainbase-test-XXXXXX").string();
+    std::string name = (parent_of_scratch() / "chainbase-test-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no scratch folder: " + name);
     path_ = name;
 }

@@ -7,7 +7,7 @@
 
 namespace chainbase::test {
 
-/// A fresh folder in memory where possible, gone with the object.
+/// A fresh folder, in memory where at least 1 GiB of it is free; gone with the object.
 class scratch_folder {
 public:
     scratch_folder();
