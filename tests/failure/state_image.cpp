@@ -25,15 +25,23 @@ void write_at(const fs::path& file, std::size_t offset, const std::string& bytes
 }
 
 state_image::state_image(const fs::path& folder) : folder_(folder) {
-    for (const auto& entry : fs::recursive_directory_iterator(folder))
-        if (entry.is_regular_file())
-            files_[fs::relative(entry.path(), folder).string()] = read_all(entry.path());
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+        const std::string name = fs::relative(entry.path(), folder).string();
+        if (entry.is_directory())
+            folders_.insert(name);
+        else
+            files_[name] = read_all(entry.path());
+    }
 }
 
 void state_image::restore() const {
     const state_image now(folder_);
+    for (const std::string& name : now.folders_)
+        if (!folders_.contains(name)) fs::remove_all(folder_ / name);
     for (const auto& [name, content] : now.files_)
         if (!files_.contains(name)) fs::remove(folder_ / name);
+    for (const std::string& name : folders_)
+        fs::create_directory(folder_ / name);
     for (const auto& [name, content] : files_) {
         const auto there = now.files_.find(name);
         if (there == now.files_.end() || there->second != content)
@@ -93,7 +101,7 @@ verdict open_maltreated(const sample_state& state, std::string* said) {
         expect(now != after.files().end(), name + ": is gone");
         expect(now->second == content, name + ": was changed by a failed open");
     }
-    expect(after.files().size() == before.files().size(), "files were added");
+    expect(after == before, "something was added");
     return verdict::refused;
 }
 

@@ -3,16 +3,18 @@
 #include <chainbase/database.hpp>
 
 #include <tests/chainbase/small_types.hpp>
+#include <tests/failure/attempt.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 
 namespace chainbase::test {
 
-/// The content of every file below a folder.
+/// The folders below a folder, and the content of every file.
 class state_image {
 public:
     explicit state_image(const std::filesystem::path& folder);
@@ -22,13 +24,12 @@ public:
     [[nodiscard]] const std::map<std::string, std::string>& files() const noexcept {
         return files_;
     }
-    friend bool operator==(const state_image& a, const state_image& b) {
-        return a.files_ == b.files_;
-    }
+    bool operator==(const state_image&) const = default;
 
 private:
     std::filesystem::path folder_;
-    std::map<std::string, std::string> files_; ///< by path relative to the folder
+    std::set<std::string> folders_;            ///< paths relative to the folder
+    std::map<std::string, std::string> files_; ///< by such a path
 };
 
 [[nodiscard]] std::string read_all(const std::filesystem::path& file);
@@ -49,7 +50,6 @@ public:
 
 /// Whether opening the state as it is now fails with one of the engine's exceptions and leaves all
 /// files alone ("refused"), or works with everything in place ("works"). Throws mismatch otherwise.
-enum class verdict { works, refused };
 verdict open_maltreated(const sample_state& state, std::string* said = nullptr);
 
 } // namespace chainbase::test

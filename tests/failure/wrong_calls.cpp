@@ -1,49 +1,45 @@
 // Calls at the wrong time or with names that cannot be: refused, and nothing is changed.
 
 #include <catch2/catch.hpp>
-#include <tests/opening/note.hpp>
-#include <tests/opening/sample.hpp>
+#include <tests/failure/note.hpp>
+#include <tests/failure/state_image.hpp>
 
 using namespace chainbase;
+using namespace chainbase::test;
 
 namespace {
 
 struct one_state {
-    own_folder folder;
-    database db{folder / "state", small_windows()};
+    scratch_folder folder;
+    database db{folder / "state", quick_options()};
     one_state() { db.add_type<note>("note"); }
 };
 
 } // namespace
 
-TEST_CASE("a string is assigned within create or modify only") {
-    one_state s;
-    const note& n = write_note(s.db, "first", 1);
-    auto& title = const_cast<shared_string&>(n.title);
-    CHECK_THROWS_AS(title = std::string_view("second"), usage_error);
-    CHECK(n.title.view() == "first");
-    CHECK(s.db.find<note, by_title>("first") == &n);
-}
-
 TEST_CASE("a function that changes an object cannot call the database") {
     one_state s;
     one_state other;
     const note& n = write_note(s.db, "first", 1);
+    const note& second = write_note(s.db, "second", 2);
     const note& foreign = write_note(other.db, "theirs", 1);
     const auto refused = [&](auto&& call) {
+        const snapshot before(s.db.memory());
+        const snapshot before_other(other.db.memory());
         CHECK_THROWS_AS(s.db.modify(n,
                                     [&](note& target) {
-                                        target.title = std::string_view("second");
+                                        target.title = std::string_view("changed");
                                         call();
                                     }),
                         usage_error);
-        CHECK(n.title.view() == "first");
-        CHECK(s.db.count<note>() == 1);
-        CHECK(other.db.count<note>() == 1);
+        CHECK(snapshot(s.db.memory()) == before);
+        CHECK(snapshot(other.db.memory()) == before_other);
     };
     refused([&] { write_note(s.db, "inner", 2); });
-    refused([&] { s.db.modify(n, [](note&) {}); });
-    refused([&] { s.db.remove(n); });
+    for (const note* each : {&n, &second}) {
+        refused([&] { s.db.modify(*each, [](note& target) { target.weight = 3; }); });
+        refused([&] { s.db.remove(*each); });
+    }
     refused([&] { s.db.clear<note>(); });
     refused([&] { write_note(other.db, "inner", 2); });
     refused([&] { const auto session = s.db.start_session(); });
@@ -58,20 +54,23 @@ TEST_CASE("a function that changes an object cannot call the database") {
         refused([&] { s.db.commit(1); });
         CHECK(s.db.revision() == 1);
     }
-    CHECK(foreign.title.view() == "theirs");
-    s.db.modify(n, [](note& target) { target.title = std::string_view("second"); });
-    CHECK(s.db.find<note, by_title>("second") == &n);
+    s.db.modify(n, [&](note& target) { // reading is not changing
+        target.weight = s.db.get<note, by_title>("second").weight + 40;
+        target.title = foreign.title.view();
+    });
+    CHECK(n.weight == 42);
+    CHECK(s.db.find<note, by_title>("theirs") == &n);
 }
 
 TEST_CASE("a type's name is a file's name within the segment") {
-    const own_folder folder;
-    database db(folder / "state", small_windows());
-    const folder_content before = content_of(folder.path());
+    const scratch_folder folder;
+    database db(folder / "state", quick_options());
+    const state_image before(folder.path());
     for (const char* name : {"", "..", "../note", "a/b", "/tmp/note", ".hidden", "a\nb"}) {
         INFO(name);
         CHECK_THROWS_AS(db.add_type<note>(name), usage_error);
         CHECK_THROWS_AS(db.add_type<note>(std::string(300, 'n')), usage_error);
-        CHECK(content_of(folder.path()) == before);
+        CHECK(state_image(folder.path()) == before);
     }
     db.add_type<note>("note");
     CHECK(write_note(db, "first", 1).id.value == 0);
