@@ -120,7 +120,7 @@ TEST_CASE("the key of the leading parts is a prefix of exactly the keys that sta
     CHECK_FALSE(starts_with(make_key(std::string("alice\0x", 7), 7u), alice));
 }
 
-TEST_CASE("the bytes are those the header promises") {
+TEST_CASE("the bytes of a key are those the header promises") {
     CHECK(as_text(make_key(std::uint16_t{0x0102})) == "\x01\x02");
     CHECK(as_text(make_key(std::int8_t{-1})) == "\x7f");
     CHECK(as_text(make_key(std::string("a\0b", 3))) == std::string("a\0\xff"

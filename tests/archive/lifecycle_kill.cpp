@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 #include <tests/archive/note.hpp>
+#include <tests/support/random_source.hpp>
 #include <tests/tools/temporary_folder.hpp>
 #include <unistd.h>
 
@@ -11,7 +12,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
-#include <random>
 #include <set>
 #include <string>
 #include <thread>
@@ -220,9 +220,9 @@ TEST_CASE("killed while objects are handed over without a session") {
 
 TEST_CASE("killed at random times") {
     using clock = std::chrono::steady_clock;
-    const auto seed = std::random_device()();
-    INFO("seed " << seed);
-    std::mt19937 random(seed);
+    const std::uint64_t seed = test_seed(4);
+    INFO("CHAINBASE_TEST_SEED=" << seed);
+    random_source random(seed);
     const auto begin = clock::now();
     REQUIRE(worked(in_child([] {
         const temporary_folder undisturbed;
@@ -230,10 +230,10 @@ TEST_CASE("killed at random times") {
     })));
     const auto longest =
         std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - begin);
-    for (int killed = 0; killed < 25;) {
+    for (int killed = 0; killed < 15;) {
         const temporary_folder folder;
         for (bool finished = false; !finished;) {
-            const auto life = 1 + random() % static_cast<unsigned>(longest.count());
+            const auto life = 1 + random.below(static_cast<std::uint32_t>(longest.count()));
             const int status =
                 in_child([&] { node(folder / "state").run(); }, std::chrono::microseconds(life));
             finished = !was_killed(status);

@@ -72,7 +72,7 @@ struct wide {
 };
 BOOST_DESCRIBE_STRUCT(wide, (), (letter, number))
 
-TEST_CASE("the bytes are those the header promises") {
+TEST_CASE("the bytes of a record are those the header promises") {
     const byte_buffer record = record_of(wide{'z', -2});
     const std::string fields("z\xfe\xff\xff\xff\xff\xff\xff\xff", 9);
     CHECK(as_text(bytes_view(record).subspan(4)) == fields);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <string>
 #include <thread>
@@ -40,6 +41,15 @@ public:
 
     /// How many batches it has said to be written.
     std::uint32_t acknowledged() const { return acknowledged_; }
+
+    /// Waits until it has said so of `batches`; fails if that takes minutes, as when it ended.
+    void wait_until_acknowledged(std::uint32_t batches) const {
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+        while (acknowledged_ < batches) {
+            REQUIRE(std::chrono::steady_clock::now() < deadline);
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    }
 
     /// Kills it; acknowledged() is final then.
     void kill() {
