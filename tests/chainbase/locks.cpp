@@ -5,6 +5,7 @@
 #include <tests/chainbase/small_types.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -22,7 +23,7 @@ TEST_CASE("readers see whole blocks while a writer applies and undoes them") {
     std::atomic<int> torn{0};
     std::atomic<int> rounds{0};
     const auto read = [&] {
-        while (!stop || rounds < 20) {
+        while (!stop) {
             s.db.with_read_lock([&] {
                 std::uint32_t sum = 0;
                 std::uint32_t value = s.find(0)->value;
@@ -36,11 +37,14 @@ TEST_CASE("readers see whole blocks while a writer applies and undoes them") {
                 if (sum != by_key_sum || s.count() != objects) ++torn;
             });
             ++rounds;
+            std::this_thread::sleep_for(std::chrono::microseconds(20)); // let the writer in
         }
     };
     std::vector<std::thread> readers;
     for (int i = 0; i < 3; ++i)
         readers.emplace_back(read);
+    while (rounds < 3)
+        std::this_thread::yield(); // else the last block may be there before the first reader
     for (std::uint32_t block = 1; block <= 200; ++block) {
         s.db.with_write_lock([&] {
             auto session = s.db.start_session();

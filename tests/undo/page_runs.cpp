@@ -104,18 +104,3 @@ TEST_CASE("buffers of every size keep their content while others come, go and ar
         drop();
     CHECK(m.buffers->measure_runs().slots_live == 0);
 }
-
-TEST_CASE("freed neighbours merge, so that a longer run fits where two were") {
-    memory m;
-    const std::string big(100'000, 'x');
-    const auto a = m.allocate(big);
-    const auto b = m.allocate(big);
-    const auto end = m.allocate(big);
-    const auto pages = m.buffers->measure_runs().slots_never_used;
-    m.free(a);
-    m.free(b);
-    const auto merged = m.allocate(std::string(195'000, 'y'));
-    CHECK(m.buffers->measure_runs().slots_never_used == pages);
-    CHECK(m.content(merged) == std::string(195'000, 'y'));
-    CHECK(m.content(end) == big);
-}
