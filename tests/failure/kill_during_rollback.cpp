@@ -27,7 +27,7 @@ TEST_CASE("killed while an operation, a transaction or a block is rolled back") 
         INFO("seed " << seed << ", killed at copy " << n << ", in step " << told->begun);
         CHECK_NOTHROW(check_state_left(folder / "state", reference, *told));
     }
-    CHECK(kills > 60);
+    if (is_usual_run()) CHECK(kills > 60);
 }
 
 TEST_CASE("recovery that is killed again and again comes to the same end") {
@@ -54,7 +54,7 @@ TEST_CASE("recovery that is killed again and again comes to the same end") {
         INFO("seed " << seed << ", killed at before-image " << first);
         CHECK_NOTHROW(check_state_left(folder / "state", reference, *told));
     }
-    CHECK(kills > 20);
+    if (is_usual_run()) CHECK(kills > 20);
 }
 
 TEST_CASE("popping all blocks, killed at every copy, goes back block by block") {
@@ -94,5 +94,5 @@ TEST_CASE("popping all blocks, killed at every copy, goes back block by block") 
         CHECK(digest_of(db) == by_revision[db.revision()]);
         CHECK_NOTHROW(check_keys_of(db));
     }
-    CHECK(kills > 30);
+    if (is_usual_run()) CHECK(kills > 30);
 }

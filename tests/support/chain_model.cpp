@@ -1,11 +1,14 @@
 #include <tests/support/chain_model.hpp>
 
-#include <utility>
-
 namespace chainbase::test {
 
-chain_model::chain_model(std::filesystem::path state, std::uint64_t seed)
-    : world_(std::move(state), {.changes = {.objects = 12}, .verify = false}), seed_(seed) {}
+chain_model::chain_model(const std::filesystem::path& state, std::uint64_t seed,
+                         const chain_options& options)
+    : options_(options), world_(state, {.changes = options.changes, .verify = false}), seed_(seed) {
+    if (!options_.filled || world_.peak() > 0 || world_.db().revision() > 0) return;
+    random_source random(seed_);
+    world_.fill(random);
+}
 
 void chain_model::apply(std::uint64_t step) {
     random_source random(seed_ * 1'000'003 + step);
@@ -17,9 +20,11 @@ void chain_model::apply(std::uint64_t step) {
 
 void chain_model::apply_block(random_source& random) {
     world_.start();
-    for (std::uint32_t transactions = random.below(5); transactions > 0; --transactions) {
+    for (std::uint32_t transactions = random.below(options_.transactions); transactions > 0;
+         --transactions) {
         world_.start();
-        for (std::uint32_t operations = random.below(8); operations > 0; --operations)
+        for (std::uint32_t operations = random.below(options_.operations); operations > 0;
+             --operations)
             world_.change_plainly(random);
         if (random.chance(250))
             world_.undo();

@@ -3,9 +3,8 @@
 namespace chainbase::test {
 
 template <>
-void check_keys<account>([[maybe_unused]] const database& db,
-                         [[maybe_unused]] const rows<account>& all,
-                         [[maybe_unused]] const std::vector<account>& probes) {
+void check_keys<account>(const database& db, const rows<account>& all,
+                         const std::vector<account>& probes) {
     check_ordered<by_name>(
         db, all, probes,
         [](const account& a, const account& b) { return a.name.view() < b.name.view(); },
@@ -22,6 +21,15 @@ void check_keys<account>([[maybe_unused]] const database& db,
     check_hashed<by_number>(
         db, all, probes, [](const account& a, const account& b) { return a.number == b.number; },
         [](const account& a, auto f) { f(a.number); });
+    check_ordered<by_distance>(
+        db, all, probes,
+        [](const account& a, const account& b) {
+            const auto from_nothing = [](std::int64_t n) { return n < 0 ? -n : n; };
+            const std::int64_t x = from_nothing(a.balance);
+            const std::int64_t y = from_nothing(b.balance);
+            return x != y ? x > y : a.group < b.group;
+        },
+        [](const account& a, auto f) { f(a.distance(), a.group); });
 }
 
 template <>

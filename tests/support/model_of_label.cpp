@@ -3,8 +3,8 @@
 namespace chainbase::test {
 
 template <>
-void check_keys<label>([[maybe_unused]] const database& db, [[maybe_unused]] const rows<label>& all,
-                       [[maybe_unused]] const std::vector<label>& probes) {
+void check_keys<label>(const database& db, const rows<label>& all,
+                       const std::vector<label>& probes) {
     check_hashed<by_text>(
         db, all, probes,
         [](const label& a, const label& b) { return a.text.view() == b.text.view(); },

@@ -3,9 +3,7 @@
 namespace chainbase::test {
 
 template <>
-void check_keys<marker>([[maybe_unused]] const database& db,
-                        [[maybe_unused]] const rows<marker>& all,
-                        [[maybe_unused]] const std::vector<marker>& probes) {
+void check_keys<marker>(const database&, const rows<marker>&, const std::vector<marker>&) {
     // no keys
 }
 

@@ -3,8 +3,7 @@
 namespace chainbase::test {
 
 template <>
-void check_keys<post>([[maybe_unused]] const database& db, [[maybe_unused]] const rows<post>& all,
-                      [[maybe_unused]] const std::vector<post>& probes) {
+void check_keys<post>(const database& db, const rows<post>& all, const std::vector<post>& probes) {
     check_ordered<by_link>(
         db, all, probes,
         [](const post& a, const post& b) {

@@ -3,8 +3,8 @@
 namespace chainbase::test {
 
 template <>
-void check_keys<stake>([[maybe_unused]] const database& db, [[maybe_unused]] const rows<stake>& all,
-                       [[maybe_unused]] const std::vector<stake>& probes) {
+void check_keys<stake>(const database& db, const rows<stake>& all,
+                       const std::vector<stake>& probes) {
     check_ordered<by_score>(
         db, all, probes,
         [](const stake& a, const stake& b) {

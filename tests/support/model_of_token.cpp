@@ -3,8 +3,8 @@
 namespace chainbase::test {
 
 template <>
-void check_keys<token>([[maybe_unused]] const database& db, [[maybe_unused]] const rows<token>& all,
-                       [[maybe_unused]] const std::vector<token>& probes) {
+void check_keys<token>(const database& db, const rows<token>& all,
+                       const std::vector<token>& probes) {
     check_hashed<by_code>(
         db, all, probes, [](const token& a, const token& b) { return a.code == b.code; },
         [](const token& a, auto f) { f(a.code); });

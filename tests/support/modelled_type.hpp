@@ -15,13 +15,14 @@ namespace chainbase::test {
 
 /// How random operations go. Few failures make long epochs, in which most is logged once only.
 struct habits {
-    std::uint32_t objects = 40;    ///< per type, about
-    std::uint32_t spread = 2;      ///< key values per object: the fewer, the more collisions
+    std::uint32_t objects = 40;    ///< per type: as long as there are fewer, most are creations
+    std::uint32_t spread = 4;      ///< key values per object: the fewer, the more collisions
     std::uint32_t interrupts = 50; ///< calls per thousand whose function throws
+    std::uint32_t modifies = 400;  ///< modifications per thousand changes, once there are enough
 };
 
 /// What a random operation did.
-enum class outcome { done, refused };
+enum class change_result { done, refused };
 
 /// One object type of a database under random change, beside its naive model: copies of all
 /// objects, copied again for every session. Changes are told to both; whatever differs throws
@@ -36,7 +37,9 @@ public:
 
     /// One random create, modify, remove or, seldom, clear; some are made to fail. The same random
     /// numbers do the same to the same state.
-    virtual outcome change(database& db, random_source& random, const habits& how) = 0;
+    virtual change_result change(database& db, random_source& random, const habits& how) = 0;
+    /// Creates objects until there are `how.objects`.
+    virtual void fill(database& db, random_source& random, const habits& how) = 0;
     /// Compares everything, by every key.
     virtual void check(const database& db, random_source& random) const = 0;
     /// Compares changes() since `revision` with the model of `level` sessions below the top.
@@ -51,7 +54,8 @@ public:
     virtual void forget_oldest() = 0;
     /// @}
 
-    [[nodiscard]] virtual std::size_t count() const = 0;
+    /// The most objects that there were at a time.
+    [[nodiscard]] virtual std::size_t peak() const = 0;
     virtual void add_digest(digest& d) const = 0;
 };
 

@@ -1,6 +1,8 @@
 #include <tests/support/random_source.hpp>
 
+#include <algorithm>
 #include <cstdlib>
+#include <random>
 
 namespace chainbase::test {
 
@@ -19,6 +21,19 @@ std::uint64_t test_seed(std::uint64_t usual) {
 
 std::uint64_t test_operations(std::uint64_t usual) {
     return from_environment("CHAINBASE_TEST_OPERATIONS", usual);
+}
+
+std::uint64_t new_seed() {
+    std::random_device device;
+    return test_seed(std::uint64_t{device()} % 1'000'000'000);
+}
+
+std::uint64_t short_test_operations(std::uint64_t usual) {
+    return std::min(usual, test_operations(usual));
+}
+
+bool is_usual_run() {
+    return !std::getenv("CHAINBASE_TEST_SEED") && !std::getenv("CHAINBASE_TEST_OPERATIONS");
 }
 
 std::string random_text(random_source& random) {

@@ -29,8 +29,16 @@ private:
 
 /// The seed of a test: `usual`, or that of the environment variable CHAINBASE_TEST_SEED.
 [[nodiscard]] std::uint64_t test_seed(std::uint64_t usual);
-/// How many operations a randomized test runs: `usual`, or CHAINBASE_TEST_OPERATIONS (a soak).
+/// A seed that nobody tried yet, or that of CHAINBASE_TEST_SEED. To be printed.
+[[nodiscard]] std::uint64_t new_seed();
+/// How many operations a long randomized test runs: `usual`, or CHAINBASE_TEST_OPERATIONS (more in
+/// a soak, fewer under sanitizers).
 [[nodiscard]] std::uint64_t test_operations(std::uint64_t usual);
+/// The same of a short test, which a soak does not lengthen.
+[[nodiscard]] std::uint64_t short_test_operations(std::uint64_t usual);
+/// Whether tests run with their usual seeds and lengths, so that it is known how often they come to
+/// what they are about.
+[[nodiscard]] bool is_usual_run();
 
 /// A text of random length: mostly short, at times empty or long, seldom larger than any class of
 /// buffers.

@@ -18,7 +18,7 @@ template <typename T>
 struct rules;
 
 inline std::string short_name(random_source& random, std::uint32_t domain) {
-    return "n" + std::to_string(random.below(domain));
+    return std::string("n").append(std::to_string(random.below(domain)));
 }
 
 template <>

@@ -12,8 +12,10 @@ struct by_name;
 struct by_balance;
 struct by_group;
 struct by_number;
+struct by_distance;
 
-/// Ordered keys, unique and not, composite and descending, beside a hashed one; no strings.
+/// Ordered keys, unique and not, composite, descending and computed, beside a hashed one; no
+/// strings.
 struct account {
     chainbase::id<account> id;
     fixed_string<16> name;
@@ -22,11 +24,14 @@ struct account {
     std::uint32_t group = 0;
     std::uint32_t visits = 0;
 
-    using keys =
-        chainbase::keys<ordered_unique<by_name, &account::name>,
-                        ordered_unique<by_balance, descending<&account::balance>, &account::id>,
-                        ordered_non_unique<by_group, &account::group>,
-                        hashed_unique<by_number, &account::number>>;
+    /// How far the balance is from nothing.
+    [[nodiscard]] std::int64_t distance() const { return balance < 0 ? -balance : balance; }
+
+    using keys = chainbase::keys<
+        ordered_unique<by_name, &account::name>,
+        ordered_unique<by_balance, descending<&account::balance>, &account::id>,
+        ordered_non_unique<by_group, &account::group>, hashed_unique<by_number, &account::number>,
+        ordered_non_unique<by_distance, descending<&account::distance>, &account::group>>;
 };
 BOOST_DESCRIBE_STRUCT(account, (), (id, name, balance, number, group, visits))
 

@@ -8,9 +8,8 @@
 
 namespace chainbase::test {
 
-/// A copy of every byte in use in a segment's windows except those of the log: header pages, slots
-/// below the high-water marks, id tables below the next id, the hash tables' present areas, page
-/// runs below the end. The oracle of undo: two snapshots with nothing lasting in between are equal.
+/// A copy of every byte in use in a segment's windows except those of the log (parts_in_use). The
+/// oracle of undo: two snapshots with nothing lasting in between are equal.
 class snapshot {
 public:
     explicit snapshot(const segment& from);
@@ -25,9 +24,6 @@ private:
         std::string file;
         std::size_t bytes;
     };
-    void add(const window& file, std::size_t begin, std::size_t bytes);
-    void add_type(const type_windows& type, const type_schema& schema);
-
     std::vector<part> parts_;
     std::vector<std::byte> content_;
 };

@@ -43,21 +43,29 @@ public:
             now_.all.emplace(object.id.value, object);
         for (const type_statistics& type : segment_statistics::read(db.memory()).types)
             if (type.name == rule::name) now_.next_id = static_cast<std::uint32_t>(type.next_id);
+        peak_ = std::max(peak_, now_.all.size());
     }
 
-    outcome change(database& db, random_source& random, const habits& how) override {
-        const std::uint32_t objects = how.objects;
-        domain_ = objects * how.spread;
-        interrupts_ = how.interrupts;
+    change_result change(database& db, random_source& random, const habits& how) override {
+        follow(how);
+        const bool clears = random.below(50 * how.objects) == 0;
         const std::uint32_t what = random.below(1000);
-        const auto live = static_cast<std::uint32_t>(now_.all.size());
-        const std::uint32_t creating = live < objects ? 400 : live > objects * 3 / 2 ? 100 : 250;
-        if (live == 0 || what < creating) return create(db, random);
-        if (what < 650) return modify(db, random);
-        if (what < 998) return remove(db, random);
-        db.clear<T>();
-        now_.all.clear();
-        return outcome::done;
+        const bool few = now_.all.size() < how.objects;
+        const std::uint32_t modifying = few ? 250 : how.modifies;
+        const std::uint32_t creating = few ? 600 : (1000 - modifying) * 2 / 5;
+        if (clears) {
+            db.clear<T>();
+            now_.all.clear();
+            return change_result::done;
+        }
+        if (now_.all.empty() || what < creating) return create(db, random);
+        return what < creating + modifying ? modify(db, random) : remove(db, random);
+    }
+
+    void fill(database& db, random_source& random, const habits& how) override {
+        follow(how);
+        while (now_.all.size() < how.objects)
+            (void)create(db, random);
     }
 
     void check(const database& db, random_source& random) const override {
@@ -69,14 +77,12 @@ public:
             ++wanted;
         }
         expect(wanted == now_.all.end(), std::string(rule::name) + ": objects by id end early");
-        for (std::uint32_t id = 0; id < now_.next_id + 3; ++id) {
-            const T* found = db.find(chainbase::id<T>(id));
-            const auto row = now_.all.find(id);
-            expect((found != nullptr) == (row != now_.all.end()),
-                   std::string(rule::name) + ": find by id");
-            expect(!found || rule::same(*found, row->second),
-                   std::string(rule::name) + ": find by id gives another");
-        }
+        check_id(db, now_.next_id);
+        check_id(db, now_.next_id + 1);
+        for (int i = 0; i < 64; ++i) // of all ids ever given, most are gone
+            check_id(db, random.below(now_.next_id + 1));
+        for (const auto& [id, row] : now_.all)
+            check_id(db, id);
         std::vector<T> probes(4);
         for (T& probe : probes)
             rule::fill(probe, random, domain_ + 2);
@@ -125,7 +131,7 @@ public:
     void squash() override { saved_.pop_back(); }
     void forget_oldest() override { saved_.erase(saved_.begin()); }
 
-    [[nodiscard]] std::size_t count() const override { return now_.all.size(); }
+    [[nodiscard]] std::size_t peak() const override { return peak_; }
     void add_digest(digest& d) const override {
         d.add(std::string_view(rule::name));
         for (const auto& [id, row] : now_.all) {
@@ -135,6 +141,18 @@ public:
     }
 
 private:
+    void follow(const habits& how) {
+        domain_ = how.objects * how.spread;
+        interrupts_ = how.interrupts;
+    }
+    void check_id(const database& db, std::uint32_t id) const {
+        const T* found = db.find(chainbase::id<T>(id));
+        const auto row = now_.all.find(id);
+        expect((found != nullptr) == (row != now_.all.end()),
+               std::string(rule::name) + ": find by id");
+        expect(!found || rule::same(*found, row->second),
+               std::string(rule::name) + ": find by id gives another");
+    }
     /// The unique keys of `row` that other objects have.
     [[nodiscard]] std::vector<std::string> taken_keys(const T& row) const {
         std::vector<std::string> taken;
@@ -147,12 +165,13 @@ private:
     }
     /// Runs `call`, which must be refused exactly when `taken` is not empty or it is interrupted.
     template <typename Call>
-    static outcome attempt(const std::vector<std::string>& taken, bool interrupts, Call&& call) {
+    static change_result attempt(const std::vector<std::string>& taken, bool interrupts,
+                                 Call&& call) {
         try {
             call();
         } catch (const interrupted&) {
             expect(interrupts, "an exception nobody threw");
-            return outcome::refused;
+            return change_result::refused;
         } catch (const duplicate_key_error& e) {
             const std::string text = e.what();
             expect(!interrupts && std::any_of(taken.begin(), taken.end(),
@@ -161,10 +180,10 @@ private:
                                               }),
                    "refused for the wrong reason: " + text);
             expect(text.find(rule::name) == 0, "the type is not named: " + text);
-            return outcome::refused;
+            return change_result::refused;
         }
         expect(!interrupts && taken.empty(), std::string(rule::name) + ": a taken key was given");
-        return outcome::done;
+        return change_result::done;
     }
     const T& any(const database& db, random_source& random) const {
         auto at = now_.all.lower_bound(random.below(now_.next_id));
@@ -172,37 +191,38 @@ private:
         return db.get(chainbase::id<T>(at->first));
     }
 
-    outcome create(database& db, random_source& random) {
+    change_result create(database& db, random_source& random) {
         const bool interrupts = random.chance(interrupts_);
         random_source same = random;
         T row{};
         row.id = chainbase::id<T>(now_.next_id);
         rule::fill(row, random, domain_);
-        const outcome result = attempt(taken_keys(row), interrupts, [&] {
+        const change_result result = attempt(taken_keys(row), interrupts, [&] {
             const T& made = db.create<T>([&](T& object) {
                 rule::fill(object, same, domain_);
                 if (interrupts) throw interrupted();
             });
             expect(made.id == row.id, std::string(rule::name) + ": id of a new object");
         });
-        if (result == outcome::done) now_.all.emplace(now_.next_id++, std::move(row));
+        if (result == change_result::done) now_.all.emplace(now_.next_id++, std::move(row));
+        peak_ = std::max(peak_, now_.all.size());
         return result;
     }
 
-    outcome modify(database& db, random_source& random) {
+    change_result modify(database& db, random_source& random) {
         const T& object = any(db, random);
         const bool interrupts = random.chance(interrupts_);
         const bool keys = random.chance(600);
         random_source same = random;
         T row = now_.all.at(object.id.value);
         change_some(row, random, keys);
-        const outcome result = attempt(taken_keys(row), interrupts, [&] {
+        const change_result result = attempt(taken_keys(row), interrupts, [&] {
             db.modify(object, [&](T& target) {
                 change_some(target, same, keys);
                 if (interrupts) throw interrupted();
             });
         });
-        if (result == outcome::done) now_.all.at(row.id.value) = std::move(row);
+        if (result == change_result::done) now_.all.at(row.id.value) = std::move(row);
         return result;
     }
     void change_some(T& object, random_source& random, bool keys) const {
@@ -212,16 +232,17 @@ private:
             rule::change_value(object, random);
     }
 
-    outcome remove(database& db, random_source& random) {
+    change_result remove(database& db, random_source& random) {
         const T& object = any(db, random);
         const std::uint32_t id = object.id.value;
         db.remove(object);
         now_.all.erase(id);
-        return outcome::done;
+        return change_result::done;
     }
 
     state now_;
     std::vector<state> saved_;
+    std::size_t peak_ = 0;
     std::uint32_t domain_ = 64;
     std::uint32_t interrupts_ = 0;
 };

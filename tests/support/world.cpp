@@ -2,6 +2,8 @@
 #include <tests/support/sample_types.hpp>
 #include <tests/support/world.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <utility>
 
 namespace chainbase::test {
@@ -52,6 +54,18 @@ void world::open() {
         type->add_to(*db_);
 }
 
+std::size_t world::peak() const {
+    std::size_t least = SIZE_MAX;
+    for (const auto& type : types_)
+        least = std::min(least, type->peak());
+    return least;
+}
+
+void world::fill(random_source& random) {
+    for (const auto& type : types_)
+        type->fill(*db_, random, options_.changes);
+}
+
 void world::step(random_source& random) {
     if (random.chance(880))
         change(random);
@@ -63,20 +77,20 @@ void world::step(random_source& random) {
     }
 }
 
-outcome world::change_plainly(random_source& random) {
+change_result world::change_plainly(random_source& random) {
     modelled_type& type = *types_[random.below(static_cast<std::uint32_t>(types_.size()))];
-    const outcome result = type.change(*db_, random, options_.changes);
-    if (result == outcome::refused) ++refusals_;
+    const change_result result = type.change(*db_, random, options_.changes);
+    if (result == change_result::refused) ++refusals_;
     return result;
 }
 
 void world::change(random_source& random) {
-    if (!random.chance(100)) {
+    if (!random.chance(options_.refusals_watched)) {
         change_plainly(random);
         return;
     }
     const snapshot before = take_snapshot();
-    if (change_plainly(random) == outcome::refused) compare_with(before);
+    if (change_plainly(random) == change_result::refused) compare_with(before);
 }
 
 void world::steer_sessions(random_source& random) {
@@ -137,6 +151,7 @@ void world::undo() {
         type->undo();
     compare_with(sessions_.back().begin);
     sessions_.pop_back();
+    if (undone_ % options_.undos_per_check != 0) return;
     random_source probes(undone_);
     check(probes);
 }

@@ -15,8 +15,10 @@ namespace chainbase::test {
 /// How a random walk goes.
 struct walk_options {
     habits changes{};
-    std::uint64_t deep_every = 300; ///< operations between full comparisons
-    std::uint32_t max_depth = 6;    ///< nested sessions
+    std::uint64_t deep_every = 300;       ///< operations between full comparisons
+    std::uint64_t undos_per_check = 1;    ///< undos between full comparisons
+    std::uint32_t refusals_watched = 100; ///< changes per thousand; a refused one leaves no trace
+    std::uint32_t max_depth = 6;          ///< nested sessions
     /// Keep snapshots and models of every session and compare after every undo. Without it the
     /// models are read from the database again after an undo, and a state with sessions can be
     /// taken over.
@@ -31,17 +33,20 @@ public:
     ~world();
 
     [[nodiscard]] database& db() noexcept { return *db_; }
-    [[nodiscard]] std::vector<std::unique_ptr<modelled_type>>& types() noexcept { return types_; }
     [[nodiscard]] std::size_t depth() const noexcept { return sessions_.size(); }
     [[nodiscard]] std::uint64_t refusals() const noexcept { return refusals_; }
     [[nodiscard]] std::uint64_t undone() const noexcept { return undone_; }
+    /// The most objects that each type had at a time: of the type with the fewest.
+    [[nodiscard]] std::size_t peak() const;
 
+    /// Creates objects until each type has the number wanted.
+    void fill(random_source& random);
     /// One random step: an operation, mostly, or something about sessions.
     void step(random_source& random);
     /// One random operation on a random type. What fails must leave no trace.
     void change(random_source& random);
     /// As change, without the look at what failed operations leave.
-    outcome change_plainly(random_source& random);
+    change_result change_plainly(random_source& random);
 
     /// @name Sessions, in database and model
     /// @{
