@@ -91,20 +91,47 @@ TEST_CASE("killed at random times") {
     }
 }
 
-TEST_CASE("killed while the state and its types are made") {
-    const scratch_folder folder;
+TEST_CASE("killed at each growth of a file while the state and its types are made") {
     random_source random(test_seed(4));
-    for (int round = 0; round < 40; ++round) {
-        const auto state = folder / std::to_string(round);
-        const pid_t process = fork_process([&] { const world made(state, {.verify = false}); });
-        usleep(random.below(30'000));
+    int kills = 0;
+    for (std::uint64_t n = 0;; ++n) {
+        const scratch_folder folder;
+        const ending end = run_process([&] {
+            kill_at_nth(fault::point::growth, n);
+            const world made(folder / "state", {.verify = false});
+        });
+        INFO("killed at growth " << n);
+        world w(folder / "state");
+        for (int i = 0; i < 50; ++i)
+            w.change_plainly(random);
+        w.check(random);
+        if (!end.killed) break;
+        ++kills;
+    }
+    CHECK(kills > 20);
+}
+
+TEST_CASE("killed at random times while the state and its types are made") {
+    random_source random(test_seed(4));
+    int kills = 0;
+    for (int round = 0; round < 60; ++round) {
+        const scratch_folder folder;
+        const auto told = shared_progress();
+        const pid_t process = fork_process([&] {
+            told->ready = 1;
+            const world made(folder / "state", {.verify = false});
+            pause();
+        });
+        wait_until_ready(process, *told);
+        usleep(random.below(6000));
         ::kill(process, SIGKILL);
-        (void)wait_for(process);
-        world w(state);
+        if (wait_for(process).killed) ++kills;
+        world w(folder / "state");
         for (int i = 0; i < 50; ++i)
             w.change_plainly(random);
         w.check(random);
     }
+    CHECK(kills == 60);
 }
 
 TEST_CASE(
@@ -124,7 +151,7 @@ TEST_CASE(
         });
         if (end.killed) ++kills;
         (void)random.next();
-        at = check_state_left(folder / "state", reference, *told);
+        at = check_state_left(folder / "state", reference, *told, afterwards::keep);
         told->done = told->begun = at;
     }
     if (is_usual_run()) CHECK(kills > 10);

@@ -52,15 +52,17 @@ TEST_CASE("a second writer in another process is refused until the first one is 
 
 TEST_CASE("of writers that start at the same time one wins") {
     const sample_state state;
-    for (int round = 0; round < 10; ++round) {
+    for (int round = 0; round < 40; ++round) {
         const auto told = shared_progress();
         const auto race = [&] {
             while (told->ready == 0)
                 sched_yield();
             try {
                 database db(state.path, quick_options());
+                expect(told->inside.fetch_add(1) == 0, "two writers at a time");
                 told->begun += 1;
-                usleep(20'000);
+                usleep(5000);
+                told->inside -= 1; // before the lock is free for the other one
             } catch (const locked_error&) {
                 told->done += 1;
             }

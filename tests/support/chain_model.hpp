@@ -28,6 +28,7 @@ public:
 
     void apply(std::uint64_t step);
     [[nodiscard]] world& state() noexcept { return world_; }
+    [[nodiscard]] const world& state() const noexcept { return world_; }
 
 private:
     void apply_block(random_source& random);
