@@ -20,6 +20,12 @@ void database::close() {
     segment_.close();
 }
 
+void database::abandon() noexcept {
+    log_ = nullptr;
+    indexes_.clear();
+    segment_.abandon();
+}
+
 void database::throw_unregistered(const std::string& type) const {
     throw usage_error(segment_.state().string() + ": the type " + type +
                       " was not registered; call add_type for it first");

@@ -50,6 +50,9 @@ public:
     /// allowed afterwards. Throws usage_error while a session is open, io_error; the state then
     /// counts as not closed.
     void close();
+    /// Leaves the state as a killed process does, for who must not call it closed: the next opening
+    /// rolls back to the last completed block. No call but the destructor is allowed afterwards.
+    void abandon() noexcept;
 
     /// Makes T known under `name`, in a new state or in one that has it with the same layout.
     /// Throws usage_error when T or `name` is registered already, schema_error naming the first
@@ -201,7 +204,7 @@ private:
     void require_session(const char* call) const;
 
     mutable segment segment_;
-    undo_log* log_; ///< the segment's, null when only reading and once closed
+    undo_log* log_; ///< the segment's, null when only reading and once closed or abandoned
     std::vector<std::unique_ptr<index_base>> indexes_;
     mutable std::shared_mutex mutex_;
 };

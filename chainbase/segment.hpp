@@ -97,6 +97,9 @@ public:
     /// state then counts as not closed.
     void close();
 
+    /// Ends writing as a kill would: the next opening rolls back to the last completed block.
+    void abandon() noexcept { log_.reset(); }
+
     [[nodiscard]] const std::filesystem::path& state() const noexcept { return state_; }
     [[nodiscard]] std::filesystem::path folder() const { return state_ / "segment"; }
     [[nodiscard]] bool writable() const noexcept { return options_.mode == open_mode::read_write; }
@@ -104,7 +107,7 @@ public:
     [[nodiscard]] const std::vector<std::unique_ptr<type_windows>>& windows() const noexcept {
         return types_;
     }
-    /// The log, null when only reading and once closed.
+    /// The log, null when only reading and once closed or abandoned.
     [[nodiscard]] undo_log* log() noexcept { return log_.get(); }
     [[nodiscard]] const size_classes& buffers() const noexcept { return *buffers_; }
     [[nodiscard]] size_classes& buffers() noexcept { return *buffers_; }

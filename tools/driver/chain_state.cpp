@@ -24,24 +24,16 @@ std::string in_words(const std::filesystem::path& state) {
     return "the state " + state.string();
 }
 
-/// Databases that must not be marked as closed properly, as their destructor would do. They and
-/// their locks go with the process.
-std::vector<std::unique_ptr<database>>& left_unclean() {
-    static auto& forever = *new std::vector<std::unique_ptr<database>>;
-    return forever;
-}
-
 } // namespace
 
 struct chain_state::parts {
-    std::unique_ptr<database> owned_state;
-    database& state = *owned_state;
+    database state;
     std::unique_ptr<archive::store> rows;
     std::unique_ptr<chain_model> model;
     std::int64_t lag;
 
     parts(const std::filesystem::path& folder, const std::string& chain, std::int64_t lag_)
-        : owned_state(open(folder, chain)), lag(lag_) {
+        : state(of_known_chain(folder, chain)), lag(lag_) {
         identify(chain);
         state.add_type<applied_block>("applied_block");
         rows = archive::make_store(archive::store_kind::rocksdb, folder / "archive");
@@ -56,10 +48,10 @@ struct chain_state::parts {
     }
 
     /// A chain without a model leaves no state behind that only it could be continued with.
-    static std::unique_ptr<database> open(const std::filesystem::path& folder,
-                                          const std::string& chain) {
+    static const std::filesystem::path& of_known_chain(const std::filesystem::path& folder,
+                                                       const std::string& chain) {
         require_chain_model(chain);
-        return std::make_unique<database>(folder);
+        return folder;
     }
 
     void close();
@@ -76,19 +68,19 @@ struct chain_state::parts {
 };
 
 /// The store comes first: a state that counts as closed properly relies on rows that are on disk.
+/// If they cannot be put there it stays open, and after a restart of the machine, which may cost
+/// rows, nothing believes it.
 void chain_state::parts::close() {
-    if (!owned_state) return;
     try {
         if (rows) rows->sync();
     } catch (...) {
-        // As a killed process leaves it: the next opening rolls back to the last whole block, and
-        // after a restart of the machine, which may cost rows, refuses to believe it.
-        left_unclean().push_back(std::move(owned_state));
+        rows.reset();
+        state.abandon();
         throw;
     }
     model.reset();
     rows.reset();
-    owned_state.reset(); // the place for database::close(), which throws what this only logs
+    state.close();
 }
 
 /// Nothing is added to a state before it is known to be of this chain.
