@@ -108,7 +108,8 @@ TEST_CASE("every other baseline does the plain rows and gives right results") {
 TEST_CASE("a wrong call of the bench ends with 2 and prints no report") {
     for (const char* arguments :
          {"", "nonsense", "account --engines nobody", "account --objects many",
-          "account --rounds 0", "account --objects 2000 --directory /nonexistent"}) {
+          "account --rounds 0", "account --rounds -1", "account --rounds 0x1",
+          "account --objects 2000 --directory /nonexistent"}) {
         INFO(arguments);
         const outcome result = run_bench(arguments);
         CHECK(result.exit_code == 2);
@@ -120,6 +121,12 @@ TEST_CASE("a bench that cannot make its files ends with 1 and leaves nothing beh
     const outcome result = run_bench("account --objects 2000 --engines heap --directory /proc");
     CHECK(result.exit_code == 1);
     CHECK(result.output.empty());
+}
+
+TEST_CASE("a report that stdout does not take ends with 1") {
+    const std::string call = "account --objects 2000 --rounds 1 --engines heap >/dev/full";
+    CHECK(run_bench(call).exit_code == 1);
+    CHECK(run_bench(call + " --json").exit_code == 1);
 }
 
 TEST_CASE("the bench removes its files") {

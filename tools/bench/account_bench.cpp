@@ -1,15 +1,18 @@
 #include <pool_allocator/error.hpp>
 #include <tools/bench/account_bench.hpp>
 #include <tools/bench/account_engines.hpp>
-#include <tools/bench/interruption.hpp>
 #include <tools/bench/machine.hpp>
+#include <tools/bench/most_types.hpp>
 #include <tools/bench/report.hpp>
 #include <tools/bench/scratch_directory.hpp>
+#include <tools/interruption.hpp>
+#include <tools/print.hpp>
+#include <tools/whole_number.hpp>
 
 #include <malloc.h>
 #include <spdlog/spdlog.h>
 
-#include <iostream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -19,9 +22,6 @@ namespace {
 
 /// The same objects and orders on every machine and run.
 constexpr std::uint64_t seed = 0x636861696e;
-
-/// Types are registered at compile time in some engines, so there is a limit.
-constexpr std::uint32_t most_types = 128;
 
 struct account_options {
     std::uint32_t objects = 1'000'000;
@@ -39,16 +39,13 @@ std::filesystem::path default_directory() {
 
 std::string check_engine(const std::string& name) {
     const account_engine_entry* entry = find_account_engine(name);
-    if (entry == nullptr) return "no engine is called " + name;
-    if (entry->make == nullptr) return "this build lacks the engine " + name;
-    return "";
+    return entry == nullptr ? "no engine is called " + name : "";
 }
 
 std::string engine_list() {
     std::string list;
     for (const account_engine_entry& entry : account_engines()) {
-        list += list.empty() ? "" : ", ";
-        list.append(entry.name).append(entry.make == nullptr ? " (not in this build)" : "");
+        list.append(list.empty() ? "" : ", ").append(entry.name);
     }
     return list;
 }
@@ -56,12 +53,8 @@ std::string engine_list() {
 std::vector<std::string> engines_to_run(const account_options& options) {
     if (!options.engines.empty()) return options.engines;
     std::vector<std::string> result;
-    for (const account_engine_entry& entry : account_engines()) {
-        if (entry.make != nullptr)
-            result.emplace_back(entry.name);
-        else
-            spdlog::warn("{}: this build lacks it, left out", entry.name);
-    }
+    for (const account_engine_entry& entry : account_engines())
+        result.emplace_back(entry.name);
     return result;
 }
 
@@ -79,6 +72,11 @@ void check_space(const account_options& options) {
 }
 
 using measure = void (account_engine::*)(const account_plan&, const store_options&, measurements&);
+
+/// So that an interrupted run removes its files, which may take most of the memory.
+void throw_if_interrupted() {
+    if (catch_interruption::noted()) throw error("bench: interrupted; nothing was reported");
+}
 
 /// Runs one group of rows in a folder of its own. Between two engines free memory goes back to the
 /// system, so that none starts with the leavings of the one before.
@@ -115,24 +113,23 @@ measurements run_rounds(const account_options& options) {
     return result;
 }
 
-void print(const report& result, bool json) {
-    if (json)
-        std::cout << to_json(result).dump() << "\n";
-    else
-        print_table(std::cout, result);
-    if (!std::cout.flush()) throw io_error("bench: the report could not be written to stdout");
+std::string in_words(const report& result) {
+    std::ostringstream text;
+    print_table(text, result);
+    return text.str();
 }
 
 void run(const account_options& options) {
     if (!is_optimised()) spdlog::warn("built without optimisation: the figures mean nothing");
     check_space(options);
     if (is_busy()) spdlog::warn("the machine is busy with other work: expect scattered figures");
-    const catch_interruption interruption;
+    // The next place to stop may be far: a second signal ends the process.
+    const catch_interruption signals(catch_interruption::further_signals::end_the_process);
     report result{"account",       describe_machine(options.directory),
                   options.objects, options.types,
                   options.rounds,  {}};
     result.rows = run_rounds(options).rows();
-    print(result, options.json);
+    print_or_throw(options.json ? to_json(result).dump() + "\n" : in_words(result));
 }
 
 } // namespace
@@ -144,10 +141,10 @@ void add_account_bench(CLI::App& program) {
         "account", "One type of 72 bytes with three unique keys, in every engine");
     command->add_option("--objects", options->objects, "How many objects")
         ->capture_default_str()
-        ->check(CLI::Range(account_plan::least_objects, 500'000'000U));
+        ->transform(whole_number(account_plan::least_objects, 500'000'000));
     command->add_option("--types", options->types, "Types registered while sessions are measured")
         ->capture_default_str()
-        ->check(CLI::Range(1U, most_types));
+        ->transform(whole_number(1, most_types));
     command
         ->add_option("--engines", options->engines,
                      "Comma-separated, all by default: " + engine_list())
@@ -155,7 +152,7 @@ void add_account_bench(CLI::App& program) {
         ->check(CLI::Validator(check_engine, "ENGINE"));
     command->add_option("--rounds", options->rounds, "Rounds, engines interleaved in each")
         ->capture_default_str()
-        ->check(CLI::Range(1U, 1000U));
+        ->transform(whole_number(1, 1000));
     command->add_option("--directory", options->directory, "Where the databases are made")
         ->capture_default_str()
         ->check(CLI::ExistingDirectory);

@@ -1,13 +1,8 @@
 #include <tools/bench/account_engines.hpp>
 #include <tools/bench/baselines/baselines.hpp>
+#include <tools/bench/engines/chainbase_engine.hpp>
 
 namespace chainbase::bench {
-
-#if CHAINBASE_BENCH_HAS_ENGINE
-std::unique_ptr<account_engine> make_chainbase_engine();
-#else
-constexpr std::unique_ptr<account_engine> (*make_chainbase_engine)() = nullptr;
-#endif
 
 namespace {
 

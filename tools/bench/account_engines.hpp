@@ -11,7 +11,6 @@ namespace chainbase::bench {
 /// An engine that the account bench knows by name.
 struct account_engine_entry {
     std::string_view name;
-    /// Null for an engine that this build lacks.
     std::unique_ptr<account_engine> (*make)();
 };
 

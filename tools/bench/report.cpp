@@ -2,6 +2,7 @@
 #include <tools/bench/report.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <iomanip>
 #include <optional>
 #include <ostream>
@@ -21,8 +22,11 @@ std::string fixed(double value, int digits) {
     return text.str();
 }
 
+/// Three digits that say something below 10, one decimal below 1000.
 std::string figure(double value) {
-    return fixed(value, value < 1000 ? 1 : 0);
+    if (value >= 1000) return fixed(value, 0);
+    if (value >= 10 || value <= 0) return fixed(value, 1);
+    return fixed(value, std::min(2 - static_cast<int>(std::floor(std::log10(value))), 9));
 }
 
 std::string bracketed(double ratio) {

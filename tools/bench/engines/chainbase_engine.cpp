@@ -1,6 +1,8 @@
 #include <chainbase/database.hpp>
 #include <chainbase/statistics.hpp>
 #include <tools/bench/account_workload.hpp>
+#include <tools/bench/engines/chainbase_engine.hpp>
+#include <tools/bench/most_types.hpp>
 
 #include <boost/describe.hpp>
 #include <boost/mp11.hpp>
@@ -66,8 +68,6 @@ struct empty_type {
     using keys = chainbase::keys<>;
     BOOST_DESCRIBE_CLASS(empty_type, (), (id, value), (), ())
 };
-
-constexpr std::size_t most_types = 128;
 
 open_options options_for_bench() {
     open_options options;
