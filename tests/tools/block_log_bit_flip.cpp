@@ -131,6 +131,23 @@ TEST_CASE("a valid record far behind the damage is found wherever the search win
     }
 }
 
+TEST_CASE("damage that is full of record beginnings is searched as fast as any other") {
+    const temporary_folder folder;
+    const auto path = folder / "log";
+    std::mt19937_64 random(1);
+    bytes incompressible(8 << 20);
+    for (std::byte& one : incompressible)
+        one = static_cast<std::byte>(random());
+    write_log(path, {{1, 0, {{{incompressible}}}}, {2, 0, {}}});
+    std::string damaged = read_file(path);
+    const std::string header = damaged.substr(64, 8); // the magic number and a length that fits
+    for (std::size_t at = 1000; at < (8 << 20); at += header.size())
+        damaged.replace(at, header.size(), header);
+    write_file(path, damaged);
+    std::filesystem::remove(index_path(path));
+    check_says(message_of(path), {"byte 64", "valid again from block 2"});
+}
+
 TEST_CASE("a repeated, swapped or missing record is damage, not a shorter log") {
     const auto blocks = sample_blocks(3);
     const temporary_folder folder;
