@@ -148,23 +148,25 @@ void chain_state::require_made_from(const block_log_reader& log) const {
 }
 
 void chain_state::apply(const block& next) {
-    const std::string block = "block " + std::to_string(next.number) + ", ";
-    const std::string stays = ". The state stays at block " + std::to_string(head());
+    const auto told = [&](const error& problem) {
+        return "block " + std::to_string(next.number) + ", " + problem.what() +
+               ". The state stays at block " + std::to_string(head());
+    };
     try {
         parts_->apply(next);
     } catch (const rejected_error& problem) {
         throw rejected_error(
-            block + problem.what() + stays +
+            told(problem) +
             ". Check where the block log came from (import or fetch it again), or use the version "
             "of this program whose rules it follows; the same call then goes on");
     } catch (const out_of_space_error& problem) {
-        throw out_of_space_error(block + problem.what() + stays);
+        throw out_of_space_error(told(problem));
     } catch (const limit_error& problem) {
-        throw limit_error(block + problem.what() + stays);
+        throw limit_error(told(problem));
     } catch (const io_error& problem) {
-        throw io_error(block + problem.what() + stays);
+        throw io_error(told(problem));
     } catch (const damaged_error& problem) {
-        throw damaged_error(block + problem.what() + stays);
+        throw damaged_error(told(problem));
     }
 }
 
