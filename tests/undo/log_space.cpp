@@ -88,3 +88,20 @@ TEST_CASE("the parts of a state's bytes sum to the files' lengths") {
     CHECK(all.consistent);
     CHECK(all.sessions == 1);
 }
+
+TEST_CASE("areas of a hash table count as punched when they are, not while undo needs them") {
+    one_type<card> s;
+    const auto punched = [&] {
+        return segment_statistics::read(s.db.memory()).types[0].tables.punched;
+    };
+    auto session = s.db.start_session();
+    for (std::uint32_t k = 0; k < 3000; ++k)
+        s.add(k);
+    CHECK(punched() == 0);
+    session.push();
+    s.db.commit(s.db.revision());
+    const auto given_back = punched();
+    CHECK(given_back > 0);
+    database reader(s.folder / "state", quick_options(open_mode::read_only));
+    CHECK(segment_statistics::read(reader.memory()).types[0].tables.punched == given_back);
+}

@@ -2,6 +2,7 @@
 // given back can be used again.
 
 #include <chainbase/statistics.hpp>
+#include <pool_allocator/error.hpp>
 
 #include <catch2/catch.hpp>
 #include <sys/stat.h>
@@ -206,4 +207,37 @@ TEST_CASE("an empty log keeps one chunk, wherever it ended") {
         s.db.compact();
         CHECK(s.db.memory().log_file().bytes() == page + undo_log::chunk_bytes);
     }
+}
+
+TEST_CASE("a run that could not be taken stays free, also when the modifier goes on") {
+    const scratch_folder folder;
+    open_options options = quick_options();
+    options.window_bytes = std::size_t{8} << 20;
+    database db(folder / "state", options);
+    db.add_type<label>("label");
+    const auto add = [&](std::size_t bytes, char c) -> const label& {
+        return db.create<label>([&](label& l) { l.text = std::string(bytes, c); });
+    };
+    const label& other = add(100, 'o');
+    db.remove(add(3'000'000, 'a'));
+    const auto length = std::filesystem::file_size(folder / "state/segment/buffers.runs");
+    auto session = db.start_session();
+    for (int i = 0; db.memory().log()->bytes_in_use() < std::size_t{5} << 20; ++i)
+        db.modify(other,
+                  [&](label& l) { l.text = std::string(60'000, static_cast<char>('a' + i % 20)); });
+    bool caught = false;
+    db.modify(other, [&](label& l) {
+        l.uses = 7;
+        try {
+            l.text = std::string(3'000'000, 'b'); // its old content does not fit the log
+        } catch (const limit_error&) {
+            caught = true;
+        }
+    });
+    CHECK(caught);
+    CHECK(other.uses == 7);
+    session.push();
+    db.commit(db.revision());
+    add(3'000'000, 'c');
+    CHECK(std::filesystem::file_size(folder / "state/segment/buffers.runs") == length);
 }
