@@ -1,7 +1,6 @@
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/shared_buffer.hpp>
 
-#include <cassert>
 #include <cstdlib>
 #include <new>
 #include <string>

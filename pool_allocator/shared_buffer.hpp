@@ -4,6 +4,7 @@
 #include <pool_allocator/size_classes.hpp>
 #include <pool_allocator/write_barrier.hpp>
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -77,8 +78,15 @@ public:
     friend bool operator==(const shared_string& a, const shared_string& b) noexcept {
         return a.view() == b.view();
     }
+    /// With text that is no shared_string: compared in place, not copied into one first.
+    friend bool operator==(const shared_string& a, std::string_view b) noexcept {
+        return a.view() == b;
+    }
     friend auto operator<=>(const shared_string& a, const shared_string& b) noexcept {
         return a.view() <=> b.view();
+    }
+    friend auto operator<=>(const shared_string& a, std::string_view b) noexcept {
+        return a.view() <=> b;
     }
 };
 

@@ -55,7 +55,7 @@ void size_classes::attach(write_barrier& barrier) {
 
 void size_classes::touch(size_class& c) {
     barrier_->reserve(write_barrier::record_bytes(c.root.bytes()));
-    if (barrier_->touch(c.root)) c.slots.begin_epoch(barrier_->epoch());
+    barrier_->touch(c.root);
 }
 
 buffer_handle size_classes::allocate(std::span<const std::byte> content) {

@@ -7,7 +7,6 @@
 #include <bit>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -71,7 +70,7 @@ public:
     /// out_of_space_error, damaged_error, format_error.
     size_classes(const address_space& addresses, const std::filesystem::path& folder,
                  window::mode how);
-    /// Lets operations of `barrier` change the buffers; it outlives them.
+    /// Lets operations of `barrier` change the buffers; it outlives them. Throws std::bad_alloc.
     void attach(write_barrier& barrier);
 
     /// Copies `content` into a new buffer. Requires an operation. Throws out_of_space_error,
@@ -99,6 +98,7 @@ public:
                std::size_t{buffer.slot()} * bytes_of_class(c);
     }
 
+    /// Where the bytes of all these files are, of one class's, of the runs'.
     [[nodiscard]] usage measure() const noexcept;
     [[nodiscard]] usage measure_class(std::size_t c) const noexcept;
     [[nodiscard]] usage measure_runs() const noexcept { return runs_->measure(); }
