@@ -20,17 +20,7 @@
 
 #include <pool_allocator/pool_allocator.hpp>
 
-#ifndef BOOST_MULTI_INDEX_DISABLE_SERIALIZATION
-#define BOOST_MULTI_INDEX_DISABLE_SERIALIZATION
-#endif
-
-#include <boost/multi_index/detail/index_node_base.hpp>
-#include <boost/multi_index/detail/ord_index_node.hpp>
-#include <boost/multi_index/ranked_index.hpp>
 #include <boost/version.hpp>
-
-#include <cstddef>
-#include <cstdint>
 
 #if BOOST_VERSION < 107400
 #error "compact links need Boost 1.74 or later"
@@ -38,6 +28,17 @@
 #error "compact links are tested with Boost 1.74 to 1.81: use one of these, or define \
 CHAINBASE_ALLOW_UNTESTED_BOOST and run all tests with yours"
 #endif
+
+#ifndef BOOST_MULTI_INDEX_DISABLE_SERIALIZATION
+#define BOOST_MULTI_INDEX_DISABLE_SERIALIZATION
+#endif
+
+#include <boost/multi_index/detail/index_node_base.hpp>
+#include <boost/multi_index/detail/ord_index_node.hpp>
+#include <boost/multi_index/ranked_index.hpp>
+
+#include <cstddef>
+#include <cstdint>
 
 namespace chainbase::links {
 

@@ -2,6 +2,7 @@
 #include <pool_allocator/hash_table.hpp>
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <string>
 

@@ -92,6 +92,7 @@ public:
     /// release_smaller, and cuts an area that an undone growth left behind. Throws io_error.
     void trim();
 
+    /// Where the file's bytes are; entries count as links.
     [[nodiscard]] usage measure() const noexcept;
 
 private:

@@ -34,6 +34,7 @@ public:
     /// Requires that nothing can be undone.
     void trim(std::uint32_t next_id);
 
+    /// Where the file's bytes are, `live` of its entries being in use.
     [[nodiscard]] usage measure(std::uint32_t live) const noexcept;
 
 private:

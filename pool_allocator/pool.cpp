@@ -11,8 +11,8 @@ void* pool_state::take() noexcept {
     ++live;
     if (free_head == 0) return address(high_water++);
     std::byte* slot = address(free_head);
-    // Also when the slot is fresh in the epoch: if the operation fails, the free list goes on in
-    // it.
+    // Also of a slot that is fresh in the epoch: if the operation fails, its first word is the free
+    // list's again.
     write_barrier::active().record(slot, window_header::of(this).slot_bytes);
     std::memcpy(&free_head, slot, sizeof free_head);
     return slot;

@@ -110,8 +110,6 @@ public:
         return slot >= fresh_from_ && epoch == fresh_epoch_;
     }
 
-    /// Slots that fit the file as it is.
-    [[nodiscard]] slot_number capacity() const noexcept { return capacity_; }
     /// Reads the capacity again after the file was cut.
     void refresh() noexcept;
     [[nodiscard]] pool_state& state() const noexcept { return state_; }

@@ -37,8 +37,8 @@ constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) noexcept {
                    std::strerror(reason));
 }
 
-/// A file grows by a 32nd of its length, so that at most a 32nd of it is unused, and by whole huge
-/// pages once it is large.
+/// A file grows by a 32nd of its length: the number of growths is logarithmic at first and small
+/// beyond. Not by less than 16 pages, and to whole huge pages once it is large.
 std::size_t next_length(std::size_t length, std::size_t needed) noexcept {
     const std::size_t step = std::clamp<std::size_t>(length / 32, 16 * page, std::size_t{16} << 20);
     const std::size_t grown = std::max(needed, length + step);

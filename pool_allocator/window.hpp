@@ -98,13 +98,16 @@ public:
     [[nodiscard]] std::byte* root() const noexcept { return base_ + sizeof(window_header); }
     static constexpr std::size_t root_capacity = window_header::page_bytes - sizeof(window_header);
 
-    /// Makes the first `needed` bytes usable, growing in steps that keep the number of growths
-    /// logarithmic and the unused end below a 32nd. New bytes read as zero. Throws
-    /// out_of_space_error or limit_error; then nothing changed.
+    /// Makes the first `needed` bytes usable. Grows by a 32nd of the file, but by at least 64 KiB
+    /// and at most 16 MiB, and to a multiple of 2 MiB from 16 MiB on: so much may be unused at the
+    /// end. New bytes read as zero. Throws out_of_space_error (also for a limit on file sizes),
+    /// limit_error, io_error; then nothing changed.
     void grow_to(std::size_t needed);
     /// Makes bytes [offset, offset + length) usable without allocating what lies before them.
+    /// Throws as grow_to does.
     void grow_range(std::size_t offset, std::size_t length);
-    /// Cuts the file after `needed` bytes, rounded up to a page. Never grows.
+    /// Cuts the file after `needed` bytes, rounded up to a page. Never grows. Throws io_error; then
+    /// nothing changed.
     void shrink_to(std::size_t needed);
     /// Gives whole pages within [offset, offset + length) back; they read as zero afterwards.
     /// Returns whether it did. Not every file system can: then they stay as they are, so nothing
@@ -120,7 +123,8 @@ public:
     [[nodiscard]] bool holes_take_space() const noexcept;
     /// Writes every page to the file's storage and waits for it. Throws io_error.
     void sync() const;
-    /// Reads the length again (a read-only mapping of a file that another process grows).
+    /// Reads the length again (a read-only mapping of a file that another process grows). Throws
+    /// io_error.
     void refresh();
 
 private:

@@ -86,8 +86,7 @@ private:
 ///  1. The tail word in shared memory never covers a record that is not completely written, and no
 ///     store happens before the tail covers its record (compiler order; that is all a kill needs).
 ///  2. An *epoch* is a time in which nothing was rolled back and no session began or ended. What
-///  was
-///     logged once in the current epoch need not be logged again; epochs are never reused.
+///     was logged once in it need not be logged again in it; epochs are never reused.
 ///  3. Bytes in the fresh range did not exist when the epoch began; their content needs no log.
 class write_barrier {
 public:
@@ -98,8 +97,8 @@ public:
     [[nodiscard]] static write_barrier& active() noexcept { return *active_; }
     [[nodiscard]] static bool in_operation() noexcept { return active_ != nullptr; }
 
-    /// Makes room for `bytes` of records, trailers included. Throws out_of_space_error,
-    /// limit_error.
+    /// Makes room for `bytes` of records, trailers included, in one chunk. Throws
+    /// out_of_space_error, and limit_error when no chunk holds so many; then nothing changed.
     void reserve(std::size_t bytes) {
         if (static_cast<std::size_t>(end_ - cursor_) < bytes) extend(bytes);
     }
@@ -117,7 +116,8 @@ public:
         std::memcpy(cursor_, address, 4);
         append(offset_of(address), 4, record_kind::words);
     }
-    /// Appends a note about the node at `address`.
+    /// Appends a note about the node at `address`: what rolling back skips and session_changes
+    /// reads. Requires reserved room.
     void note(const void* address, std::uint32_t body, record_kind kind) noexcept {
         std::memcpy(cursor_, &body, sizeof body);
         append(offset_of(address), sizeof body, kind);
@@ -143,7 +143,8 @@ public:
     /// Announces one more root, so that touching never allocates. Throws std::bad_alloc.
     void expect_root() { touched_.reserve(++roots_); }
 
-    /// Declares [begin, begin + bytes) fresh until the operation ends or this is called again.
+    /// Declares [begin, begin + bytes) fresh until the operation ends or this is called again:
+    /// record_word skips what lies there. Requires that nothing reads those bytes after a rollback.
     void set_fresh(const void* begin, std::size_t bytes) noexcept {
         fresh_begin_ = reinterpret_cast<std::uintptr_t>(begin);
         fresh_bytes_ = bytes;

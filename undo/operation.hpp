@@ -10,7 +10,8 @@ namespace chainbase {
 /// While it lives the calling thread stores through the log's barrier. Operations do not nest.
 class operation {
 public:
-    /// Begins, with room for `log_bytes` of records. Throws out_of_space_error, limit_error.
+    /// Begins, with room for `log_bytes` of records. Throws usage_error within another operation,
+    /// out_of_space_error, limit_error; then nothing began.
     operation(undo_log& log, std::size_t log_bytes) : log_(log) { log_.begin_operation(log_bytes); }
     operation(const operation&) = delete;
     operation& operator=(const operation&) = delete;
