@@ -12,6 +12,7 @@ namespace chainbase::test {
 
 struct by_key;
 struct by_group;
+struct by_value;
 
 /// One unique key, one group.
 struct item {
@@ -37,14 +38,30 @@ struct card {
 };
 BOOST_DESCRIBE_STRUCT(card, (), (id, key, group, value))
 
-/// A state with one type, and what it takes to say "unchanged".
-template <typename T>
+/// As item, with the unique key last: when it is taken, the object has its new place in the others.
+struct ticket {
+    chainbase::id<ticket> id;
+    std::uint32_t key = 0;
+    std::uint32_t group = 0;
+    std::uint32_t value = 0;
+
+    using keys = chainbase::keys<ordered_non_unique<by_group, &ticket::group>,
+                                 ranked_non_unique<by_value, &ticket::value>,
+                                 ordered_unique<by_key, &ticket::key>>;
+};
+BOOST_DESCRIBE_STRUCT(ticket, (), (id, key, group, value))
+
+/// A state with one type, and what it takes to say "unchanged". `Database` is one, or what makes a
+/// test of each of its calls.
+template <typename T, typename Database = database>
 class one_type {
 public:
-    one_type() : db(folder / "state", quick_options()) { db.add_type<T>("thing"); }
+    using object = T;
+
+    one_type() : db(folder / "state", quick_options()) { db.template add_type<T>("thing"); }
 
     const T& add(std::uint32_t key, std::uint32_t group = 0) {
-        return db.create<T>([&](T& object) {
+        return db.template create<T>([&](T& object) {
             object.key = key;
             object.group = group;
         });
@@ -54,18 +71,18 @@ public:
     }
     template <typename Initialise>
     const T& create(Initialise&& initialise) {
-        return db.create<T>(initialise);
+        return db.template create<T>(initialise);
     }
-    void clear() { db.clear<T>(); }
-    [[nodiscard]] std::size_t count() const { return db.count<T>(); }
+    void clear() { db.template clear<T>(); }
+    [[nodiscard]] std::size_t count() const { return db.template count<T>(); }
     [[nodiscard]] const T* find(std::uint32_t number) const {
         return db.find(chainbase::id<T>(number));
     }
-    [[nodiscard]] const T* at(std::uint32_t key) const { return db.find<T, by_key>(key); }
+    [[nodiscard]] const T* at(std::uint32_t key) const { return db.template find<T, by_key>(key); }
     [[nodiscard]] snapshot now() const { return snapshot(db.memory()); }
 
     scratch_folder folder;
-    database db;
+    Database db;
 };
 
 /// What the exception of type E says that `call` throws.

@@ -38,6 +38,32 @@ TEMPLATE_TEST_CASE("a modifier that throws half way changes nothing", "", item, 
     CHECK(s.at(1) == &a);
 }
 
+TEMPLATE_TEST_CASE("a modifier that throws leaves an object that is new in the session", "", item,
+                   card, ticket) {
+    one_type<TestType> s;
+    s.add(1, 4);
+    const snapshot begin = s.now();
+    auto session = s.db.start_session();
+    const TestType& fresh = s.add(2, 5);
+    const snapshot before = s.now();
+    for (int round = 0; round < 2; ++round) {
+        CHECK_THROWS_AS(s.db.modify(fresh,
+                                    [](TestType& t) {
+                                        t.value = 1;
+                                        t.key = 8;
+                                        t.group = 9;
+                                        throw from_the_caller();
+                                    }),
+                        from_the_caller);
+        CHECK(s.now() == before);
+        CHECK(s.at(2) == &fresh);
+    }
+    s.set_key(fresh, 3);
+    CHECK(s.at(3) == &fresh);
+    session.undo();
+    CHECK(s.now() == begin);
+}
+
 TEMPLATE_TEST_CASE("an initialiser that throws creates nothing", "", item, card) {
     one_type<TestType> s;
     s.add(1);
