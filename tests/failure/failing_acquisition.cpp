@@ -3,11 +3,10 @@
 // byte, and works.
 
 #include <catch2/catch.hpp>
-#include <tests/support/failures.hpp>
+#include <tests/support/failing_database.hpp>
 #include <tests/support/mismatch.hpp>
 #include <tests/support/world.hpp>
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,24 +15,6 @@ using namespace chainbase;
 using namespace chainbase::test;
 
 namespace {
-
-using failures = std::map<fault::point, std::uint64_t>;
-
-/// Calls `attempt` with the n-th acquisition failing, n = 0, 1, 2, ..., until it succeeds, and
-/// `unchanged` after each failure.
-template <typename Attempt, typename Unchanged>
-void until_success(failures& seen, Attempt attempt, Unchanged unchanged) {
-    for (std::uint64_t n = 0;; ++n) {
-        try {
-            const fail_nth failure(n);
-            attempt();
-            return;
-        } catch (const injected_failure&) {
-        }
-        ++seen[fail_nth::where()];
-        unchanged();
-    }
-}
 
 /// One random operation under failures; then the random numbers go on after it.
 void change_until_success(world& w, random_source& random, failures& seen) {
@@ -174,4 +155,47 @@ TEST_CASE("a type that could not be added does not spoil the next one") {
         if (!failed) break;
         REQUIRE(n < 50);
     }
+}
+
+TEST_CASE("compaction survives each failing acquisition") {
+    const scratch_folder folder;
+    world w(folder / "state", {.changes = {.objects = 150}});
+    random_source random(test_seed(8));
+    w.fill(random);
+    for (int i = 0; i < 4000; ++i)
+        w.change_plainly(random);
+    const std::uint64_t wanted = digest_of(w.db());
+    failures seen;
+    until_success(
+        seen, [&] { w.db().compact(); },
+        [&] {
+            CHECK(digest_of(w.db()) == wanted);
+            w.check(random);
+        });
+    CHECK(digest_of(w.db()) == wanted);
+    for (int i = 0; i < 1000; ++i)
+        w.change_plainly(random);
+    w.check(random);
+}
+
+TEST_CASE("opening again survives each failing acquisition") {
+    const scratch_folder folder;
+    std::optional<world> w(std::in_place, folder / "state",
+                           walk_options{.changes = {.objects = 100}, .verify = false});
+    random_source random(test_seed(9));
+    w->fill(random);
+    w->start();
+    for (int i = 0; i < 500; ++i)
+        w->change_plainly(random);
+    w->push();
+    const snapshot before = w->take_snapshot();
+    w.reset();
+    failures seen;
+    until_success(
+        seen, [&] { w.emplace(folder / "state", walk_options{.verify = false}); },
+        [&] { w.reset(); });
+    CHECK(w->take_snapshot() == before);
+    check_keys_of(w->db());
+    w->undo();
+    check_keys_of(w->db());
 }

@@ -1,0 +1,337 @@
+#pragma once
+
+#include <catch2/catch.hpp>
+#include <tests/chainbase/small_types.hpp>
+
+#include <optional>
+#include <utility>
+
+// The bodies of tests that are run over more than one kind of state: with all going well, and with
+// every acquisition failing in turn. `State` is a one_type.
+
+namespace chainbase::test {
+
+/// Whether the objects at hand are older than the session, new in it, or there is no session.
+enum class situation { no_session, old_objects, new_objects, pushed_session };
+
+constexpr situation all_situations[] = {situation::no_session, situation::old_objects,
+                                        situation::new_objects, situation::pushed_session};
+
+template <typename State>
+struct pair_of : State {
+    explicit pair_of(situation when) {
+        if (when == situation::new_objects) open();
+        a = &this->add(1, 5);
+        b = &this->add(2, 6);
+        if (when == situation::old_objects) open();
+        if (when != situation::pushed_session) return;
+        open();
+        guard->push();
+        guard.reset();
+    }
+    /// Undoes the session, if there is one: nothing is left of what was done in it.
+    void undo() {
+        if (!begin) return;
+        if (guard)
+            guard->undo();
+        else
+            this->db.undo();
+        CHECK(this->now() == *begin);
+    }
+    const typename State::object* a;
+    const typename State::object* b;
+
+private:
+    void open() {
+        begin.emplace(this->now());
+        guard.emplace(this->db.start_session());
+    }
+
+    std::optional<snapshot> begin;
+    std::optional<decltype(std::declval<State&>().db.start_session())> guard;
+};
+
+/// Undo gives two objects that swapped their keys their own back.
+template <typename State>
+void swapped_keys() {
+    using T = typename State::object;
+    State s;
+    const T& a = s.add(1);
+    const T& b = s.add(2);
+    const snapshot before = s.now();
+    {
+        auto session = s.db.start_session();
+        s.set_key(a, 3);
+        s.set_key(b, 1);
+        s.set_key(a, 2);
+        REQUIRE(s.at(2) == &a);
+        REQUIRE(s.at(1) == &b);
+    }
+    CHECK(s.now() == before);
+    CHECK(s.at(1) == &a);
+    CHECK(s.at(2) == &b);
+    CHECK(s.at(3) == nullptr);
+}
+
+/// Undo gives an object its key back that a new object took.
+template <typename State>
+void taken_key() {
+    using T = typename State::object;
+    State s;
+    const T& a = s.add(1);
+    const snapshot before = s.now();
+    {
+        auto session = s.db.start_session();
+        s.set_key(a, 2);
+        s.add(1);
+        REQUIRE(s.count() == 2);
+    }
+    CHECK(s.now() == before);
+    CHECK(s.at(1) == &a);
+    CHECK(s.count() == 1);
+}
+
+/// Undo brings a removed object back whose key was used again.
+template <typename State>
+void key_used_again() {
+    using T = typename State::object;
+    State s;
+    const T& a = s.add(1);
+    s.db.modify(a, [](T& t) { t.value = 7; });
+    const snapshot before = s.now();
+    {
+        auto session = s.db.start_session();
+        s.db.remove(a);
+        const T& again = s.add(1);
+        REQUIRE(again.id.value == 1);
+        REQUIRE(again.value == 0);
+    }
+    CHECK(s.now() == before);
+    REQUIRE(s.at(1) == &a);
+    CHECK(a.id.value == 0);
+    CHECK(a.value == 7);
+}
+
+/// A ring of keys passed on is undone.
+template <typename State>
+void ring_of_keys() {
+    State s;
+    for (std::uint32_t k = 0; k < 100; ++k)
+        s.add(k, k % 3);
+    const snapshot before = s.now();
+    {
+        auto session = s.db.start_session();
+        for (int round = 0; round < 3; ++round) {
+            for (std::uint32_t k = 100; k > 0; --k)
+                s.set_key(*s.at(k - 1), k);
+            s.set_key(*s.at(100), 0);
+        }
+        REQUIRE(s.at(3)->id.value == 0);
+    }
+    CHECK(s.now() == before);
+    for (std::uint32_t k = 0; k < 100; ++k)
+        CHECK(s.at(k)->id.value == k);
+}
+
+/// Removing an object that the session made, then undo.
+template <typename State>
+void removing_new() {
+    using T = typename State::object;
+    State s;
+    s.add(1);
+    const snapshot before = s.now();
+    {
+        auto session = s.db.start_session();
+        const T& fresh = s.add(2);
+        s.db.remove(fresh);
+        REQUIRE(s.at(2) == nullptr);
+    }
+    CHECK(s.now() == before);
+    CHECK(s.count() == 1);
+}
+
+/// Removing an object that the session changed, then undo.
+template <typename State>
+void removing_changed() {
+    using T = typename State::object;
+    State s;
+    const T& a = s.add(1, 4);
+    s.add(2, 4);
+    const snapshot before = s.now();
+    {
+        auto session = s.db.start_session();
+        s.db.modify(a, [](T& t) {
+            t.value = 3;
+            t.key = 10;
+            t.group = 5;
+        });
+        s.db.remove(a);
+        REQUIRE(s.at(1) == nullptr);
+        REQUIRE(s.at(10) == nullptr);
+        REQUIRE(s.find(0) == nullptr);
+    }
+    CHECK(s.now() == before);
+    REQUIRE(s.at(1) == &a);
+    CHECK(a.value == 0);
+    CHECK(a.group == 4);
+}
+
+/// A slot freed in an inner session and reused comes back when the outer is undone.
+template <typename State>
+void reused_slot() {
+    using T = typename State::object;
+    State s;
+    const T& a = s.add(1, 4);
+    const snapshot before = s.now();
+    {
+        auto outer = s.db.start_session();
+        s.db.modify(a, [](T& t) { t.value = 1; });
+        {
+            auto inner = s.db.start_session();
+            s.db.remove(a);
+            inner.squash();
+        }
+        const T& b = s.add(2);
+        REQUIRE(&b == &a); // the same slot
+        {
+            auto inner = s.db.start_session();
+            s.db.modify(b, [](T& t) { t.value = 2; });
+            s.db.remove(b);
+            s.add(3);
+        }
+        REQUIRE(s.at(2) == &b);
+    }
+    CHECK(s.now() == before);
+    REQUIRE(s.at(1) == &a);
+    CHECK(a.value == 0);
+}
+
+/// Ids that were undone are given again.
+template <typename State>
+void ids_given_again() {
+    using T = typename State::object;
+    State s;
+    s.add(1);
+    {
+        auto session = s.db.start_session();
+        CHECK(s.add(2).id.value == 1);
+        CHECK(s.add(3).id.value == 2);
+    }
+    CHECK(s.find(1) == nullptr);
+    CHECK(s.find(2) == nullptr);
+    const T& again = s.add(4);
+    CHECK(again.id.value == 1);
+    CHECK(s.find(1) == &again);
+    s.db.remove(again);
+    CHECK(s.add(5).id.value == 2); // but not those that were removed
+    CHECK(s.find(1) == nullptr);
+}
+
+/// Clear is undone like anything else.
+template <typename State>
+void clearing() {
+    State s;
+    for (std::uint32_t k = 0; k < 500; ++k)
+        s.add(k, k % 7);
+    s.db.remove(*s.at(13));
+    const snapshot before = s.now();
+    {
+        auto session = s.db.start_session();
+        s.set_key(*s.at(5), 5000);
+        s.add(700);
+        s.clear();
+        REQUIRE(s.count() == 0);
+        REQUIRE(s.find(3) == nullptr);
+        REQUIRE(s.at(1) == nullptr);
+        s.add(1);
+    }
+    CHECK(s.now() == before);
+    CHECK(s.count() == 499);
+    CHECK(s.at(5)->id.value == 5);
+    s.clear();
+    CHECK(s.count() == 0);
+    CHECK(s.add(1).id.value == 500);
+}
+
+/// A modification that collides leaves the object as it was.
+template <typename State>
+void colliding_modification() {
+    using T = typename State::object;
+    for (const situation when : all_situations) {
+        pair_of<State> s(when);
+        const snapshot before = s.now();
+        const std::string said = message_of<duplicate_key_error>([&] {
+            s.db.modify(*s.b, [](T& t) {
+                t.value = 9;
+                t.group = 1;
+                t.key = 1;
+            });
+        });
+        CHECK_THAT(said, Catch::Matchers::Contains("thing") &&
+                             Catch::Matchers::Contains("by_key") &&
+                             Catch::Matchers::Contains("(1)"));
+        CHECK(s.now() == before);
+        CHECK(s.at(2) == s.b);
+        CHECK(s.b->value == 0);
+        CHECK(s.b->group == 6);
+        s.db.modify(*s.b, [](T& t) { t.key = 3; });
+        CHECK(s.at(3) == s.b);
+        CHECK(s.at(2) == nullptr);
+        s.undo();
+    }
+}
+
+/// A creation that collides leaves no trace.
+template <typename State>
+void colliding_creation() {
+    for (const situation when : all_situations) {
+        pair_of<State> s(when);
+        const snapshot before = s.now();
+        CHECK_THAT(message_of<duplicate_key_error>([&] { s.add(2); }),
+                   Catch::Matchers::Contains("thing") && Catch::Matchers::Contains("by_key") &&
+                       Catch::Matchers::Contains("(2)"));
+        CHECK(s.now() == before);
+        CHECK(s.add(3).id.value == 2);
+        s.undo();
+    }
+}
+
+/// After a collision that was caught the session is still undone.
+template <typename State>
+void caught_collision() {
+    using T = typename State::object;
+    State s;
+    const T& a = s.add(1);
+    s.add(2);
+    const snapshot before = s.now();
+    {
+        auto session = s.db.start_session();
+        CHECK_THROWS_AS(s.set_key(a, 2), duplicate_key_error);
+        s.db.modify(a, [](T& t) { t.value = 5; });
+        s.set_key(a, 7);
+        CHECK_THROWS_AS(s.set_key(a, 2), duplicate_key_error);
+        s.db.modify(a, [](T& t) { t.value = 6; });
+        REQUIRE(s.at(7) == &a);
+    }
+    CHECK(s.now() == before);
+    CHECK(a.key == 1);
+    CHECK(a.value == 0);
+}
+
+/// A key may be set to what it is.
+template <typename State>
+void same_key() {
+    using T = typename State::object;
+    State s;
+    const T& a = s.add(1);
+    s.set_key(a, 1);
+    s.db.modify(a, [](T& t) {
+        t.key = 2;
+        t.key = 1;
+        t.value = 3;
+    });
+    CHECK(s.at(1) == &a);
+    CHECK(a.value == 3);
+}
+
+} // namespace chainbase::test
