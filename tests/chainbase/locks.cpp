@@ -59,6 +59,8 @@ TEST_CASE("readers see whole blocks while a writer applies and undoes them") {
                 session.push();
             s.db.commit(s.db.revision() - 2);
         });
+        while (rounds < static_cast<int>(block)) // as many looks as blocks, all along
+            std::this_thread::yield();
     }
     stop = true;
     for (std::thread& reader : readers)
