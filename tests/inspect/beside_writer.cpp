@@ -2,6 +2,7 @@
 #include <tests/inspect/sample_state.hpp>
 #include <tests/support/scratch_state.hpp>
 
+#include <chrono>
 #include <string>
 
 using namespace chainbase;
@@ -18,7 +19,12 @@ TEST_CASE("beside a writer every consistent sample sums exactly") {
     std::uint64_t operations = at_first;
     std::size_t samples = 0;
     std::size_t consistent = 0;
-    while (operations < at_first + operations_wanted || samples < 200) {
+    // How many samples are consistent depends on the load; that there are any, does not.
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+    while (operations < at_first + operations_wanted || samples < 200 || consistent == 0) {
+        INFO(samples << " samples, " << consistent << " consistent, " << operations
+                     << " operations");
+        REQUIRE(std::chrono::steady_clock::now() < deadline);
         const inspect::state_report found = inspect::read_state(state);
         ++samples;
         REQUIRE(found.condition == inspect::condition::writer_running);
@@ -31,8 +37,6 @@ TEST_CASE("beside a writer every consistent sample sums exactly") {
         require_exact(found);
         REQUIRE(found.irreversible_revision <= found.revision);
     }
-    INFO(samples << " samples, " << consistent << " consistent");
-    CHECK(consistent > samples / 2);
 
     REQUIRE(writer.stop());
     const inspect::state_report closed = inspect::read_state(state);

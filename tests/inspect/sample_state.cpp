@@ -28,6 +28,7 @@ void add_types(database& db) {
     db.add_type<marker>("marker"); // stays empty
 }
 
+// Numbered by id, so that no two objects there are have the same number.
 void create_account(database& db, std::uint32_t number) {
     db.create<account>([&](account& a) {
         a.name = std::string_view(std::to_string(number));
@@ -63,9 +64,9 @@ private:
     void change() {
         switch (random_.below(4)) {
         case 0:
-            return create_account(db_, next_++);
+            return create_account(db_, db_.next_id<account>().value);
         case 1:
-            return create_post(db_, next_++, random_text(random_));
+            return create_post(db_, db_.next_id<post>().value, random_text(random_));
         case 2:
             return modify_some();
         default:
@@ -97,8 +98,6 @@ private:
 
     database& db_;
     random_source random_{test_seed(20)};
-    // Numbers that no writer of this state had before.
-    std::uint32_t next_ = static_cast<std::uint32_t>(::getpid()) % 20'000 * 100'000 + 100'000;
 };
 
 /// Runs until the pipe at `leash` is closed; says so on `ready` once it is at work.
