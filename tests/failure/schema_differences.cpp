@@ -14,7 +14,6 @@ namespace {
 struct by_other;
 using two_halves = std::array<std::uint16_t, 2>;
 
-#define FIELDS(...) __VA_ARGS__
 #define VARIANT(name, members, names, ...)                                                         \
     struct name {                                                                                  \
         chainbase::id<name> id;                                                                    \
