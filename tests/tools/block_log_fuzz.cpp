@@ -1,6 +1,7 @@
 #include <pool_allocator/error.hpp>
 
 #include <catch2/catch.hpp>
+#include <tests/support/random_source.hpp>
 #include <tests/tools/captured_log.hpp>
 #include <tests/tools/mutation.hpp>
 #include <tests/tools/sample_blocks.hpp>
@@ -24,8 +25,8 @@ std::optional<bytes> recode(byte_view input) {
 } // namespace
 
 TEST_CASE("mutated blocks decode to themselves or throw damaged_error") {
-    const std::uint64_t seed = fuzz_seed();
-    CAPTURE(seed);
+    const std::uint64_t seed = test_seed(20160324);
+    INFO("CHAINBASE_TEST_SEED=" << seed);
     std::mt19937_64 random(seed);
     std::size_t accepted = 0;
     for (const block& original : sample_blocks(200, seed)) {
@@ -40,8 +41,8 @@ TEST_CASE("mutated blocks decode to themselves or throw damaged_error") {
 }
 
 TEST_CASE("random bytes decode to themselves or throw damaged_error") {
-    const std::uint64_t seed = fuzz_seed();
-    CAPTURE(seed);
+    const std::uint64_t seed = test_seed(20160324);
+    INFO("CHAINBASE_TEST_SEED=" << seed);
     std::mt19937_64 random(seed);
     for (int round = 0; round < 20'000; ++round) {
         bytes input(random() % 40);
@@ -52,8 +53,8 @@ TEST_CASE("random bytes decode to themselves or throw damaged_error") {
 }
 
 TEST_CASE("a mutated log delivers a prefix of the truth and only typed errors") {
-    const std::uint64_t seed = fuzz_seed();
-    CAPTURE(seed);
+    const std::uint64_t seed = test_seed(20160324);
+    INFO("CHAINBASE_TEST_SEED=" << seed);
     std::mt19937_64 random(seed);
     const auto blocks = sample_blocks(30, seed);
     const temporary_folder folder;

@@ -3,21 +3,9 @@
 #include <tools/block_log/bytes.hpp>
 
 #include <cstdint>
-#include <cstdlib>
-#include <iostream>
 #include <random>
-#include <string>
 
 namespace chainbase::test {
-
-/// The seed of a mutation test: CHAINBASE_FUZZ_SEED, or the same one every time. Printed, so that a
-/// failure can be repeated.
-inline std::uint64_t fuzz_seed() {
-    const char* asked = std::getenv("CHAINBASE_FUZZ_SEED");
-    const std::uint64_t seed = asked == nullptr ? 20160324 : std::stoull(asked);
-    std::cout << "seed " << seed << '\n';
-    return seed;
-}
 
 /// `input` with one to three of: a flipped bit, an overwritten byte, a cut end, removed bytes,
 /// inserted bytes, repeated bytes.

@@ -4,6 +4,7 @@
 #include <tools/chains/swap/operations.hpp>
 
 #include <catch2/catch.hpp>
+#include <tests/support/random_source.hpp>
 #include <tests/tools/mutation.hpp>
 
 using namespace chainbase;
@@ -57,8 +58,8 @@ std::optional<bytes> recode(byte_view input, Decode decode) {
 
 template <class Operation, class Decode>
 void check_mutations(const std::vector<Operation>& samples, Decode decode) {
-    const std::uint64_t seed = fuzz_seed();
-    CAPTURE(seed);
+    const std::uint64_t seed = test_seed(20160324);
+    INFO("CHAINBASE_TEST_SEED=" << seed);
     std::mt19937_64 random(seed);
     for (const Operation& sample : samples) {
         for (int round = 0; round < 5000; ++round) {

@@ -1,9 +1,9 @@
 #include <catch2/catch.hpp>
+#include <tests/support/random_source.hpp>
 #include <tests/tools/driver_process.hpp>
 #include <tests/tools/real_logs.hpp>
 
 #include <chrono>
-#include <random>
 #include <thread>
 
 /// The driver's process is stopped again and again, politely or not, and goes on to the same state.
@@ -25,16 +25,16 @@ std::chrono::microseconds duration_of(const real_log& log) {
 /// were ended so and one came to the end. Calls look(run) for each that was ended.
 template <typename Look>
 void interrupt_again_and_again(const real_log& log, int signal, int enough, Look look) {
-    const unsigned seed = std::random_device()();
-    std::mt19937 random(seed);
-    const auto longest = static_cast<unsigned>(duration_of(log).count());
+    const std::uint64_t seed = test_seed(9);
+    random_source random(seed);
+    const auto longest = static_cast<std::uint32_t>(duration_of(log).count());
     std::string state = "state";
     for (int ended = 0;;) {
         driver_process process(log.replay({"--verify"}, state));
-        std::this_thread::sleep_for(std::chrono::microseconds(random() % longest));
+        std::this_thread::sleep_for(std::chrono::microseconds(random.below(longest)));
         process.send(signal);
         const driver_run run = process.wait();
-        INFO("seed " << seed << ", stderr: " << run.err);
+        INFO("CHAINBASE_TEST_SEED=" << seed << ", stderr: " << run.err);
         if (run.code() != 0) {
             ++ended;
             look(run);

@@ -2,11 +2,11 @@
 #include <tools/driver/chain_state.hpp>
 
 #include <catch2/catch.hpp>
+#include <tests/support/random_source.hpp>
 #include <tests/tools/captured_log.hpp>
 #include <tests/tools/real_logs.hpp>
 
 #include <deque>
-#include <random>
 
 /// Blocks are popped and applied again, as in a fork, also across hand-overs to the archive.
 using namespace chainbase;
@@ -26,7 +26,7 @@ std::int64_t archived(const chain_state& state) {
 
 /// Applies the whole log, and every now and then pops some blocks and applies them again. Returns
 /// how often an object came back from the archive.
-int apply_with_pops(chain_state& state, const real_log& log, std::mt19937& random) {
+int apply_with_pops(chain_state& state, const real_log& log, random_source& random) {
     int came_back = 0;
     std::deque<block> last;
     block_log_stream blocks = block_log_reader(log.path()).stream();
@@ -34,8 +34,8 @@ int apply_with_pops(chain_state& state, const real_log& log, std::mt19937& rando
         state.apply(*next);
         last.push_back(std::move(*next));
         if (last.size() > lag) last.pop_front();
-        if (random() % 200 != 0) continue;
-        const std::size_t popped = 1 + random() % last.size();
+        if (random.below(200) != 0) continue;
+        const std::size_t popped = 1 + random.below(static_cast<std::uint32_t>(last.size()));
         const std::int64_t before = archived(state);
         for (std::size_t i = 0; i < popped; ++i)
             state.pop();
@@ -51,9 +51,9 @@ int apply_with_pops(chain_state& state, const real_log& log, std::mt19937& rando
 TEST_CASE("popping blocks and applying them again leads to the same state") {
     const std::string chain = GENERATE("steem-2016", "eos-swap-2022");
     const captured_log quiet;
-    const unsigned seed = std::random_device()();
-    INFO("seed " << seed);
-    std::mt19937 random(seed);
+    const std::uint64_t seed = test_seed(6);
+    INFO("CHAINBASE_TEST_SEED=" << seed);
+    random_source random(seed);
     const real_log log(chain);
     chain_state state(log.state(), chain, lag);
     const int came_back = apply_with_pops(state, log, random);
