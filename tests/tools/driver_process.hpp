@@ -61,6 +61,13 @@ public:
 
     void send(int signal) const { ::kill(process_, signal); }
 
+    [[nodiscard]] bool is_running() const {
+        siginfo_t ended{};
+        return ::waitid(P_PID, static_cast<id_t>(process_), &ended, WEXITED | WNOHANG | WNOWAIT) ==
+                   0 &&
+               ended.si_pid == 0;
+    }
+
     [[nodiscard]] driver_run wait() {
         driver_run run;
         ::waitpid(process_, &run.status, 0);
