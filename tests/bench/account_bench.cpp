@@ -95,6 +95,19 @@ TEST_CASE("the account report has the keys and values of its contract") {
     }
 }
 
+TEST_CASE("the engine does every row with 60 types beside it") {
+    const nlohmann::json report = run_account("--engines chainbase,classical --types 60");
+    CHECK(operations_of(report, "chainbase") ==
+          together(plain_operations, hashed_operation, session_operations,
+                   std::set<std::string>{"object_bytes_after_compact"}));
+    CHECK(operations_of(report, "classical") ==
+          together(plain_operations, hashed_operation, session_operations));
+    for (const auto& row : report.at("rows")) {
+        INFO(row.dump());
+        CHECK(row.at("value").get<double>() >= 0);
+    }
+}
+
 TEST_CASE("every other baseline does the plain rows and gives right results") {
     const nlohmann::json report =
         run_account("--engines offset_ptr_pool,node_allocator,adaptive_pool,lmdb,rocksdb");
