@@ -10,10 +10,13 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-jobs=${CHAINBASE_JOBS:-2}
+jobs=${CHAINBASE_JOBS:-$(nproc)}
+cache=$(command -v ccache || true)
+# The same tree under another path hits the cache, too.
+export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$PWD} CCACHE_NOHASHDIR=${CCACHE_NOHASHDIR:-1}
 clang=${CHAINBASE_CLANG:-clang++-19}
 layers=(pool_allocator undo chainbase archive tools tests)
-warnings=(-std=c++20 -Wall -Wextra -Werror -fsyntax-only -I.)
+warnings=(-std=c++20 -O0 -Wall -Wextra -Werror -I.)
 # libstdc++ 12 calls in std::stable_sort what it deprecates itself; g++ is told to be silent there.
 clang_only=(-Wno-deprecated-declarations)
 
@@ -73,21 +76,27 @@ definitions() {
 
 # compile WHAT COMPILER [OPTION...]: each file on stdin by a process of its own, which prints when
 # it fails. Tests see the engine with its points of failure, since some of them exist only then.
+# Objects are made and thrown away: that takes little longer than a check of the syntax, and ccache
+# knows it the next time.
 compile() {
-    local what=$1 defined
+    local what=$1 place defined
     shift
+    place=build/check/$what-${1##*/}
+    mkdir -p "$place"
     mapfile -t defined < <(definitions)
     xargs -r -P "$jobs" -I{} bash -c '
-        what=$1 name=$2
-        shift 2
+        what=$1 name=$2 place=$3 made=$3/${2//\//.}
+        shift 3
+        source=$name
         case $name in tests/*) set -- "$@" -DCHAINBASE_FAULT_INJECTION=1 ;; esac
         if [ "$what" = header ]; then
-            output=$(printf "#include <%s>\n" "$name" | "$@" -x c++ - 2>&1) && exit 0
-        else
-            output=$("$@" "$name" 2>&1) && exit 0
+            source=$made.cpp
+            printf "#include <%s>\n" "$name" >"$source"
         fi
-        printf "check: %s does not compile with %s\n%s\n" "$name" "$1" "$output" >&2
-        exit 1' _ "$what" {} "$@" "${warnings[@]}" ${defined[@]+"${defined[@]}"}
+        output=$("$@" -c "$source" -o "$made.o" 2>&1) && rm "$made.o" && exit 0
+        printf "check: %s does not compile (%s)\n%s\n" "$name" "${place##*/}" "$output" >&2
+        exit 1' _ "$what" {} "$place" ${cache:+"$cache"} "$@" "${warnings[@]}" \
+        ${defined[@]+"${defined[@]}"}
 }
 
 readme() {
