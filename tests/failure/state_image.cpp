@@ -2,7 +2,8 @@
 #include <tests/support/mismatch.hpp>
 
 #include <fstream>
-#include <iterator>
+#include <sstream>
+#include <utility>
 
 namespace chainbase::test {
 
@@ -10,7 +11,9 @@ namespace fs = std::filesystem;
 
 std::string read_all(const fs::path& file) {
     std::ifstream in(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
+    std::ostringstream all;
+    if (in.peek() != std::ifstream::traits_type::eof()) all << in.rdbuf();
+    return std::move(all).str();
 }
 
 void write_all(const fs::path& file, const std::string& content) {
