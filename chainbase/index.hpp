@@ -29,7 +29,8 @@ namespace chainbase {
 ///  2. References stay valid until the object is removed or the type is compacted; undoing the
 ///     removal brings the object back at the same address.
 ///  3. Whatever an operation may need is acquired, and every user function is called, before the
-///     first word is linked.
+///     first word is linked; but for the log of an entry that leaves a hashed key, which may shift
+///     any number of others.
 ///
 /// Reading is thread-safe while nobody writes; writing is for one thread, under the write lock.
 template <typename T>
@@ -203,8 +204,6 @@ private:
     void reserve_tables();
     void require_unique_hashes(const T& object, const hashes& computed) const;
     [[noreturn]] void throw_duplicate(const T& object) const;
-    [[nodiscard]] std::size_t erase_log_bytes(slot_number slot, const T& as,
-                                              const hashes& computed) const;
     template <std::size_t K>
     void enter_table(slot_number slot, std::uint32_t hash);
     template <std::size_t K>

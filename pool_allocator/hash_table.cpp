@@ -44,16 +44,8 @@ void hash_table::insert(std::uint32_t hash, slot_number slot) noexcept {
     ++state_.used;
 }
 
-std::size_t hash_table::erase_log_bytes(std::uint32_t hash, slot_number slot) const noexcept {
-    const entry* table = entries();
-    std::uint32_t i = position(hash, slot);
-    std::size_t entries_to_end = 1;
-    while (table[i = next(i)].slot != 0)
-        ++entries_to_end;
-    return entries_to_end * write_barrier::record_bytes(entry_bytes);
-}
-
-void hash_table::erase(std::uint32_t hash, slot_number slot) noexcept {
+void hash_table::erase(std::uint32_t hash, slot_number slot) {
+    write_barrier& barrier = write_barrier::active();
     const entry* table = entries();
     std::uint32_t hole = position(hash, slot);
     for (std::uint32_t i = next(hole); table[i].slot != 0; i = next(i)) {
@@ -61,9 +53,11 @@ void hash_table::erase(std::uint32_t hash, slot_number slot) noexcept {
         const std::uint32_t from_home = (i - home(table[i].hash)) & mask();
         const std::uint32_t from_hole = (i - hole) & mask();
         if (from_home < from_hole) continue;
+        barrier.reserve(store_log_bytes);
         store(hole, table[i]);
         hole = i;
     }
+    barrier.reserve(store_log_bytes);
     store(hole, {0, 0});
     --state_.used;
 }

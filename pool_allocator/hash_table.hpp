@@ -66,15 +66,15 @@ public:
         const std::uint64_t capacity = std::uint64_t{1} << state_.log2_capacity;
         if (state_.used + 1 > capacity - capacity / 5) grow();
     }
-    /// Log bytes that erasing the entry of `slot` may take: it may shift the rest of its cluster.
-    [[nodiscard]] std::size_t erase_log_bytes(std::uint32_t hash, slot_number slot) const noexcept;
-
-    static constexpr std::size_t insert_log_bytes = write_barrier::record_bytes(entry_bytes);
+    /// Log bytes that changing one entry takes.
+    static constexpr std::size_t store_log_bytes = write_barrier::record_bytes(entry_bytes);
 
     /// Enters `slot`. Requires reserve(), log room and that no entry with an equal key is there.
     void insert(std::uint32_t hash, slot_number slot) noexcept;
-    /// Takes the entry of `slot` out. Requires that it is there, and log room.
-    void erase(std::uint32_t hash, slot_number slot) noexcept;
+    /// Takes the entry of `slot` out, which may shift all entries that follow without a gap. So it
+    /// makes log room as it goes, and room that was reserved before may be used up. Requires that
+    /// the entry is there. Throws out_of_space_error, limit_error; the operation must then fail.
+    void erase(std::uint32_t hash, slot_number slot);
     /// Lets the entry of `slot` refer to `to`. Requires that it is there, and log room.
     void replace(std::uint32_t hash, slot_number slot, slot_number to) noexcept;
 

@@ -331,7 +331,7 @@ void object_index<T>::relink(T& object, const T& before) {
     const hashes to = hashes_of(object);
     reserve_tables();
     require_unique_hashes(object, to);
-    log().reserve(modify_log_bytes + erase_log_bytes(slot, before, from));
+    log().reserve(modify_log_bytes);
     each_tree([&](auto k) {
         if (!parts<k>::equal(before, object)) relink_tree<k>(object);
     });
@@ -369,18 +369,6 @@ void object_index<T>::modify(const T& object, Change&& change) {
 // --- remove ---
 
 template <typename T>
-std::size_t object_index<T>::erase_log_bytes(slot_number slot, const T& as,
-                                             const hashes& computed) const {
-    std::size_t bytes = 0;
-    each_table([&](auto k) {
-        constexpr std::size_t t = table_number<k>();
-        const slot_number entry = entry_of<k>(slot, computed[t], as);
-        if (entry != 0) bytes += tables_[t].erase_log_bytes(computed[t], entry);
-    });
-    return bytes;
-}
-
-template <typename T>
 void object_index<T>::free_buffers(const T& object) {
     using members = boost::describe::describe_members<T, boost::describe::mod_any_access>;
     boost::mp11::mp_for_each<members>([&](auto member) {
@@ -409,7 +397,7 @@ template <typename T>
 void object_index<T>::remove(const T& object) {
     require_own(object);
     const hashes computed = hashes_of(object);
-    operation change(log(), remove_log_bytes + erase_log_bytes(slot_of(object), object, computed));
+    operation change(log(), remove_log_bytes);
     free_buffers(object);
     touch_root();
     pool_.declare_fresh(log());
@@ -426,7 +414,7 @@ void object_index<T>::clear() {
         const T* object = find(id<T>(number));
         if (!object) continue;
         const hashes computed = hashes_of(*object);
-        log().reserve(remove_log_bytes + erase_log_bytes(slot_of(*object), *object, computed));
+        log().reserve(remove_log_bytes);
         free_buffers(*object);
         unlink(*object, computed);
     }
@@ -464,18 +452,23 @@ void object_index<T>::enter_table(slot_number slot, std::uint32_t hash) {
     }
 }
 
+/// Erasing takes as much log as it has to, so room for the rest of the operation is made again.
 template <typename T>
 template <std::size_t K>
 void object_index<T>::leave_table(slot_number slot, std::uint32_t hash, const T& as) {
     hash_table& table = tables_[table_number<K>()];
-    if constexpr (is_unique(key_at<K>::kind)) {
+    const auto erase = [&] {
         table.erase(hash, slot);
+        log().reserve(std::max(modify_log_bytes, remove_log_bytes));
+    };
+    if constexpr (is_unique(key_at<K>::kind)) {
+        erase();
     } else {
         const slot_number head = entry_of<K>(slot, hash, as);
         const slot_number next = links_of<K>(slot).next.load();
         const slot_number previous = links_of<K>(slot).previous.load();
         if (next == slot)
-            table.erase(hash, slot);
+            erase();
         else if (head == slot)
             table.replace(hash, slot, next);
         links_of<K>(previous).next.store(next);

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <sstream>
+#include <string>
 #include <string_view>
 
 namespace chainbase::test {
@@ -19,8 +20,9 @@ public:
     captured_log& operator=(const captured_log&) = delete;
     ~captured_log() { spdlog::set_default_logger(before_); }
 
+    [[nodiscard]] std::string text() const { return text_.str(); }
     [[nodiscard]] bool says(std::string_view part) const {
-        return text_.str().find(part) != std::string::npos;
+        return text().find(part) != std::string::npos;
     }
 
 private:

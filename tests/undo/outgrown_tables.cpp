@@ -24,7 +24,7 @@ TEST_CASE("a table that is gone is not asked to give space back") {
             operation change(log, 0);
             for (slot_number slot = 1; slot <= 1000; ++slot) {
                 table.reserve();
-                log.reserve(hash_table::insert_log_bytes);
+                log.reserve(hash_table::store_log_bytes);
                 table.insert(slot * 2'654'435'761U, slot);
             }
             change.complete();
