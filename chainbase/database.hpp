@@ -46,9 +46,9 @@ public:
     /// not closed.
     ~database();
 
-    /// Waits until all is on storage and marks the state as closed. No call but the destructor is
-    /// allowed afterwards. Throws usage_error while a session is open, io_error; the state then
-    /// counts as not closed.
+    /// Waits until all is on storage, marks the state as closed and lets others write it. No call
+    /// but the destructor is allowed afterwards. Throws usage_error while a session is open,
+    /// io_error; the state then counts as not closed.
     void close();
     /// Leaves the state as a killed process does, for who must not call it closed: the next opening
     /// rolls back to the last completed block. No call but the destructor is allowed afterwards.

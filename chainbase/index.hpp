@@ -211,8 +211,6 @@ private:
     template <std::size_t K>
     [[nodiscard]] slot_number entry_of(slot_number slot, std::uint32_t hash, const T& as) const;
 
-    [[nodiscard]] std::vector<slot_number> sorted_free_slots() const;
-    void thread_free_slots(const std::vector<slot_number>& slots);
     void fill_holes(std::vector<slot_number> holes);
     bool move_last(std::vector<slot_number>& holes, std::size_t& next_hole);
     void relocate(slot_number from, slot_number to);

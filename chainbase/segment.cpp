@@ -421,6 +421,12 @@ void segment::close() {
     if (options_.sync) each_window([](window& file) { file.sync(); });
     mark_closed();
     log_.reset();
+    lock_.reset();
+}
+
+void segment::abandon() noexcept {
+    log_.reset();
+    lock_.reset();
 }
 
 // --- types ---

@@ -92,13 +92,13 @@ public:
     segment& operator=(const segment&) = delete;
 
     /// Closes a state that was open for writing: undoes open sessions, waits until all is on
-    /// storage (if `sync`) and marks the state as closed. The log is gone then, and nothing may be
-    /// changed any more. Does nothing the second time, or when only reading. Throws io_error; the
-    /// state then counts as not closed.
+    /// storage (if `sync`), marks the state as closed and lets go of the lock. The log is gone
+    /// then, and nothing may be changed any more. Does nothing the second time, or when only
+    /// reading. Throws io_error; the state then counts as not closed.
     void close();
 
     /// Ends writing as a kill would: the next opening rolls back to the last completed block.
-    void abandon() noexcept { log_.reset(); }
+    void abandon() noexcept;
 
     [[nodiscard]] const std::filesystem::path& state() const noexcept { return state_; }
     [[nodiscard]] std::filesystem::path folder() const { return state_ / "segment"; }

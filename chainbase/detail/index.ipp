@@ -528,32 +528,6 @@ std::vector<change<T>> object_index<T>::changes(const session_changes& all) cons
 // --- compaction ---
 
 template <typename T>
-std::vector<slot_number> object_index<T>::sorted_free_slots() const {
-    std::vector<slot_number> slots;
-    slots.reserve(root().pool.free());
-    for (slot_number slot = root().pool.free_head; slot != 0;) {
-        slots.push_back(slot);
-        std::memcpy(&slot, node_at(slot), sizeof slot);
-    }
-    std::sort(slots.begin(), slots.end());
-    return slots;
-}
-
-template <typename T>
-void object_index<T>::thread_free_slots(const std::vector<slot_number>& slots) {
-    operation change(log(), root_log_bytes);
-    touch_root();
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-        log().reserve(write_barrier::record_bytes(sizeof(slot_number)));
-        const slot_number next = i + 1 < slots.size() ? slots[i + 1] : 0;
-        log().record_word(node_at(slots[i]));
-        std::memcpy(node_at(slots[i]), &next, sizeof next);
-    }
-    root().pool.free_head = slots.empty() ? 0 : slots.front();
-    change.complete();
-}
-
-template <typename T>
 void object_index<T>::relocate(slot_number from, slot_number to) {
     const T& object = value_at(from);
     log().reserve(2 * write_barrier::record_bytes(node_layout::node_bytes) + layout::relink_bytes);
@@ -616,8 +590,13 @@ void object_index<T>::fill_holes(std::vector<slot_number> holes) {
 
 template <typename T>
 void object_index<T>::compact() {
-    const std::vector<slot_number> holes = sorted_free_slots();
-    thread_free_slots(holes);
+    const std::vector<slot_number> holes = root().pool.free_slots();
+    {
+        operation change(log(), root_log_bytes);
+        touch_root();
+        root().pool.thread_free_slots(holes, root().pool.high_water);
+        change.complete();
+    }
     fill_holes(holes);
     window& file = pool_.file();
     file.shrink_to(window_header::page_bytes +

@@ -55,11 +55,13 @@ const std::set<std::string> plain_operations = {
     "object_bytes",  "object_bytes_after_third_removed"};
 
 const std::set<std::string> session_operations = {
-    "session_create",   "session_modify", "session_modify_key", "session_remove",
-    "undo_create",      "undo_modify",    "undo_modify_key",    "undo_remove",
-    "squash",           "commit_modify",  "commit_remove",      "commit_call",
-    "empty_session",    "session_3_undo", "session_3_squash",   "session_3_commit",
-    "undo_bytes_modify"};
+    "session_create",        "session_modify",    "session_modify_key",
+    "session_remove",        "undo_create",       "undo_modify",
+    "undo_modify_key",       "undo_remove",       "squash",
+    "commit_modify",         "commit_remove",     "commit_call",
+    "empty_session",         "session_3_undo",    "session_3_squash",
+    "session_3_commit",      "undo_bytes_create", "undo_bytes_modify",
+    "undo_bytes_modify_key", "undo_bytes_remove"};
 
 template <typename... Sets>
 std::set<std::string> together(const Sets&... sets) {
@@ -114,7 +116,7 @@ TEST_CASE("every other baseline does the plain rows and gives right results") {
     for (const char* engine : {"offset_ptr_pool", "node_allocator", "adaptive_pool", "rocksdb"})
         CHECK(operations_of(report, engine) == plain_operations);
     auto with_sessions = together(plain_operations, session_operations);
-    with_sessions.erase("undo_bytes_modify");
+    std::erase_if(with_sessions, [](const auto& name) { return name.starts_with("undo_bytes"); });
     CHECK(operations_of(report, "lmdb") == with_sessions);
 }
 

@@ -51,7 +51,7 @@ TEST_CASE("no room within an operation is told as that, names the block, and can
         const std::string block = "block " + std::to_string(number) + ", ";
         CHECK_THROWS_WITH(chain.state.apply(accounts_block(number)),
                           Catch::Contains(block) && Catch::Contains(objects.string()) &&
-                              Catch::Contains("free space") &&
+                              Catch::Contains("no space") &&
                               Catch::Contains("stays at block " + std::to_string(number - 1)));
         CHECK(chain.state.head() == number - 1);
     }

@@ -11,6 +11,7 @@
 
 #include <malloc.h>
 #include <spdlog/spdlog.h>
+#include <sys/prctl.h>
 
 #include <sstream>
 #include <string>
@@ -29,6 +30,7 @@ struct account_options {
     std::uint32_t rounds = 3;
     std::vector<std::string> engines;
     std::filesystem::path directory;
+    bool small_pages = false;
     bool json = false;
 };
 
@@ -119,7 +121,15 @@ std::string in_words(const report& result) {
     return text.str();
 }
 
+/// For the whole process, whatever an engine asks for.
+void do_without_huge_pages() {
+    if (prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0)
+        throw error("bench: the system does not let a process do without huge pages; leave "
+                    "--small-pages out");
+}
+
 void run(const account_options& options) {
+    if (options.small_pages) do_without_huge_pages();
     if (!is_optimised()) spdlog::warn("built without optimisation: the figures mean nothing");
     check_space(options);
     if (is_busy()) spdlog::warn("the machine is busy with other work: expect scattered figures");
@@ -156,6 +166,7 @@ void add_account_bench(CLI::App& program) {
     command->add_option("--directory", options->directory, "Where the databases are made")
         ->capture_default_str()
         ->check(CLI::ExistingDirectory);
+    command->add_flag("--small-pages", options->small_pages, "No huge pages, for any engine");
     command->add_flag("--json", options->json, "One JSON object on stdout instead of a table");
     command->callback([options] { run(*options); });
 }

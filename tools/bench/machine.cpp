@@ -1,5 +1,6 @@
 #include <tools/bench/machine.hpp>
 
+#include <sys/prctl.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -16,6 +17,12 @@ std::string first_line(const char* path) {
     std::string line;
     std::getline(std::ifstream(path) >> std::ws, line);
     return line;
+}
+
+/// The system's rule, unless this process does without.
+std::string huge_pages() {
+    if (prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1) return "disabled for this run";
+    return first_line("/sys/kernel/mm/transparent_hugepage/enabled");
 }
 
 std::string cpu_name() {
@@ -77,7 +84,7 @@ nlohmann::json describe_machine(const std::filesystem::path& directory) {
             {"kernel", kernel_name()},
             {"compiler", compiler_name()},
             {"optimised", is_optimised()},
-            {"huge_pages", first_line("/sys/kernel/mm/transparent_hugepage/enabled")},
+            {"huge_pages", huge_pages()},
             {"huge_pages_shmem", first_line("/sys/kernel/mm/transparent_hugepage/shmem_enabled")},
             {"file_system", file_system_of(directory)},
             {"load", load_now()}};

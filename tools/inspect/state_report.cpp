@@ -3,12 +3,8 @@
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/state_report.hpp>
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <thread>
 
 namespace chainbase::inspect {
@@ -22,26 +18,13 @@ using clock = std::chrono::steady_clock;
 constexpr auto patience = std::chrono::seconds(1);
 constexpr auto pause = std::chrono::milliseconds(10);
 
-struct file_size {
-    std::uint64_t length;
-    std::uint64_t held; ///< bytes of storage, holes not counted
-};
-
-file_size size_of(const fs::path& file) {
-    struct stat status{};
-    if (::stat(file.c_str(), &status) != 0)
-        throw io_error("cannot examine " + file.string() + ": " + std::strerror(errno));
-    constexpr std::uint64_t block = 512; // the unit of st_blocks, whatever the file system
-    return {static_cast<std::uint64_t>(status.st_size),
-            static_cast<std::uint64_t>(status.st_blocks) * block};
-}
-
-/// What was punched out is only known to the process that did it; here the file system tells.
-void measure_holes(usage& bytes, const file_size& size) {
-    const std::uint64_t unused = bytes.slack + bytes.punched;
-    const std::uint64_t holes = size.length > size.held ? size.length - size.held : 0;
-    bytes.punched = std::min(holes, unused);
-    bytes.slack = unused - bytes.punched;
+std::uint64_t length_of(const fs::path& file) {
+    std::error_code failure;
+    const std::uint64_t length = fs::file_size(file, failure);
+    if (failure)
+        throw io_error("cannot examine " + file.string() + ": " + failure.message() +
+                       "; check the path");
+    return length;
 }
 
 /// Compares what is counted with what is there, and keeps the differences in words.
@@ -51,15 +34,9 @@ public:
 
     measured check(const std::string& name, usage bytes, const std::vector<fs::path>& files) {
         measured result{bytes, 0};
-        file_size sum{0, 0};
-        for (const fs::path& file : files) {
-            const file_size size = size_of(file);
-            sum.length += size.length;
-            sum.held += size.held;
-        }
-        result.file_bytes = sum.length;
-        measure_holes(result.bytes, sum);
-        expect(name + ": bytes of its files", sum.length, bytes.total);
+        for (const fs::path& file : files)
+            result.file_bytes += length_of(file);
+        expect(name + ": bytes of its files", result.file_bytes, bytes.total);
         check_parts(name, result.bytes);
         return result;
     }
