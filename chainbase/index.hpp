@@ -170,7 +170,8 @@ private:
     template <std::size_t K, typename Pointer>
     [[nodiscard]] bool is_in_place(const T& object, Pointer node, Pointer header) const;
     void fetch_paths(const T& object) const;
-    void unlink(const T& object, const hashes& computed);
+    void unlink_entries(const T& object, const hashes& computed);
+    void unlink_node(const T& object);
     void free_buffers(const T& object);
 
     /// Calls visit(std::integral_constant<std::size_t, K>) for the keys K that are in tables /

@@ -378,17 +378,23 @@ void object_index<T>::free_buffers(const T& object) {
     });
 }
 
+/// Takes an object out of the tables, which may still fail for lack of log.
 template <typename T>
-void object_index<T>::unlink(const T& object, const hashes& computed) {
+void object_index<T>::unlink_entries(const T& object, const hashes& computed) {
     const slot_number slot = slot_of(object);
-    const std::uint32_t number = object.id.value;
-    log().note(&object, number, record_kind::removed);
+    log().note(&object, object.id.value, record_kind::removed);
     each_table([&](auto k) { leave_table<k>(slot, computed[table_number<k>()], object); });
+}
+
+/// Takes its node out of the trees and the pool, which cannot fail.
+template <typename T>
+void object_index<T>::unlink_node(const T& object) {
+    const std::uint32_t number = object.id.value;
     if constexpr (has_container) {
         auto& objects = root().objects.value;
         objects.extract(objects.iterator_to(object)); // the node handle gives the slot back
     } else {
-        root().pool.give(node_at(slot));
+        root().pool.give(node_at(slot_of(object)));
     }
     ids_.set(number, 0);
 }
@@ -396,12 +402,12 @@ void object_index<T>::unlink(const T& object, const hashes& computed) {
 template <typename T>
 void object_index<T>::remove(const T& object) {
     require_own(object);
-    const hashes computed = hashes_of(object);
     operation change(log(), remove_log_bytes);
     free_buffers(object);
     touch_root();
-    pool_.declare_fresh(log());
-    unlink(object, computed);
+    unlink_entries(object, hashes_of(object));
+    pool_.declare_fresh(log()); // only now: the operation may not need these words back
+    unlink_node(object);
     change.complete();
 }
 
@@ -413,10 +419,10 @@ void object_index<T>::clear() {
     for (std::uint32_t number = 0; number < root().next_id; ++number) {
         const T* object = find(id<T>(number));
         if (!object) continue;
-        const hashes computed = hashes_of(*object);
         log().reserve(remove_log_bytes);
         free_buffers(*object);
-        unlink(*object, computed);
+        unlink_entries(*object, hashes_of(*object));
+        unlink_node(*object);
     }
     change.complete();
 }
