@@ -279,7 +279,7 @@ void undo_log::push_session(session_id id) noexcept {
     new_epoch();
 }
 
-void undo_log::pop_session() noexcept {
+inline void undo_log::pop_session() noexcept {
     log_words& w = words();
     const live_session newest = stack_.back();
     stack_.pop_back();

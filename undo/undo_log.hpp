@@ -262,7 +262,7 @@ private:
 
     void store_mark_state(log_position mark, std::uint32_t state) noexcept;
     /// Takes the newest session off the stack; `base` is the revision if it was the only one.
-    [[gnu::hot]] void pop_session() noexcept;
+    [[gnu::always_inline]] inline void pop_session() noexcept;
     /// Copies everything at or after `until` back, newest first. Moves no word of the log.
     void copy_back(log_position until) noexcept;
     void move_tail(log_position to) noexcept;

@@ -55,13 +55,15 @@ const std::set<std::string> plain_operations = {
     "object_bytes",  "object_bytes_after_third_removed"};
 
 const std::set<std::string> session_operations = {
-    "session_create",        "session_modify",    "session_modify_key",
-    "session_remove",        "undo_create",       "undo_modify",
-    "undo_modify_key",       "undo_remove",       "squash",
-    "commit_modify",         "commit_remove",     "commit_call",
-    "empty_session",         "session_3_undo",    "session_3_squash",
-    "session_3_commit",      "undo_bytes_create", "undo_bytes_modify",
-    "undo_bytes_modify_key", "undo_bytes_remove"};
+    "session_create",   "session_modify", "session_modify_key", "session_remove",
+    "undo_create",      "undo_modify",    "undo_modify_key",    "undo_remove",
+    "squash",           "commit_modify",  "commit_remove",      "commit_call",
+    "empty_session",    "session_3_undo", "session_3_squash",   "session_3_commit",
+    "undo_bytes_modify"};
+
+/// What only an engine with an undo log of its own can tell, or do.
+const std::set<std::string> engine_operations = {"undo_bytes_create", "undo_bytes_modify_key",
+                                                 "undo_bytes_remove", "object_bytes_after_compact"};
 
 template <typename... Sets>
 std::set<std::string> together(const Sets&... sets) {
@@ -100,8 +102,7 @@ TEST_CASE("the account report has the keys and values of its contract") {
 TEST_CASE("the engine does every row with 60 types beside it") {
     const nlohmann::json report = run_account("--engines chainbase,classical --types 60");
     CHECK(operations_of(report, "chainbase") ==
-          together(plain_operations, hashed_operation, session_operations,
-                   std::set<std::string>{"object_bytes_after_compact"}));
+          together(plain_operations, hashed_operation, session_operations, engine_operations));
     CHECK(operations_of(report, "classical") ==
           together(plain_operations, hashed_operation, session_operations));
     for (const auto& row : report.at("rows")) {
@@ -116,7 +117,7 @@ TEST_CASE("every other baseline does the plain rows and gives right results") {
     for (const char* engine : {"offset_ptr_pool", "node_allocator", "adaptive_pool", "rocksdb"})
         CHECK(operations_of(report, engine) == plain_operations);
     auto with_sessions = together(plain_operations, session_operations);
-    std::erase_if(with_sessions, [](const auto& name) { return name.starts_with("undo_bytes"); });
+    with_sessions.erase("undo_bytes_modify");
     CHECK(operations_of(report, "lmdb") == with_sessions);
 }
 

@@ -77,7 +77,7 @@ private:
         const std::uint64_t undo_before = undo_bytes();
         report("session_" + suffix(kind), plan_.batch(),
                nanoseconds([&] { apply(kind, targets, plan_.objects()); }));
-        if (measures_undo<Store>)
+        if (measures_undo<Store> && (undo_is_apart<Store> || kind == change::modify))
             out_.add("undo_bytes_" + suffix(kind), metric::bytes,
                      static_cast<double>(undo_bytes() - undo_before) / plan_.batch());
         check_touched(kind, ids.back());

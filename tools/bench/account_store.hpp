@@ -93,6 +93,11 @@ concept measures_undo = requires(const Store store) {
     { store.undo_bytes() } -> std::convertible_to<std::uint64_t>;
 };
 
+/// One whose undo_bytes() counts undo alone, not objects: then the same holds for every kind of
+/// change.
+template <typename Store>
+concept undo_is_apart = measures_undo<Store> && Store::undo_bytes_are_of_undo_alone;
+
 /// A store that can give back space on request.
 template <typename Store>
 concept compacts = requires(Store store) { store.compact(); };

@@ -142,6 +142,7 @@ public:
     [[nodiscard]] std::uint64_t held_bytes() {
         return segment_statistics::read(db_).types.front().total().total;
     }
+    static constexpr bool undo_bytes_are_of_undo_alone = true;
     [[nodiscard]] std::uint64_t undo_bytes() const {
         return segment_statistics::read(db_).log.values;
     }
