@@ -57,7 +57,7 @@ type_statistics measure_type(type_windows& type, const type_schema& schema) {
 segment_statistics read_once(segment& from) {
     segment_statistics all;
     const auto words = copy_of<log_words>(from.log_file().root());
-    all.operations = words.sequence / 2;
+    all.changes = words.sequence / 2;
     const undo_log_view log(from.log_file());
     all.revision = log.revision();
     all.committed_revision = log.committed_revision();

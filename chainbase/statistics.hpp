@@ -40,9 +40,9 @@ struct segment_statistics {
     std::int64_t revision = 0;
     std::int64_t committed_revision = 0;
     std::uint64_t sessions = 0;
-    std::uint64_t operations = 0; ///< ever; starts and ends of sessions count, too
-    bool consistent = false;      ///< read between changes, not in the middle of one
-    std::uint64_t header = 0;     ///< bytes of the segment's header
+    std::uint64_t changes = 0; ///< operations, and sessions begun and ended, ever
+    bool consistent = false;   ///< read between changes, not in the middle of one
+    std::uint64_t header = 0;  ///< bytes of the segment's header
     usage log;
     std::vector<buffer_statistics> buffers;
     std::vector<type_statistics> types;

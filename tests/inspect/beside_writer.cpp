@@ -12,7 +12,7 @@ TEST_CASE("beside a writer every consistent sample sums exactly") {
     const scratch_folder scratch;
     const auto state = scratch / "state";
     build_sample_state(state);
-    const std::uint64_t at_first = inspect::read_state(state).operations;
+    const std::uint64_t at_first = inspect::read_state(state).changes;
 
     writer_process writer(state);
     constexpr std::uint64_t operations_wanted = 20'000;
@@ -29,8 +29,8 @@ TEST_CASE("beside a writer every consistent sample sums exactly") {
         ++samples;
         REQUIRE(found.condition == inspect::condition::writer_running);
         REQUIRE(found.writer == std::to_string(writer.process()));
-        REQUIRE(found.operations >= operations);
-        operations = found.operations;
+        REQUIRE(found.changes >= operations);
+        operations = found.changes;
         if (!found.consistent) continue;
         ++consistent;
         REQUIRE(found.discrepancies.empty());

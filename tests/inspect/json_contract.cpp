@@ -54,7 +54,7 @@ TEST_CASE("stat --json has every member, and its numbers add up") {
     CHECK(log.at("irreversible_revision") == made.irreversible);
     CHECK(log.at("sessions") == made.revision - made.irreversible);
     CHECK(log.at("bytes_in_use") == log.at("memory").at("values"));
-    CHECK(log.at("operations").get<std::uint64_t>() >= made.accounts + made.posts);
+    CHECK(log.at("changes").get<std::uint64_t>() >= made.accounts + made.posts);
     require_memory(log.at("memory"));
 
     std::uint64_t sum = total_of(header.at("memory")) + total_of(log.at("memory"));

@@ -48,7 +48,7 @@ json log_to_json(const state_report& state) {
             {"sessions", state.sessions},
             {"revision", state.revision},
             {"irreversible_revision", state.irreversible_revision},
-            {"operations", state.operations},
+            {"changes", state.changes},
             {"memory", to_json(state.log)}};
 }
 

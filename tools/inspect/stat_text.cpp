@@ -25,14 +25,15 @@ std::string condition_text(const state_report& state) {
 }
 
 std::string heading(const state_report& state) {
-    return fmt::format("state      {}\n"
-                       "condition  {}\n"
-                       "revision   {}, irreversible {}; {} session(s) can be undone\n"
-                       "operations {} since the state was created\n"
-                       "segment    format {}, {} windows of at most {} bytes\n",
-                       state.state.string(), condition_text(state), state.revision,
-                       state.irreversible_revision, state.sessions, grouped(state.operations),
-                       state.format, state.windows, grouped(state.window_bytes));
+    return fmt::format(
+        "state      {}\n"
+        "condition  {}\n"
+        "revision   {}, irreversible {}; {} session(s) can be undone\n"
+        "changes    {} since the state was created (operations, sessions begun and ended)\n"
+        "segment    format {}, {} windows of at most {} bytes\n",
+        state.state.string(), condition_text(state), state.revision, state.irreversible_revision,
+        state.sessions, grouped(state.changes), state.format, state.windows,
+        grouped(state.window_bytes));
 }
 
 /// The columns of every table of bytes, after its own first ones.

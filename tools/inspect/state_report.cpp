@@ -147,7 +147,7 @@ state_report sample(segment& from) {
     report.revision = found.revision;
     report.irreversible_revision = found.committed_revision;
     report.sessions = found.sessions;
-    report.operations = found.operations;
+    report.changes = found.changes;
     auditor audit(report.discrepancies);
     usage header;
     header.header = header.total = found.header;

@@ -62,7 +62,7 @@ struct state_report {
     std::int64_t revision = 0;
     std::int64_t irreversible_revision = 0;
     std::uint64_t sessions = 0;
-    std::uint64_t operations = 0;
+    std::uint64_t changes = 0; ///< operations, and sessions begun and ended, ever
 
     measured header;
     measured log; ///< `values` are the bytes between the oldest session and the tail
