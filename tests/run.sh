@@ -73,7 +73,8 @@ if [ $sanitizers = yes ]; then
     export CHAINBASE_TEST_OPERATIONS=${CHAINBASE_TEST_OPERATIONS:-20000}
     export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
     run asan-ubsan
-    # RocksDB and zstd are not built for it: what they synchronise it cannot see.
+    # RocksDB and zstd are not built for it: what they synchronise it cannot see. Nor does it know
+    # fences, of which g++ warns (they serve readers in other processes).
     export TSAN_OPTIONS=${TSAN_OPTIONS:-ignore_noninstrumented_modules=1}
     run tsan '^(locks|store):' test_locks test_store
 fi
