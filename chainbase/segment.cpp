@@ -405,8 +405,14 @@ void segment::mark_open() {
 void segment::mark_closed() {
     const std::uint32_t roots = roots_checksum();
     header_.at->roots = roots != 0 ? roots : 1; // 0 stands for "none yet"
-    std::atomic_ref(header_.at->clean).store(1, std::memory_order_release);
-    sync_header();
+    const std::atomic_ref clean(header_.at->clean);
+    clean.store(1, std::memory_order_release);
+    try {
+        sync_header();
+    } catch (...) {
+        clean.store(0, std::memory_order_release); // what is not on storage is not closed
+        throw;
+    }
 }
 
 void segment::sync_header() const {
@@ -416,7 +422,7 @@ void segment::sync_header() const {
 
 void segment::close() {
     if (!log_) return;
-    while (log_->has_session() && log_->open_sessions() != 0)
+    while (log_->open_sessions() != 0)
         log_->undo();
     if (options_.sync) each_window([](window& file) { file.sync(); });
     mark_closed();
