@@ -93,3 +93,18 @@ TEST_CASE("rows that do not reach the disk: closing fails, and the state is not 
     state.reset();
     CHECK_FALSE(is_closed(folder / "state"));
 }
+
+TEST_CASE("an archive that was moved away is missed, and no empty one takes its place") {
+    const captured_log quiet;
+    const temporary_folder folder;
+    {
+        chain_state state(folder / "state", "steem-2016", 0);
+        state.apply(block_of(1, 3, account("alice")));
+        state.close();
+    }
+    std::filesystem::rename(folder / "state/archive", folder / "elsewhere");
+    CHECK_THROWS_AS(chain_state(folder / "state", "steem-2016", 0), damaged_error);
+    CHECK_FALSE(std::filesystem::exists(folder / "state/archive"));
+    std::filesystem::rename(folder / "elsewhere", folder / "state/archive");
+    CHECK(chain_state(folder / "state", "steem-2016", 0).head() == 1);
+}

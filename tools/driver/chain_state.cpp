@@ -36,6 +36,7 @@ struct chain_state::parts {
         : state(of_known_chain(folder, chain)), lag(lag_) {
         identify(chain);
         state.add_type<applied_block>("applied_block");
+        require_archive(folder / "archive");
         rows = archive::make_store(archive::store_kind::rocksdb, folder / "archive");
         model = make_chain_model(chain, state, *rows);
     }
@@ -52,6 +53,14 @@ struct chain_state::parts {
                                                        const std::string& chain) {
         require_chain_model(chain);
         return folder;
+    }
+
+    /// The archive is made before the first block: one that is missing is not made anew.
+    void require_archive(const std::filesystem::path& place) const {
+        if (head() == nullptr || std::filesystem::exists(place)) return;
+        throw damaged_error(place.string() +
+                            ": missing; put the archive back that belongs to this state, or replay "
+                            "into a new folder");
     }
 
     void close();
