@@ -38,6 +38,9 @@ public:
     void operator()(const comment& op);
     void operator()(const vote& op);
     void operator()(const custom& op);
+    void operator()(const deposit& op);
+    void operator()(const transfer& op);
+    void operator()(const claim& op);
 
 private:
     static database& add_types(database& state);
@@ -135,7 +138,7 @@ void model::credit(id<account_object> account, std::int64_t account_object::* ki
                    std::int64_t amount) {
     if (amount == 0) return;
     state_.modify(state_.get(account), [&](account_object& to) {
-        add(to.balance, amount, "a balance");
+        add(to.unclaimed, amount, "what an account can claim");
         to.*kind += amount;
     });
 }
@@ -242,12 +245,44 @@ void model::operator()(const custom& op) {
     ++totals_.custom_operations;
 }
 
+// --- rule 6: money ---
+
+void model::operator()(const deposit& op) {
+    require(op.amount > 0, "an amount is above 0");
+    add(totals_.deposited, op.amount, "what was deposited");
+    state_.modify(account(op.to),
+                  [&](account_object& to) { add(to.balance, op.amount, "a balance"); });
+}
+
+void model::operator()(const transfer& op) {
+    require(op.amount > 0, "an amount is above 0");
+    require(op.memo.size() <= longest_memo, "a memo has up to 2048 bytes");
+    require(op.from != op.to, "money goes to another account");
+    const account_object& from = account(op.from);
+    const account_object& to = account(op.to);
+    require(from.balance >= op.amount, "who pays has the money",
+            [&] { return std::string(op.from.view()); });
+    state_.modify(from, [&](account_object& one) { one.balance -= op.amount; });
+    state_.modify(to, [&](account_object& one) { add(one.balance, op.amount, "a balance"); });
+    ++totals_.transfers;
+}
+
+void model::operator()(const claim& op) {
+    const account_object& claimant = account(op.account);
+    ++totals_.claims;
+    if (claimant.unclaimed == 0) return;
+    state_.modify(claimant, [](account_object& one) {
+        add(one.balance, one.unclaimed, "a balance");
+        one.unclaimed = 0;
+    });
+}
+
 // --- what a replay is judged by ---
 
 std::int64_t model::sum_of_balances() const {
     std::int64_t sum = 0;
     for (const account_object& one : state_.objects<account_object>())
-        sum += one.balance;
+        sum += one.balance + one.unclaimed;
     return sum;
 }
 
@@ -263,11 +298,13 @@ chain_model::named_counts model::oracle() const {
 }
 
 void model::check() const {
-    const std::int64_t paid = global().author_paid + global().curator_paid;
+    const global_object& all = global();
+    const std::int64_t given = all.author_paid + all.curator_paid + all.deposited;
     const std::int64_t held = sum_of_balances();
-    if (paid != held)
-        throw damaged_error("the money does not add up: " + std::to_string(paid) +
-                            " milli-HBD were paid, the accounts hold " + std::to_string(held));
+    if (given != held)
+        throw damaged_error("the money does not add up: " + std::to_string(given) +
+                            " milli-HBD were paid and deposited, the accounts hold " +
+                            std::to_string(held));
 }
 
 void model::verify_comment(id<comment_object> number, verification& all) const {

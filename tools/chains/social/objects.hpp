@@ -16,8 +16,9 @@ struct account_object {
     chainbase::id<account_object> id;
     account_name name;
     std::int64_t created = 0;
-    std::int64_t balance = 0; ///< author_rewards + curation_rewards: nothing is spent
-    std::int64_t author_rewards = 0;
+    std::int64_t balance = 0;        ///< what the account can spend
+    std::int64_t unclaimed = 0;      ///< of its rewards, what it cannot spend yet
+    std::int64_t author_rewards = 0; ///< in all
     std::int64_t curation_rewards = 0;
     std::uint32_t posts = 0;
     std::uint32_t replies = 0;
@@ -27,8 +28,8 @@ struct account_object {
     using keys = chainbase::keys<hashed_unique<by_name, &account_object::name>>;
 };
 BOOST_DESCRIBE_STRUCT(account_object, (),
-                      (id, name, created, balance, author_rewards, curation_rewards, posts, replies,
-                       votes, custom_operations))
+                      (id, name, created, balance, unclaimed, author_rewards, curation_rewards,
+                       posts, replies, votes, custom_operations))
 
 struct by_permlink;
 struct by_cashout_time;
@@ -88,6 +89,9 @@ struct global_object {
     std::uint64_t comments = 0;
     std::uint64_t votes = 0;
     std::uint64_t custom_operations = 0;
+    std::uint64_t transfers = 0;
+    std::uint64_t claims = 0;
+    std::int64_t deposited = 0;
     std::int64_t paid_posts = 0;
     std::int64_t author_paid = 0;                 ///< the authors' parts as declared
     std::int64_t curator_paid = 0;                ///< the voters' parts that were assigned
@@ -99,7 +103,7 @@ struct global_object {
 };
 BOOST_DESCRIBE_STRUCT(global_object, (),
                       (id, head_number, head_time, accounts, comments, votes, custom_operations,
-                       paid_posts, author_paid, curator_paid, curator_remainder_to_author,
-                       unassigned, votes_on_paid))
+                       transfers, claims, deposited, paid_posts, author_paid, curator_paid,
+                       curator_remainder_to_author, unassigned, votes_on_paid))
 
 } // namespace chainbase::social

@@ -15,12 +15,14 @@
 /// times Unix seconds.
 namespace chainbase::social {
 
-/// What the block logs of this chain call it.
+/// What the block logs of this chain call it: the one of real data, and those that are generated.
 inline constexpr std::string_view chain_name = "steem-2016";
+inline constexpr std::string_view generated_chain_name = "social";
 
 using account_name = fixed_string<16>;
 
 inline constexpr std::size_t longest_permlink = 256; ///< bytes
+inline constexpr std::size_t longest_memo = 2048;    ///< bytes
 inline constexpr std::int16_t full_percent = 10'000; ///< in hundredths of a percent
 
 /// A new account. The name is not taken yet.
@@ -78,8 +80,36 @@ struct custom {
 };
 BOOST_DESCRIBE_STRUCT(custom, (), (account, id, payload))
 
+/// Money from outside of the chain.
+struct deposit {
+    account_name to;
+    std::int64_t amount = 0;
+
+    friend bool operator==(const deposit&, const deposit&) = default;
+};
+BOOST_DESCRIBE_STRUCT(deposit, (), (to, amount))
+
+/// Money from one account to another.
+struct transfer {
+    account_name from;
+    account_name to;
+    std::int64_t amount = 0;
+    std::string memo; // at most longest_memo; carried only
+
+    friend bool operator==(const transfer&, const transfer&) = default;
+};
+BOOST_DESCRIBE_STRUCT(transfer, (), (from, to, amount, memo))
+
+/// What an account was paid becomes money that it can spend.
+struct claim {
+    account_name account;
+
+    friend bool operator==(const claim&, const claim&) = default;
+};
+BOOST_DESCRIBE_STRUCT(claim, (), (account))
+
 /// New kinds go to the end: a log holds the index.
-using operation = std::variant<account_create, comment, vote, custom>;
+using operation = std::variant<account_create, comment, vote, custom, deposit, transfer, claim>;
 
 /// As bytes for the block log; equal operations give equal bytes.
 [[nodiscard]] bytes encode(const operation& value);
