@@ -22,19 +22,21 @@ class state_digest {
 public:
     /// Adds the type T of `state` under `name`. Throws usage_error when there is one already,
     /// limit_error when an object has no record.
-    template <object_type T>
-    void add(const database& state, const std::string& name) {
+    /// `State` is a database, or another that gives the objects of T by rising id.
+    template <object_type T, typename State>
+    void add(const State& state, const std::string& name) {
         hasher type;
-        for (const T& object : state.objects<T>())
+        for (const T& object : state.template objects<T>())
             type.add(found<T>(object));
         keep(name, type.sum.finish());
     }
 
-    /// Adds the objects of both places. Throws also what reading the store throws.
-    template <object_type T, typename... Tags>
-    void add(const lifecycle<T, Tags...>& of) {
+    /// Adds the objects of both places; `Lifecycle` is a lifecycle or one with its for_each() and
+    /// name(). Throws also what reading the store throws.
+    template <typename Lifecycle>
+    void add(const Lifecycle& of) {
         hasher type;
-        of.for_each([&](const found<T>& object) { type.add(object); });
+        of.for_each([&](const auto& object) { type.add(object); });
         keep(of.name(), type.sum.finish());
     }
 

@@ -38,7 +38,7 @@ TEST_CASE("a wrong call ends with 2 and says how to call") {
     CHECK(run_driver({}).code() == 2);
     CHECK(run_driver({"fly"}).code() == 2);
     CHECK(run_driver({"replay", "--state", "x"}).code() == 2);
-    CHECK(run_driver({"replay", "--block-log", "x", "--state", "y", "--lag", "-1"}).code() == 2);
+    CHECK(run_driver({"replay", "--block-log", "x", "--state", "y", "--threads", "0"}).code() == 2);
     for (const char* number : {"z", "-1", "+1", "", "0x10", "1e3", "1 ", "18446744073709551616"}) {
         INFO(number);
         const std::string stop = std::string("--stop-at=") + number;
@@ -208,7 +208,7 @@ TEST_CASE(
     CHECK(stopped.code() == 1);
     CHECK(stopped.out.empty());
     CHECK(stopped.says("block 3, transaction 2 of 2, operation 2 of 2: "));
-    CHECK(stopped.says(malformed ? "social operation" : "(\"bob\") is taken"));
+    CHECK(stopped.says(malformed ? "operation: byte" : "(\"bob\") is taken"));
     CHECK(stopped.says("The state stays at block 2"));
     CHECK(here.replay("log").code() == 1); // and again, from the same block
     const driver_run going_on = here.replay("good", "state", {"--verify"});

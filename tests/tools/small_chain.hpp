@@ -1,6 +1,7 @@
 #pragma once
 
 #include <tools/block_log/block_log_writer.hpp>
+#include <tools/chains/chains.hpp>
 #include <tools/chains/social/operations.hpp>
 #include <tools/chains/swap/operations.hpp>
 #include <tools/driver/chain_state.hpp>

@@ -1,6 +1,7 @@
 #include <tools/block_log/block.hpp>
 #include <tools/block_log/byte_reader.hpp>
 #include <tools/block_log/byte_writer.hpp>
+#include <tools/block_log/checksum.hpp>
 
 namespace chainbase {
 namespace {
@@ -29,6 +30,10 @@ bytes encode_block(const block& value) {
             writer.byte_string(operation);
     }
     return result;
+}
+
+std::uint64_t checksum_of(const block& value) {
+    return checksum(encode_block(value));
 }
 
 block decode_block(byte_view encoded) {

@@ -29,6 +29,9 @@ struct block {
 /// The block as bytes (README.md draws them); equal blocks give equal bytes.
 [[nodiscard]] bytes encode_block(const block& value);
 
+/// Of the block's encoding: equal for equal blocks, however a log packs them.
+[[nodiscard]] std::uint64_t checksum_of(const block& value);
+
 /// The inverse of encode_block. Never reads outside `encoded`; throws damaged_error naming the
 /// block's number and the byte offset within `encoded` when the input is anything else.
 [[nodiscard]] block decode_block(byte_view encoded);

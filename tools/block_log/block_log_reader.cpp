@@ -29,6 +29,14 @@ std::optional<block> block_log_reader::read(std::uint64_t number) const {
     return found;
 }
 
+std::size_t block_log_reader::record_of(std::uint64_t from) const noexcept {
+    return empty() || from <= *first_number() ? 0 : contents_->index.record_for(from);
+}
+
+block_log_stream block_log_reader::stream_record(std::size_t record) const {
+    return {log_, contents_, block_log_stream::only_record{record}};
+}
+
 block_log_stream block_log_reader::stream(std::uint64_t from) const {
     return {log_, contents_, from};
 }

@@ -56,6 +56,18 @@ public:
     /// file open by itself. Throws damaged_error when the record to begin in is damaged.
     [[nodiscard]] block_log_stream stream(std::uint64_t from = 0) const;
 
+    /// Records in the log; each holds some consecutive blocks.
+    [[nodiscard]] std::size_t records() const noexcept { return contents_->index.entries().size(); }
+    /// The record to begin with for the blocks whose number is at least `from`: what it has in
+    /// front of them is to be skipped. records() when there are none.
+    [[nodiscard]] std::size_t record_of(std::uint64_t from) const noexcept;
+    /// Bytes of the log up to and including a record.
+    [[nodiscard]] std::uint64_t end_of_record(std::size_t record) const noexcept {
+        return contents_->index.end_of(record);
+    }
+    /// The blocks of one record: what several threads can read side by side.
+    [[nodiscard]] block_log_stream stream_record(std::size_t record) const;
+
 private:
     std::shared_ptr<const file> log_;
     std::shared_ptr<const log_contents> contents_;

@@ -9,6 +9,7 @@ block_log_stream::block_log_stream(std::shared_ptr<const file> log,
                                    std::shared_ptr<const log_contents> contents, std::uint64_t from)
     : log_(std::move(log)), contents_(std::move(contents)) {
     const block_log_index& index = contents_->index;
+    end_record_ = index.entries().size();
     if (index.empty() || from <= index.entries().front().first_number) return;
     next_record_ = index.record_for(from);
     const bool past_the_end = next_record_ == index.entries().size();
@@ -16,17 +17,39 @@ block_log_stream::block_log_stream(std::shared_ptr<const file> log,
     if (!past_the_end) skip_below(from);
 }
 
-std::optional<block> block_log_stream::next() {
+block_log_stream::block_log_stream(std::shared_ptr<const file> log,
+                                   std::shared_ptr<const log_contents> contents, only_record record)
+    : log_(std::move(log)), contents_(std::move(contents)), next_record_(record.number),
+      end_record_(record.number + 1),
+      blocks_behind_(contents_->index.entries()[record.number].blocks_before) {}
+
+/// Makes a record the one to take the next block from; false behind the last.
+bool block_log_stream::open_next() {
     while (record_is_used_up()) {
         require_count();
-        if (next_record_ == contents_->index.entries().size()) return {};
+        if (next_record_ == end_record_) return false;
         open_record();
     }
+    return true;
+}
+
+std::optional<block> block_log_stream::next() {
+    if (!open_next()) return {};
     std::size_t size = 0;
-    block result = peek(size);
+    block result = decode(peek(size));
     require_order(result.number);
     step_over(result.number, size);
     return result;
+}
+
+std::optional<block_log_stream::encoded_block> block_log_stream::next_encoded() {
+    if (!open_next()) return {};
+    std::size_t size = 0;
+    const byte_view encoded = peek(size);
+    const std::uint64_t number = number_of(encoded);
+    require_order(number);
+    step_over(number, size);
+    return encoded_block{number, encoded};
 }
 
 std::uint64_t block_log_stream::position() const noexcept {
@@ -85,13 +108,29 @@ void block_log_stream::step_over(std::uint64_t number, std::size_t size) {
     ++blocks_behind_;
 }
 
-/// The block at consumed_ and the bytes it takes.
-block block_log_stream::peek(std::size_t& size) const {
+/// The encoding of the block at consumed_ and the bytes it takes.
+byte_view block_log_stream::peek(std::size_t& size) const {
     try {
         byte_reader reader(byte_view(unpacked_).subspan(consumed_), "record");
         const byte_view encoded = reader.byte_string();
         size = reader.position();
+        return encoded;
+    } catch (const damaged_error& damage) {
+        fail(next_record_ - 1, damage.what());
+    }
+}
+
+block block_log_stream::decode(byte_view encoded) const {
+    try {
         return decode_block(encoded);
+    } catch (const damaged_error& damage) {
+        fail(next_record_ - 1, damage.what());
+    }
+}
+
+std::uint64_t block_log_stream::number_of(byte_view encoded) const {
+    try {
+        return byte_reader(encoded, "a block").unsigned_number();
     } catch (const damaged_error& damage) {
         fail(next_record_ - 1, damage.what());
     }
@@ -101,7 +140,7 @@ void block_log_stream::skip_below(std::uint64_t from) {
     open_record();
     while (!record_is_used_up()) {
         std::size_t size = 0;
-        const std::uint64_t number = peek(size).number;
+        const std::uint64_t number = number_of(peek(size));
         if (number >= from) return;
         require_order(number);
         step_over(number, size);

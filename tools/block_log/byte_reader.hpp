@@ -24,6 +24,8 @@ public:
 
     [[nodiscard]] std::size_t position() const noexcept { return position_; }
     [[nodiscard]] std::size_t remaining() const noexcept { return input_.size() - position_; }
+    /// What was not taken yet; valid as long as the input.
+    [[nodiscard]] byte_view rest() const noexcept { return input_.subspan(position_); }
 
     /// The next number; refuses one above `most`.
     std::uint64_t unsigned_number(std::uint64_t most = UINT64_MAX) {

@@ -1,24 +1,19 @@
-#include <pool_allocator/error.hpp>
 #include <tools/chains/chain_model.hpp>
-#include <tools/chains/social/model.hpp>
-#include <tools/chains/social/operations.hpp>
-#include <tools/chains/swap/model.hpp>
-#include <tools/chains/swap/operations.hpp>
 
 namespace chainbase {
 
-void require_chain_model(std::string_view chain) {
-    if (chain == social::chain_name || chain == swap::chain_name) return;
-    throw usage_error("there is no model for the chain \"" + std::string(chain) + "\", only for " +
-                      std::string(social::chain_name) + " and " + std::string(swap::chain_name) +
-                      "; use a block log of one of them");
-}
-
-std::unique_ptr<chain_model> make_chain_model(std::string_view chain, database& state,
-                                              archive::store& rows) {
-    require_chain_model(chain);
-    if (chain == social::chain_name) return social::make_model(state, rows);
-    return swap::make_model(state);
+void apply_block(chain_model& model, const decoded_block& next) {
+    // Far enough ahead that memory answers, near enough that the cache still has it.
+    constexpr std::size_t ahead = 8;
+    model.begin_block(next.number(), next.timestamp());
+    const std::size_t count = next.transactions();
+    for (std::size_t i = 0; i < ahead && i < count; ++i)
+        model.prefetch(next, i);
+    for (std::size_t i = 0; i < count; ++i) {
+        if (i + ahead < count) model.prefetch(next, i + ahead);
+        model.apply(next, i);
+    }
+    model.end_block();
 }
 
 } // namespace chainbase

@@ -1,19 +1,15 @@
 #pragma once
 
-#include <archive/fwd.hpp>
-#include <tools/block_log/block.hpp>
+#include <tools/chains/decoded_block.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace chainbase {
-
-class database;
 
 /// What looking for every object of a state came to.
 struct verification {
@@ -30,8 +26,13 @@ struct verification {
 
 /// What a chain makes of its blocks: the rules, over objects in a database and a store.
 ///
-/// A model holds no state of its own, not even counts: all of it is in the objects, so that undo,
-/// reopening and kills keep it right. Used by the writer thread.
+/// A block is begun, its transactions are applied one after the other, and it is ended; all of it
+/// as changes of the session under way. Between blocks a model holds no state of its own, not even
+/// counts: all of it is in the objects, so that undo, reopening and kills keep it right. Used by
+/// the writer thread; the blocks come from the decoder of the same chain.
+///
+/// What a block or transaction is to blame for is thrown as rejected_error; what the database and
+/// the store throw when the fault is theirs passes as it is.
 class chain_model {
 public:
     using named_counts = std::vector<std::pair<std::string, std::int64_t>>;
@@ -41,11 +42,26 @@ public:
     chain_model& operator=(const chain_model&) = delete;
     virtual ~chain_model() = default;
 
-    /// Applies one block, as changes of the session under way. Throws rejected_error naming
-    /// transaction, operation and rule when something in it is malformed or not allowed, and what
-    /// the database and the store throw when the fault is theirs (see apply_operations): undo the
-    /// session then.
-    virtual void apply(const block& next) = 0;
+    /// Begins a block, with what comes before its transactions. Throws rejected_error when it does
+    /// not follow the block before: undo the session then.
+    virtual void begin_block(std::uint64_t number, std::int64_t timestamp) = 0;
+    /// Applies one transaction of the block that was begun. Throws rejected_error naming
+    /// transaction, operation and rule; undo the session it was applied in then, and others can
+    /// still be applied.
+    virtual void apply(const decoded_block& from, std::size_t transaction) = 0;
+    /// Ends the block.
+    virtual void end_block() = 0;
+
+    /// Begins to apply transactions that are in no block yet, as if the next block had the given
+    /// time. Ends with the session.
+    virtual void begin_pending(std::int64_t timestamp) = 0;
+
+    /// Asks for the memory that applying the transaction will touch: to be called some transactions
+    /// ahead, so that waiting for memory overlaps with work. Changes nothing.
+    virtual void prefetch(const decoded_block& from, std::size_t transaction) const {
+        static_cast<void>(from);
+        static_cast<void>(transaction);
+    }
 
     /// Takes up to `limit` finished objects whose end cannot be undone from memory to the archive,
     /// as changes of the session under way. Returns how many.
@@ -68,13 +84,7 @@ public:
     [[nodiscard]] virtual std::string state_digest() const = 0;
 };
 
-/// Throws usage_error naming the chains that have a model unless `chain` is one of them: to be
-/// asked before a state is made for it.
-void require_chain_model(std::string_view chain);
-
-/// The model of the chain that a block log names, its types registered in `state`. Throws
-/// usage_error for another chain, and what registering types and opening tables throws.
-[[nodiscard]] std::unique_ptr<chain_model> make_chain_model(std::string_view chain, database& state,
-                                                            archive::store& rows);
+/// One whole block: begun, all of its transactions, ended. Throws as they do.
+void apply_block(chain_model& model, const decoded_block& next);
 
 } // namespace chainbase

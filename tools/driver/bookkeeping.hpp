@@ -22,16 +22,23 @@ BOOST_DESCRIBE_STRUCT(chain_identity, (), (id, chain))
 
 struct by_number;
 
-/// A block that was applied. Revision r is the block with the id r - 1; those that can be undone
-/// are here, and the last one that cannot.
+/// Where a revision ends: the last block that was applied in it. The one with the highest id is
+/// the head; those that can be undone are here, and the last one that cannot.
 struct applied_block {
     chainbase::id<applied_block> id;
+    std::int64_t revision = 0;
     std::uint64_t number = 0;
+    std::int64_t timestamp = 0;
     std::uint64_t checksum = 0;
-    std::uint64_t operations = 0; ///< in the whole chain, up to and including this block
+    std::uint64_t id_high = 0; ///< block_id
+    std::uint64_t id_low = 0;
+    std::uint64_t blocks = 0;     ///< in the whole chain, up to and including this one
+    std::uint64_t operations = 0; ///< likewise
 
     using keys = chainbase::keys<ordered_unique<by_number, &applied_block::number>>;
 };
-BOOST_DESCRIBE_STRUCT(applied_block, (), (id, number, checksum, operations))
+BOOST_DESCRIBE_STRUCT(applied_block, (),
+                      (id, revision, number, timestamp, checksum, id_high, id_low, blocks,
+                       operations))
 
 } // namespace chainbase::driver

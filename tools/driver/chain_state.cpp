@@ -1,9 +1,9 @@
+#include <archive/store.hpp>
 #include <chainbase/database.hpp>
+#include <tools/chains/chains.hpp>
 #include <tools/chains/rejected.hpp>
-#include <tools/driver/block_checksum.hpp>
 #include <tools/driver/bookkeeping.hpp>
 #include <tools/driver/chain_state.hpp>
-#include <tools/driver/operation_count.hpp>
 
 #include <spdlog/spdlog.h>
 
@@ -24,17 +24,25 @@ std::string in_words(const std::filesystem::path& state) {
     return "the state " + state.string();
 }
 
+block_id id_of(const applied_block& one) {
+    return {one.id_high, one.id_low};
+}
+
 } // namespace
 
 struct chain_state::parts {
     database state;
     std::unique_ptr<archive::store> rows;
     std::unique_ptr<chain_model> model;
+    std::optional<session> pending; ///< what all pending transactions are in
+    std::string chain;
+    block_decoder decode;
     std::int64_t lag;
 
-    parts(const std::filesystem::path& folder, const std::string& chain, std::int64_t lag_)
-        : state(of_known_chain(folder, chain)), lag(lag_) {
-        identify(chain);
+    parts(const std::filesystem::path& folder, const std::string& chain_, std::int64_t lag_)
+        : state(of_known_chain(folder, chain_)), chain(chain_), decode(decoder_of(chain_)),
+          lag(lag_) {
+        identify();
         state.add_type<applied_block>("applied_block");
         require_archive(folder / "archive");
         rows = archive::make_store(archive::store_kind::rocksdb, folder / "archive");
@@ -51,7 +59,7 @@ struct chain_state::parts {
     /// A chain without a model leaves no state behind that only it could be continued with.
     static const std::filesystem::path& of_known_chain(const std::filesystem::path& folder,
                                                        const std::string& chain) {
-        require_chain_model(chain);
+        require_known_chain(chain);
         return folder;
     }
 
@@ -64,22 +72,27 @@ struct chain_state::parts {
     }
 
     void close();
-    void identify(const std::string& chain);
-    /// The block of a revision, null when it is no longer (or never was) known.
-    [[nodiscard]] const applied_block* block_of(revision_number revision) const {
-        if (revision < 1) return nullptr;
-        return state.find(id<applied_block>(static_cast<std::uint32_t>(revision - 1)));
+    void identify();
+    /// Null before the first block.
+    [[nodiscard]] const applied_block* head() const {
+        const std::uint32_t next = state.next_id<applied_block>().value;
+        return next == 0 ? nullptr : state.find(id<applied_block>(next - 1));
     }
-    [[nodiscard]] const applied_block* head() const { return block_of(state.revision()); }
-    void remember(const block& next, std::uint64_t operations_before);
+    [[nodiscard]] const applied_block* irreversible() const;
+    void remember(run_of_blocks run);
     void forget_old_blocks();
-    void apply(const block& next);
+    void apply(const decoded_block& next);
+    void apply_run(run_of_blocks run, std::size_t& at);
+    [[nodiscard]] std::string told(const decoded_block& of, const error& problem) const;
+    template <typename Work>
+    void naming(const decoded_block* const& of, Work&& work) const;
 };
 
 /// The store comes first: a state that counts as closed properly relies on rows that are on disk.
 /// If they cannot be put there it stays open, and after a restart of the machine, which may cost
 /// rows, nothing believes it.
 void chain_state::parts::close() {
+    pending.reset();
     try {
         if (rows) rows->sync();
     } catch (...) {
@@ -93,7 +106,7 @@ void chain_state::parts::close() {
 }
 
 /// Nothing is added to a state before it is known to be of this chain.
-void chain_state::parts::identify(const std::string& chain) {
+void chain_state::parts::identify() {
     const auto& types = state.memory().types();
     if (!types.entries().empty() && types.find(identity_type) == nullptr)
         throw usage_error(in_words(state.memory().state()) +
@@ -109,30 +122,97 @@ void chain_state::parts::identify(const std::string& chain) {
                           "; name another folder, or that chain's log");
 }
 
-void chain_state::parts::remember(const block& next, std::uint64_t operations_before) {
+// --- bookkeeping: under the same sessions as the chain's objects ---
+
+const applied_block* chain_state::parts::irreversible() const {
+    const auto by_age = state.view<applied_block, by_number>();
+    for (auto at = by_age.rbegin(); at != by_age.rend(); ++at)
+        if (at->revision <= state.committed_revision()) return &*at;
+    return nullptr;
+}
+
+void chain_state::parts::remember(run_of_blocks run) {
+    const applied_block* before = head();
+    block_id own = before ? driver::id_of(*before) : block_id{};
+    std::uint64_t operations = before ? before->operations : 0;
+    for (const auto& one : run) {
+        own = next_id(own, one->checksum());
+        operations += one->operations();
+    }
+    const decoded_block& last = *run.back();
     state.create<applied_block>([&](applied_block& one) {
-        one.number = next.number;
-        one.checksum = checksum_of(next);
-        one.operations = operations_before + operations_in(next);
+        one.revision = state.revision();
+        one.number = last.number();
+        one.timestamp = last.timestamp();
+        one.checksum = last.checksum();
+        one.id_high = own.high;
+        one.id_low = own.low;
+        one.blocks = (before ? before->blocks : 0) + run.size();
+        one.operations = operations;
     });
 }
 
+/// Keeps the last one that cannot be undone, and what came after it.
 void chain_state::parts::forget_old_blocks() {
     const auto by_age = state.view<applied_block, by_number>();
-    while (by_age.begin() != by_age.end() &&
-           by_age.begin()->id.value + 1 < state.committed_revision())
-        state.remove(*by_age.begin());
+    for (;;) {
+        const auto oldest = by_age.begin();
+        if (oldest == by_age.end()) return;
+        const auto second = std::next(oldest);
+        if (second == by_age.end() || second->revision > state.committed_revision()) return;
+        state.remove(*oldest);
+    }
 }
 
-void chain_state::parts::apply(const block& next) {
-    const std::uint64_t before = head() ? head()->operations : 0;
+// --- blocks ---
+
+void chain_state::parts::apply(const decoded_block& next) {
     session one = state.start_session();
     model->hand_over(hand_over_limit);
-    model->apply(next);
+    apply_block(*model, next);
     forget_old_blocks();
-    remember(next, before);
+    const decoded_block* const alone = &next;
+    remember({&alone, 1});
     one.push();
     state.commit(state.revision() - lag);
+}
+
+/// `at`: the block under way, for who is told of a failure.
+void chain_state::parts::apply_run(run_of_blocks run, std::size_t& at) {
+    session all = state.start_session();
+    model->hand_over(hand_over_limit * run.size());
+    forget_old_blocks();
+    for (at = 0; at < run.size(); ++at)
+        apply_block(*model, *run[at]);
+    remember(run);
+    all.push();
+    state.commit(state.revision());
+}
+
+std::string chain_state::parts::told(const decoded_block& of, const error& problem) const {
+    return "block " + std::to_string(of.number()) + ", " + problem.what() +
+           ". The state stays at block " + std::to_string(head() ? head()->number : 0);
+}
+
+/// Runs `work` and says of what it throws which block it was about.
+template <typename Work>
+void chain_state::parts::naming(const decoded_block* const& of, Work&& work) const {
+    try {
+        work();
+    } catch (const rejected_error& problem) {
+        throw rejected_error(
+            told(*of, problem) +
+            ". Check where the block came from (import or fetch it again), or use the version of "
+            "this program whose rules it follows; the same call then goes on");
+    } catch (const out_of_space_error& problem) {
+        throw out_of_space_error(told(*of, problem));
+    } catch (const limit_error& problem) {
+        throw limit_error(told(*of, problem));
+    } catch (const io_error& problem) {
+        throw io_error(told(*of, problem));
+    } catch (const damaged_error& problem) {
+        throw damaged_error(told(*of, problem));
+    }
 }
 
 chain_state::chain_state(const std::filesystem::path& folder, const std::string& chain,
@@ -156,34 +236,37 @@ void chain_state::require_made_from(const block_log_reader& log) const {
                       "; use the log that the state was made from, or name another folder");
 }
 
+void chain_state::apply(const decoded_block& next) {
+    drop_pending();
+    parts_->naming(&next, [&] { parts_->apply(next); });
+}
+
 void chain_state::apply(const block& next) {
-    const auto told = [&](const error& problem) {
-        return "block " + std::to_string(next.number) + ", " + problem.what() +
-               ". The state stays at block " + std::to_string(head());
-    };
+    apply(*parts_->decode(encode_block(next)));
+}
+
+void chain_state::apply_irreversible(run_of_blocks run) {
+    if (run.empty()) return;
+    drop_pending();
+    std::size_t at = 0;
     try {
-        parts_->apply(next);
-    } catch (const rejected_error& problem) {
-        throw rejected_error(
-            told(problem) +
-            ". Check where the block log came from (import or fetch it again), or use the version "
-            "of this program whose rules it follows; the same call then goes on");
-    } catch (const out_of_space_error& problem) {
-        throw out_of_space_error(told(problem));
-    } catch (const limit_error& problem) {
-        throw limit_error(told(problem));
-    } catch (const io_error& problem) {
-        throw io_error(told(problem));
-    } catch (const damaged_error& problem) {
-        throw damaged_error(told(problem));
+        parts_->apply_run(run, at);
+    } catch (const error&) {
+        const std::exception_ptr failure = std::current_exception();
+        at = std::min(at, run.size() - 1);
+        const decoded_block* const failed = run[at];
+        apply_irreversible(run.first(at)); // what came before it is fine
+        parts_->naming(failed, [&] { std::rethrow_exception(failure); });
     }
 }
 
 void chain_state::pop() {
+    drop_pending();
     parts_->state.undo();
 }
 
 void chain_state::finish() {
+    drop_pending();
     database& state = parts_->state;
     state.commit(state.revision());
     for (bool more = true; more;) {
@@ -194,23 +277,73 @@ void chain_state::finish() {
     }
 }
 
+// --- pending transactions ---
+
+void chain_state::begin_pending(std::int64_t timestamp) {
+    if (parts_->pending) return;
+    parts_->pending.emplace(parts_->state.start_session());
+    parts_->model->begin_pending(timestamp);
+}
+
+std::optional<std::string> chain_state::apply_pending(const decoded_block& from,
+                                                      std::size_t transaction) {
+    session one = parts_->state.start_session();
+    try {
+        parts_->model->apply(from, transaction);
+    } catch (const rejected_error& problem) {
+        return problem.what();
+    }
+    one.squash();
+    return std::nullopt;
+}
+
+void chain_state::drop_pending() {
+    parts_->pending.reset();
+}
+
+bool chain_state::has_pending() const noexcept {
+    return parts_->pending.has_value();
+}
+
+// --- where it stands ---
+
 std::uint64_t chain_state::head() const {
     const applied_block* head = parts_->head();
     return head ? head->number : 0;
 }
 
 std::uint64_t chain_state::irreversible() const {
-    const applied_block* last = parts_->block_of(parts_->state.committed_revision());
+    const applied_block* last = parts_->irreversible();
     return last ? last->number : 0;
 }
 
+block_id chain_state::head_id() const {
+    const applied_block* head = parts_->head();
+    return head ? driver::id_of(*head) : block_id{};
+}
+
+std::int64_t chain_state::head_time() const {
+    const applied_block* head = parts_->head();
+    return head ? head->timestamp : 0;
+}
+
+std::optional<block_id> chain_state::id_of(std::uint64_t number) const {
+    const applied_block* found = parts_->state.find<applied_block, by_number>(number);
+    return found ? std::optional(driver::id_of(*found)) : std::nullopt;
+}
+
 std::uint64_t chain_state::blocks() const {
-    return static_cast<std::uint64_t>(parts_->state.revision());
+    const applied_block* head = parts_->head();
+    return head ? head->blocks : 0;
 }
 
 std::uint64_t chain_state::operations() const {
     const applied_block* head = parts_->head();
     return head ? head->operations : 0;
+}
+
+const std::string& chain_state::chain() const noexcept {
+    return parts_->chain;
 }
 
 const chain_model& chain_state::model() const noexcept {
@@ -223,6 +356,10 @@ const archive::statistics& chain_state::lookups() const noexcept {
 
 segment_statistics chain_state::memory() const {
     return segment_statistics::read(parts_->state);
+}
+
+database& chain_state::state() noexcept {
+    return parts_->state;
 }
 
 } // namespace chainbase::driver

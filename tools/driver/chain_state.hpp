@@ -1,26 +1,39 @@
 #pragma once
 
-#include <archive/store.hpp>
+#include <archive/statistics.hpp>
 #include <chainbase/statistics.hpp>
+#include <tools/block_log/block_id.hpp>
 #include <tools/block_log/block_log_reader.hpp>
 #include <tools/chains/chain_model.hpp>
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
+
+namespace chainbase {
+class database;
+}
 
 namespace chainbase::driver {
 
+/// Consecutive blocks, owned by the caller.
+using run_of_blocks = std::span<const decoded_block* const>;
+
 /// A chain's state in a folder: the database, the archive in `archive/` below it, and the chain's
-/// model over both; one session for each block.
+/// model over both. Blocks are applied one by one, each in a session of its own that can be popped,
+/// or, where nothing will ever be popped, in runs of many. Transactions that are in no block yet
+/// are applied on top, each in a session within one that drops them all.
 ///
-/// Invariants: (1) the state is after a whole block, also after a kill and after any exception;
-/// (2) the revision is the number of blocks applied; (3) the last `lag` blocks can be popped,
-/// unless finish() was called; (4) what the archive was given is on disk before the state is closed
-/// properly.
+/// Invariants: (1) the state is after a whole block, or a whole run of irreversible ones, also
+/// after a kill and after any exception; (2) the last `lag` blocks can be popped, unless they came
+/// in a run or finish() was called; (3) what the archive was given is on disk before the state is
+/// closed properly.
 ///
-/// For one thread.
+/// For one thread. Beside readers in other threads, each call that changes something belongs under
+/// state().with_write_lock.
 class chain_state {
 public:
     /// Opens the state of `chain` in `folder`, or makes it. Throws usage_error when there is no
@@ -39,11 +52,19 @@ public:
     /// at which the state stands.
     void require_made_from(const block_log_reader& log) const;
 
-    /// Applies the block after head(). Throws rejected_error naming block, transaction, operation
-    /// and what to do when the block is to blame; out_of_space_error, limit_error, io_error or
-    /// damaged_error, naming the block, when database or archive are. The state is then what it
-    /// was.
+    /// @name Blocks
+    /// They follow head(). Throw rejected_error naming block, transaction, operation and what to do
+    /// when a block is to blame; out_of_space_error, limit_error, io_error or damaged_error, naming
+    /// the block, when database or archive are. Pending transactions are dropped first.
+    /// @{
+
+    /// Applies a block that can be popped again. The state is what it was when this throws.
+    void apply(const decoded_block& next);
     void apply(const block& next);
+
+    /// Applies blocks that are irreversible, as one step: a kill takes all of them back. When this
+    /// throws, the state is after the last block before the one named.
+    void apply_irreversible(run_of_blocks run);
 
     /// Takes the last block back. Throws usage_error when it cannot be undone.
     void pop();
@@ -51,17 +72,41 @@ public:
     /// Makes every block irreversible and takes all that is finished to the archive: what is right
     /// at the end of a block log, which holds irreversible blocks only.
     void finish();
+    /// @}
 
-    /// Numbers of blocks; 0 when there is none.
+    /// @name Pending transactions
+    /// @{
+
+    /// Begins to apply transactions on top of the head, as if the next block had this time. Does
+    /// nothing when that was done already.
+    void begin_pending(std::int64_t timestamp);
+    /// Applies one transaction. Returns why it is rejected, or nothing when it was applied. Throws
+    /// what else goes wrong, with the transaction taken back. Requires begin_pending().
+    [[nodiscard]] std::optional<std::string> apply_pending(const decoded_block& from,
+                                                           std::size_t transaction);
+    /// Takes all pending transactions back.
+    void drop_pending();
+    [[nodiscard]] bool has_pending() const noexcept;
+    /// @}
+
+    /// Numbers of blocks; 0 when there is none. Pending transactions count for nothing here.
     [[nodiscard]] std::uint64_t head() const;
     [[nodiscard]] std::uint64_t irreversible() const;
+    /// Of the head; all zero, and 0, when there is none.
+    [[nodiscard]] block_id head_id() const;
+    [[nodiscard]] std::int64_t head_time() const;
+    /// A block that can still be popped, or the last that cannot; nothing for other numbers.
+    [[nodiscard]] std::optional<block_id> id_of(std::uint64_t number) const;
     /// Blocks and operations applied since the chain began.
     [[nodiscard]] std::uint64_t blocks() const;
     [[nodiscard]] std::uint64_t operations() const;
 
+    [[nodiscard]] const std::string& chain() const noexcept;
     [[nodiscard]] const chain_model& model() const noexcept;
     [[nodiscard]] const archive::statistics& lookups() const noexcept;
     [[nodiscard]] segment_statistics memory() const;
+    /// For its locks, and for who reads.
+    [[nodiscard]] database& state() noexcept;
 
 private:
     struct parts;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <tools/driver/block_feed.hpp>
 #include <tools/driver/chain_state.hpp>
 #include <tools/driver/time_left.hpp>
 
@@ -17,8 +18,9 @@ public:
     /// `from` and `to`: the bytes of the block log at which the work begins and ends.
     progress(const chain_state& state, std::uint64_t from, std::uint64_t to);
 
-    /// To be called after every block, with the log's bytes up to it. Costs a look at the clock.
-    void advance(const chain_state& state, std::uint64_t position);
+    /// To be called after some blocks, with the log's bytes up to them and what was waited for so
+    /// far. Costs a look at the clock.
+    void advance(const chain_state& state, std::uint64_t position, block_feed::waiting waited);
 
     /// The closing line: where the work stands and why it ended (`how`), over the whole time.
     void finish(const chain_state& state, const char* how) const;
@@ -30,7 +32,9 @@ private:
     struct sample {
         double seconds;
         std::uint64_t operations;
+        block_feed::waiting waited;
     };
+    [[nodiscard]] std::string waits_in_words(const sample& now) const;
     [[nodiscard]] std::string time_left_in_words(std::uint64_t position) const;
 
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();

@@ -1,10 +1,14 @@
 #include <pool_allocator/error.hpp>
 #include <tools/chains/rejected.hpp>
+#include <tools/driver/block_feed.hpp>
 #include <tools/driver/chain_state.hpp>
 #include <tools/driver/progress.hpp>
 #include <tools/driver/replay.hpp>
 
+#include <algorithm>
 #include <string>
+#include <thread>
+#include <vector>
 
 namespace chainbase::driver {
 
@@ -24,25 +28,53 @@ const char* in_words(outcome how) {
     return "";
 }
 
-/// Asked before the log is read on: what lies behind the block to stop at is none of our business.
-bool is_reached(const std::optional<std::uint64_t>& stop_at, const chain_state& state,
-                const block_log_reader& log) {
-    return stop_at && state.head() >= *stop_at && log.head_number() > state.head();
+/// Enough to spread what a step costs over many operations, and little enough to be done soon when
+/// it is to stop.
+constexpr std::size_t operations_per_step = 8192;
+
+/// How many blocks, at least one, make the next step.
+std::size_t step_of(run_of_blocks waiting) {
+    std::size_t operations = 0;
+    std::size_t blocks = 0;
+    while (blocks < waiting.size() && operations < operations_per_step)
+        operations += waiting[blocks++]->operations();
+    return blocks;
 }
 
-outcome apply_blocks(chain_state& state, const block_log_reader& log, const replay_options& options,
-                     const catch_interruption& signals, progress& shown) {
-    if (is_reached(options.stop_at, state, log)) return outcome::stop_reached;
-    block_log_stream blocks = log.stream(state.head() + 1);
-    while (!signals.noted()) {
-        if (is_reached(options.stop_at, state, log)) return outcome::stop_reached;
-        const std::optional<block> next = blocks.next();
-        if (!next) return outcome::end_of_log;
-        if (options.stop_at && next->number > *options.stop_at) return outcome::stop_reached;
-        state.apply(*next);
-        shown.advance(state, blocks.position());
+unsigned threads_for(unsigned asked) {
+    const unsigned others = std::max(std::thread::hardware_concurrency(), 2u) - 1;
+    return asked != 0 ? asked : std::min(others, 4u);
+}
+
+/// Applies the blocks of one record, unless a signal comes in between.
+bool apply_all(chain_state& state, run_of_blocks blocks, const replay_options& options,
+               const catch_interruption& signals) {
+    while (!blocks.empty() && !signals.noted()) {
+        const std::size_t step = step_of(blocks);
+        state.apply_irreversible(blocks.first(step));
+        if (options.validate) state.model().check();
+        blocks = blocks.subspan(step);
     }
-    return outcome::interrupted;
+    return blocks.empty();
+}
+
+outcome apply_blocks(chain_state& state, block_feed& feed, const block_log_reader& log,
+                     const replay_options& options, const catch_interruption& signals,
+                     progress& shown) {
+    std::vector<const decoded_block*> run;
+    while (!signals.noted()) {
+        std::optional<block_feed::chunk> next = feed.next();
+        if (!next) break;
+        run.clear();
+        for (const auto& one : next->blocks)
+            run.push_back(one.get());
+        if (!apply_all(state, run, options, signals)) return outcome::interrupted;
+        shown.advance(state, next->position, feed.waited());
+        feed.give_back(std::move(*next));
+    }
+    if (signals.noted()) return outcome::interrupted;
+    return log.empty() || *log.head_number() <= state.head() ? outcome::end_of_log
+                                                             : outcome::stop_reached;
 }
 
 /// 0 stands for the head of a state without blocks: a block of that number could not be told from
@@ -54,10 +86,32 @@ void require_no_block_0(const block_log_reader& log) {
                              "numbered from 1 on; make the log again with its own numbers plus 1");
 }
 
-void require_before(const chain_state& state, const replay_options& options) {
+std::string where(const chain_state& state, const replay_options& options) {
+    return "the state " + options.state.string() + " stands at block " +
+           std::to_string(state.head());
+}
+
+/// The log goes on where the state stands. One that begins behind it (a piece of a longer log) does
+/// so only if the caller says that its first block is the one to begin with.
+void require_begin(const chain_state& state, const block_log_reader& log,
+                   const replay_options& options) {
+    if (!options.from) return state.require_made_from(log);
+    const std::uint64_t from = *options.from;
+    if (from <= state.head())
+        throw usage_error(where(state, options) + " already; leave --from " + std::to_string(from) +
+                          " away to go on from there, or name another folder");
+    const auto next = log.stream(state.head() + 1).next_encoded();
+    if (next && next->number < from)
+        throw usage_error(where(state, options) + ", and the log has block " +
+                          std::to_string(next->number) + " before block " + std::to_string(from) +
+                          "; leave --from away to apply them all");
+    if (log.first_number().value_or(0) <= state.head())
+        state.require_made_from(log);
+}
+
+void require_before_stop(const chain_state& state, const replay_options& options) {
     if (options.stop_at && state.head() > *options.stop_at)
-        throw usage_error("the state " + options.state.string() + " stands at block " +
-                          std::to_string(state.head()) + " already, beyond the block " +
+        throw usage_error(where(state, options) + " already, beyond the block " +
                           std::to_string(*options.stop_at) +
                           " to stop at; name another folder, or a later block");
 }
@@ -78,15 +132,17 @@ verification verified(const chain_state& state) {
 replay_report replay(const replay_options& options, const catch_interruption& signals) {
     const block_log_reader log(options.block_log);
     require_no_block_0(log);
-    chain_state state(options.state, log.chain(), options.lag);
-    state.require_made_from(log);
-    require_before(state, options);
+    chain_state state(options.state, log.chain(), 0);
+    require_begin(state, log, options);
+    require_before_stop(state, options);
     const std::uint64_t blocks_before = state.blocks();
     const std::uint64_t operations_before = state.operations();
 
     progress shown(state, log.position_of(state.head()),
                    options.stop_at ? log.position_of(*options.stop_at) : log.bytes());
-    const outcome how = apply_blocks(state, log, options, signals, shown);
+    block_feed feed(log, decoder_of(log.chain()),
+                    {state.head() + 1, options.stop_at, threads_for(options.threads)});
+    const outcome how = apply_blocks(state, feed, log, options, signals, shown);
     if (how == outcome::end_of_log) state.finish();
     const double seconds = shown.seconds();
     shown.finish(state, in_words(how));
@@ -95,6 +151,7 @@ replay_report replay(const replay_options& options, const catch_interruption& si
     replay_report report = report_on(state, log.chain());
     report.interrupted = how == outcome::interrupted;
     report.seconds = seconds;
+    report.waited = feed.waited();
     report.replayed_blocks = state.blocks() - blocks_before;
     report.replayed_operations = state.operations() - operations_before;
     if (options.verify) report.verified = verified(state);

@@ -12,18 +12,25 @@ namespace chainbase::driver {
 struct replay_options {
     std::filesystem::path block_log;
     std::filesystem::path state;
+    /// The number of the first block to apply, for who wants to be sure; nothing: the one that
+    /// follows the state's head.
+    std::optional<std::uint64_t> from;
     /// The number of the last block to apply; nothing: to the end of the log.
     std::optional<std::uint64_t> stop_at;
-    /// Blocks behind the head that can still be popped, while the log lasts.
-    std::int64_t lag = 20;
+    /// Threads that read, check, unpack and decode blocks; 0: as many as the machine has beside the
+    /// one that applies.
+    unsigned threads = 0;
+    /// Check the chain's identities after every step, not only at the end.
+    bool validate = false;
     /// Look for every object by id and by key when the replay stops.
     bool verify = false;
 };
 
-/// Applies the blocks of a log to a state, from the block after the state's head on. At the end of
-/// the log every block counts as irreversible and all that is finished is archived.
+/// Applies the blocks of a log to a state, from the block after the state's head on. They are
+/// irreversible, so they are applied in steps of many, each of which a kill takes back as a whole;
+/// at the end of the log all that is finished is archived.
 ///
-/// Stops after the block under way when a signal was noted; nothing of the log behind `stop_at` is
+/// Stops after the step under way when a signal was noted; no record of the log behind `stop_at` is
 /// looked at. Throws usage_error when log and state do not belong together or the state is beyond
 /// `stop_at`, damaged_error when the log is damaged, when the money does not add up or when verify
 /// finds a fault, rejected_error naming block, transaction and operation, and what chain_state

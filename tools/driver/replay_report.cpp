@@ -45,6 +45,10 @@ json bytes_of(const segment_statistics& memory) {
             {"total", memory.total}};
 }
 
+double seconds_of(std::chrono::nanoseconds duration) {
+    return std::chrono::duration<double>(duration).count();
+}
+
 std::string row(const std::string& name, const std::string& value) {
     return fmt::format("  {:<28}{:>16}\n", name, value);
 }
@@ -84,6 +88,10 @@ std::string to_json(const replay_report& report) {
              {"ops_per_second", std::round(report.operations_per_second())},
              {"replayed_blocks", report.replayed_blocks},
              {"replayed_operations", report.replayed_operations},
+             {"apply_busy", std::round(report.apply_busy() * 1e4) / 1e4},
+             {"waited",
+              {{"for_blocks", seconds_of(report.waited.for_blocks)},
+               {"for_room", seconds_of(report.waited.for_room)}}},
              {"interrupted", report.interrupted},
              {"head", report.head},
              {"irreversible", report.irreversible},
@@ -106,10 +114,13 @@ std::string to_json(const replay_report& report) {
 std::string to_text(const replay_report& report) {
     std::string text = fmt::format(
         "{}: block {}, {} blocks and {} operations{}\n"
-        "this run: {} blocks, {} operations in {:.2f} s, {:.0f} operations/s\n",
+        "this run: {} blocks, {} operations in {:.2f} s, {:.0f} operations/s\n"
+        "waited: {:.2f} s for blocks to apply (busy {:.1f} %), {:.2f} s for room for more\n",
         report.chain, report.head, report.blocks, report.operations,
         report.interrupted ? ", interrupted: the same call goes on" : "", report.replayed_blocks,
-        report.replayed_operations, report.seconds, report.operations_per_second());
+        report.replayed_operations, report.seconds, report.operations_per_second(),
+        seconds_of(report.waited.for_blocks), 100 * report.apply_busy(),
+        seconds_of(report.waited.for_room));
     text += "in memory (objects, bytes):\n";
     for (const type_statistics& type : report.memory.types)
         text += fmt::format("  {:<28}{:>16}{:>14}\n", type.name, type.objects,

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <tools/driver/block_feed.hpp>
 #include <tools/driver/chain_state.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,6 +18,7 @@ struct replay_report {
     std::uint64_t replayed_blocks = 0;     ///< in this run
     std::uint64_t replayed_operations = 0; ///< in this run
     double seconds = 0;                    ///< that the replayed blocks took
+    block_feed::waiting waited;            ///< in this run
     std::uint64_t head = 0;
     std::uint64_t irreversible = 0;
     bool interrupted = false;
@@ -28,6 +31,11 @@ struct replay_report {
     std::string state_digest;
     std::optional<verification> verified;
 
+    /// The share of its time in which the thread that applies had blocks to apply.
+    [[nodiscard]] double apply_busy() const noexcept {
+        const double waiting = std::chrono::duration<double>(waited.for_blocks).count();
+        return seconds > waiting ? 1 - waiting / seconds : 0;
+    }
     [[nodiscard]] double operations_per_second() const noexcept {
         return seconds > 0 ? static_cast<double>(replayed_operations) / seconds : 0;
     }

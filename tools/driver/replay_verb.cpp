@@ -19,11 +19,17 @@ void add_replay_verb(CLI::App& program, exit_code& result) {
         ->required();
     verb->add_option("--state", options->state, "folder of the state; made when there is none")
         ->required();
+    verb->add_option("--from", options->from,
+                     "number of the first block to apply; refused unless it is the next")
+        ->transform(whole_number(1, UINT64_MAX));
     verb->add_option("--stop-at", options->stop_at, "number of the last block to apply")
         ->transform(whole_number(0, UINT64_MAX));
-    verb->add_option("--lag", options->lag, "blocks behind the head that can still be popped")
-        ->transform(whole_number(0, 1'000'000))
-        ->capture_default_str();
+    verb->add_option("--threads", options->threads,
+                     "threads that read and decode blocks; default: those that the machine has "
+                     "beside the one that applies")
+        ->transform(whole_number(1, 64));
+    verb->add_flag("--validate", options->validate,
+                   "check the chain's sums after every step, not only at the end");
     verb->add_flag("--verify", options->verify, "look for every object by id and by key");
     verb->add_flag("--json", options->json, "one JSON object on stdout");
     verb->callback([options, &result] {

@@ -1,6 +1,13 @@
 #pragma once
 
+#include <archive/fwd.hpp>
 #include <tools/chains/chain_model.hpp>
+
+#include <memory>
+
+namespace chainbase {
+class database;
+}
 
 namespace chainbase::social {
 

@@ -22,6 +22,7 @@ inline constexpr std::string_view generated_chain_name = "social";
 using account_name = fixed_string<16>;
 
 inline constexpr std::size_t longest_permlink = 256; ///< bytes
+inline constexpr std::size_t longest_custom_id = 32; ///< bytes
 inline constexpr std::size_t longest_memo = 2048;    ///< bytes
 inline constexpr std::int16_t full_percent = 10'000; ///< in hundredths of a percent
 
@@ -73,7 +74,7 @@ BOOST_DESCRIBE_STRUCT(vote, (), (voter, author, permlink, percent, rshares))
 /// Content that the chain carries without understanding it.
 struct custom {
     account_name account;
-    std::string id; // at most 32 bytes: what the payload is
+    std::string id; // at most longest_custom_id: what the payload is
     bytes payload;
 
     friend bool operator==(const custom&, const custom&) = default;

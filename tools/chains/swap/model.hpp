@@ -2,6 +2,12 @@
 
 #include <tools/chains/chain_model.hpp>
 
+#include <memory>
+
+namespace chainbase {
+class database;
+}
+
 namespace chainbase::swap {
 
 /// The rules of README.md over a database; see chain_model. Nothing is ever finished here, so

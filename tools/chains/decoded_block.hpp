@@ -1,0 +1,86 @@
+#pragma once
+
+#include <tools/block_log/byte_reader.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace chainbase {
+
+/// A block whose operations are decoded: what any thread can prepare, so that the one that writes
+/// has nothing left to do but to apply it.
+///
+/// Made by a chain_codec and given to the chain's model. Immutable; safe to read from any number of
+/// threads.
+class decoded_block {
+public:
+    decoded_block(const decoded_block&) = delete;
+    decoded_block& operator=(const decoded_block&) = delete;
+    virtual ~decoded_block() = default;
+
+    [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+    /// Unix seconds.
+    [[nodiscard]] std::int64_t timestamp() const noexcept { return timestamp_; }
+    /// Of the block's encoding: equal for equal blocks.
+    [[nodiscard]] std::uint64_t checksum() const noexcept { return checksum_; }
+    /// Bytes of the block's encoding.
+    [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+
+    [[nodiscard]] std::size_t transactions() const noexcept { return parts_.size(); }
+    /// Operations of all transactions, those that could not be decoded included.
+    [[nodiscard]] std::size_t operations() const noexcept {
+        return parts_.empty() ? 0 : parts_.back().end;
+    }
+    /// Operations of one transaction.
+    [[nodiscard]] std::size_t operations_of(std::size_t transaction) const noexcept {
+        return parts_[transaction].end - begin_of(transaction);
+    }
+    /// Of one transaction's encoding: equal for equal transactions, in whatever block.
+    [[nodiscard]] std::uint64_t checksum_of(std::size_t transaction) const noexcept {
+        return parts_[transaction].checksum;
+    }
+
+    /// Why an operation is not one of the chain; the first one only, as nothing behind it is
+    /// decoded.
+    struct fault {
+        std::size_t transaction;
+        std::size_t operation; ///< within the transaction
+        std::string reason;
+    };
+    [[nodiscard]] const std::optional<fault>& malformed() const noexcept { return malformed_; }
+
+protected:
+    decoded_block() = default;
+
+    /// Takes the block's frame apart and hands each operation to add(). Throws damaged_error as
+    /// decode_block does. To be called once, by the constructor of the class that has add().
+    void read(byte_view encoded);
+
+    [[nodiscard]] std::size_t begin_of(std::size_t transaction) const noexcept {
+        return transaction == 0 ? 0 : parts_[transaction - 1].end;
+    }
+
+private:
+    /// Decodes the next operation. Throws damaged_error when it is none of the chain; that is kept
+    /// in malformed().
+    virtual void add(byte_view operation) = 0;
+    void read_transaction(byte_reader& reader);
+    void try_add(byte_view operation, std::size_t within);
+
+    struct part {
+        std::size_t end; ///< operations up to and including this transaction's
+        std::uint64_t checksum;
+    };
+
+    std::uint64_t number_ = 0;
+    std::int64_t timestamp_ = 0;
+    std::uint64_t checksum_ = 0;
+    std::size_t bytes_ = 0;
+    std::vector<part> parts_;
+    std::optional<fault> malformed_;
+};
+
+} // namespace chainbase

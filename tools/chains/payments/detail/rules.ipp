@@ -1,0 +1,137 @@
+#pragma once
+
+#include <archive/state_digest.hpp>
+#include <pool_allocator/error.hpp>
+#include <tools/chains/checked.hpp>
+#include <tools/chains/operations_block.hpp>
+#include <tools/chains/payments/rules.hpp>
+
+#include <variant>
+
+namespace chainbase::payments {
+
+template <typename State>
+State& rules<State>::add_types(State& state) {
+    state.template add_type<account_object>("account");
+    state.template add_type<global_object>("global");
+    if (!state.find(only)) state.template create<global_object>([](global_object&) {});
+    return state;
+}
+
+// --- a block ---
+
+template <typename State>
+void rules<State>::begin_block(std::uint64_t number, std::int64_t timestamp) {
+    totals_ = global();
+    require(number > totals_.head_number, "a block's number is above the one before");
+    require(timestamp >= totals_.head_time, "a block's time is not before the last one");
+    totals_.head_number = number;
+    totals_.head_time = timestamp;
+}
+
+template <typename State>
+void rules<State>::apply(const decoded_block& from, std::size_t transaction) {
+    const global_object before = totals_;
+    try {
+        apply_transaction(static_cast<const operations_block<operation>&>(from), transaction,
+                          [&](const operation& one) { std::visit(*this, one); });
+    } catch (...) {
+        totals_ = before; // what no session takes back
+        throw;
+    }
+}
+
+template <typename State>
+void rules<State>::end_block() {
+    state_.modify(global(), [&](global_object& all) { all = totals_; });
+}
+
+template <typename State>
+void rules<State>::begin_pending(std::int64_t timestamp) {
+    totals_ = global();
+    ++totals_.head_number;
+    totals_.head_time = timestamp;
+}
+
+// --- rule 1: accounts ---
+
+template <typename State>
+void rules<State>::operator()(const account_create& op) {
+    require(op.name != account_name(), "an account has a name");
+    require(op.balance >= 0, "a balance is not negative");
+    add(totals_.issued, op.balance, "the money of all accounts");
+    state_.template create<account_object>([&](account_object& one) {
+        one.name = op.name;
+        one.balance = op.balance;
+    });
+}
+
+// --- rule 2: payments ---
+
+template <typename State>
+void rules<State>::operator()(const payment& op) {
+    require(op.amount > 0, "an amount is above 0");
+    require(op.from != op.to, "money goes to another account");
+    const account_object& from = account(op.from);
+    const account_object& to = account(op.to);
+    require(from.balance >= op.amount, "who pays has the money",
+            [&] { return std::string(op.from.view()); });
+    state_.modify(from, [&](account_object& one) {
+        one.balance -= op.amount;
+        ++one.sent;
+    });
+    state_.modify(to, [&](account_object& one) {
+        one.balance += op.amount; // at most what was issued
+        ++one.received;
+    });
+    ++totals_.payments;
+}
+
+// --- what a replay is judged by ---
+
+template <typename State>
+auto rules<State>::oracle() const -> named_counts {
+    return {{"payments", static_cast<std::int64_t>(global().payments)},
+            {"issued", global().issued}};
+}
+
+template <typename State>
+void rules<State>::check() const {
+    std::int64_t held = 0;
+    std::uint64_t sent = 0, received = 0;
+    for (const account_object& one : state_.template objects<account_object>()) {
+        held += one.balance;
+        sent += one.sent;
+        received += one.received;
+    }
+    const global_object& all = global();
+    if (held != all.issued)
+        throw damaged_error("the money does not add up: " + std::to_string(all.issued) +
+                            " was issued, the accounts hold " + std::to_string(held));
+    if (sent != all.payments || received != all.payments)
+        throw damaged_error("the payments do not add up: " + std::to_string(all.payments) +
+                            " in all, " + std::to_string(sent) + " sent, " +
+                            std::to_string(received) + " received");
+}
+
+template <typename State>
+verification rules<State>::verify() const {
+    verification all;
+    for (const account_object& one : state_.template objects<account_object>()) {
+        ++all.objects;
+        if (state_.template find<account_object, by_name>(one.name) != &one)
+            all.report("account " + std::string(one.name.view()) + " is not found by name");
+    }
+    all.in_memory = all.objects;
+    return all;
+}
+
+template <typename State>
+std::string rules<State>::state_digest() const {
+    archive::state_digest digest;
+    digest.add<account_object>(state_, "account");
+    digest.add<global_object>(state_, "global");
+    return digest.hex();
+}
+
+} // namespace chainbase::payments

@@ -1,0 +1,330 @@
+#pragma once
+
+#include <archive/state_digest.hpp>
+#include <pool_allocator/error.hpp>
+#include <tools/chains/checked.hpp>
+#include <tools/chains/operations_block.hpp>
+#include <tools/chains/social/payout.hpp>
+#include <tools/chains/social/rules.hpp>
+
+#include <variant>
+
+namespace chainbase::social {
+
+template <typename State, typename Comments>
+State& rules<State, Comments>::add_types(State& state) {
+    state.template add_type<account_object>("account");
+    state.template add_type<comment_object>("comment");
+    state.template add_type<vote_object>("vote");
+    state.template add_type<global_object>("global");
+    if (!state.find(only)) state.template create<global_object>([](global_object&) {});
+    return state;
+}
+
+// --- a block ---
+
+template <typename State, typename Comments>
+void rules<State, Comments>::begin_block(std::uint64_t number, std::int64_t timestamp) {
+    totals_ = global();
+    require(number > totals_.head_number, "a block's number is above the one before");
+    require(timestamp > totals_.head_time, "a block's time is after the one before");
+    totals_.head_number = number;
+    totals_.head_time = timestamp;
+    pay_due_comments();
+}
+
+template <typename State, typename Comments>
+void rules<State, Comments>::apply(const decoded_block& from, std::size_t transaction) {
+    const global_object before = totals_;
+    try {
+        apply_transaction(static_cast<const operations_block<operation>&>(from), transaction,
+                          [&](const operation& one) { std::visit(*this, one); });
+    } catch (...) {
+        totals_ = before; // what no session takes back
+        throw;
+    }
+}
+
+template <typename State, typename Comments>
+void rules<State, Comments>::end_block() {
+    state_.modify(global(), [&](global_object& all) { all = totals_; });
+}
+
+template <typename State, typename Comments>
+void rules<State, Comments>::begin_pending(std::int64_t timestamp) {
+    totals_ = global();
+    ++totals_.head_number;
+    totals_.head_time = timestamp;
+}
+
+// --- rule 1: cash-outs come first, by cash-out time and id ---
+
+template <typename State, typename Comments>
+void rules<State, Comments>::pay_due_comments() {
+    const auto waiting = state_.template view<comment_object, by_cashout_time>();
+    for (;;) {
+        const auto due = waiting.lower_bound(std::int64_t{1});
+        if (due == waiting.end() || due->cashout_time > totals_.head_time) return;
+        pay(*due);
+    }
+}
+
+template <typename State, typename Comments>
+void rules<State, Comments>::pay(const comment_object& due) {
+    const std::int64_t remainder = pay_curators(due);
+    credit(account(due.author).id, &account_object::author_rewards, due.author_payout + remainder);
+    add(totals_.author_paid, due.author_payout, "what authors were paid");
+    add(totals_.curator_remainder_to_author, remainder, "what rounding left");
+    std::int64_t sum = totals_.author_paid;
+    add(sum, totals_.curator_paid, "what was paid in all");
+    ++totals_.paid_posts;
+    state_.modify(due, [](comment_object& paid) {
+        paid.last_payout = paid.cashout_time;
+        paid.cashout_time = 0;
+    });
+    comments_.retire(due);
+}
+
+/// Shares the voters' part and removes the votes. Returns what rounding leaves.
+template <typename State, typename Comments>
+std::int64_t rules<State, Comments>::pay_curators(const comment_object& due) {
+    std::vector<const vote_object*> votes;
+    curation shares(due.curator_payout);
+    const auto [begin, end] =
+        state_.template view<vote_object, by_comment_voter>().equal_range(due.id);
+    for (auto at = begin; at != end; ++at) {
+        votes.push_back(&*at);
+        shares.add(at->rshares);
+    }
+    totals_.votes_on_paid += static_cast<std::int64_t>(votes.size());
+    for (const vote_object* one : votes) {
+        credit(one->voter, &account_object::curation_rewards, shares.share(one->rshares));
+        state_.remove(*one);
+    }
+    add(shares.has_curators() ? totals_.curator_paid : totals_.unassigned, due.curator_payout,
+        "what voters were paid");
+    return shares.has_curators() ? shares.left() : 0;
+}
+
+template <typename State, typename Comments>
+void rules<State, Comments>::credit(id<account_object> account, std::int64_t account_object::* kind,
+                                    std::int64_t amount) {
+    if (amount == 0) return;
+    state_.modify(state_.get(account), [&](account_object& to) {
+        add(to.unclaimed, amount, "what an account can claim");
+        to.*kind += amount;
+    });
+}
+
+// --- rule 2: accounts ---
+
+template <typename State, typename Comments>
+void rules<State, Comments>::operator()(const account_create& op) {
+    require(op.name != account_name(), "an account has a name");
+    state_.template create<account_object>([&](account_object& one) {
+        one.name = op.name;
+        one.created = totals_.head_time;
+    });
+    ++totals_.accounts;
+}
+
+template <typename State, typename Comments>
+void rules<State, Comments>::count(std::uint32_t account_object::* what, const account_object& in) {
+    state_.modify(in, [&](account_object& one) { ++(one.*what); });
+}
+
+// --- rule 3: posts and replies ---
+
+/// "alice/one": the comment that an operation is about, for messages.
+template <typename Operation>
+std::string name_of(const Operation& op) {
+    return std::string(op.author.view()) + "/" + op.permlink;
+}
+
+template <typename State, typename Comments>
+void rules<State, Comments>::operator()(const comment& op) {
+    require(!op.permlink.empty() && op.permlink.size() <= longest_permlink,
+            "a permlink has 1 to 256 bytes");
+    require(op.parent_permlink.size() <= longest_permlink,
+            "a parent's permlink has up to 256 bytes");
+    require(op.cashout_time == 0 || op.cashout_time > totals_.head_time,
+            "a cash-out is after the comment's creation");
+    require(op.author_payout >= 0 && op.curator_payout >= 0, "a payout is not negative");
+    require(op.cashout_time != 0 || (op.author_payout == 0 && op.curator_payout == 0),
+            "without a cash-out nothing is paid");
+    std::int64_t sum = op.author_payout;
+    add(sum, op.curator_payout, "a payout");
+    const bool is_post = op.parent_author == account_name();
+    count(is_post ? &account_object::posts : &account_object::replies, account(op.author));
+    require(!comments_.template find<by_permlink>(op.author, op.permlink),
+            "the author has a comment with this permlink", [&] { return name_of(op); });
+    const id<comment_object> parent = is_post ? comment_object::none : answer_to(op);
+    state_.template create<comment_object>([&](comment_object& one) {
+        one.author = op.author;
+        one.permlink = op.permlink;
+        one.parent = parent;
+        one.parent_author = op.parent_author;
+        one.parent_permlink = op.parent_permlink;
+        one.created = totals_.head_time;
+        one.cashout_time = op.cashout_time;
+        one.author_payout = op.author_payout;
+        one.curator_payout = op.curator_payout;
+        one.title_bytes = op.title_bytes;
+        one.body_bytes = op.body_bytes;
+    });
+    ++totals_.comments;
+}
+
+/// The parent of a reply, which counts it while it is not paid.
+template <typename State, typename Comments>
+id<comment_object> rules<State, Comments>::answer_to(const comment& op) {
+    const auto parent = comments_.template find<by_permlink>(op.parent_author, op.parent_permlink);
+    if (!parent) return comment_object::none;
+    if (parent->in_memory() && !comments_.is_retired(parent->id()))
+        comments_.modify(*parent->object(), [](comment_object& one) { ++one.children; });
+    return parent->id();
+}
+
+// --- rule 4: votes ---
+
+template <typename State, typename Comments>
+void rules<State, Comments>::operator()(const vote& op) {
+    require(op.percent >= -full_percent && op.percent <= full_percent,
+            "a vote is of -100 to 100 percent");
+    const auto on = comments_.template find<by_permlink>(op.author, op.permlink);
+    require(on.has_value(), "a vote is on a comment that exists", [&] { return name_of(op); });
+    require(on->template get<&comment_object::last_payout>() == 0, "a vote comes before the payout",
+            [&] { return name_of(op); });
+    const account_object& voter = account(op.voter);
+    state_.template create<vote_object>([&](vote_object& one) {
+        one.comment = on->id();
+        one.voter = voter.id;
+        one.percent = op.percent;
+        one.rshares = op.rshares;
+        one.time = totals_.head_time;
+    });
+    comments_.modify(*on->object(), [&](comment_object& one) {
+        ++one.votes;
+        add(one.net_rshares, op.rshares, "the rshares of a comment");
+    });
+    count(&account_object::votes, voter);
+    ++totals_.votes;
+}
+
+// --- rule 5: what the chain carries without understanding it ---
+
+template <typename State, typename Comments>
+void rules<State, Comments>::operator()(const custom& op) {
+    require(op.id.size() <= longest_custom_id, "the id of a custom operation has up to 32 bytes");
+    count(&account_object::custom_operations, account(op.account));
+    ++totals_.custom_operations;
+}
+
+// --- rule 6: money ---
+
+template <typename State, typename Comments>
+void rules<State, Comments>::operator()(const deposit& op) {
+    require(op.amount > 0, "an amount is above 0");
+    add(totals_.deposited, op.amount, "what was deposited");
+    state_.modify(account(op.to),
+                  [&](account_object& to) { add(to.balance, op.amount, "a balance"); });
+}
+
+template <typename State, typename Comments>
+void rules<State, Comments>::operator()(const transfer& op) {
+    require(op.amount > 0, "an amount is above 0");
+    require(op.memo.size() <= longest_memo, "a memo has up to 2048 bytes");
+    require(op.from != op.to, "money goes to another account");
+    const account_object& from = account(op.from);
+    const account_object& to = account(op.to);
+    require(from.balance >= op.amount, "who pays has the money",
+            [&] { return std::string(op.from.view()); });
+    state_.modify(from, [&](account_object& one) { one.balance -= op.amount; });
+    state_.modify(to, [&](account_object& one) { add(one.balance, op.amount, "a balance"); });
+    ++totals_.transfers;
+}
+
+template <typename State, typename Comments>
+void rules<State, Comments>::operator()(const claim& op) {
+    const account_object& claimant = account(op.account);
+    ++totals_.claims;
+    if (claimant.unclaimed == 0) return;
+    state_.modify(claimant, [](account_object& one) {
+        add(one.balance, one.unclaimed, "a balance");
+        one.unclaimed = 0;
+    });
+}
+
+// --- what a replay is judged by ---
+
+template <typename State, typename Comments>
+std::int64_t rules<State, Comments>::sum_of_balances() const {
+    std::int64_t sum = 0;
+    for (const account_object& one : state_.template objects<account_object>())
+        sum += one.balance + one.unclaimed;
+    return sum;
+}
+
+template <typename State, typename Comments>
+auto rules<State, Comments>::oracle() const -> named_counts {
+    const global_object& all = global();
+    return {{"paid_posts", all.paid_posts},
+            {"author_paid", all.author_paid},
+            {"curator_paid", all.curator_paid},
+            {"curator_remainder_to_author", all.curator_remainder_to_author},
+            {"unassigned", all.unassigned},
+            {"votes_on_paid", all.votes_on_paid},
+            {"sum_of_balances", sum_of_balances()}};
+}
+
+template <typename State, typename Comments>
+void rules<State, Comments>::check() const {
+    const global_object& all = global();
+    const std::int64_t given = all.author_paid + all.curator_paid + all.deposited;
+    const std::int64_t held = sum_of_balances();
+    if (given != held)
+        throw damaged_error("the money does not add up: " + std::to_string(given) +
+                            " milli-HBD were paid and deposited, the accounts hold " +
+                            std::to_string(held));
+}
+
+template <typename State, typename Comments>
+void rules<State, Comments>::verify_comment(id<comment_object> number, verification& all) const {
+    const std::string who = "comment " + std::to_string(number.value);
+    const auto by_id = comments_.find(number);
+    if (!by_id) return all.report(who + " is in neither place");
+    ++(by_id->in_memory() ? all.in_memory : all.in_archive);
+    const bool paid = by_id->template get<&comment_object::last_payout>() != 0;
+    if (!paid && !by_id->in_memory()) all.report(who + " is not paid, and in the archive");
+    if (paid && by_id->in_memory() && !comments_.is_retired(number))
+        all.report(who + " is paid, and not on its way to the archive");
+    const auto by_key =
+        comments_.template find<by_permlink>(by_id->template get<&comment_object::author>(),
+                                             by_id->template get<&comment_object::permlink>());
+    if (!by_key || by_key->id() != number || by_key->in_memory() != by_id->in_memory())
+        all.report(who + " is not found by author and permlink");
+}
+
+template <typename State, typename Comments>
+verification rules<State, Comments>::verify() const {
+    verification all;
+    all.objects = global().comments;
+    for (std::uint32_t number = 0; number < all.objects; ++number)
+        verify_comment(id<comment_object>(number), all);
+    if (all.in_archive != comments_.archived())
+        all.report(std::to_string(comments_.archived()) + " comments left memory, " +
+                   std::to_string(all.in_archive) + " are in the archive alone");
+    return all;
+}
+
+template <typename State, typename Comments>
+std::string rules<State, Comments>::state_digest() const {
+    archive::state_digest digest;
+    digest.add<account_object>(state_, "account");
+    digest.add(comments_);
+    digest.add<vote_object>(state_, "vote");
+    digest.add<global_object>(state_, "global");
+    return digest.hex();
+}
+
+} // namespace chainbase::social

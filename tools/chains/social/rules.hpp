@@ -1,0 +1,83 @@
+#pragma once
+
+#include <chainbase/id.hpp>
+#include <tools/chains/chain_model.hpp>
+#include <tools/chains/social/objects.hpp>
+
+#include <string>
+#include <utility>
+
+namespace chainbase::social {
+
+/// The rules of README.md, in its order and under its numbers, over any engine that offers what
+/// these two do:
+///
+///  - State: as database, the calls create, modify, get, find, view, objects, remove, add_type and
+///    committed_revision;
+///  - Comments: as archive::lifecycle of comment_object by by_permlink.
+///
+/// See chain_model; model.hpp makes the one over a chainbase state.
+template <typename State, typename Comments>
+class rules final : public chain_model {
+public:
+    /// Registers the types in `state`. `archive`: what Comments takes between the state and the
+    /// name of the type.
+    template <typename... Archive>
+    explicit rules(State& state, Archive&&... archive)
+        : state_(add_types(state)), comments_(state, std::forward<Archive>(archive)..., "comment") {
+    }
+
+    void begin_block(std::uint64_t number, std::int64_t timestamp) override;
+    void apply(const decoded_block& from, std::size_t transaction) override;
+    void end_block() override;
+    void begin_pending(std::int64_t timestamp) override;
+
+    std::size_t hand_over(std::size_t limit) override {
+        return comments_.hand_over(state_.committed_revision(), limit);
+    }
+    [[nodiscard]] named_counts archived() const override {
+        return {{"comment", static_cast<std::int64_t>(comments_.archived())}};
+    }
+    [[nodiscard]] named_counts oracle() const override;
+    void check() const override;
+    [[nodiscard]] verification verify() const override;
+    [[nodiscard]] std::string state_digest() const override;
+
+    /// The rules, one for each operation.
+    /// @{
+    void operator()(const account_create& op);
+    void operator()(const comment& op);
+    void operator()(const vote& op);
+    void operator()(const custom& op);
+    void operator()(const deposit& op);
+    void operator()(const transfer& op);
+    void operator()(const claim& op);
+    /// @}
+
+private:
+    static constexpr id<global_object> only{0};
+
+    static State& add_types(State& state);
+    void pay_due_comments();
+    void pay(const comment_object& due);
+    std::int64_t pay_curators(const comment_object& due);
+    void credit(id<account_object> account, std::int64_t account_object::* kind,
+                std::int64_t amount);
+
+    [[nodiscard]] const global_object& global() const { return state_.get(only); }
+    [[nodiscard]] const account_object& account(const account_name& name) const {
+        return state_.template get<account_object, by_name>(name);
+    }
+    void count(std::uint32_t account_object::* what, const account_object& in);
+    [[nodiscard]] id<comment_object> answer_to(const comment& op);
+    [[nodiscard]] std::int64_t sum_of_balances() const;
+    void verify_comment(id<comment_object> number, verification& all) const;
+
+    State& state_;
+    Comments comments_;
+    global_object totals_; ///< of the block under way, written once at its end
+};
+
+} // namespace chainbase::social
+
+#include <tools/chains/social/detail/rules.ipp>

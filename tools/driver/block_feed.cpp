@@ -1,0 +1,126 @@
+#include <pool_allocator/error.hpp>
+#include <tools/driver/block_feed.hpp>
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace chainbase::driver {
+
+namespace {
+
+/// Waits and adds the time it took to `spent`.
+template <typename Ready>
+void wait_for(std::condition_variable& signal, std::unique_lock<std::mutex>& lock,
+              std::chrono::nanoseconds& spent, Ready ready) {
+    if (ready()) return;
+    const auto begin = std::chrono::steady_clock::now();
+    signal.wait(lock, ready);
+    spent += std::chrono::steady_clock::now() - begin;
+}
+
+std::size_t end_of(const block_log_reader& log, const std::optional<std::uint64_t>& stop_at) {
+    return stop_at ? std::min(log.record_of(*stop_at) + 1, log.records()) : log.records();
+}
+
+} // namespace
+
+block_feed::block_feed(const block_log_reader& log, block_decoder decode, const options& how)
+    : log_(log), decode_(decode), how_(how), end_record_(end_of(log, how.stop_at)),
+      places_(std::max({how.ahead, how.threads, 1u})),
+      begun_(std::min(log.record_of(how.from), end_record_)), delivered_(begun_) {
+    for (unsigned i = 0; i < std::max(how.threads, 1u); ++i)
+        threads_.emplace_back([this] { work(); });
+}
+
+block_feed::~block_feed() {
+    {
+        const std::lock_guard lock(mutex_);
+        stopping_ = true;
+    }
+    room_.notify_all();
+    for (std::thread& one : threads_)
+        one.join();
+}
+
+std::optional<block_feed::chunk> block_feed::next() {
+    std::unique_lock lock(mutex_);
+    if (delivered_ == end_record_) return std::nullopt;
+    place& here = places_[delivered_ % places_.size()];
+    wait_for(filled_, lock, waited_.for_blocks, [&] { return here.filled; });
+    if (here.damage && here.content.blocks.empty()) std::rethrow_exception(here.damage);
+    chunk result = std::exchange(here.content, {});
+    waiting_bytes_ -= result.bytes;
+    if (!here.damage) { // else it is the place that the next call comes to
+        here.filled = false;
+        ++delivered_;
+    }
+    lock.unlock();
+    room_.notify_all();
+    return result;
+}
+
+void block_feed::give_back(chunk used) {
+    const std::lock_guard lock(mutex_);
+    used_.push_back(std::move(used));
+}
+
+block_feed::waiting block_feed::waited() const {
+    const std::lock_guard lock(mutex_);
+    return waited_;
+}
+
+// --- the threads ---
+
+/// A record larger than all that may wait is begun when nothing else waits.
+bool block_feed::may_begin() const {
+    return begun_ < delivered_ + places_.size() &&
+           (waiting_bytes_ < max_waiting_bytes || begun_ == delivered_);
+}
+
+void block_feed::work() {
+    ::pthread_setname_np(::pthread_self(), "decode");
+    std::unique_lock lock(mutex_);
+    while (begun_ < end_record_) {
+        wait_for(room_, lock, waited_.for_room, [&] { return stopping_ || may_begin(); });
+        if (stopping_ || begun_ == end_record_) return;
+        const std::size_t record = begun_++;
+        std::vector<chunk> used = std::exchange(used_, {});
+        lock.unlock();
+        used.clear();
+        place made = prepare(record);
+        lock.lock();
+        waiting_bytes_ += made.content.bytes;
+        places_[record % places_.size()] = std::move(made);
+        filled_.notify_one();
+    }
+}
+
+block_feed::place block_feed::prepare(std::size_t record) const {
+    place made;
+    try {
+        fill(record, made.content);
+    } catch (...) {
+        made.damage = std::current_exception();
+    }
+    made.filled = true;
+    return made;
+}
+
+void block_feed::fill(std::size_t record, chunk& content) const {
+    block_log_stream blocks = log_.stream_record(record);
+    while (const auto next = blocks.next_encoded()) {
+        if (how_.stop_at && next->number > *how_.stop_at) break;
+        if (next->number < how_.from) continue;
+        try {
+            content.blocks.push_back(decode_(next->encoded));
+        } catch (const damaged_error& problem) {
+            blocks.refuse(problem.what());
+        }
+        content.bytes += next->encoded.size();
+        content.position = blocks.position();
+    }
+}
+
+} // namespace chainbase::driver
