@@ -105,8 +105,7 @@ void require_begin(const chain_state& state, const block_log_reader& log,
         throw usage_error(where(state, options) + ", and the log has block " +
                           std::to_string(next->number) + " before block " + std::to_string(from) +
                           "; leave --from away to apply them all");
-    if (log.first_number().value_or(0) <= state.head())
-        state.require_made_from(log);
+    if (log.first_number().value_or(0) <= state.head()) state.require_made_from(log);
 }
 
 void require_before_stop(const chain_state& state, const replay_options& options) {
