@@ -111,6 +111,19 @@ public:
     template <typename T, typename Tag, typename... V>
     [[nodiscard]] const T& get(const V&... values) const;
 
+    /// Asks for the memory in which a lookup by the hashed key Tag begins. Who knows what will be
+    /// looked up next calls this some lookups ahead, and prefetch_object when about half of them
+    /// are done: waiting for memory then overlaps with work. Neither changes anything.
+    template <typename T, typename Tag, typename... V>
+    void prefetch(const V&... values) const {
+        view<T, Tag>().prefetch(values...);
+    }
+    /// Asks for the memory of the object itself, of which all is going to be used.
+    template <typename T, typename Tag, typename... V>
+    void prefetch_object(const V&... values) const {
+        view<T, Tag>().prefetch_object(values...);
+    }
+
     /// The objects of T by the key Tag: an ordered_view or a hashed_view.
     template <typename T, typename Tag>
     [[nodiscard]] auto view() const;

@@ -55,6 +55,22 @@ public:
     template <std::size_t K, typename Lookup>
     [[nodiscard]] slot_number find_hashed(const Lookup& key) const;
 
+    /// Asks for the memory that find_hashed() will read: first for the table's, and, when that has
+    /// arrived, for the object's, of which all will be wanted, and changed.
+    template <std::size_t K, typename Lookup>
+    void prefetch_entry(const Lookup& key) const noexcept {
+        table<K>().prefetch(parts<K>::hash(key));
+    }
+    template <std::size_t K, typename Lookup>
+    void prefetch_object(const Lookup& key) const noexcept {
+        const slot_number slot = table<K>().likely(parts<K>::hash(key));
+        if (slot == 0) return;
+        const auto* object = reinterpret_cast<const std::byte*>(&value_at(slot));
+        for (std::size_t at = 0; at < sizeof(T); at += cache_line)
+            __builtin_prefetch(object + at, 1);
+        __builtin_prefetch(object + sizeof(T) - 1, 1);
+    }
+
     /// Makes an object: `initialise(T&)` fills in what is not default; the id is set already.
     /// Throws duplicate_key_error, limit_error, out_of_space_error, usage_error (the id was
     /// changed), and what `initialise` throws; then nothing happened.
@@ -100,6 +116,7 @@ public:
 
 private:
     static constexpr std::size_t table_count = layout::tables;
+    static constexpr std::size_t cache_line = 64;
 
     static constexpr bool has_container = layout::trees > 0;
 

@@ -138,6 +138,18 @@ public:
         const slot_number slot = index_->template find_hashed<K>(parts::make_lookup(values...));
         return slot ? &index_->value_at(slot) : nullptr;
     }
+    /// See database::prefetch.
+    template <typename... V>
+    void prefetch(const V&... values) const noexcept {
+        if (parts::can_hold(values...))
+            index_->template prefetch_entry<K>(parts::make_lookup(values...));
+    }
+    /// See database::prefetch_object.
+    template <typename... V>
+    void prefetch_object(const V&... values) const noexcept {
+        if (parts::can_hold(values...))
+            index_->template prefetch_object<K>(parts::make_lookup(values...));
+    }
     /// All objects whose key equals `values`.
     template <typename... V>
     [[nodiscard]] group equal_range(const V&... values) const {

@@ -135,3 +135,22 @@ TEST_CASE("objects and their strings cannot be changed past the database") {
     CHECK(copy.owner.view() == "anyone");
     CHECK(e.owner.view() == "alice");
 }
+
+TEST_CASE("prefetching changes nothing, whether the key is there or not") {
+    entries s;
+    const snapshot before(s.db.memory());
+    const auto look = [&](auto value) {
+        s.db.prefetch<entry, by_half>(value);
+        s.db.prefetch_object<entry, by_half>(value);
+    };
+    for (std::uint32_t half = 0; half < 200; ++half)
+        look(half);
+    look(std::int64_t{-1});       // no value of the part's type
+    look(std::uint64_t{1} << 40); // nor this
+    scratch_folder folder;
+    database empty(folder / "state", quick_options());
+    empty.add_type<entry>("entry");
+    empty.prefetch<entry, by_half>(1u);
+    empty.prefetch_object<entry, by_half>(1u);
+    CHECK(snapshot(s.db.memory()) == before);
+}

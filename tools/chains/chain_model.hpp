@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -56,12 +57,11 @@ public:
     /// time. Ends with the session.
     virtual void begin_pending(std::int64_t timestamp) = 0;
 
-    /// Asks for the memory that applying the transaction will touch: to be called some transactions
-    /// ahead, so that waiting for memory overlaps with work. Changes nothing.
-    virtual void prefetch(const decoded_block& from, std::size_t transaction) const {
-        static_cast<void>(from);
-        static_cast<void>(transaction);
-    }
+    /// Asks for the memory that applying the transaction will touch, so that waiting for it
+    /// overlaps with work: first where keys are looked up, then, some transactions later, the
+    /// objects that they lead to. Changes nothing.
+    virtual void prefetch_keys(const decoded_block& from, std::size_t transaction) const = 0;
+    virtual void prefetch_objects(const decoded_block& from, std::size_t transaction) const = 0;
 
     /// Takes up to `limit` finished objects whose end cannot be undone from memory to the archive,
     /// as changes of the session under way. Returns how many.
@@ -84,7 +84,11 @@ public:
     [[nodiscard]] virtual std::string state_digest() const = 0;
 };
 
-/// One whole block: begun, all of its transactions, ended. Throws as they do.
-void apply_block(chain_model& model, const decoded_block& next);
+/// Consecutive blocks, owned by the caller.
+using run_of_blocks = std::span<const decoded_block* const>;
+
+/// Applies whole blocks: each begun, all of its transactions, ended. `at` is the one under way, for
+/// who is told of what one throws.
+void apply_blocks(chain_model& model, run_of_blocks run, std::size_t& at);
 
 } // namespace chainbase

@@ -169,9 +169,10 @@ void chain_state::parts::forget_old_blocks() {
 void chain_state::parts::apply(const decoded_block& next) {
     session one = state.start_session();
     model->hand_over(hand_over_limit);
-    apply_block(*model, next);
-    forget_old_blocks();
     const decoded_block* const alone = &next;
+    std::size_t at = 0;
+    apply_blocks(*model, {&alone, 1}, at);
+    forget_old_blocks();
     remember({&alone, 1});
     one.push();
     state.commit(state.revision() - lag);
@@ -182,8 +183,7 @@ void chain_state::parts::apply_run(run_of_blocks run, std::size_t& at) {
     session all = state.start_session();
     model->hand_over(hand_over_limit * run.size());
     forget_old_blocks();
-    for (at = 0; at < run.size(); ++at)
-        apply_block(*model, *run[at]);
+    apply_blocks(*model, run, at);
     remember(run);
     all.push();
     state.commit(state.revision());

@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 
 namespace chainbase {
@@ -18,9 +17,6 @@ class database;
 }
 
 namespace chainbase::driver {
-
-/// Consecutive blocks, owned by the caller.
-using run_of_blocks = std::span<const decoded_block* const>;
 
 /// A chain's state in a folder: the database, the archive in `archive/` below it, and the chain's
 /// model over both. Blocks are applied one by one, each in a session of its own that can be popped,

@@ -21,6 +21,14 @@ public:
     void apply(const decoded_block& from, std::size_t transaction) override;
     void end_block() override;
     void begin_pending(std::int64_t timestamp) override;
+    void prefetch_keys(const decoded_block& from, std::size_t transaction) const override {
+        each_key(from, transaction,
+                 [](const auto& keys, const auto&... key) { keys.prefetch(key...); });
+    }
+    void prefetch_objects(const decoded_block& from, std::size_t transaction) const override {
+        each_key(from, transaction,
+                 [](const auto& keys, const auto&... key) { keys.prefetch_object(key...); });
+    }
 
     std::size_t hand_over(std::size_t) override { return 0; }
     [[nodiscard]] named_counts archived() const override { return {}; }
@@ -39,6 +47,9 @@ private:
     static constexpr id<global_object> only{0};
 
     static State& add_types(State& state);
+    template <typename Visitor>
+    void each_key(const decoded_block& from, std::size_t transaction, Visitor visit) const;
+
     [[nodiscard]] const global_object& global() const { return state_.get(only); }
     [[nodiscard]] const account_object& account(const account_name& name) const {
         return state_.template get<account_object, by_name>(name);

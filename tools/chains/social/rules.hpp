@@ -31,6 +31,14 @@ public:
     void apply(const decoded_block& from, std::size_t transaction) override;
     void end_block() override;
     void begin_pending(std::int64_t timestamp) override;
+    void prefetch_keys(const decoded_block& from, std::size_t transaction) const override {
+        each_key(from, transaction,
+                 [](const auto& keys, const auto&... key) { keys.prefetch(key...); });
+    }
+    void prefetch_objects(const decoded_block& from, std::size_t transaction) const override {
+        each_key(from, transaction,
+                 [](const auto& keys, const auto&... key) { keys.prefetch_object(key...); });
+    }
 
     std::size_t hand_over(std::size_t limit) override {
         return comments_.hand_over(state_.committed_revision(), limit);
@@ -63,6 +71,9 @@ private:
     std::int64_t pay_curators(const comment_object& due);
     void credit(id<account_object> account, std::int64_t account_object::* kind,
                 std::int64_t amount);
+
+    template <typename Visitor>
+    void each_key(const decoded_block& from, std::size_t transaction, Visitor visit) const;
 
     [[nodiscard]] const global_object& global() const { return state_.get(only); }
     [[nodiscard]] const account_object& account(const account_name& name) const {

@@ -21,6 +21,14 @@ public:
     void apply(const decoded_block& from, std::size_t transaction) override;
     void end_block() override;
     void begin_pending(std::int64_t timestamp) override;
+    void prefetch_keys(const decoded_block& from, std::size_t transaction) const override {
+        each_key(from, transaction,
+                 [](const auto& keys, const auto&... key) { keys.prefetch(key...); });
+    }
+    void prefetch_objects(const decoded_block& from, std::size_t transaction) const override {
+        each_key(from, transaction,
+                 [](const auto& keys, const auto&... key) { keys.prefetch_object(key...); });
+    }
 
     std::size_t hand_over(std::size_t) override { return 0; }
     [[nodiscard]] named_counts archived() const override { return {}; }
@@ -38,6 +46,9 @@ private:
     const pair_object& pair_of(const swap& op);
     void compare(const swap& op, const pair_object& before, bool in_is_0);
     const owner_object& owner_of(const swap& op);
+
+    template <typename Visitor>
+    void each_key(const decoded_block& from, std::size_t transaction, Visitor visit) const;
 
     [[nodiscard]] const global_object& global() const { return state_.get(only); }
 

@@ -53,6 +53,25 @@ void rules<State>::begin_pending(std::int64_t timestamp) {
     totals_.head_time = timestamp;
 }
 
+/// Calls visit(view, key...) for the hashed keys by which the transaction's operations will look
+/// for objects.
+template <typename State>
+template <typename Visitor>
+void rules<State>::each_key(const decoded_block& from, std::size_t transaction,
+                            Visitor visit) const {
+    const auto accounts = state_.template view<account_object, by_name>();
+    for (const operation& one :
+         static_cast<const operations_block<operation>&>(from).of(transaction)) {
+        if (const auto* made = std::get_if<account_create>(&one)) {
+            visit(accounts, made->name);
+        } else {
+            const auto& op = std::get<payment>(one);
+            visit(accounts, op.from);
+            visit(accounts, op.to);
+        }
+    }
+}
+
 // --- rule 1: accounts ---
 
 template <typename State>

@@ -7,6 +7,8 @@
 #include <tools/chains/social/payout.hpp>
 #include <tools/chains/social/rules.hpp>
 
+#include <concepts>
+#include <type_traits>
 #include <variant>
 
 namespace chainbase::social {
@@ -55,6 +57,40 @@ void rules<State, Comments>::begin_pending(std::int64_t timestamp) {
     totals_ = global();
     ++totals_.head_number;
     totals_.head_time = timestamp;
+}
+
+/// Calls visit(view, key...) for the hashed keys by which the transaction's operations will look
+/// for objects.
+template <typename State, typename Comments>
+template <typename Visitor>
+void rules<State, Comments>::each_key(const decoded_block& from, std::size_t transaction,
+                                      Visitor visit) const {
+    const auto accounts = state_.template view<account_object, by_name>();
+    const auto comments = state_.template view<comment_object, by_permlink>();
+    const auto keys_of = [&](const auto& op) {
+        using kind = std::remove_cvref_t<decltype(op)>;
+        if constexpr (std::same_as<kind, account_create>) {
+            visit(accounts, op.name);
+        } else if constexpr (std::same_as<kind, comment>) {
+            visit(accounts, op.author);
+            visit(comments, op.author, op.permlink);
+            if (op.parent_author != account_name())
+                visit(comments, op.parent_author, op.parent_permlink);
+        } else if constexpr (std::same_as<kind, vote>) {
+            visit(accounts, op.voter);
+            visit(comments, op.author, op.permlink);
+        } else if constexpr (std::same_as<kind, deposit>) {
+            visit(accounts, op.to);
+        } else if constexpr (std::same_as<kind, transfer>) {
+            visit(accounts, op.from);
+            visit(accounts, op.to);
+        } else {
+            visit(accounts, op.account);
+        }
+    };
+    for (const operation& one :
+         static_cast<const operations_block<operation>&>(from).of(transaction))
+        std::visit(keys_of, one);
 }
 
 // --- rule 1: cash-outs come first, by cash-out time and id ---

@@ -55,6 +55,22 @@ void rules<State>::begin_pending(std::int64_t timestamp) {
     totals_.head_time = timestamp;
 }
 
+/// Calls visit(view, key...) for the hashed keys by which the transaction's operations will look
+/// for objects.
+template <typename State>
+template <typename Visitor>
+void rules<State>::each_key(const decoded_block& from, std::size_t transaction,
+                            Visitor visit) const {
+    const auto pairs = state_.template view<pair_object, by_pair_id>();
+    const auto owners = state_.template view<owner_object, by_name>();
+    for (const operation& one :
+         static_cast<const operations_block<operation>&>(from).of(transaction)) {
+        const auto& op = std::get<swap>(one);
+        visit(pairs, op.pair_id);
+        visit(owners, op.owner);
+    }
+}
+
 inline bool holds(const pair_object& pair, const asset& first, const asset& second) {
     return pair.symbol0 == first.symbol && pair.decimals0 == first.decimals &&
            pair.symbol1 == second.symbol && pair.decimals1 == second.decimals;
