@@ -36,6 +36,12 @@ public:
                               std::to_string(N) + " bytes, none of them zero");
         std::memcpy(words_.data(), text.data(), text.size());
     }
+    /// The same for who has asked fits() before.
+    [[nodiscard]] static fixed_string of_fitting(std::string_view text) noexcept {
+        fixed_string made;
+        std::memcpy(made.words_.data(), text.data(), text.size());
+        return made;
+    }
     fixed_string(const char* text) : fixed_string(std::string_view(text)) {}
 
     /// The text without its padding; valid as long as this object.

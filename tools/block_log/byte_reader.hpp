@@ -29,16 +29,14 @@ public:
 
     /// The next number; refuses one above `most`.
     std::uint64_t unsigned_number(std::uint64_t most = UINT64_MAX) {
-        std::uint64_t value = 0;
-        for (unsigned shift = 0;; shift += 7) {
-            const auto part = std::to_integer<std::uint64_t>(next());
-            if (shift == 63 && part > 1) fail("a number longer than 64 bits");
-            if (shift > 0 && part == 0) fail("a number that is not in its shortest form");
-            value |= (part & 0x7f) << shift;
-            if (part < 0x80) break;
+        if (remaining() > 0) { // most numbers take one byte
+            const auto value = std::to_integer<std::uint64_t>(input_[position_]);
+            if (value < 0x80 && value <= most) {
+                ++position_;
+                return value;
+            }
         }
-        if (value > most) fail("number " + std::to_string(value) + " is out of range");
-        return value;
+        return long_number(most);
     }
 
     std::int64_t signed_number() {
@@ -74,6 +72,19 @@ public:
     }
 
 private:
+    std::uint64_t long_number(std::uint64_t most) {
+        std::uint64_t value = 0;
+        for (unsigned shift = 0;; shift += 7) {
+            const auto part = std::to_integer<std::uint64_t>(next());
+            if (shift == 63 && part > 1) fail("a number longer than 64 bits");
+            if (shift > 0 && part == 0) fail("a number that is not in its shortest form");
+            value |= (part & 0x7f) << shift;
+            if (part < 0x80) break;
+        }
+        if (value > most) fail("number " + std::to_string(value) + " is out of range");
+        return value;
+    }
+
     std::byte next() {
         if (remaining() == 0) fail("ends in the middle of a value");
         return input_[position_++];

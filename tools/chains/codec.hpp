@@ -63,10 +63,10 @@ T read_signed(byte_reader& reader) {
 template <class T>
 T read_fixed_string(byte_reader& reader) {
     const std::string_view text = text_of(reader.byte_string());
-    if (text.size() > T::capacity || text.find('\0') != std::string_view::npos)
+    if (!T::fits(text))
         reader.fail("a text that is longer than " + std::to_string(T::capacity) +
                     " bytes or holds a zero byte");
-    return T(text);
+    return T::of_fitting(text);
 }
 
 template <class T>

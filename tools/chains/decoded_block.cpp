@@ -12,6 +12,7 @@ void decoded_block::read(byte_view encoded) {
     timestamp_ = reader.signed_number();
     const std::size_t count = reader.count();
     parts_.reserve(count);
+    expect(count); // most transactions are of one operation
     for (std::size_t i = 0; i < count; ++i)
         read_transaction(reader);
     reader.finish();

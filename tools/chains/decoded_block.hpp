@@ -64,6 +64,8 @@ protected:
     }
 
 private:
+    /// At least so many operations will come.
+    virtual void expect(std::size_t operations) = 0;
     /// Decodes the next operation. Throws damaged_error when it is none of the chain; that is kept
     /// in malformed().
     virtual void add(byte_view operation) = 0;

@@ -26,6 +26,7 @@ public:
     }
 
 private:
+    void expect(std::size_t operations) override { decoded_.reserve(operations); }
     void add(byte_view operation) override {
         decoded_.push_back(codec::decode<Operation>(operation, "operation"));
     }
