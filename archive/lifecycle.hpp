@@ -1,5 +1,6 @@
 #pragma once
 
+#include <archive/background_write.hpp>
 #include <archive/detail/retired.hpp>
 #include <archive/found.hpp>
 #include <archive/store.hpp>
@@ -80,6 +81,13 @@ public:
     /// removed, and out_of_space_error; then rows are written and nothing is removed.
     std::size_t hand_over(revision_number irreversible, std::size_t limit = SIZE_MAX);
 
+    /// The same in two steps, so that a thread of its own writes while the caller goes on: takes
+    /// those objects out of memory that an earlier call gave to that thread, if they are written by
+    /// now, and gives it the next ones. Waits for it only when more than a few times `limit`
+    /// objects are retired. Returns how many left memory. Throws as hand_over does, also what the
+    /// thread met; then nothing was removed, and the same objects are written again next time.
+    std::size_t hand_over_behind(revision_number irreversible, std::size_t limit);
+
     /// The object of `id`, wherever it is; nothing when there is none. Throws what store::find
     /// throws: a store that cannot be read never says that an object is not there.
     [[nodiscard]] std::optional<found<T>> find(id<T> id) const;
@@ -112,6 +120,9 @@ private:
     void require_rows() const;
     void require_irreversible(revision_number revision) const;
     [[nodiscard]] std::vector<departure> departures(revision_number up_to, std::size_t limit) const;
+    [[nodiscard]] write_batch rows_of(const std::vector<departure>& leaving) const;
+    void take_out_all(const std::vector<departure>& leaving);
+    std::size_t take_out_written();
     void put(const departure& leaving, write_batch& batch) const;
     void take_out(const departure& leaving);
     [[nodiscard]] std::optional<found<T>> believed(std::optional<pinned_row> row) const;
@@ -122,6 +133,8 @@ private:
     store& rows_;
     std::string name_;
     table_id table_;
+    std::vector<id<entry>> being_written_; ///< the queue entries of what behind_ was given
+    background_write behind_;
 };
 
 } // namespace chainbase::archive

@@ -46,7 +46,7 @@ std::uint64_t content_hash(const T& object, byte_buffer& record) {
 template <object_type T, typename... Tags>
 lifecycle<T, Tags...>::lifecycle(database& state, store& rows, std::string name)
     : state_(registered(state, name)), rows_(rows), name_(std::move(name)),
-      table_(rows.open_table(name_, {key_name<key_called<T, Tags>>()...})) {
+      table_(rows.open_table(name_, {key_name<key_called<T, Tags>>()...})), behind_(rows) {
     static_assert((is_unique(key_called<T, Tags>::kind) && ...),
                   "a row is found by keys that are unique");
     require_rows();
@@ -147,21 +147,62 @@ void lifecycle<T, Tags...>::take_out(const departure& leaving) {
 }
 
 template <object_type T, typename... Tags>
-std::size_t lifecycle<T, Tags...>::hand_over(revision_number irreversible, std::size_t limit) {
-    require_irreversible(irreversible);
-    const std::vector<departure> leaving = departures(irreversible, limit);
-    if (leaving.empty()) return 0;
+write_batch lifecycle<T, Tags...>::rows_of(const std::vector<departure>& leaving) const {
     write_batch batch;
     for (const departure& one : leaving)
         put(one, batch);
     fault::reach(fault::step::before_write);
-    rows_.write(batch);
+    return batch;
+}
+
+/// All of them leave, or none.
+template <object_type T, typename... Tags>
+void lifecycle<T, Tags...>::take_out_all(const std::vector<departure>& leaving) {
     fault::reach(fault::step::after_write);
-    auto all = state_.start_session(); // all of them leave, or none
+    auto all = state_.start_session();
     for (const departure& one : leaving)
         take_out(one);
     all.squash();
     fault::reach(fault::step::finished);
+}
+
+template <object_type T, typename... Tags>
+std::size_t lifecycle<T, Tags...>::hand_over(revision_number irreversible, std::size_t limit) {
+    require_irreversible(irreversible);
+    const std::size_t before = take_out_written();
+    const std::vector<departure> leaving = departures(irreversible, limit);
+    if (leaving.empty()) return before;
+    rows_.write(rows_of(leaving));
+    take_out_all(leaving);
+    return before + leaving.size();
+}
+
+template <object_type T, typename... Tags>
+std::size_t lifecycle<T, Tags...>::hand_over_behind(revision_number irreversible,
+                                                    std::size_t limit) {
+    constexpr std::size_t patience = 4;
+    require_irreversible(irreversible);
+    if (behind_.is_running() && waiting() / patience < limit) return 0;
+    const std::size_t left = take_out_written();
+    const std::vector<departure> leaving = departures(irreversible, limit);
+    if (leaving.empty()) return left;
+    write_batch batch = rows_of(leaving);
+    for (const departure& one : leaving)
+        being_written_.push_back(one.from_queue->id);
+    behind_.start(std::move(batch));
+    return left;
+}
+
+/// What was written is of revisions that cannot be undone, so it is still in the queue.
+template <object_type T, typename... Tags>
+std::size_t lifecycle<T, Tags...>::take_out_written() {
+    if (!behind_.is_started()) return 0;
+    const std::vector<id<entry>> written = std::exchange(being_written_, {});
+    behind_.finish();
+    std::vector<departure> leaving;
+    for (const id<entry> one : written)
+        leaving.push_back({&state_.get(one), state_.find(state_.get(one).object)});
+    take_out_all(leaving);
     return leaving.size();
 }
 

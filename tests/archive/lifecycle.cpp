@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 #include <tests/archive/note.hpp>
+#include <tests/support/random_source.hpp>
 #include <tests/tools/temporary_folder.hpp>
 
 #include <vector>
@@ -189,6 +190,84 @@ TEST_CASE("the digest takes memory before the archive, and depends on every obje
     CHECK(digest_of(w.all) != archived);
     w.state.undo();
     CHECK(digest_of(w.all) == archived);
+}
+
+TEST_CASE("rows are written behind the caller's back, and objects leave when they are") {
+    world w;
+    std::size_t left = 0;
+    w.block([&] {
+        for (int n = 0; n < 10; ++n)
+            w.all.retire(write(w.state, "alice", std::to_string(n), n));
+    });
+    w.state.commit(w.state.revision());
+    w.block([&] { CHECK(w.all.hand_over_behind(w.state.committed_revision(), 4) == 0); });
+    CHECK(w.all.in_memory() == 10);
+    while (left < 10)
+        w.block([&] {
+            const std::size_t now = w.all.hand_over_behind(w.state.committed_revision(), 4);
+            CHECK(now <= 4);
+            left += now;
+        });
+    CHECK(w.all.in_memory() == 0);
+    CHECK(w.all.archived() == 10);
+    for (std::uint32_t n = 0; n < 10; ++n)
+        CHECK(w.all.find<by_title>("alice", std::to_string(n))->get<&note::weight>() == n);
+}
+
+TEST_CASE("handing over at once finishes what is written behind, too") {
+    world w;
+    w.block([&] {
+        for (int n = 0; n < 10; ++n)
+            w.all.retire(write(w.state, "alice", std::to_string(n), n));
+    });
+    w.state.commit(w.state.revision());
+    w.block([&] { (void)w.all.hand_over_behind(w.state.committed_revision(), 4); });
+    w.block([&] { CHECK(w.all.hand_over(w.state.committed_revision()) == 10); });
+    CHECK(w.all.archived() == 10);
+}
+
+TEST_CASE("what is written behind is popped and handed over like anything else") {
+    const std::uint64_t seed = test_seed(12);
+    INFO("CHAINBASE_TEST_SEED=" << seed);
+    random_source random(seed);
+    world w;
+    int written = 0;
+    for (int step = 0; step < 600; ++step) {
+        if (random.below(3) == 0 && w.state.revision() > w.state.committed_revision()) {
+            w.state.undo();
+            continue;
+        }
+        w.block([&] {
+            const revision_number irreversible = w.state.committed_revision();
+            if (random.below(8) == 0)
+                w.all.hand_over(irreversible, random.below(5));
+            else
+                (void)w.all.hand_over_behind(irreversible, 1 + random.below(5));
+            for (std::uint32_t n = random.below(4); n > 0; --n)
+                w.all.retire(write(w.state, "alice", std::to_string(++written), 1));
+        });
+        if (random.below(2) == 0 && w.state.revision() > 2) w.state.commit(w.state.revision() - 2);
+        const std::uint32_t given = w.state.next_id<note>().value;
+        REQUIRE(w.all.in_memory() + w.all.archived() == given);
+        for (std::uint32_t n = 0; n < given; ++n)
+            REQUIRE(w.all.find(id<note>(n)));
+    }
+    w.state.commit(w.state.revision());
+    w.all.hand_over(w.state.committed_revision());
+    CHECK(w.all.in_memory() == 0);
+    CHECK(w.all.archived() > 100);
+}
+
+TEST_CASE("a write behind the caller's back that fails is thrown, and nothing is lost") {
+    world w(std::make_unique<fragile_store>());
+    w.block([&] { w.all.retire(write(w.state, "alice", "one")); });
+    w.state.commit(w.state.revision());
+    for (int again = 0; again < 3; ++again) {
+        (void)w.all.hand_over_behind(w.state.committed_revision(), 9);
+        CHECK_THROWS_AS(w.all.hand_over(w.state.committed_revision()), io_error);
+        CHECK(w.all.in_memory() == 1);
+        CHECK(w.all.find(id<note>(0)));
+    }
 }
 
 TEST_CASE("a retired object is not modified") {

@@ -27,6 +27,9 @@ constexpr int notes_written = 40;
 constexpr int lag = 3;
 constexpr revision_number last_block = 60;
 
+/// Whether another thread writes the rows.
+bool behind = false;
+
 /// The process under test. RocksDB keeps threads, which a fork loses, so only children open it.
 struct node {
     database state;
@@ -41,7 +44,10 @@ struct node {
     /// Block n: writes a note while there are some left, retires one that is due, hands over.
     void apply(revision_number number) {
         session block = state.start_session();
-        all.hand_over(state.committed_revision(), 2);
+        if (behind)
+            all.hand_over_behind(state.committed_revision(), 2);
+        else
+            all.hand_over(state.committed_revision(), 2);
         if (number <= notes_written) {
             const auto name = "note " + std::to_string(number);
             write(state, "alice", name, number);
@@ -144,6 +150,7 @@ void die_at(decltype(Point) reached) {
 
 template <auto Point, typename Install>
 int kills_at(Install install, int first, int stride) {
+    behind = GENERATE(false, true);
     int kills = 0;
     for (int n = first;; n += stride) {
         const temporary_folder folder;
@@ -219,6 +226,7 @@ TEST_CASE("killed while objects are handed over without a session") {
 }
 
 TEST_CASE("killed at random times") {
+    behind = GENERATE(false, true);
     using clock = std::chrono::steady_clock;
     const std::uint64_t seed = test_seed(4);
     INFO("CHAINBASE_TEST_SEED=" << seed);

@@ -77,7 +77,10 @@ struct social_census {
         ++votes;
         votes_on_paid += on.cashout == 0 ? 0 : 1;
     }
-    void operator()(const social::custom&) { FAIL("the data has no custom operation"); }
+    template <typename Other>
+    void operator()(const Other&) {
+        FAIL("the data has no other operation");
+    }
 };
 
 /// Counts how many logged reserves follow from the ones before.

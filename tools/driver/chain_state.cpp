@@ -16,6 +16,8 @@ namespace {
 
 /// Objects that leave memory within one block at most, so that no block takes long for others.
 constexpr std::size_t hand_over_limit = 1000;
+/// The same within a run of blocks.
+constexpr std::size_t run_hand_over_limit = 10'000;
 
 constexpr id<chain_identity> only{0};
 constexpr const char* identity_type = "chain_identity";
@@ -93,6 +95,7 @@ struct chain_state::parts {
 /// rows, nothing believes it.
 void chain_state::parts::close() {
     pending.reset();
+    model.reset(); // which may still be writing rows
     try {
         if (rows) rows->sync();
     } catch (...) {
@@ -100,7 +103,6 @@ void chain_state::parts::close() {
         state.abandon();
         throw;
     }
-    model.reset();
     rows.reset();
     state.close();
 }
@@ -168,7 +170,7 @@ void chain_state::parts::forget_old_blocks() {
 
 void chain_state::parts::apply(const decoded_block& next) {
     session one = state.start_session();
-    model->hand_over(hand_over_limit);
+    model->hand_over_behind(hand_over_limit);
     const decoded_block* const alone = &next;
     std::size_t at = 0;
     apply_blocks(*model, {&alone, 1}, at);
@@ -181,7 +183,7 @@ void chain_state::parts::apply(const decoded_block& next) {
 /// `at`: the block under way, for who is told of a failure.
 void chain_state::parts::apply_run(run_of_blocks run, std::size_t& at) {
     session all = state.start_session();
-    model->hand_over(hand_over_limit * run.size());
+    model->hand_over_behind(run_hand_over_limit);
     forget_old_blocks();
     apply_blocks(*model, run, at);
     remember(run);

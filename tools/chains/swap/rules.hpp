@@ -31,6 +31,7 @@ public:
     }
 
     std::size_t hand_over(std::size_t) override { return 0; }
+    std::size_t hand_over_behind(std::size_t) override { return 0; }
     [[nodiscard]] named_counts archived() const override { return {}; }
     [[nodiscard]] named_counts oracle() const override;
     void check() const override;
