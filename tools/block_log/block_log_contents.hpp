@@ -3,12 +3,24 @@
 #include <pool_allocator/error.hpp>
 #include <tools/block_log/block_log_index.hpp>
 #include <tools/block_log/log_header.hpp>
+#include <tools/block_log/record_search.hpp>
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace chainbase {
+
+/// How a block log is opened.
+struct opening_options {
+    /// Whether an index that had to be built is saved beside the log.
+    bool save_index = true;
+    /// Whether a saved index that fits is believed. If not, every record is verified, and the index
+    /// only testifies to what was complete once.
+    bool use_index = true;
+    /// Told of the bytes scanned where the index does not help.
+    watcher watch;
+};
 
 /// What opening a block log finds.
 struct log_contents {
@@ -19,16 +31,19 @@ struct log_contents {
     std::uint64_t torn_bytes = 0;
     /// Why the first of them is no record.
     std::string torn_reason;
+    /// Why the index beside the log was not used as it is ("is missing"); empty when it was.
+    std::string index_fault;
 };
 
 /// Opens the log's index, or builds it anew by a forward scan when it is missing, damaged or does
 /// not fit the log, or extends it when the log has grown since; then says so (info) and tries to
-/// save it. The log itself is never changed.
+/// save it, unless `options` say otherwise. The log itself is never changed.
 ///
 /// Throws what read_log_header throws, and damaged_error with file, block number and offset when
 /// something invalid is followed by a valid record, or when the saved index tells that it was valid
 /// once: damage, not a torn end.
-[[nodiscard]] log_contents read_contents(const file& log, std::string_view expected_chain);
+[[nodiscard]] log_contents read_contents(const file& log, std::string_view expected_chain,
+                                         const opening_options& options = {});
 
 /// The damaged_error of a log that is invalid at byte `offset`, where `expected` ("block 17")
 /// should be.

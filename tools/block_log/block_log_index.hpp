@@ -21,6 +21,8 @@ public:
         std::uint64_t offset;
         std::uint64_t first_number;
         std::uint64_t blocks_before;
+
+        friend bool operator==(const entry&, const entry&) = default;
     };
 
     /// The index of a log without records, whose header has this checksum.
@@ -53,6 +55,8 @@ public:
 
     /// Whether the log's bytes up to log_bytes() end with the record this index saw last.
     [[nodiscard]] bool matches(const file& log) const;
+
+    friend bool operator==(const block_log_index&, const block_log_index&) = default;
 
     /// Replaces the file at `path` in one step. Throws io_error or out_of_space_error.
     void save(const std::filesystem::path& path) const;

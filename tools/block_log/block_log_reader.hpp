@@ -1,6 +1,7 @@
 #pragma once
 
 #include <tools/block_log/block_log_contents.hpp>
+#include <tools/block_log/block_log_records.hpp>
 #include <tools/block_log/block_log_stream.hpp>
 
 #include <cstdint>
@@ -26,7 +27,8 @@ public:
     /// Opens the log at `path`, of chain `expected_chain` (empty: any). Throws io_error when it
     /// cannot be opened, format_error when it is no such log, damaged_error.
     explicit block_log_reader(const std::filesystem::path& path,
-                              std::string_view expected_chain = {});
+                              std::string_view expected_chain = {},
+                              const opening_options& options = {});
 
     [[nodiscard]] const std::filesystem::path& path() const noexcept { return log_->path(); }
     [[nodiscard]] const std::string& chain() const noexcept { return contents_->header.chain; }
@@ -45,6 +47,12 @@ public:
     [[nodiscard]] std::uint64_t position_of(std::uint64_t number) const noexcept {
         return contents_->index.position_of(number);
     }
+    /// Bytes of the blocks before they were packed. Reads the header of each record and nothing
+    /// else, so it is what they state: no checksum is verified. Throws damaged_error at a header
+    /// that does not fit the index.
+    [[nodiscard]] std::uint64_t stated_unpacked_bytes() const;
+    /// Why the index beside the log was not used as it is ("is missing"); empty when it was.
+    [[nodiscard]] const std::string& index_fault() const noexcept { return contents_->index_fault; }
     /// Bytes of the torn end that are left out; 0 almost always.
     [[nodiscard]] std::uint64_t torn_bytes() const noexcept { return contents_->torn_bytes; }
 
@@ -67,6 +75,10 @@ public:
     }
     /// The blocks of one record: what several threads can read side by side.
     [[nodiscard]] block_log_stream stream_record(std::size_t record) const;
+
+    /// The records as they are packed, from the one on that holds the first block whose number is
+    /// at least `from`. They keep the file open by themselves.
+    [[nodiscard]] block_log_records whole_records(std::uint64_t from = 0) const;
 
 private:
     std::shared_ptr<const file> log_;

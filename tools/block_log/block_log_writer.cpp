@@ -74,10 +74,14 @@ block_log_writer::~block_log_writer() {
     }
 }
 
-void block_log_writer::append(const block& next) {
-    if (const auto head = head_number(); head && next.number <= *head)
-        throw usage_error(log_.path().string() + ": block " + std::to_string(next.number) +
+void block_log_writer::require_may_follow(std::uint64_t number) const {
+    if (const auto head = head_number(); head && number <= *head)
+        throw usage_error(log_.path().string() + ": block " + std::to_string(number) +
                           " cannot follow block " + std::to_string(*head));
+}
+
+void block_log_writer::append(const block& next) {
+    require_may_follow(next.number);
     const chainbase::bytes encoded = encode_block(next);
     if (encoded.size() > block_log_format::max_record_bytes / 2)
         throw limit_error(log_.path().string() + ": block " + std::to_string(next.number) +
@@ -85,6 +89,14 @@ void block_log_writer::append(const block& next) {
                           std::to_string(block_log_format::max_record_bytes / 2));
     if (batch_.unpacked.size() + encoded.size() > options_.batch_bytes) flush();
     batch_.add(next.number, encoded);
+}
+
+void block_log_writer::append(log_record next) {
+    require_may_follow(next.first_number());
+    flush();
+    const log_record record = std::move(next).moved_to(index_.log_bytes());
+    write_record(record);
+    index_.add(record);
 }
 
 void block_log_writer::flush() {

@@ -52,6 +52,11 @@ public:
     /// it is larger than a record can be, and what flush() throws, for the blocks before it.
     void append(const block& next);
 
+    /// Adds the blocks of another log's record as they are packed there, behind a flush(). Throws
+    /// usage_error unless the first number is above head_number(), and what flush() throws; the
+    /// record is then not in the log.
+    void append(log_record next);
+
     /// Hands all blocks to the operating system. Throws out_of_space_error or io_error; the file
     /// then still ends with its last complete record and the blocks are still waiting.
     void flush();
@@ -75,6 +80,7 @@ public:
 private:
     block_log_writer(file log, block_log_index index, block_log_options options) noexcept;
 
+    void require_may_follow(std::uint64_t number) const;
     void write_record(const log_record& record);
 
     file log_;

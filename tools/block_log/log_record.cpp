@@ -87,6 +87,10 @@ std::uint64_t log_record::checksum() const noexcept {
     return trailer_of(raw_).checksum.value();
 }
 
+std::uint32_t log_record::unpacked_bytes() const noexcept {
+    return header_of(raw_).unpacked_bytes.value();
+}
+
 bytes log_record::unpack() const {
     const record_header header = header_of(raw_);
     bytes result(header.unpacked_bytes.value());

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace chainbase {
 
@@ -20,6 +21,14 @@ public:
     [[nodiscard]] std::uint64_t last_number() const noexcept;
     [[nodiscard]] std::uint32_t blocks() const noexcept;
     [[nodiscard]] std::uint64_t checksum() const noexcept;
+    /// Bytes of the blocks before they were packed, as the header states them.
+    [[nodiscard]] std::uint32_t unpacked_bytes() const noexcept;
+
+    /// The same record, to be written at another place: its bytes do not depend on the place.
+    [[nodiscard]] log_record moved_to(std::uint64_t offset) && noexcept {
+        offset_ = offset;
+        return std::move(*this);
+    }
 
     /// The record's bytes as they are in the file.
     [[nodiscard]] byte_view raw() const noexcept { return raw_; }

@@ -30,10 +30,10 @@ usage_error exists_already(const std::filesystem::path& path) {
 io_error refused(const std::filesystem::path& path, const char* operation) {
     return io_error(path.string() + ": " + operation +
                     " failed: " + std::generic_category().message(errno) +
-                    "; check the path and its permissions, then import again");
+                    "; check the path and its permissions, then call again");
 }
 
-/// Never over a file that appeared while the import ran.
+/// Never over a file that appeared while the work went on.
 void give_name(const std::filesystem::path& temporary, const std::filesystem::path& path) {
     if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0)
         return;

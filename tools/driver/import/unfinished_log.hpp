@@ -4,15 +4,17 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 namespace chainbase {
 
 /// A block log under a name of its own (`<path>.unfinished`) that gets its real name when it is
-/// complete: who interrupts an import finds no half of a log. Not thread-safe.
+/// complete: who interrupts its making finds no half of a log. Not thread-safe.
 class unfinished_log {
 public:
-    /// Throws usage_error when `path` exists; a leftover of an interrupted import is replaced.
+    /// Throws usage_error when `path` exists; a leftover of an interrupted call is replaced.
     unfinished_log(std::filesystem::path path, std::string_view chain);
     unfinished_log(const unfinished_log&) = delete;
     unfinished_log& operator=(const unfinished_log&) = delete;
@@ -20,6 +22,14 @@ public:
     ~unfinished_log();
 
     void append(const block& next) { writer_.append(next); }
+    void append(log_record next) { writer_.append(std::move(next)); }
+
+    /// Blocks appended.
+    [[nodiscard]] std::uint64_t count() const noexcept { return writer_.count(); }
+    /// The number of the last one; nothing when there is none.
+    [[nodiscard]] std::optional<std::uint64_t> head_number() const noexcept {
+        return writer_.head_number();
+    }
 
     /// Completes the log and gives it its name, both on the device; returns its bytes. Throws
     /// usage_error when a file of that name appeared meanwhile; it stays as it is.

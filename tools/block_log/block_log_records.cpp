@@ -1,0 +1,43 @@
+#include <tools/block_log/block_log_records.hpp>
+
+#include <utility>
+
+namespace chainbase {
+
+block_log_records::block_log_records(std::shared_ptr<const file> log,
+                                     std::shared_ptr<const log_contents> contents,
+                                     std::uint64_t from)
+    : log_(std::move(log)), contents_(std::move(contents)) {
+    const block_log_index& index = contents_->index;
+    if (!index.empty() && from > index.entries().front().first_number)
+        next_ = index.record_for(from);
+}
+
+std::optional<log_record> block_log_records::next() {
+    const block_log_index& index = contents_->index;
+    if (next_ == index.entries().size()) return {};
+    const block_log_index::entry& expected = index.entries()[next_];
+    const std::uint64_t end = index.end_of(next_);
+    record_check check = check_record(*log_, expected.offset, end);
+    if (!check.record) fail_at(next_, check.reason);
+    if (check.record->end() != end || check.record->first_number() != expected.first_number)
+        fail_at(next_, "the record differs from the index (removing the index lets it be rebuilt)");
+    ++next_;
+    return std::move(check.record);
+}
+
+std::uint64_t block_log_records::position() const noexcept {
+    const block_log_index& index = contents_->index;
+    return next_ < index.entries().size() ? index.entries()[next_].offset : index.log_bytes();
+}
+
+void block_log_records::fail(const std::string& reason) const {
+    fail_at(next_ - 1, reason);
+}
+
+void block_log_records::fail_at(std::size_t record, const std::string& reason) const {
+    const block_log_index::entry& entry = contents_->index.entries()[record];
+    throw damage_at(*log_, entry.offset, "block " + std::to_string(entry.first_number), reason);
+}
+
+} // namespace chainbase
