@@ -26,6 +26,12 @@ std::optional<log_record> block_log_records::next() {
     return std::move(check.record);
 }
 
+std::optional<std::uint64_t> block_log_records::next_number() const noexcept {
+    const auto& entries = contents_->index.entries();
+    if (next_ == entries.size()) return {};
+    return entries[next_].first_number;
+}
+
 std::uint64_t block_log_records::position() const noexcept {
     const block_log_index& index = contents_->index;
     return next_ < index.entries().size() ? index.entries()[next_].offset : index.log_bytes();

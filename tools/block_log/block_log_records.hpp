@@ -19,6 +19,10 @@ public:
     /// and byte offset at a damaged one; it then stays where it is.
     [[nodiscard]] std::optional<log_record> next();
 
+    /// The number of the first block that next() will deliver; nothing behind the last record.
+    /// Reads nothing.
+    [[nodiscard]] std::optional<std::uint64_t> next_number() const noexcept;
+
     /// Bytes of the log up to the end of the record delivered last.
     [[nodiscard]] std::uint64_t position() const noexcept;
 

@@ -21,12 +21,21 @@ public:
     /// Removes what did not become complete.
     ~unfinished_log();
 
-    void append(const block& next) { writer_.append(next); }
-    void append(log_record next) { writer_.append(std::move(next)); }
+    void append(const block& next) {
+        writer_.append(next);
+        note(next.number);
+    }
+    /// As it is packed in another log.
+    void append(log_record next) {
+        const std::uint64_t number = next.first_number();
+        writer_.append(std::move(next));
+        note(number);
+    }
 
     /// Blocks appended.
     [[nodiscard]] std::uint64_t count() const noexcept { return writer_.count(); }
-    /// The number of the last one; nothing when there is none.
+    /// The numbers of the first and the last one; nothing when there is none.
+    [[nodiscard]] std::optional<std::uint64_t> first_number() const noexcept { return first_; }
     [[nodiscard]] std::optional<std::uint64_t> head_number() const noexcept {
         return writer_.head_number();
     }
@@ -36,9 +45,14 @@ public:
     std::uint64_t finish();
 
 private:
+    void note(std::uint64_t number) noexcept {
+        if (!first_) first_ = number;
+    }
+
     std::filesystem::path path_;
     std::filesystem::path temporary_;
     block_log_writer writer_;
+    std::optional<std::uint64_t> first_;
 };
 
 } // namespace chainbase

@@ -1,0 +1,88 @@
+#include <archive/detail/sha256.hpp>
+#include <tools/block_log/record_blocks.hpp>
+#include <tools/driver/block_log_tools/json_line.hpp>
+#include <tools/driver/block_log_tools/log_digest.hpp>
+#include <tools/driver/block_log_tools/looked_at_log.hpp>
+#include <tools/driver/block_log_tools/operation_count.hpp>
+
+#include <fmt/format.h>
+
+namespace chainbase::driver {
+
+namespace {
+
+class digesting {
+public:
+    digesting(std::string chain, const block_range& range) : range_(range) {
+        sum_.chain = std::move(chain);
+    }
+
+    void add(const log_record& record) {
+        record_blocks blocks(record);
+        while (const auto next = blocks.next())
+            if (range_.contains(next->number)) add(*next, blocks.encoded());
+    }
+
+    [[nodiscard]] log_digest finish() {
+        sum_.sha256 = archive::detail::hex(sha256_.finish());
+        return sum_;
+    }
+
+private:
+    void add(const block& one, byte_view encoded) {
+        if (!sum_.first) sum_.first = one.number;
+        sum_.last = one.number;
+        ++sum_.blocks;
+        sum_.transactions += one.transactions.size();
+        sum_.operations += operations_in(one);
+        sum_.bytes += encoded.size();
+        sha256_.add(encoded);
+    }
+
+    block_range range_;
+    log_digest sum_;
+    archive::detail::sha256 sha256_;
+};
+
+} // namespace
+
+log_digest digest_of(const std::filesystem::path& path, const block_range& range,
+                     log_progress& shown) {
+    const block_log_reader log = look_at_log(path, shown);
+    digesting all(log.chain(), range);
+    block_log_records records = log.whole_records(range.first);
+    while (records.next_number() && *records.next_number() <= range.last) {
+        const log_record next = records.next().value();
+        try {
+            all.add(next);
+        } catch (const damaged_error& problem) {
+            records.fail(problem.what());
+        }
+        shown.advance(records.position(), log.bytes());
+    }
+    return all.finish();
+}
+
+std::string to_json(const log_digest& digest) {
+    const auto number = [](const std::optional<std::uint64_t>& one) {
+        return one ? nlohmann::ordered_json(*one) : nlohmann::ordered_json(nullptr);
+    };
+    return json_line({{"chain", digest.chain},
+                      {"first", number(digest.first)},
+                      {"last", number(digest.last)},
+                      {"blocks", digest.blocks},
+                      {"transactions", digest.transactions},
+                      {"operations", digest.operations},
+                      {"bytes", digest.bytes},
+                      {"sha256", digest.sha256}});
+}
+
+std::string to_text(const log_digest& digest) {
+    const std::string range =
+        digest.first ? fmt::format(", {} to {}", *digest.first, *digest.last) : std::string();
+    return fmt::format("{}  {}: {} blocks{}, {} transactions, {} operations, {} bytes unpacked\n",
+                       digest.sha256, digest.chain, digest.blocks, range, digest.transactions,
+                       digest.operations, digest.bytes);
+}
+
+} // namespace chainbase::driver

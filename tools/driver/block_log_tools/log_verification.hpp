@@ -1,0 +1,61 @@
+#pragma once
+
+#include <tools/driver/block_log_tools/log_progress.hpp>
+#include <tools/driver/block_log_tools/record_walk.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace chainbase::driver {
+
+/// What looking at every byte of a block log came to.
+struct log_verification {
+    /// Records in a row without anything lost between them.
+    struct good_run {
+        std::uint64_t offset = 0;
+        std::uint64_t bytes = 0;
+        std::uint64_t first = 0; ///< number of the first block
+        std::uint64_t last = 0;
+        std::uint64_t blocks = 0;
+    };
+    static constexpr std::size_t most_listed = 100;
+
+    std::string chain;
+    std::uint64_t bytes = 0; ///< of the file
+    std::uint64_t records = 0;
+    std::uint64_t blocks = 0; ///< good ones
+    bool operations_checked = false;
+    std::uint64_t transactions = 0;
+    std::uint64_t operations = 0;
+    /// An end that a crash may have cut short: no damage.
+    std::optional<lost_stretch> torn_end;
+    std::uint64_t lost_count = 0;
+    std::vector<lost_stretch> lost; ///< the first most_listed
+    std::uint64_t fault_count = 0;
+    std::vector<std::string> faults; ///< operations that do not decode, the first most_listed
+    std::uint64_t run_count = 0;
+    std::vector<good_run> runs;  ///< what survives, the first most_listed
+    std::string index;           ///< "fits the log", or what it is instead
+    bool index_misleads = false; ///< readers would believe it
+
+    [[nodiscard]] bool good() const noexcept {
+        return lost_count == 0 && fault_count == 0 && !index_misleads;
+    }
+};
+
+/// Verifies every record and block of the log, with `operations` each operation too, and compares
+/// the index beside it. Changes nothing and goes on behind damage.
+///
+/// Throws what read_log_header throws; usage_error when `operations` are asked for and nobody knows
+/// those of the chain; interrupted_error.
+[[nodiscard]] log_verification verify_log(const std::filesystem::path& log, bool operations,
+                                          log_progress& shown);
+
+/// The report as one JSON object, and for people.
+[[nodiscard]] std::string to_json(const log_verification& found);
+[[nodiscard]] std::string to_text(const log_verification& found);
+
+} // namespace chainbase::driver

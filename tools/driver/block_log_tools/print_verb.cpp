@@ -1,0 +1,35 @@
+#include <tools/driver/block_log_tools/log_print.hpp>
+#include <tools/driver/block_log_tools/range_options.hpp>
+#include <tools/driver/block_log_tools/verbs.hpp>
+
+#include <spdlog/spdlog.h>
+
+#include <memory>
+
+namespace chainbase::driver::block_log_tools {
+
+void add_print_verb(CLI::App& tools, exit_code& result) {
+    struct call : print_options {};
+    const auto options = std::make_shared<call>();
+    CLI::App* verb =
+        tools.add_subcommand("print", "The blocks of a range, a line of JSON for each");
+    verb->add_option("LOG", options->log, "the block log")->required();
+    add_range(*verb, options->range, "--to");
+    verb->add_option("--limit", options->limit, "blocks to print at most")
+        ->transform(whole_number(0, UINT64_MAX));
+    verb->add_flag("--operations", options->operations, "print what the blocks hold, too");
+    verb->add_flag("--json", options->json, "one JSON object on stdout");
+    verb->callback([options, &result] {
+        run_tool(result, [&] {
+            log_progress shown("printing");
+            const std::uint64_t faults = print_log(*options, shown);
+            if (faults == 0) return exit_code::done;
+            spdlog::error("{}: {} operations do not decode; block-log verify --operations tells "
+                          "which",
+                          options->log.string(), faults);
+            return exit_code::failed;
+        });
+    });
+}
+
+} // namespace chainbase::driver::block_log_tools

@@ -1,0 +1,51 @@
+#include <tools/block_log/block_log_format.hpp>
+#include <tools/driver/block_log_tools/record_walk.hpp>
+
+#include <utility>
+
+namespace chainbase::driver {
+
+record_walk::record_walk(const file& log, watcher watch, look at)
+    : log_(log), end_(log.size()), position_(sizeof(block_log_format::file_header)),
+      watch_(std::move(watch)), look_(std::move(at)) {}
+
+record_walk::step record_walk::next() {
+    if (position_ >= end_) return {};
+    if (watch_) watch_(position_, end_);
+    record_check check = check_record(log_, position_, end_);
+    if (!check.record) return search_on(std::move(check.reason));
+    if (std::string fault = fault_of(*check.record); !fault.empty())
+        return lose(check.record->end(), std::move(fault));
+    last_number_ = check.record->last_number();
+    position_ = check.record->end();
+    return {std::move(check.record), {}};
+}
+
+/// No length can be trusted here: the next record is where its bytes are.
+record_walk::step record_walk::search_on(std::string reason) {
+    const auto found = search_record(log_, position_ + 1, end_, watch_);
+    step result = lose(found ? found->offset() : end_, std::move(reason));
+    result.lost->may_be_torn = !found;
+    if (found) result.lost->block_after = found->first_number();
+    return result;
+}
+
+record_walk::step record_walk::lose(std::uint64_t end, std::string reason) {
+    const std::uint64_t begin = std::exchange(position_, end);
+    return {{}, lost_stretch{begin, end - begin, std::move(reason), last_number_, {}, false}};
+}
+
+std::string record_walk::fault_of(const log_record& record) const {
+    if (last_number_ && record.first_number() <= *last_number_)
+        return "block " + std::to_string(record.first_number()) + " is out of order";
+    try {
+        record_blocks blocks(record);
+        while (const auto next = blocks.next())
+            if (look_) look_(*next);
+        return {};
+    } catch (const damaged_error& problem) {
+        return problem.what();
+    }
+}
+
+} // namespace chainbase::driver

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <tools/block_log/file.hpp>
+#include <tools/block_log/record_blocks.hpp>
+#include <tools/block_log/record_search.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace chainbase::driver {
+
+/// A stretch of a log from which no block can be had.
+struct lost_stretch {
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+    std::string reason;
+    std::optional<std::uint64_t> block_before; ///< the last good one
+    std::optional<std::uint64_t> block_after;  ///< the next good one; nothing up to the log's end
+    /// Nothing valid follows, so that it may be the end of a write that a crash cut short.
+    bool may_be_torn = false;
+};
+
+/// Goes through a log record by record, without its index and past whatever is wrong in it: every
+/// byte behind the header is in a record that is delivered or in a stretch that is.
+///
+/// A record is good when its checksum is right, its blocks decode and are what it states, and its
+/// numbers are above those before it. Holds one record. Not thread-safe.
+class record_walk {
+public:
+    /// Told of every block of a record under examination, in order.
+    using look = std::function<void(const block&)>;
+
+    /// Begins behind the header of `log`, which must stay open.
+    explicit record_walk(const file& log, watcher watch = {}, look at = {});
+
+    /// What comes next: a record, a stretch, or neither at the end.
+    struct step {
+        std::optional<log_record> record;
+        std::optional<lost_stretch> lost;
+    };
+    [[nodiscard]] step next();
+
+private:
+    step lose(std::uint64_t end, std::string reason);
+    step search_on(std::string reason);
+    [[nodiscard]] std::string fault_of(const log_record& record) const;
+
+    const file& log_;
+    std::uint64_t end_;
+    std::uint64_t position_;
+    watcher watch_;
+    look look_;
+    std::optional<std::uint64_t> last_number_;
+};
+
+} // namespace chainbase::driver
