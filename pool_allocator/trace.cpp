@@ -1,0 +1,441 @@
+#include <pool_allocator/error.hpp>
+#include <pool_allocator/trace.hpp>
+#include <pool_allocator/trace_clock.hpp>
+#include <pool_allocator/trace_ring.hpp>
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <deque>
+#include <mutex>
+
+namespace chainbase::trace {
+
+namespace {
+
+/// Written by one thread, read by any.
+using number = std::atomic<std::uint64_t>;
+
+std::uint64_t value_of(const number& n) noexcept {
+    return n.load(std::memory_order_relaxed);
+}
+void add_to(number& n, std::uint64_t amount) noexcept {
+    n.store(value_of(n) + amount, std::memory_order_relaxed);
+}
+
+/// Which entries of a sampled site are measured: all while there are credits, of which one comes
+/// every 20 us, up to 64; without one, each in 64 on average. Distances are random, so that no
+/// rhythm of the program is mistaken for its average.
+class sampler {
+public:
+    [[nodiscard]] bool wants(std::uint64_t entry) const noexcept { return entry >= next_; }
+    /// Chooses the next one. Returns how many entries this one stands for.
+    std::uint64_t chose(std::uint64_t entry, clock::ticks now) noexcept {
+        credits_ = std::min(64.0, credits_ + static_cast<double>(clock::nanoseconds(now - last_)) /
+                                                 20'000);
+        last_ = now;
+        std::uint64_t distance = 1;
+        if (credits_ >= 1)
+            --credits_;
+        else
+            distance = 1 + random() % 127;
+        next_ = entry + distance;
+        return entry - std::exchange(covered_, entry);
+    }
+
+private:
+    std::uint32_t random() noexcept { // xorshift
+        state_ ^= state_ << 13;
+        state_ ^= state_ >> 17;
+        return state_ ^= state_ << 5;
+    }
+
+    std::uint64_t next_ = 1;
+    std::uint64_t covered_ = 0; ///< entries that a measured one stands for
+    double credits_ = 64;
+    clock::ticks last_ = 0;
+    std::uint32_t state_ = 2'463'534'242;
+};
+
+} // namespace
+
+namespace detail {
+
+struct thread_record;
+
+/// What one thread counted at one site; times in ticks of the clock.
+struct alignas(64) cell {
+    thread_record* thread = nullptr;
+    std::uint32_t site = 0;
+    kind how = kind::timed;
+    number begun{0};
+    number ended{0};
+    number measured{0};
+    number total{0};
+    number own{0};
+    number longest{0};
+    number since{0}; ///< when the oldest measured span under way began; 0: there is none
+    sampler samples;
+    std::array<number, histogram::buckets> buckets{};
+};
+
+struct gauge_cell {
+    std::string name;
+    label which;
+    std::atomic<bool> known{false};
+    std::atomic<double> value{0};
+};
+
+/// What one thread counted. It alone adds cells, under the registry's lock, so that it needs no
+/// lock to look at them and others look at them under it.
+struct thread_record {
+    std::vector<std::unique_ptr<cell>> cells; ///< by site, null where it never was
+    std::deque<number> counters;
+    span* innermost = nullptr;
+    std::unique_ptr<event_ring> ring;
+    pthread_t handle = pthread_self();
+    std::int64_t thread = gettid();
+};
+
+} // namespace detail
+
+namespace {
+
+using detail::cell;
+using detail::gauge_cell;
+using detail::thread_record;
+
+void add_cell(span_reading& to, const cell& from) {
+    const std::uint64_t ended = value_of(from.ended);
+    const std::uint64_t begun = value_of(from.begun);
+    to.count += ended;
+    to.in_flight += begun > ended ? begun - ended : 0;
+    to.measured += value_of(from.measured);
+    to.total_ns += clock::nanoseconds(value_of(from.total));
+    to.own_ns += clock::nanoseconds(value_of(from.own));
+    to.longest_ns = std::max(to.longest_ns, clock::nanoseconds(value_of(from.longest)));
+    for (std::size_t b = 0; b < histogram::buckets; ++b)
+        to.times.add(b, value_of(from.buckets[b]));
+    if (const clock::ticks since = value_of(from.since); since != 0)
+        to.in_flight_since_ns =
+            std::min(to.in_flight_since_ns.value_or(UINT64_MAX), clock::time_of(since));
+}
+
+/// The kernel's name of a thread that lives.
+std::string name_of(const thread_record& thread) {
+    char name[16] = "";
+    if (pthread_getname_np(thread.handle, name, sizeof name) != 0) return "thread";
+    return name;
+}
+
+/// All names and threads of the process. Never destroyed: threads may outlive static objects.
+class registry {
+public:
+    static registry& all() {
+        static registry* const one = new registry;
+        return *one;
+    }
+
+    std::uint32_t add_site(const char* name, kind how) {
+        const std::lock_guard lock(mutex_);
+        const auto known = std::ranges::find(sites_, name, &span_reading::name);
+        if (known != sites_.end()) return static_cast<std::uint32_t>(known - sites_.begin());
+        sites_.emplace_back();
+        sites_.back().name = name;
+        sites_.back().how = how;
+        return static_cast<std::uint32_t>(sites_.size() - 1);
+    }
+    std::uint32_t add_counter(const char* name) {
+        const std::lock_guard lock(mutex_);
+        const auto known = std::ranges::find(counters_, name, &counter_reading::name);
+        if (known != counters_.end()) return static_cast<std::uint32_t>(known - counters_.begin());
+        counters_.push_back({name, 0});
+        return static_cast<std::uint32_t>(counters_.size() - 1);
+    }
+    gauge_cell* add_gauge(const std::string& name, label which) {
+        const std::lock_guard lock(mutex_);
+        for (gauge_cell& known : gauges_)
+            if (known.name == name && known.which == which) return &known;
+        gauge_cell& added = gauges_.emplace_back();
+        added.name = name;
+        added.which = std::move(which);
+        return &added;
+    }
+
+    void enter(thread_record& thread) {
+        const std::lock_guard lock(mutex_);
+        threads_.push_back(&thread);
+    }
+    /// Keeps what the thread counted. A span that it left open counts as ended.
+    void leave(thread_record& thread) noexcept;
+    cell* add_cell(thread_record& thread, std::uint32_t site);
+    number& add_counter(thread_record& thread, std::uint32_t counter);
+    /// Of another size than the last one: that was an earlier recording's.
+    event_ring& add_ring(thread_record& thread, std::size_t capacity);
+
+    reading read();
+
+    void start_recording(std::size_t events_per_thread);
+    void stop_recording() noexcept;
+    std::vector<recording::of_thread> take_events();
+
+    /// How many events a ring holds; 0 while nothing is recorded.
+    std::atomic<std::size_t> ring_capacity{0};
+
+private:
+    /// Threads may end faster than their events are taken; those of more are dropped.
+    static constexpr std::size_t most_departed_rings = 256;
+
+    std::mutex mutex_;
+    std::vector<span_reading> sites_; ///< with what threads counted that have ended
+    std::vector<counter_reading> counters_;
+    std::deque<gauge_cell> gauges_;
+    std::vector<thread_record*> threads_;
+    std::vector<recording::of_thread> departed_;
+};
+
+cell* registry::add_cell(thread_record& thread, std::uint32_t site) {
+    auto added = std::make_unique<cell>();
+    const std::lock_guard lock(mutex_);
+    added->thread = &thread;
+    added->site = site;
+    added->how = sites_[site].how;
+    if (thread.cells.size() <= site) thread.cells.resize(sites_.size());
+    return (thread.cells[site] = std::move(added)).get();
+}
+
+number& registry::add_counter(thread_record& thread, std::uint32_t counter) {
+    const std::lock_guard lock(mutex_);
+    while (thread.counters.size() <= counter)
+        thread.counters.emplace_back(0);
+    return thread.counters[counter];
+}
+
+event_ring& registry::add_ring(thread_record& thread, std::size_t capacity) {
+    const std::lock_guard lock(mutex_);
+    thread.ring = std::make_unique<event_ring>(capacity);
+    return *thread.ring;
+}
+
+void registry::leave(thread_record& thread) noexcept {
+    const std::lock_guard lock(mutex_);
+    std::erase(threads_, &thread);
+    for (std::size_t s = 0; s < thread.cells.size(); ++s) {
+        if (!thread.cells[s]) continue;
+        cell& last = *thread.cells[s];
+        last.ended.store(value_of(last.begun), std::memory_order_relaxed);
+        last.since.store(0, std::memory_order_relaxed);
+        trace::add_cell(sites_[s], last);
+    }
+    for (std::size_t c = 0; c < thread.counters.size(); ++c)
+        counters_[c].value += value_of(thread.counters[c]);
+    if (!thread.ring || ring_capacity.load() == 0 || departed_.size() == most_departed_rings)
+        return;
+    try {
+        departed_.push_back({thread.thread, name_of(thread), {}, 0});
+        departed_.back().dropped = thread.ring->take(departed_.back().events);
+    } catch (const std::bad_alloc&) { // its events are lost, as those of a full ring are
+    }
+}
+
+reading registry::read() {
+    const std::lock_guard lock(mutex_);
+    reading now{clock::time_of(clock::now()), sites_, counters_, {}};
+    for (const thread_record* thread : threads_) {
+        for (std::size_t s = 0; s < thread->cells.size(); ++s)
+            if (thread->cells[s]) trace::add_cell(now.spans[s], *thread->cells[s]);
+        for (std::size_t c = 0; c < thread->counters.size(); ++c)
+            now.counters[c].value += value_of(thread->counters[c]);
+    }
+    for (const gauge_cell& gauge : gauges_)
+        if (gauge.known.load(std::memory_order_relaxed))
+            now.gauges.push_back({gauge.name, gauge.which, gauge.value.load()});
+    return now;
+}
+
+void registry::start_recording(std::size_t events_per_thread) {
+    const std::lock_guard lock(mutex_);
+    if (ring_capacity.load() != 0)
+        throw usage_error("trace: spans are being recorded already; end the other recording first");
+    departed_.clear();
+    for (thread_record* thread : threads_) { // what an earlier recording left
+        std::vector<event> ignored;
+        if (thread->ring) thread->ring->take(ignored);
+    }
+    ring_capacity.store(std::bit_ceil(std::max<std::size_t>(events_per_thread, 2)));
+}
+
+void registry::stop_recording() noexcept {
+    ring_capacity.store(0);
+}
+
+std::vector<recording::of_thread> registry::take_events() {
+    const std::lock_guard lock(mutex_);
+    std::vector<recording::of_thread> all = std::exchange(departed_, {});
+    for (thread_record* thread : threads_) {
+        if (!thread->ring) continue;
+        all.push_back({thread->thread, name_of(*thread), {}, 0});
+        all.back().dropped = thread->ring->take(all.back().events);
+    }
+    return all;
+}
+
+// --- the thread's own ---
+
+constinit thread_local thread_record* own_record = nullptr;
+constinit thread_local bool has_departed = false;
+
+/// Hands over what the thread counted when it ends.
+struct departure {
+    thread_record record;
+    departure() {
+        registry::all().enter(record);
+        own_record = &record;
+    }
+    departure(const departure&) = delete;
+    departure& operator=(const departure&) = delete;
+    ~departure() {
+        own_record = nullptr;
+        has_departed = true;
+        registry::all().leave(record);
+    }
+};
+
+/// Null when there is no memory for it, and at the very end of a thread.
+thread_record* new_record() noexcept {
+    if (has_departed) return nullptr;
+    try {
+        thread_local departure at_end;
+        return &at_end.record;
+    } catch (const std::exception&) {
+        return nullptr;
+    }
+}
+
+thread_record* this_thread() noexcept {
+    return own_record != nullptr ? own_record : new_record();
+}
+
+cell* new_cell(thread_record& thread, std::uint32_t site) noexcept {
+    try {
+        return registry::all().add_cell(thread, site);
+    } catch (const std::exception&) {
+        return nullptr;
+    }
+}
+
+cell* cell_at(std::uint32_t site) noexcept {
+    thread_record* const thread = this_thread();
+    if (thread == nullptr) return nullptr;
+    if (site < thread->cells.size() && thread->cells[site]) return thread->cells[site].get();
+    return new_cell(*thread, site);
+}
+
+void record_event(const cell& at, clock::ticks begin, clock::ticks duration,
+                  std::size_t capacity) noexcept {
+    try {
+        thread_record& thread = *at.thread;
+        const bool has_ring = thread.ring && thread.ring->capacity() == capacity;
+        event_ring& ring = has_ring ? *thread.ring : registry::all().add_ring(thread, capacity);
+        ring.put({at.site, clock::time_of(begin), clock::nanoseconds(duration)});
+    } catch (const std::exception&) { // no memory for a ring: nothing is recorded
+    }
+}
+
+} // namespace
+
+// --- spans ---
+
+void enable(bool on) {
+    if (on) clock::calibrate();
+    detail::on.store(on, std::memory_order_release);
+}
+
+site::site(const char* name, kind how) : number_(registry::all().add_site(name, how)) {}
+
+void span::begin(std::uint32_t number) noexcept {
+    std::atomic_signal_fence(std::memory_order_seq_cst);     // what is measured stays within
+    if (!detail::on.load(std::memory_order_acquire)) return; // the clock is ready
+    cell_ = cell_at(number);
+    if (cell_ == nullptr) return;
+    add_to(cell_->begun, 1);
+    const std::uint64_t entry = value_of(cell_->begun);
+    weight_ = 0;
+    if (cell_->how == kind::timed || cell_->samples.wants(entry)) start(entry);
+}
+
+void span::start(std::uint64_t entry) noexcept {
+    parent_ = std::exchange(cell_->thread->innermost, this);
+    within_ = 0;
+    start_ = clock::now();
+    weight_ = cell_->how == kind::timed ? 1 : cell_->samples.chose(entry, start_);
+    if (value_of(cell_->since) == 0) cell_->since.store(start_, std::memory_order_relaxed);
+}
+
+void span::end() noexcept {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    add_to(cell_->ended, 1);
+    if (weight_ == 0) return;
+    const clock::ticks now = clock::now();
+    const clock::ticks duration = now > start_ ? now - start_ : 0; // processors may differ a little
+    cell_->thread->innermost = parent_;
+    const bool is_timed = cell_->how == kind::timed;
+    if (parent_ != nullptr) parent_->within_ += is_timed ? duration : within_;
+    add_to(cell_->measured, 1);
+    add_to(cell_->total, weight_ * duration);
+    add_to(cell_->own, weight_ * (duration > within_ ? duration - within_ : 0));
+    if (duration > value_of(cell_->longest))
+        cell_->longest.store(duration, std::memory_order_relaxed);
+    add_to(cell_->buckets[histogram::bucket_of(clock::nanoseconds(duration))], weight_);
+    if (value_of(cell_->since) == start_) cell_->since.store(0, std::memory_order_relaxed);
+    if (!is_timed) return;
+    const std::size_t capacity = registry::all().ring_capacity.load(std::memory_order_relaxed);
+    if (capacity != 0) record_event(*cell_, start_, duration, capacity);
+}
+
+// --- counters and gauges ---
+
+counter::counter(const char* name) : number_(registry::all().add_counter(name)) {}
+
+void counter::count(std::uint32_t number, std::uint64_t amount) noexcept {
+    thread_record* const thread = this_thread();
+    if (thread == nullptr) return;
+    if (number < thread->counters.size()) return add_to(thread->counters[number], amount);
+    try {
+        add_to(registry::all().add_counter(*thread, number), amount);
+    } catch (const std::exception&) { // no memory: not counted, as the header says
+    }
+}
+
+gauge::gauge(const std::string& name, label which)
+    : cell_(registry::all().add_gauge(name, std::move(which))) {}
+
+void gauge::store(double value) const noexcept {
+    cell_->value.store(value, std::memory_order_relaxed);
+    cell_->known.store(true, std::memory_order_relaxed);
+}
+
+// --- reading ---
+
+reading snapshot() {
+    clock::calibrate();
+    return registry::all().read();
+}
+
+recording::recording(std::size_t events_per_thread) {
+    clock::calibrate();
+    registry::all().start_recording(events_per_thread);
+}
+
+recording::~recording() {
+    registry::all().stop_recording();
+}
+
+std::vector<recording::of_thread> recording::take() {
+    return registry::all().take_events();
+}
+
+} // namespace chainbase::trace

@@ -1,0 +1,196 @@
+#pragma once
+
+#include <pool_allocator/trace_histogram.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// Where the time goes: named places that are counted and timed while tracing is on.
+///
+///     const trace::site applying("driver.apply");      // once, at namespace or function scope
+///     const trace::counter operations("driver.operations");
+///     ...
+///     const trace::span timed(applying);
+///     operations.add(block.operations.size());
+///
+/// Thread-safety: everything here may be called by any thread at any time.
+///
+/// Invariants:
+///  1. Off, which is the default, a span or counter is one relaxed load and a branch not taken.
+///  2. On, a thread writes only to cells of its own: no lock, no shared cache line, and memory is
+///     allocated only when a thread comes to a place for the first time. If there is none, that
+///     thread is not counted there.
+///  3. Counts are exact, whatever ends: what a thread counted stays when it ends.
+///  4. Own time is total time less that of the measured spans within, on the same thread.
+namespace chainbase::trace {
+
+/// How a place is measured.
+enum class kind : std::uint8_t {
+    timed, ///< every time: 50 ns each
+    /// For places entered millions of times a second: counts are exact, but beyond some 50,000
+    /// times a second and thread only 1 in 64, at random distances, is timed, and stands for the
+    /// others.
+    sampled,
+};
+
+namespace detail {
+
+struct cell;
+struct gauge_cell;
+inline std::atomic<bool> on{false};
+
+} // namespace detail
+
+/// Whether tracing is on.
+[[nodiscard]] inline bool enabled() noexcept {
+    return detail::on.load(std::memory_order_relaxed);
+}
+/// Turns tracing on or off for the whole process; what was counted stays. A span that is under way
+/// when it is turned off still counts.
+void enable(bool on);
+
+/// A named place. Those of one name are one place, of the kind that came first. Names are words of
+/// lower case, layer first: "undo.commit".
+class site {
+public:
+    explicit site(const char* name, kind how = kind::timed);
+
+private:
+    friend class span;
+    std::uint32_t number_;
+};
+
+/// The time from its construction to its destruction, counted at a site. Nests; to be destroyed in
+/// reverse order by the thread that made it.
+class span {
+public:
+    explicit span(const site& where) noexcept {
+        if (enabled()) [[unlikely]]
+            begin(where.number_);
+    }
+    span(const span&) = delete;
+    span& operator=(const span&) = delete;
+    ~span() {
+        if (cell_ != nullptr) [[unlikely]]
+            end();
+    }
+
+private:
+    [[gnu::cold]] void begin(std::uint32_t number) noexcept;
+    [[gnu::cold]] void end() noexcept;
+    void start(std::uint64_t entry) noexcept;
+
+    detail::cell* cell_ = nullptr; ///< null if tracing was off
+    // Of a span that is not off; weight_ 0: counted, not measured.
+    std::uint64_t weight_; ///< entries that this one stands for, itself included
+    span* parent_;         ///< the measured span around it
+    std::uint64_t start_;  ///< in ticks
+    std::uint64_t within_; ///< ticks in the measured spans within
+};
+
+/// A number that only grows. Of one name there is one.
+class counter {
+public:
+    explicit counter(const char* name);
+    void add(std::uint64_t amount = 1) const noexcept {
+        if (enabled()) [[unlikely]]
+            count(number_, amount);
+    }
+
+private:
+    [[gnu::cold]] static void count(std::uint32_t number, std::uint64_t amount) noexcept;
+    std::uint32_t number_;
+};
+
+/// A name and a value that tell gauges of one name apart: {"type", "account"}.
+using label = std::pair<std::string, std::string>;
+
+/// The newest value of something, in the unit that its name ends with: "state.memory.bytes". Of one
+/// name and label there is one.
+class gauge {
+public:
+    explicit gauge(const std::string& name, label which = {});
+    void set(double value) const noexcept {
+        if (enabled()) [[unlikely]]
+            store(value);
+    }
+
+private:
+    [[gnu::cold]] void store(double value) const noexcept;
+    detail::gauge_cell* cell_;
+};
+
+/// What was counted at a site by all threads. Times of a sampled one are estimates, but for
+/// `longest_ns`, which is the longest of those measured.
+struct span_reading {
+    std::string name;
+    kind how = kind::timed;
+    std::uint64_t count = 0;     ///< spans that ended
+    std::uint64_t in_flight = 0; ///< spans that have not
+    /// The begin of the oldest of these, as `at_ns` below; nothing if it is not measured.
+    std::optional<std::uint64_t> in_flight_since_ns;
+    std::uint64_t measured = 0; ///< of `count`
+    std::uint64_t total_ns = 0;
+    std::uint64_t own_ns = 0;
+    std::uint64_t longest_ns = 0;
+    histogram
+        times; ///< of a sampled site every measured span as often as the entries it stands for
+};
+
+struct counter_reading {
+    std::string name;
+    std::uint64_t value = 0;
+};
+
+struct gauge_reading {
+    std::string name;
+    label which; ///< empty: it has none
+    double value = 0;
+};
+
+/// Everything at about one moment: numbers that are being counted may miss each other's last step.
+struct reading {
+    std::uint64_t at_ns = 0; ///< nanoseconds since tracing was first used in the process
+    std::vector<span_reading> spans;
+    std::vector<counter_reading> counters;
+    std::vector<gauge_reading> gauges; ///< those that were set
+};
+
+[[nodiscard]] reading snapshot();
+
+/// One span that ended.
+struct event {
+    std::uint32_t site = 0; ///< index in `reading::spans`
+    std::uint64_t begin_ns = 0;
+    std::uint64_t duration_ns = 0;
+};
+
+/// While it lives every span of a timed site, on any thread, is kept until it is taken: in a ring
+/// of a fixed size for each thread. What finds its ring full is dropped and counted; nobody waits.
+/// One at a time in a process, used by one thread.
+class recording {
+public:
+    struct of_thread {
+        std::int64_t thread = 0; ///< the kernel's number
+        std::string name;
+        std::vector<event> events;
+        std::uint64_t dropped = 0; ///< since they were last taken
+    };
+
+    /// With room for so many events of each thread, rounded up to a power of two. Throws
+    /// usage_error while there is another.
+    explicit recording(std::size_t events_per_thread);
+    ~recording();
+    recording(const recording&) = delete;
+    recording& operator=(const recording&) = delete;
+
+    /// What came since the last call, threads that ended included.
+    [[nodiscard]] std::vector<of_thread> take();
+};
+
+} // namespace chainbase::trace
