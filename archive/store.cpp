@@ -3,6 +3,7 @@
 #include <archive/rocksdb_store.hpp>
 #include <archive/store.hpp>
 #include <pool_allocator/error.hpp>
+#include <pool_allocator/trace.hpp>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +12,9 @@
 namespace chainbase::archive {
 
 namespace {
+
+const trace::site writing("archive.write");
+const trace::site syncing("archive.sync");
 
 constexpr std::size_t longest_name = 200;
 // What the two-byte numbers of a stored row can count.
@@ -87,6 +91,7 @@ table_id store::open_table(std::string_view name, std::vector<std::string> key_n
 
 void store::write(const write_batch& batch) {
     check(batch);
+    const trace::span timed(writing);
     const stopwatch watch;
     const write_totals totals = counting_failures([&] { return apply(batch); });
     statistics_.rows_put.add(totals.put);
@@ -135,6 +140,7 @@ void store::flush() {
 }
 
 void store::measured_sync(bool empty_buffers) {
+    const trace::span timed(syncing);
     const stopwatch watch;
     counting_failures([&] { make_durable(empty_buffers); });
     statistics_.syncs.record(watch.elapsed());

@@ -1,11 +1,18 @@
 #include <chainbase/database.hpp>
 #include <pool_allocator/error.hpp>
+#include <pool_allocator/trace.hpp>
 #include <undo/operation.hpp>
 
 #include <algorithm>
 #include <string>
 
 namespace chainbase {
+
+namespace {
+
+const trace::site compacting("chainbase.compact");
+
+} // namespace
 
 database::~database() = default;
 
@@ -74,6 +81,7 @@ void database::compact() {
     if (log().has_session())
         throw usage_error("compact: " + std::to_string(log().sessions()) +
                           " sessions can still be undone; commit or undo them first");
+    const trace::span timed(compacting);
     for (const auto& index : indexes_)
         if (index) index->compact();
     {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chainbase/segment.hpp>
+#include <chainbase/state_lock.hpp>
 #include <chainbase/views.hpp>
 #include <undo/session.hpp>
 
@@ -170,20 +171,24 @@ public:
     /// @}
 
     /// @name Locks
-    /// Between the threads of this process. Neither may be taken within the other, or twice by one
-    /// thread. What `f` returns must not refer to an object beyond the lock.
+    /// Between the threads of this process; neither side can starve the other (state_lock). Neither
+    /// may be taken within the other, or twice by one thread. Locks of the application come before
+    /// it or after it, always alike; the engine takes none while it holds it but those of the
+    /// archive's store. What `f` returns must not refer to an object beyond the lock.
     /// @{
 
     /// Calls f() while no thread writes.
     template <typename F>
     auto with_read_lock(F&& f) const {
-        const std::shared_lock lock(mutex_);
+        const std::shared_lock lock(lock_);
+        const trace::span held(state_lock::read_hold);
         return std::forward<F>(f)();
     }
     /// Calls f() while no other thread reads or writes.
     template <typename F>
     auto with_write_lock(F&& f) {
-        const std::unique_lock lock(mutex_);
+        const std::unique_lock lock(lock_);
+        const trace::span held(state_lock::write_hold);
         return std::forward<F>(f)();
     }
     /// @}
@@ -219,7 +224,7 @@ private:
     mutable segment segment_;
     undo_log* log_; ///< the segment's, null when only reading and once closed or abandoned
     std::vector<std::unique_ptr<index_base>> indexes_;
-    mutable std::shared_mutex mutex_;
+    mutable state_lock lock_;
 };
 
 template <object_type T>

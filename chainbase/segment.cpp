@@ -3,6 +3,7 @@
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/hash_table.hpp>
 #include <pool_allocator/id_table.hpp>
+#include <pool_allocator/trace.hpp>
 #include <undo/log_check.hpp>
 
 #include <boost/crc.hpp>
@@ -25,6 +26,10 @@ namespace chainbase {
 namespace fs = std::filesystem;
 
 namespace {
+
+const trace::site opening("chainbase.open");
+const trace::site recovering("chainbase.recover");
+const trace::site closing("chainbase.close");
 
 constexpr char magic[16] = "chainbase state";
 constexpr std::uint32_t first_type_window = size_classes::first_window + size_classes::window_count;
@@ -126,6 +131,7 @@ void require_type(const type_windows& type) {
 
 segment::segment(fs::path state, const open_options& options)
     : state_(std::move(state)), options_(options) {
+    const trace::span timed(opening);
     try {
         if (writable() && !fs::exists(folder())) check_options();
         lock_and_find();
@@ -375,6 +381,7 @@ void segment::take_over() {
     mark_open();
     try {
         lock_->announce();
+        const trace::span timed(recovering); // finds nothing to do after a proper close
         log_ = std::make_unique<undo_log>(*addresses_, *log_file_, false);
         buffers_->attach(*log_);
     } catch (...) {
@@ -422,6 +429,7 @@ void segment::sync_header() const {
 
 void segment::close() {
     if (!log_) return;
+    const trace::span timed(closing);
     while (log_->open_sessions() != 0)
         log_->undo();
     if (options_.sync) each_window([](window& file) { file.sync(); });

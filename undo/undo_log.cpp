@@ -1,4 +1,5 @@
 #include <pool_allocator/error.hpp>
+#include <pool_allocator/trace.hpp>
 #include <undo/log_check.hpp>
 #include <undo/undo_log.hpp>
 
@@ -15,6 +16,13 @@
 namespace chainbase {
 
 namespace {
+
+const trace::site session_start("undo.session_start", trace::kind::sampled);
+const trace::site session_push("undo.session_push", trace::kind::sampled);
+const trace::site session_undo("undo.session_undo", trace::kind::sampled);
+const trace::site session_squash("undo.session_squash", trace::kind::sampled);
+const trace::site session_commit("undo.session_commit", trace::kind::sampled);
+const trace::site chunk_extend("undo.chunk_extend");
 
 /// Stores that recovery depends on keep their order; a kill needs no more than the compiler's.
 void ordered() noexcept {
@@ -105,6 +113,7 @@ void undo_log::extend(std::size_t bytes) {
         empty_log();
         return reserve(bytes);
     }
+    const trace::span timed(chunk_extend);
     fault::reach(fault::point::chunk);
     const change_of_words change(words());
     make_room(chain_);
@@ -249,6 +258,7 @@ void undo_log::store_mark_state(log_position mark, std::uint32_t state) noexcept
 }
 
 session_id undo_log::start_session() {
+    const trace::span timed(session_start);
     require_no_operation();
     make_room(stack_);
     log_words& w = words();
@@ -271,6 +281,7 @@ session_id undo_log::start_session() {
 }
 
 void undo_log::push_session(session_id id) noexcept {
+    const trace::span timed(session_push);
     std::atomic_signal_fence(std::memory_order_seq_cst); // the session's stores come before
     if (!has_session(id)) return;
     live_session& pushed = stack_[place_of(id)];
@@ -295,6 +306,7 @@ inline void undo_log::pop_session() noexcept {
 }
 
 void undo_log::undo() noexcept {
+    const trace::span timed(session_undo);
     log_words& w = words();
     const change_of_words change(w);
     const log_position at = stack_.back().mark;
@@ -312,6 +324,7 @@ void undo_log::undo() noexcept {
 }
 
 void undo_log::squash() noexcept {
+    const trace::span timed(session_squash);
     const change_of_words change(words());
     pop_session();
     if (has_session()) return;
@@ -320,6 +333,7 @@ void undo_log::squash() noexcept {
 }
 
 void undo_log::commit(revision_number up_to) {
+    const trace::span timed(session_commit);
     require_no_operation();
     std::size_t count = 0;
     for (; count < stack_.size() && stack_[count].revision <= up_to; ++count)

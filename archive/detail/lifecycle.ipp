@@ -4,6 +4,7 @@
 #include <archive/key.hpp>
 #include <archive/lifecycle.hpp>
 #include <chainbase/schema.hpp>
+#include <pool_allocator/trace.hpp>
 
 #include <boost/mp11/list.hpp>
 
@@ -14,6 +15,8 @@
 namespace chainbase::archive {
 
 namespace detail {
+
+inline const trace::site handing_over("archive.hand_over");
 
 /// The store's key for the values that `from` (an object or a lookup value) has for key Key.
 template <typename Key, typename From>
@@ -172,6 +175,7 @@ std::size_t lifecycle<T, Tags...>::hand_over(revision_number irreversible, std::
     const std::size_t before = take_out_written();
     const std::vector<departure> leaving = departures(irreversible, limit);
     if (leaving.empty()) return before;
+    const trace::span timed(detail::handing_over);
     rows_.write(rows_of(leaving));
     take_out_all(leaving);
     return before + leaving.size();
@@ -186,6 +190,7 @@ std::size_t lifecycle<T, Tags...>::hand_over_behind(revision_number irreversible
     const std::size_t left = take_out_written();
     const std::vector<departure> leaving = departures(irreversible, limit);
     if (leaving.empty()) return left;
+    const trace::span timed(detail::handing_over);
     write_batch batch = rows_of(leaving);
     for (const departure& one : leaving)
         being_written_.push_back(one.from_queue->id);
