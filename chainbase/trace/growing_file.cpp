@@ -1,0 +1,52 @@
+#include <chainbase/files.hpp>
+#include <chainbase/trace/growing_file.hpp>
+#include <pool_allocator/error.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace chainbase::trace {
+
+namespace {
+
+int open_at(const std::filesystem::path& file, growing_file::existing how) {
+    const int only_new = how == growing_file::existing::is_refused ? O_EXCL : 0;
+    const int opened =
+        ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | only_new, 0644);
+    if (opened < 0 && errno == EEXIST)
+        throw usage_error(file.string() + ": exists already; name another file, or move it away");
+    if (opened < 0) throw_file_error(file, "open");
+    return opened;
+}
+
+} // namespace
+
+growing_file::growing_file(std::filesystem::path file, existing how)
+    : file_(std::move(file)), descriptor_(open_at(file_, how)) {
+    struct stat status{};
+    if (::fstat(descriptor_.number(), &status) != 0) throw_file_error(file_, "examine");
+    bytes_ = static_cast<std::uint64_t>(status.st_size);
+}
+
+void growing_file::append(std::string_view lines) {
+    const std::uint64_t before = bytes_;
+    while (!lines.empty()) {
+        const ssize_t written = ::write(descriptor_.number(), lines.data(), lines.size());
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) {
+            const int reason = written == 0 ? ENOSPC : errno;
+            // If that fails too, half a line stays at the end: readers of lines drop it.
+            if (::ftruncate(descriptor_.number(), static_cast<off_t>(before)) == 0) bytes_ = before;
+            errno = reason;
+            throw_file_error(file_, "write");
+        }
+        bytes_ += static_cast<std::uint64_t>(written);
+        lines.remove_prefix(static_cast<std::size_t>(written));
+    }
+}
+
+} // namespace chainbase::trace

@@ -1,0 +1,144 @@
+#include <chainbase/trace/interval_log.hpp>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <ctime>
+#include <utility>
+
+namespace chainbase::trace {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+double microseconds(std::uint64_t ns) {
+    return static_cast<double>(ns) / 1e3;
+}
+
+std::string in_iso_8601(std::chrono::system_clock::time_point time) {
+    const auto ms =
+        std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
+    const std::time_t seconds = static_cast<std::time_t>(ms / 1000);
+    return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(seconds), ms % 1000);
+}
+
+/// Readings grow between two looks at a number, so a difference may be of two moments.
+std::uint64_t since(std::uint64_t now, std::uint64_t before) {
+    return now > before ? now - before : 0;
+}
+
+/// The longest of an interval: exact if it is the longest ever, else to its bucket's end.
+std::uint64_t longest_in(const histogram& added, const span_reading& before,
+                         const span_reading& now) {
+    if (now.longest_ns > before.longest_ns) return now.longest_ns;
+    return std::min(now.longest_ns, added.quantile(1));
+}
+
+json times_of(const span_reading& before, const span_reading& now, std::uint64_t interval_ns) {
+    const bool sampled = now.how == kind::sampled;
+    const auto named = [&](const char* name) {
+        return (sampled ? "sampled_" : "") + std::string(name);
+    };
+    const auto guessed = [&](const char* name) {
+        return (sampled ? "estimated_" : "") + std::string(name);
+    };
+    const histogram added = now.times.since(before.times);
+    const std::uint64_t total = since(now.total_ns, before.total_ns);
+    const std::uint64_t weight = std::max<std::uint64_t>(added.count(), 1);
+    json told;
+    if (sampled) told["sampled"] = since(now.measured, before.measured);
+    told[named("average_us")] = microseconds(total) / static_cast<double>(weight);
+    told[guessed("total_us")] = microseconds(total);
+    told[guessed("own_us")] = microseconds(since(now.own_ns, before.own_ns));
+    told[guessed("share")] =
+        interval_ns ? static_cast<double>(total) / static_cast<double>(interval_ns) : 0.0;
+    const std::uint64_t longest = longest_in(added, before, now);
+    told[named("longest_us")] = microseconds(longest);
+    told[named("p50_us")] = microseconds(std::min(longest, added.quantile(0.5)));
+    told[named("p99_us")] = microseconds(std::min(longest, added.quantile(0.99)));
+    return told;
+}
+
+json span_json(const span_reading& before, const span_reading& now, const reading& all,
+               std::uint64_t interval_ns) {
+    json told;
+    told["count"] = since(now.count, before.count);
+    if (now.measured != before.measured) told.update(times_of(before, now, interval_ns));
+    if (now.in_flight != 0) told["in_flight"] = now.in_flight;
+    if (now.in_flight != 0 && now.in_flight_since_ns)
+        told["in_flight_seconds"] =
+            static_cast<double>(since(all.at_ns, *now.in_flight_since_ns)) / 1e9;
+    return told;
+}
+
+} // namespace
+
+std::string interval_line(const reading& before, const reading& now,
+                          std::chrono::system_clock::time_point time) {
+    const std::uint64_t interval = since(now.at_ns, before.at_ns);
+    const double seconds = static_cast<double>(interval) / 1e9;
+    json line{{"time", in_iso_8601(time)}, {"seconds", seconds}};
+    json& spans = line["spans"] = json::object();
+    for (std::size_t s = 0; s < now.spans.size(); ++s) {
+        const span_reading none;
+        const span_reading& then = s < before.spans.size() ? before.spans[s] : none;
+        if (now.spans[s].count != then.count || now.spans[s].in_flight != 0)
+            spans[now.spans[s].name] = span_json(then, now.spans[s], now, interval);
+    }
+    json& counters = line["counters"] = json::object();
+    for (std::size_t c = 0; c < now.counters.size(); ++c) {
+        const std::uint64_t then = c < before.counters.size() ? before.counters[c].value : 0;
+        const std::uint64_t count = since(now.counters[c].value, then);
+        counters[now.counters[c].name] = {
+            {"count", count}, {"rate", seconds > 0 ? static_cast<double>(count) / seconds : 0.0}};
+    }
+    json& gauges = line["gauges"] = json::object();
+    for (const gauge_reading& gauge : now.gauges)
+        gauges[gauge.which.first.empty() ? gauge.name
+                                         : gauge.name + "{" + gauge.which.first + "=" +
+                                               gauge.which.second + "}"] = gauge.value;
+    return line.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+interval_log::interval_log(const std::filesystem::path& file, const interval_log_options& options)
+    : options_(options), path_(file),
+      file_(std::in_place, file, growing_file::existing::is_continued), last_(snapshot()) {
+    writer_.emplace("trace-log", options_.interval, [this] { add_line(); });
+}
+
+interval_log::~interval_log() {
+    writer_.reset(); // before what it uses
+}
+
+void interval_log::add_line() noexcept {
+    if (!file_) return;
+    try {
+        const reading before = std::exchange(last_, snapshot());
+        const std::string line =
+            interval_line(before, last_, std::chrono::system_clock::now()) + "\n";
+        if (file_->bytes() != 0 && file_->bytes() + line.size() > options_.most_bytes) rotate();
+        file_->append(line);
+    } catch (const std::exception& problem) {
+        file_.reset();
+        spdlog::warn("{}: the trace log ends here: {}", path_.string(), problem.what());
+    }
+}
+
+void interval_log::rotate() {
+    const auto numbered = [&](unsigned number) {
+        return number == 0 ? path_
+                           : std::filesystem::path(path_.string() + "." + std::to_string(number));
+    };
+    file_.reset();
+    for (unsigned number = options_.kept; number > 0; --number)
+        if (std::filesystem::exists(numbered(number - 1)))
+            std::filesystem::rename(numbered(number - 1), numbered(number));
+    if (options_.kept == 0) std::filesystem::remove(path_);
+    file_.emplace(path_, growing_file::existing::is_continued);
+}
+
+} // namespace chainbase::trace

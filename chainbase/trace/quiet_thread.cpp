@@ -1,0 +1,38 @@
+#include <chainbase/trace/quiet_thread.hpp>
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <utility>
+
+namespace chainbase::trace {
+
+namespace {
+
+/// Threads made while it lives take no signals.
+class without_signals {
+public:
+    without_signals() noexcept {
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before_);
+    }
+    ~without_signals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    without_signals(const without_signals&) = delete;
+    without_signals& operator=(const without_signals&) = delete;
+
+private:
+    sigset_t before_;
+};
+
+} // namespace
+
+std::thread quiet_thread(const char* name, std::function<void()> work) {
+    const without_signals blocked;
+    return std::thread([name, work = std::move(work)] {
+        pthread_setname_np(pthread_self(), name);
+        work();
+    });
+}
+
+} // namespace chainbase::trace
