@@ -1,3 +1,4 @@
+#include <tools/driver/observation.hpp>
 #include <tools/driver/replay.hpp>
 #include <tools/driver/verbs.hpp>
 #include <tools/interruption.hpp>
@@ -11,6 +12,7 @@ namespace chainbase::driver {
 void add_replay_verb(CLI::App& program, exit_code& result) {
     struct call : replay_options {
         bool json = false;
+        observation_options watch;
     };
     const auto options = std::make_shared<call>();
     CLI::App* verb = program.add_subcommand(
@@ -32,8 +34,10 @@ void add_replay_verb(CLI::App& program, exit_code& result) {
                    "check the chain's sums after every step, not only at the end");
     verb->add_flag("--verify", options->verify, "look for every object by id and by key");
     verb->add_flag("--json", options->json, "one JSON object on stdout");
+    add_observation_options(*verb, options->watch);
     verb->callback([options, &result] {
         const catch_interruption signals;
+        const observation watched(options->watch);
         const replay_report report = replay(*options, signals);
         print_or_throw(options->json ? to_json(report) + "\n" : to_text(report));
         result = report.interrupted ? exit_code::interrupted : exit_code::done;

@@ -1,0 +1,161 @@
+// What the driver's options switch on, and the example board.
+
+#include <archive/store.hpp>
+#include <chainbase/database.hpp>
+#include <pool_allocator/error.hpp>
+#include <tools/driver/observation.hpp>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <tests/tools/temporary_folder.hpp>
+#include <tests/trace/exposition.hpp>
+#include <tests/trace/found.hpp>
+#include <tests/trace/http_client.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <regex>
+#include <sstream>
+#include <thread>
+
+using namespace chainbase;
+using namespace chainbase::test;
+using driver::observation;
+using driver::observation_options;
+
+namespace {
+
+std::uint16_t port_of(const observation& watched) {
+    const std::string at = watched.metrics_address();
+    return static_cast<std::uint16_t>(std::stoi(at.substr(at.rfind(':') + 1)));
+}
+
+/// Every text of the board under a key called `name`.
+void collect(const nlohmann::json& board, const std::string& name, std::vector<std::string>& to) {
+    for (const auto& [key, value] : board.items()) {
+        if (value.is_structured()) collect(value, name, to);
+        if (key == name && value.is_string()) to.push_back(value);
+    }
+}
+
+/// Sites and metrics that a node has: those of the engine, and of a store.
+void touch_engine(const temporary_folder& folder) {
+    database state(folder / "state");
+    auto rows = archive::make_store(archive::store_kind::memory, {});
+    rows->sync();
+    state.start_session().push();
+    state.commit(state.revision());
+    state.with_write_lock([] {});
+    state.close();
+}
+
+} // namespace
+
+TEST_CASE("without options nothing is watched") {
+    CHECK_FALSE(trace::enabled());
+    observation watched(observation_options{});
+    CHECK_FALSE(trace::enabled());
+    CHECK(watched.metrics_address().empty());
+    const auto calling = watched.each_second([] { FAIL("called"); });
+}
+
+TEST_CASE("the options reach the reporters, and tracing ends with them") {
+    const temporary_folder folder;
+    observation_options options;
+    options.trace_file = folder / "t.json";
+    options.trace_log = folder / "log";
+    options.metrics = ":0";
+    const trace::gauge level("test.observed.level");
+    {
+        observation watched(options);
+        CHECK(trace::enabled());
+        touch_engine(folder);
+        const auto calling = watched.each_second([&] { level.set(42); });
+        exposition page(body_of(http_get(port_of(watched), "/metrics")));
+        CHECK(page.values.at("chainbase_test_observed_level") == 42);
+        CHECK(page.values.at("chainbase_spans_total{span=\"chainbase.open\"}") >= 1);
+        CHECK(page.values.at("chainbase_process_resident_bytes") > 1'000'000);
+    }
+    CHECK_FALSE(trace::enabled());
+    const auto events = nlohmann::json::parse(test::read_file(folder / "t.json"));
+    CHECK(std::ranges::any_of(events,
+                              [](const auto& e) { return e.at("name") == "chainbase.open"; }));
+    bool opened = false;
+    nlohmann::json line;
+    std::istringstream lines(test::read_file(folder / "log"));
+    for (std::string text; std::getline(lines, text);) {
+        line = nlohmann::json::parse(text);
+        opened = opened || line.at("spans").contains("chainbase.open");
+    }
+    CHECK(opened);
+    CHECK(line.at("gauges").at("test.observed.level") == 42.0);
+}
+
+TEST_CASE("the function is called every second, and not after its end") {
+    observation_options options;
+    options.metrics = ":0";
+    observation watched(options);
+    std::atomic<int> calls{0};
+    {
+        const auto calling = watched.each_second([&] { ++calls; });
+        while (calls < 3)
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    const int last = calls;
+    (void)http_get(port_of(watched), "/metrics");
+    CHECK(calls == last);
+}
+
+TEST_CASE("what cannot be watched is told before the work begins") {
+    const temporary_folder folder;
+    write_file(folder / "there", "mine");
+    observation_options options;
+    options.trace_file = folder / "there";
+    CHECK_THROWS_AS(observation(options), usage_error);
+    options = {};
+    options.metrics = "nowhere";
+    CHECK_THROWS_AS(observation(options), usage_error);
+    options.metrics = "192.0.2.1:0"; // of no machine
+    CHECK_THROWS_AS(observation(options), io_error);
+    CHECK_FALSE(trace::enabled());
+    CHECK(test::read_file(folder / "there") == "mine");
+}
+
+TEST_CASE("the options on a command line") {
+    CLI::App verb;
+    observation_options options;
+    driver::add_observation_options(verb, options);
+    verb.parse("--trace a --trace-log b --metrics 127.0.0.1:1");
+    CHECK(options.trace_file == "a");
+    CHECK(options.trace_log == "b");
+    CHECK(options.metrics == "127.0.0.1:1");
+    CHECK(options.wanted());
+}
+
+TEST_CASE("every metric and place that the example board names is exported") {
+    const auto board = nlohmann::json::parse(test::read_file(CHAINBASE_BOARD));
+    CHECK(board.at("title") == "chainbase");
+    CHECK(board.at("panels").size() >= 6);
+    const temporary_folder folder;
+    observation_options options;
+    options.metrics = ":0";
+    const observation watched(options);
+    touch_engine(folder);
+    const exposition page(body_of(http_get(port_of(watched), "/metrics")));
+    std::vector<std::string> queries;
+    collect(board, "expr", queries);
+    REQUIRE(queries.size() >= 8);
+    for (const std::string& query : queries) {
+        INFO(query);
+        const std::regex metric("chainbase_[a-z_]+");
+        std::sregex_iterator it(query.begin(), query.end(), metric);
+        REQUIRE(it != std::sregex_iterator());
+        for (; it != std::sregex_iterator(); ++it)
+            CHECK(page.names.contains(it->str()));
+        const std::regex place(R"re(span="([^"]+)")re");
+        for (std::sregex_iterator p(query.begin(), query.end(), place); p != std::sregex_iterator();
+             ++p)
+            CHECK(page.values.contains("chainbase_spans_total{span=\"" + (*p)[1].str() + "\"}"));
+    }
+}

@@ -1,0 +1,103 @@
+#include <chainbase/trace/prometheus_text.hpp>
+#include <pool_allocator/trace.hpp>
+#include <tools/driver/observation.hpp>
+
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+#include <fstream>
+#include <utility>
+
+namespace chainbase::driver {
+
+namespace {
+
+const trace::gauge resident("process.resident.bytes");
+
+/// Pages that are in memory, those of the state included.
+double resident_bytes() {
+    std::ifstream pages("/proc/self/statm");
+    std::uint64_t all = 0;
+    std::uint64_t in_memory = 0;
+    pages >> all >> in_memory;
+    return static_cast<double>(in_memory) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+}
+
+} // namespace
+
+void add_observation_options(CLI::App& verb, observation_options& options) {
+    verb.add_option("--trace", options.trace_file,
+                    "write every timed span to this new file, for ui.perfetto.dev")
+        ->type_name("FILE");
+    verb.add_option("--trace-log", options.trace_log,
+                    "add a JSON line a second to this file: where the time goes")
+        ->type_name("FILE");
+    verb.add_option("--metrics", options.metrics,
+                    "serve metrics for Prometheus; :PORT for the loopback, port 0 for any")
+        ->type_name("ADDR:PORT");
+}
+
+observation::switched_on::switched_on() {
+    trace::enable(true);
+}
+
+observation::switched_on::~switched_on() {
+    trace::enable(false);
+}
+
+observation::observation(const observation_options& options) {
+    if (!options.wanted()) return;
+    std::optional<listen_address> at;
+    if (!options.metrics.empty()) at = listen_address::parse(options.metrics);
+    on_.emplace();
+    if (at) {
+        server_.emplace(*at, [this] {
+            set_gauges();
+            return trace::prometheus_text(trace::snapshot());
+        });
+        spdlog::info("metrics: http://{}/metrics", server_->address());
+    }
+    if (!options.trace_log.empty()) log_.emplace(options.trace_log);
+    if (!options.trace_file.empty()) file_.emplace(options.trace_file); // new, so it comes last
+    set_gauges();
+    ticker_.emplace("gauges", std::chrono::seconds(1), [this] { set_gauges(); });
+}
+
+/// The ticker first, whose last call gives the reporters the last values.
+observation::~observation() {
+    ticker_.reset();
+    server_.reset();
+    file_.reset();
+    log_.reset();
+}
+
+observation::calling observation::each_second(std::function<void()> set_gauges) {
+    {
+        const std::lock_guard lock(mutex_);
+        set_gauges_ = std::move(set_gauges);
+    }
+    this->set_gauges();
+    return calling(*this);
+}
+
+/// The last values are the ones that stay.
+void observation::stop_calling() {
+    set_gauges();
+    const std::lock_guard lock(mutex_);
+    set_gauges_ = nullptr;
+}
+
+void observation::set_gauges() {
+    if (!on_) return;
+    resident.set(resident_bytes());
+    const std::lock_guard lock(mutex_);
+    if (set_gauges_) set_gauges_();
+}
+
+std::string observation::metrics_address() const {
+    return server_ ? server_->address() : std::string();
+}
+
+} // namespace chainbase::driver
