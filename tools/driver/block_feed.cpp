@@ -1,4 +1,5 @@
 #include <pool_allocator/error.hpp>
+#include <pool_allocator/trace.hpp>
 #include <tools/driver/block_feed.hpp>
 
 #include <pthread.h>
@@ -10,11 +11,16 @@ namespace chainbase::driver {
 
 namespace {
 
+const trace::site record_decode("driver.record.decode");
+const trace::site wait_for_blocks("driver.wait.blocks");
+const trace::site wait_for_room("driver.wait.room");
+
 /// Waits and adds the time it took to `spent`.
 template <typename Ready>
-void wait_for(std::condition_variable& signal, std::unique_lock<std::mutex>& lock,
-              std::chrono::nanoseconds& spent, Ready ready) {
+void wait_for(const trace::site& where, std::condition_variable& signal,
+              std::unique_lock<std::mutex>& lock, std::chrono::nanoseconds& spent, Ready ready) {
     if (ready()) return;
+    const trace::span timed(where);
     const auto begin = std::chrono::steady_clock::now();
     signal.wait(lock, ready);
     spent += std::chrono::steady_clock::now() - begin;
@@ -48,7 +54,7 @@ std::optional<block_feed::chunk> block_feed::next() {
     std::unique_lock lock(mutex_);
     if (delivered_ == end_record_) return std::nullopt;
     place& here = places_[delivered_ % places_.size()];
-    wait_for(filled_, lock, waited_.for_blocks, [&] { return here.filled; });
+    wait_for(wait_for_blocks, filled_, lock, waited_.for_blocks, [&] { return here.filled; });
     if (here.damage && here.content.blocks.empty()) std::rethrow_exception(here.damage);
     chunk result = std::exchange(here.content, {});
     waiting_bytes_ -= result.bytes;
@@ -83,7 +89,8 @@ void block_feed::work() {
     ::pthread_setname_np(::pthread_self(), "decode");
     std::unique_lock lock(mutex_);
     while (begun_ < end_record_) {
-        wait_for(room_, lock, waited_.for_room, [&] { return stopping_ || may_begin(); });
+        wait_for(wait_for_room, room_, lock, waited_.for_room,
+                 [&] { return stopping_ || may_begin(); });
         if (stopping_ || begun_ == end_record_) return;
         const std::size_t record = begun_++;
         std::vector<chunk> used = std::exchange(used_, {});
@@ -98,6 +105,7 @@ void block_feed::work() {
 }
 
 block_feed::place block_feed::prepare(std::size_t record) const {
+    const trace::span timed(record_decode);
     place made;
     try {
         fill(record, made.content);

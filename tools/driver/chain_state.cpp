@@ -1,5 +1,6 @@
 #include <archive/store.hpp>
 #include <chainbase/database.hpp>
+#include <pool_allocator/trace.hpp>
 #include <tools/chains/chains.hpp>
 #include <tools/chains/rejected.hpp>
 #include <tools/driver/bookkeeping.hpp>
@@ -18,6 +19,13 @@ namespace {
 constexpr std::size_t hand_over_limit = 1000;
 /// The same within a run of blocks.
 constexpr std::size_t run_hand_over_limit = 10'000;
+
+const trace::site block_apply("driver.block.apply");
+const trace::site run_apply("driver.run.apply");
+const trace::site block_pop("driver.block.pop");
+const trace::site pending_apply("driver.pending.apply", trace::kind::sampled);
+const trace::site pending_drop("driver.pending.drop");
+const trace::counter applied_operations("driver.operations");
 
 constexpr id<chain_identity> only{0};
 constexpr const char* identity_type = "chain_identity";
@@ -141,6 +149,7 @@ void chain_state::parts::remember(run_of_blocks run) {
         own = next_id(own, one->checksum());
         operations += one->operations();
     }
+    applied_operations.add(operations - (before ? before->operations : 0));
     const decoded_block& last = *run.back();
     state.create<applied_block>([&](applied_block& one) {
         one.revision = state.revision();
@@ -169,6 +178,7 @@ void chain_state::parts::forget_old_blocks() {
 // --- blocks ---
 
 void chain_state::parts::apply(const decoded_block& next) {
+    const trace::span timed(block_apply);
     session one = state.start_session();
     model->hand_over_behind(hand_over_limit);
     const decoded_block* const alone = &next;
@@ -182,6 +192,7 @@ void chain_state::parts::apply(const decoded_block& next) {
 
 /// `at`: the block under way, for who is told of a failure.
 void chain_state::parts::apply_run(run_of_blocks run, std::size_t& at) {
+    const trace::span timed(run_apply);
     session all = state.start_session();
     model->hand_over_behind(run_hand_over_limit);
     forget_old_blocks();
@@ -263,6 +274,7 @@ void chain_state::apply_irreversible(run_of_blocks run) {
 }
 
 void chain_state::pop() {
+    const trace::span timed(block_pop);
     drop_pending();
     parts_->state.undo();
 }
@@ -289,6 +301,7 @@ void chain_state::begin_pending(std::int64_t timestamp) {
 
 std::optional<std::string> chain_state::apply_pending(const decoded_block& from,
                                                       std::size_t transaction) {
+    const trace::span timed(pending_apply);
     session one = parts_->state.start_session();
     try {
         parts_->model->apply(from, transaction);
@@ -300,6 +313,8 @@ std::optional<std::string> chain_state::apply_pending(const decoded_block& from,
 }
 
 void chain_state::drop_pending() {
+    if (!has_pending()) return;
+    const trace::span timed(pending_drop);
     parts_->pending.reset();
 }
 

@@ -55,6 +55,7 @@ void progress::advance(const chain_state& state, std::uint64_t position,
     const double now = seconds();
     if (now < next_sample_) return;
     next_sample_ = now + sample_seconds;
+    gauges_.update(state);
     position = std::max(position, from_); // which was estimated from block numbers
     estimate_.note(now, position);
     rate_.push_back({now, state.operations(), waited});

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <tools/driver/block_feed.hpp>
+#include <tools/driver/chain_gauges.hpp>
 #include <tools/driver/chain_state.hpp>
 #include <tools/driver/time_left.hpp>
 
@@ -44,6 +45,7 @@ private:
     double next_sample_ = 0;
     double next_line_ = 0.2;
     time_left estimate_;
+    chain_gauges gauges_;
     std::deque<sample> rate_;
 };
 

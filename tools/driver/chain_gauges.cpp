@@ -1,0 +1,48 @@
+#include <tools/driver/chain_gauges.hpp>
+
+#include <utility>
+
+namespace chainbase::driver {
+
+namespace {
+
+const trace::gauge head("chain.head.block");
+const trace::gauge irreversible("chain.irreversible.block");
+const trace::gauge operations("chain.operations");
+const trace::gauge archived("chain.archived.objects");
+const trace::gauge segment_bytes("segment.bytes");
+const trace::gauge log_bytes("segment.undo_log.bytes");
+
+} // namespace
+
+void chain_gauges::update(const chain_state& state) {
+    if (!trace::enabled()) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_) return;
+    next_ = now + std::chrono::seconds(1);
+    set(state);
+}
+
+void chain_gauges::set(const chain_state& state) {
+    head.set(static_cast<double>(state.head()));
+    irreversible.set(static_cast<double>(state.irreversible()));
+    operations.set(static_cast<double>(state.operations()));
+    std::int64_t left = 0;
+    for (const auto& [type, objects] : state.model().archived())
+        left += objects;
+    archived.set(static_cast<double>(left));
+    const segment_statistics memory = state.memory();
+    segment_bytes.set(static_cast<double>(memory.total));
+    log_bytes.set(static_cast<double>(memory.log.total));
+    for (const type_statistics& type : memory.types) {
+        set("type.bytes", type.name, static_cast<double>(type.total().total));
+        set("type.objects", type.name, static_cast<double>(type.objects));
+    }
+}
+
+void chain_gauges::set(const std::string& name, const std::string& type, double value) {
+    const auto known = of_types_.try_emplace({name, type}, name, trace::label("type", type)).first;
+    known->second.set(value);
+}
+
+} // namespace chainbase::driver
