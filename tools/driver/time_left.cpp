@@ -33,7 +33,9 @@ std::optional<std::pair<double, double>> time_left::range(std::uint64_t left) co
     double slowest = fastest;
     for (const double rate : rates)
         if (rate > 0) slowest = std::min(slowest, rate);
-    return std::pair(static_cast<double>(left) / fastest, static_cast<double>(left) / slowest);
+    const auto to_do = static_cast<double>(left);
+    const double unknown = to_do / (to_do + static_cast<double>(now.done - first_->done));
+    return std::pair(to_do / fastest, to_do / slowest * (1 + unknown));
 }
 
 } // namespace chainbase::driver

@@ -8,9 +8,11 @@
 namespace chainbase::driver {
 
 /// How long work that is measured in bytes will still take: a range, from the fastest to the
-/// slowest of the rates seen since the begin, over the last ten seconds and over the last one.
+/// slowest of the rates seen since the begin, over the last ten seconds and over the last one; and
+/// up to as much again for what is not known yet, in proportion to how much of the work is left.
 ///
-/// Bytes of a block log weigh better than blocks: early blocks of a chain are small.
+/// Bytes of a block log weigh better than blocks: early blocks of a chain are small. A state that
+/// grows makes work slower, seldom faster, so only the upper end is widened.
 class time_left {
 public:
     /// Notes that `done` bytes were done `seconds` after the begin. Both never fall.
