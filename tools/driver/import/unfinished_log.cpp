@@ -7,16 +7,14 @@
 namespace chainbase {
 namespace {
 
-/// A log that is kept is packed as small as it gets, and in batches: its blocks are tiny.
-constexpr block_log_options packing{.level = 19, .batch_bytes = 256 << 10};
-
 std::filesystem::path temporary_name(std::filesystem::path path) {
     path += ".unfinished";
     return path;
 }
 
 block_log_writer create_log(const std::filesystem::path& path,
-                            const std::filesystem::path& temporary, std::string_view chain) {
+                            const std::filesystem::path& temporary, std::string_view chain,
+                            block_log_options packing) {
     require_free(path);
     std::error_code ignored;
     std::filesystem::remove(temporary, ignored);
@@ -25,9 +23,10 @@ block_log_writer create_log(const std::filesystem::path& path,
 
 } // namespace
 
-unfinished_log::unfinished_log(std::filesystem::path path, std::string_view chain)
+unfinished_log::unfinished_log(std::filesystem::path path, std::string_view chain,
+                               block_log_options packing)
     : path_(std::move(path)), temporary_(temporary_name(path_)),
-      writer_(create_log(path_, temporary_, chain)) {}
+      writer_(create_log(path_, temporary_, chain, packing)) {}
 
 unfinished_log::~unfinished_log() {
     writer_.abandon();

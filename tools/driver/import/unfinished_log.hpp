@@ -14,8 +14,12 @@ namespace chainbase {
 /// complete: who interrupts its making finds no half of a log. Not thread-safe.
 class unfinished_log {
 public:
+    /// A log that is kept is packed as small as it gets, and in batches: its blocks are tiny.
+    static constexpr block_log_options smallest{.level = 19, .batch_bytes = 256 << 10};
+
     /// Throws usage_error when `path` exists; a leftover of an interrupted call is replaced.
-    unfinished_log(std::filesystem::path path, std::string_view chain);
+    unfinished_log(std::filesystem::path path, std::string_view chain,
+                   block_log_options packing = smallest);
     unfinished_log(const unfinished_log&) = delete;
     unfinished_log& operator=(const unfinished_log&) = delete;
     /// Removes what did not become complete.

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <filesystem>
+
+namespace chainbase {
+
+/// A file is made under a name of its own (`<path>.unfinished`) and gets its real one when it is
+/// complete: who interrupts the work finds no half of a file. Not thread-safe.
+class unfinished_name {
+public:
+    /// Throws usage_error when `path` exists; a leftover of interrupted work is removed.
+    explicit unfinished_name(std::filesystem::path path);
+    unfinished_name(const unfinished_name&) = delete;
+    unfinished_name& operator=(const unfinished_name&) = delete;
+    /// Removes what did not become complete.
+    ~unfinished_name();
+
+    [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+    /// Where the file is made.
+    [[nodiscard]] const std::filesystem::path& temporary() const noexcept { return temporary_; }
+
+    /// Gives the file, which is closed and on the device, its name, and puts that on the device
+    /// too. Throws usage_error when a file of that name appeared meanwhile; it stays as it is.
+    void give();
+
+private:
+    std::filesystem::path path_;
+    std::filesystem::path temporary_;
+};
+
+} // namespace chainbase
