@@ -13,8 +13,9 @@ namespace chainbase::test {
 /// A fresh folder that goes away with the object.
 class temporary_folder {
 public:
-    temporary_folder() {
-        std::string name = (std::filesystem::temp_directory_path() / "chainbase-XXXXXX").string();
+    temporary_folder() : temporary_folder(std::filesystem::temp_directory_path()) {}
+    explicit temporary_folder(const std::filesystem::path& in) {
+        std::string name = (in / "chainbase-XXXXXX").string();
         if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
         path_ = name;
     }
@@ -31,6 +32,12 @@ public:
 private:
     std::filesystem::path path_;
 };
+
+/// Where a test has its files that is about many states and not about any disk.
+inline std::filesystem::path memory_or_disk() {
+    const std::filesystem::path memory = "/dev/shm";
+    return std::filesystem::is_directory(memory) ? memory : std::filesystem::temp_directory_path();
+}
 
 inline std::string read_file(const std::filesystem::path& path) {
     std::ifstream in(path, std::ios::binary);

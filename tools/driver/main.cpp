@@ -5,6 +5,7 @@ int main(int argc, char** argv) {
     return run_program("chainbase-driver", "Runs a chain over chainbase", argc, argv,
                        [](CLI::App& program, exit_code& result) {
                            driver::add_block_log_verb(program, result);
+                           driver::add_generate_verb(program, result);
                            driver::add_import_verb(program, result);
                            driver::add_replay_verb(program, result);
                        });

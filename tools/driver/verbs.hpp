@@ -6,6 +6,7 @@ namespace chainbase::driver {
 
 /// Each adds its verb, as add_verbs in tools/program.hpp says.
 void add_block_log_verb(CLI::App& program, exit_code& result);
+void add_generate_verb(CLI::App& program, exit_code& result);
 void add_import_verb(CLI::App& program, exit_code& result);
 void add_replay_verb(CLI::App& program, exit_code& result);
 

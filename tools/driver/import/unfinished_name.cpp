@@ -28,6 +28,7 @@ unfinished_name::~unfinished_name() {
 
 void unfinished_name::give() {
     give_final_name(temporary_, path_);
+    sync_folder_of(path_);
 }
 
 } // namespace chainbase

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <tools/driver/generate/summary.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace chainbase::generate {
+
+/// What is measured of a social chain and drawn for another. Those of posts and of replies stand in
+/// the same order, so that reply = post + distributions_of_a_kind.
+enum class distribution : std::uint8_t {
+    post_title_bytes,
+    post_body_bytes,
+    post_permlink_bytes,
+    post_cash_out_seconds, ///< from its creation, of those that are to be paid
+    post_author_payout,    ///< milli-HBD, of those that are to be paid
+    post_curator_payout,   ///< the same
+    post_votes,
+    post_children, ///< replies to it
+    reply_title_bytes,
+    reply_body_bytes,
+    reply_permlink_bytes,
+    reply_cash_out_seconds,
+    reply_author_payout,
+    reply_curator_payout,
+    reply_votes,
+    reply_children,
+    vote_percent, ///< hundredths of a percent
+    vote_rshares,
+    comments_of_author, ///< posts and replies, of those who have any
+    votes_of_voter,     ///< of those who cast any
+};
+
+inline constexpr std::size_t distributions_of_a_kind = 8;
+inline constexpr std::size_t distribution_count = 20;
+
+/// The name in a report.
+[[nodiscard]] std::string_view name_of(distribution which) noexcept;
+/// The name in source text.
+[[nodiscard]] std::string_view identifier_of(distribution which) noexcept;
+
+/// Quantiles by which a distribution is drawn: 64 equal parts of the values, each a line between
+/// two points, of which the first and the last are again 64 parts each, because the tails hold most
+/// of what matters.
+using quantile_points = std::array<std::int64_t, 191>;
+
+/// Of sorted values; requires one.
+[[nodiscard]] quantile_points points_of(std::span<const std::int64_t> sorted) noexcept;
+
+/// The value at `place`, where 2^64 is the end of the distribution. A part that begins at 0 is 0
+/// all over, so that the share of nothing stays what it is.
+[[nodiscard]] std::int64_t value_at(const quantile_points& points, std::uint64_t place) noexcept;
+
+/// A distribution as it was measured.
+struct fitted_distribution {
+    summary real;
+    quantile_points points;
+};
+
+/// What was measured of a chain: everything the generator takes from real data.
+struct fitted_chain {
+    std::uint32_t reply_permille;      ///< of the comments
+    std::uint32_t paid_post_permille;  ///< of the posts
+    std::uint32_t paid_reply_permille; ///< of the replies
+    std::uint32_t author_per_100_000;  ///< of the accounts, those with a comment
+    std::uint32_t voter_per_100_000;   ///< of the accounts, those with a vote
+    std::array<fitted_distribution, distribution_count> distributions;
+
+    [[nodiscard]] constexpr const fitted_distribution& of(distribution which) const noexcept {
+        return distributions[static_cast<std::size_t>(which)];
+    }
+};
+
+} // namespace chainbase::generate

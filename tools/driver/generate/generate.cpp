@@ -1,0 +1,166 @@
+#include <tools/block_log/block_log_reader.hpp>
+#include <tools/chains/social/operations.hpp>
+#include <tools/driver/generate/generate.hpp>
+#include <tools/driver/import/unfinished_log.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <optional>
+
+namespace chainbase::generate {
+namespace {
+
+/// Many operations a block, and a log that is made again rather than kept.
+constexpr block_log_options packing{.level = 3, .batch_bytes = 256 << 10};
+
+std::vector<std::string> kinds_of(std::string_view chain) {
+    std::vector<std::string> names;
+    if (chain != social::generated_chain_name) return {"account_create", "payment"};
+    for (std::size_t i = 0; i < operation_mix::kinds; ++i)
+        names.emplace_back(name_of(static_cast<operation_mix::kind>(i)));
+    return names;
+}
+
+/// Counts what goes by, and says on stderr once a second how far it is.
+class tally {
+public:
+    explicit tally(std::uint64_t operations_wanted) : wanted_(operations_wanted) {}
+
+    void add(const block& next) {
+        ++report.blocks;
+        report.transactions += next.transactions.size();
+        for (const transaction& part : next.transactions) {
+            report.operations += part.operations.size();
+            for (const bytes& one : part.operations) // the kind is the first number of it
+                ++by_kind_[std::to_integer<std::size_t>(one.front()) % by_kind_.size()];
+        }
+        const double now = seconds();
+        if (now < next_line_) return;
+        next_line_ = now + 1;
+        say(now);
+    }
+
+    generate_report finish() {
+        report.seconds = seconds();
+        if (wanted_ > 0) {
+            const auto kinds = kinds_of(report.chain);
+            for (std::size_t i = 0; i < kinds.size(); ++i)
+                report.operations_by_kind.emplace_back(kinds[i], by_kind_[i]);
+        }
+        return std::move(report);
+    }
+
+    generate_report report;
+
+private:
+    [[nodiscard]] double seconds() const {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    }
+    void say(double now) const {
+        const auto operations = static_cast<double>(report.operations);
+        if (wanted_ == 0)
+            spdlog::info("block {}, {:.1f} s", report.blocks, now);
+        else
+            spdlog::info("block {}: {} of {} operations ({:.0f} %), {:.0f} operations/s, {:.1f} s",
+                         report.blocks, report.operations, wanted_,
+                         100 * operations / static_cast<double>(wanted_), operations / now, now);
+    }
+
+    std::uint64_t wanted_;
+    std::array<std::uint64_t, 256> by_kind_{};
+    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+    double next_line_ = 1;
+};
+
+void finish(branch_dealer& dealer, generate_report& report) {
+    dealer.finish();
+    report.forks = {dealer.branches(), dealer.blocks(), dealer.bad_branches()};
+}
+
+} // namespace
+
+std::filesystem::path forks_path(std::filesystem::path block_log) {
+    block_log += ".forks";
+    return block_log;
+}
+
+generate_report generate_log(const chain_options& options, const fork_options& forks,
+                             const std::filesystem::path& to, const catch_interruption&) {
+    const auto source = make_block_source(options);
+    unfinished_log log(to, options.chain, packing);
+    std::optional<branch_dealer> dealer;
+    if (forks.percent > 0) dealer.emplace(forks_path(to), options.chain, forks, options.seed);
+    tally all(options.operations);
+    all.report.chain = options.chain;
+    while (const auto next = source->next()) {
+        log.append(*next);
+        if (dealer) dealer->add(*next);
+        all.add(*next);
+        all.report.interrupted = catch_interruption::noted();
+        if (all.report.interrupted) return all.finish();
+    }
+    // First the branches: who finds the log may rely on finding them.
+    if (dealer) finish(*dealer, all.report);
+    all.report.bytes = log.finish();
+    return all.finish();
+}
+
+generate_report generate_forks_of(const std::filesystem::path& block_log, const fork_options& forks,
+                                  std::uint64_t seed, const std::filesystem::path& to,
+                                  const catch_interruption&) {
+    const block_log_reader log(block_log);
+    branch_dealer dealer(to, log.chain(), forks, seed);
+    tally all(0);
+    all.report.chain = log.chain();
+    auto blocks = log.stream();
+    while (const auto next = blocks.next()) {
+        dealer.add(*next);
+        all.add(*next);
+        all.report.interrupted = catch_interruption::noted();
+        if (all.report.interrupted) return all.finish();
+    }
+    finish(dealer, all.report);
+    return all.finish();
+}
+
+std::string to_text(const generate_report& report) {
+    if (report.interrupted) return "interrupted; nothing was left, the same call begins anew\n";
+    std::string text = fmt::format("{}: {} blocks, {} transactions, {} operations\n", report.chain,
+                                   report.blocks, report.transactions, report.operations);
+    for (const auto& [kind, count] : report.operations_by_kind)
+        text +=
+            fmt::format("  {:<16} {:>12}  {:5.1f} %\n", kind, count,
+                        100 * static_cast<double>(count) / static_cast<double>(report.operations));
+    if (report.bytes > 0)
+        text +=
+            fmt::format("{} bytes, {:.1f} for each operation\n", report.bytes,
+                        static_cast<double>(report.bytes) / static_cast<double>(report.operations));
+    if (report.forks.branches > 0)
+        text += fmt::format("{} branches of {} blocks, {} of them bad\n", report.forks.branches,
+                            report.forks.blocks, report.forks.bad_branches);
+    return text + fmt::format("{:.1f} s, {:.0f} operations/s\n", report.seconds,
+                              static_cast<double>(report.operations) / report.seconds);
+}
+
+std::string to_json(const generate_report& report) {
+    nlohmann::ordered_json kinds = nlohmann::ordered_json::object();
+    for (const auto& [kind, count] : report.operations_by_kind)
+        kinds[kind] = count;
+    const nlohmann::ordered_json all{{"chain", report.chain},
+                                     {"blocks", report.blocks},
+                                     {"transactions", report.transactions},
+                                     {"operations", report.operations},
+                                     {"operations_by_kind", kinds},
+                                     {"bytes", report.bytes},
+                                     {"branches", report.forks.branches},
+                                     {"branch_blocks", report.forks.blocks},
+                                     {"bad_branches", report.forks.bad_branches},
+                                     {"seconds", report.seconds},
+                                     {"interrupted", report.interrupted}};
+    return all.dump();
+}
+
+} // namespace chainbase::generate

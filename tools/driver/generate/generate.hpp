@@ -1,0 +1,55 @@
+#pragma once
+
+#include <tools/driver/generate/block_source.hpp>
+#include <tools/driver/generate/branch_dealer.hpp>
+#include <tools/interruption.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace chainbase::generate {
+
+struct branch_counts {
+    std::uint64_t branches = 0;
+    std::uint64_t blocks = 0;
+    std::uint64_t bad_branches = 0;
+};
+
+/// What was made.
+struct generate_report {
+    std::string chain;
+    std::uint64_t blocks = 0;
+    std::uint64_t transactions = 0;
+    std::uint64_t operations = 0;
+    /// By name, the kinds of the chain.
+    std::vector<std::pair<std::string, std::uint64_t>> operations_by_kind;
+    std::uint64_t bytes = 0; ///< of the block log
+    branch_counts forks;
+    double seconds = 0;
+    bool interrupted = false; ///< nothing was left then
+};
+
+/// Where the branches of a generated log go: `<log>.forks`.
+[[nodiscard]] std::filesystem::path forks_path(std::filesystem::path block_log);
+
+/// Makes a block log, and the file of its branches when `forks` asks for some. Both appear under
+/// their names when they are complete. Throws usage_error when one exists or the options do not fit
+/// together, and what writing them throws.
+[[nodiscard]] generate_report generate_log(const chain_options& options, const fork_options& forks,
+                                           const std::filesystem::path& to,
+                                           const catch_interruption& signals);
+
+/// Makes branches of a log that exists. The same of their file.
+[[nodiscard]] generate_report generate_forks_of(const std::filesystem::path& block_log,
+                                                const fork_options& forks, std::uint64_t seed,
+                                                const std::filesystem::path& to,
+                                                const catch_interruption& signals);
+
+[[nodiscard]] std::string to_text(const generate_report& report);
+/// One JSON object.
+[[nodiscard]] std::string to_json(const generate_report& report);
+
+} // namespace chainbase::generate

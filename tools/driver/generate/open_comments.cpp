@@ -1,0 +1,42 @@
+#include <tools/driver/generate/open_comments.hpp>
+
+#include <utility>
+
+namespace chainbase::generate {
+
+open_comments::slot open_comments::add(open_comment one) {
+    if (free_.empty()) {
+        comments_.push_back(std::move(one));
+        return static_cast<slot>(comments_.size() - 1);
+    }
+    const slot at = free_.back();
+    free_.pop_back();
+    comments_[at] = std::move(one);
+    return at;
+}
+
+void open_comments::await(awaited what, slot at, std::uint64_t block) {
+    queue(what).push(block << 32 | at);
+    ++comments_[at].awaited;
+}
+
+std::optional<open_comments::slot> open_comments::take(awaited what) {
+    due_queue& from = queue(what);
+    if (from.empty()) return {};
+    const auto at = static_cast<slot>(from.top());
+    from.pop();
+    return at;
+}
+
+void open_comments::came(slot at) {
+    --comments_[at].awaited;
+    forget_if_done(at);
+}
+
+void open_comments::forget_if_done(slot at) {
+    if (comments_[at].awaited > 0) return;
+    comments_[at] = {};
+    free_.push_back(at);
+}
+
+} // namespace chainbase::generate

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <queue>
+#include <string>
+#include <vector>
+
+namespace chainbase::generate {
+
+/// A comment that votes or replies are still to come to.
+struct open_comment {
+    std::uint32_t author = 0; ///< the number of an account
+    std::string permlink;
+    std::int64_t cashout_time = 0;
+    std::uint32_t awaited = 0;         ///< votes and replies
+    std::vector<std::uint32_t> voters; ///< who voted already
+};
+
+/// The comments that something is still to come to, and what comes when. Nothing is kept of a
+/// comment to which all came, so memory is bounded by what is awaited at a time.
+class open_comments {
+public:
+    using slot = std::uint32_t;
+
+    /// What is awaited is kept by the block in which it is due. At most so much at a time.
+    static constexpr std::size_t most_awaited = 1 << 22;
+
+    enum class awaited : std::uint8_t { vote, reply };
+
+    /// A comment to which nothing is to come yet.
+    [[nodiscard]] slot add(open_comment one);
+    [[nodiscard]] open_comment& operator[](slot at) noexcept { return comments_[at]; }
+
+    void await(awaited what, slot at, std::uint64_t block);
+    [[nodiscard]] std::size_t waiting(awaited what) const noexcept { return queue(what).size(); }
+
+    /// What is due first, due or not; nothing when nothing is awaited. To be followed by came().
+    [[nodiscard]] std::optional<slot> take(awaited what);
+    /// What was taken came, or will not; the comment goes when it was the last.
+    void came(slot at);
+    /// Lets a comment go at once when nothing is awaited.
+    void forget_if_done(slot at);
+
+private:
+    /// The block in the upper half, the slot in the lower.
+    using due_queue =
+        std::priority_queue<std::uint64_t, std::vector<std::uint64_t>, std::greater<>>;
+    [[nodiscard]] due_queue& queue(awaited what) noexcept {
+        return what == awaited::vote ? votes_ : replies_;
+    }
+    [[nodiscard]] const due_queue& queue(awaited what) const noexcept {
+        return what == awaited::vote ? votes_ : replies_;
+    }
+
+    std::vector<open_comment> comments_;
+    std::vector<slot> free_;
+    due_queue votes_;
+    due_queue replies_;
+};
+
+} // namespace chainbase::generate

@@ -1,0 +1,260 @@
+#include <tools/driver/generate/social_blocks.hpp>
+#include <tools/driver/generate/steem_2016_fit.hpp>
+#include <tools/driver/generate/texts.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace chainbase::generate {
+namespace {
+
+using kind = operation_mix::kind;
+
+constexpr std::uint64_t one = 1 << 16; // of a factor
+constexpr std::uint64_t blocks_per_day = 24 * 60 * 60 / block_builder::seconds_per_block;
+constexpr int tries = 4;
+constexpr std::size_t most_deposited = 1 << 16;
+
+/// What a comment has of it on average, in thousandths.
+std::uint64_t mean_of(distribution of_posts) {
+    const auto of_replies =
+        static_cast<distribution>(static_cast<std::size_t>(of_posts) + distributions_of_a_kind);
+    const auto post = static_cast<std::uint64_t>(steem_2016_fit.of(of_posts).real.mean_milli);
+    const auto reply = static_cast<std::uint64_t>(steem_2016_fit.of(of_replies).real.mean_milli);
+    return (post * (1000 - steem_2016_fit.reply_permille) + reply * steem_2016_fit.reply_permille) /
+           1000;
+}
+
+/// A product of three places: most are near 0. A quarter of the whole on average.
+std::uint64_t early(std::uint64_t place, std::uint64_t span) {
+    const uint128 p = place >> 32;
+    return static_cast<std::uint64_t>((p * p * p >> 64) * span >> 32);
+}
+
+} // namespace
+
+social_blocks::social_blocks(const chain_options& options)
+    : options_(options), random_(options.seed),
+      builder_(options.operations, options.accounts, options.transactions_per_block),
+      authors_(options.accounts, steem_2016_fit.author_per_100_000,
+               steem_2016_fit.of(distribution::comments_of_author).points, options.skew_milli),
+      voters_(options.accounts, steem_2016_fit.voter_per_100_000,
+              steem_2016_fit.of(distribution::votes_of_voter).points, options.skew_milli) {
+    const std::uint64_t per_block = options.transactions_per_block;
+    const std::uint64_t all = options.mix.sum();
+    const std::uint64_t comments = options.mix.weights[kind::comment];
+    const std::uint64_t votes = options.mix.weights[kind::vote];
+    const std::uint64_t replies = comments * steem_2016_fit.reply_permille / 1000;
+    follow_up_blocks_ =
+        std::clamp<std::uint64_t>(options.operations / per_block / 8, 1, blocks_per_day);
+    const auto target = [&](std::uint64_t weight) { // a quarter of the time is the mean delay
+        return std::min<std::uint64_t>(per_block * weight * follow_up_blocks_ / all / 4,
+                                       open_comments::most_awaited / 2);
+    };
+    if (comments == 0) return;
+    votes_ = {votes * 1000 * one / comments / mean_of(distribution::post_votes), target(votes)};
+    replies_ = {std::uint64_t{steem_2016_fit.reply_permille} * one /
+                    mean_of(distribution::post_children),
+                target(replies)};
+}
+
+std::optional<block> social_blocks::next() {
+    return builder_.next(
+        random_, [&] { return create_account(); }, [&] { return next_operation(); });
+}
+
+social::operation social_blocks::next_operation() {
+    switch (options_.mix.draw(random_)) {
+    case kind::account_create:
+        return account_count() < most_accounts ? create_account() : custom();
+    case kind::comment:
+        return new_comment();
+    case kind::vote:
+        return vote();
+    case kind::deposit:
+        return deposit(draw_account(voters_));
+    case kind::transfer:
+        return transfer();
+    case kind::claim:
+        return social::claim{names_[draw_account(voters_)]};
+    default:
+        return custom();
+    }
+}
+
+// --- accounts and what they do without money ---
+
+social::operation social_blocks::create_account() {
+    names_.push_back(name_of_account(account_count()));
+    balances_.push_back(0);
+    return social::account_create{names_.back()};
+}
+
+std::uint32_t social_blocks::draw_account(const activity& from) {
+    return from.draw(random_, account_count() - options_.accounts);
+}
+
+social::operation social_blocks::custom() {
+    const std::uint32_t who = draw_account(voters_);
+    custom_content content = generate::custom(random_);
+    return social::custom{names_[who], std::move(content.id), std::move(content.payload)};
+}
+
+// --- comments ---
+
+std::int64_t social_blocks::draw(distribution which) {
+    return value_at(steem_2016_fit.of(which).points, random_.next());
+}
+
+/// What is read and voted on much is also paid and answered much: three times of four a comment has
+/// the same place in each of these distributions, else any.
+std::uint64_t social_blocks::place_near(std::uint64_t place) {
+    return random_.chance(3, 4) ? place : random_.next();
+}
+
+social::operation social_blocks::new_comment() {
+    const bool answers = random_.chance(steem_2016_fit.reply_permille, 1000);
+    const auto parent = answers ? open_.take(open_comments::awaited::reply) : std::nullopt;
+    const std::size_t kind_offset = parent ? distributions_of_a_kind : 0;
+    const auto of_kind = [&](distribution of_posts) {
+        return static_cast<distribution>(static_cast<std::size_t>(of_posts) + kind_offset);
+    };
+    const std::uint32_t author = draw_account(authors_);
+    const std::uint64_t place = random_.next();
+    social::comment op;
+    op.author = names_[author];
+    op.permlink =
+        permlink(++comments_made_, draw(of_kind(distribution::post_permlink_bytes)), random_);
+    if (parent) {
+        op.parent_author = names_[open_[*parent].author];
+        op.parent_permlink = open_[*parent].permlink;
+        open_.came(*parent);
+    } else {
+        op.parent_permlink = "category-" + std::to_string(random_.below(64));
+    }
+    op.title_bytes = static_cast<std::uint32_t>(draw(of_kind(distribution::post_title_bytes)));
+    op.body_bytes = static_cast<std::uint32_t>(draw(of_kind(distribution::post_body_bytes)));
+    draw_payout(op, kind_offset, place);
+
+    const auto at = open_.add({author, op.permlink, op.cashout_time, 0, {}});
+    await(open_comments::awaited::vote, votes_, at, of_kind(distribution::post_votes), place);
+    const std::uint32_t votes = open_[at].awaited;
+    await(open_comments::awaited::reply, replies_, at, of_kind(distribution::post_children),
+          place_near(place));
+    op.children = open_[at].awaited - votes;
+    open_.forget_if_done(at);
+    return op;
+}
+
+void social_blocks::draw_payout(social::comment& to, std::size_t kind_offset, std::uint64_t place) {
+    const auto of_kind = [&](distribution of_posts) {
+        return static_cast<distribution>(static_cast<std::size_t>(of_posts) + kind_offset);
+    };
+    const std::uint32_t paid =
+        kind_offset == 0 ? steem_2016_fit.paid_post_permille : steem_2016_fit.paid_reply_permille;
+    if (!random_.chance(paid, 1000)) return;
+    const std::int64_t seconds =
+        draw(of_kind(distribution::post_cash_out_seconds)) * options_.cash_out_percent / 100;
+    to.cashout_time = builder_.timestamp() + std::max<std::int64_t>(seconds, 1);
+    const auto part = [&](distribution which) {
+        return value_at(steem_2016_fit.of(of_kind(which)).points, place_near(place));
+    };
+    to.author_payout = part(distribution::post_author_payout);
+    to.curator_payout = part(distribution::post_curator_payout);
+}
+
+/// As many as the data has at `place`, scaled to the mix; a little more while few are awaited, a
+/// little less while many are.
+void social_blocks::await(open_comments::awaited what, const follow_up& how, open_comments::slot at,
+                          distribution which, std::uint64_t place) {
+    const bool is_few = open_.waiting(what) < how.target;
+    const std::uint64_t factor = how.per_comment * (is_few ? 11 : 9) / 10;
+    const auto value = static_cast<std::uint64_t>(value_at(steem_2016_fit.of(which).points, place));
+    std::uint64_t count = (value * factor + random_.below(one)) / one;
+    count = std::min<std::uint64_t>(count, options_.accounts / 2);
+    count = std::min<std::uint64_t>(count, open_comments::most_awaited - open_.waiting(what));
+    const std::int64_t cashout = open_[at].cashout_time;
+    std::uint64_t span = follow_up_blocks_;
+    if (cashout != 0) {
+        const std::int64_t life =
+            (cashout - builder_.timestamp()) / block_builder::seconds_per_block;
+        span = std::min(span, static_cast<std::uint64_t>(life));
+    }
+    for (; count > 0; --count)
+        open_.await(what, at, builder_.number() + early(random_.next(), span));
+}
+
+// --- votes ---
+
+/// The comment that a vote is due on first. Without one a post takes the vote's place.
+std::optional<open_comments::slot> social_blocks::take_votable() {
+    while (const auto at = open_.take(open_comments::awaited::vote)) {
+        const std::int64_t cashout = open_[*at].cashout_time;
+        if (cashout == 0 || cashout > builder_.timestamp()) return at;
+        open_.came(*at);
+    }
+    return {};
+}
+
+std::uint32_t social_blocks::draw_voter(open_comment& on) {
+    const auto voted = [&](std::uint32_t who) { return std::ranges::count(on.voters, who) > 0; };
+    std::uint32_t who = draw_account(voters_);
+    for (int left = tries; left > 0 && voted(who); --left)
+        who = draw_account(voters_);
+    while (voted(who)) // at most half of the accounts have
+        who = (who + 1) % account_count();
+    on.voters.push_back(who);
+    return who;
+}
+
+social::operation social_blocks::vote() {
+    const auto at = take_votable();
+    if (!at) return new_comment();
+    open_comment& on = open_[*at];
+    social::vote op;
+    op.voter = names_[draw_voter(on)];
+    op.author = names_[on.author];
+    op.permlink = on.permlink;
+    op.percent = static_cast<std::int16_t>(draw(distribution::vote_percent));
+    op.rshares = draw(distribution::vote_rshares);
+    open_.came(*at);
+    return op;
+}
+
+// --- money ---
+
+social::operation social_blocks::deposit(std::uint32_t to) {
+    const auto amount = static_cast<std::int64_t>(random_.between(1'000, 1'000'000));
+    if (deposited_.size() < most_deposited)
+        deposited_.push_back(to);
+    else
+        deposited_[random_.below(most_deposited)] = to;
+    balances_[to] += amount;
+    return social::deposit{names_[to], amount};
+}
+
+/// Somebody with money: active ones first, then any who had a deposit.
+std::optional<std::uint32_t> social_blocks::draw_payer() {
+    for (int left = tries; left > 0; --left)
+        if (const std::uint32_t who = draw_account(voters_); balances_[who] > 0) return who;
+    for (int left = tries; left > 0 && !deposited_.empty(); --left)
+        if (const std::uint32_t who = deposited_[random_.below(deposited_.size())];
+            balances_[who] > 0)
+            return who;
+    return {};
+}
+
+social::operation social_blocks::transfer() {
+    const auto from = draw_payer();
+    if (!from) return deposit(draw_account(voters_));
+    std::uint32_t to = draw_account(voters_);
+    if (to == *from) to = (to + 1) % account_count();
+    const std::uint64_t digits = random_.between(4, 17); // small payments are as frequent as large
+    const std::uint64_t wanted = 1 + (random_.next() >> (64 - digits));
+    const std::int64_t amount = std::min(static_cast<std::int64_t>(wanted), balances_[*from]);
+    balances_[*from] -= amount;
+    balances_[to] += amount;
+    return social::transfer{names_[*from], names_[to], amount, memo(random_)};
+}
+
+} // namespace chainbase::generate

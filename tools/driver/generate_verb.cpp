@@ -1,0 +1,133 @@
+#include <pool_allocator/error.hpp>
+#include <tools/chains/payments/operations.hpp>
+#include <tools/chains/social/operations.hpp>
+#include <tools/digits.hpp>
+#include <tools/driver/generate/comparison.hpp>
+#include <tools/driver/generate/fit.hpp>
+#include <tools/driver/generate/generate.hpp>
+#include <tools/driver/verbs.hpp>
+#include <tools/print.hpp>
+#include <tools/whole_number.hpp>
+
+#include <memory>
+#include <string>
+
+namespace chainbase::driver {
+
+namespace {
+
+struct generate_call {
+    generate::chain_options chain;
+    generate::fork_options forks;
+    std::filesystem::path to;
+    std::filesystem::path forks_of;
+    std::filesystem::path compare;
+    std::filesystem::path fit;
+    std::string mix;
+    std::string skew = "1";
+    bool json = false;
+};
+
+/// "0.25" in thousandths: 0 to 1 with up to three decimals.
+std::uint32_t skew_milli(const std::string& text) {
+    const std::size_t point = text.find('.');
+    const std::string whole = text.substr(0, point);
+    std::string part = point == std::string::npos ? "0" : text.substr(point + 1);
+    const bool is_number = is_digits(part) && part.size() <= 3 && (whole == "0" || whole == "1");
+    part.resize(3, '0');
+    if (!is_number || (whole == "1" && part != "000"))
+        throw usage_error("--skew: \"" + text +
+                          "\" is no number from 0 to 1 with up to three decimals");
+    return static_cast<std::uint32_t>(std::stoul(whole + part));
+}
+
+void require_one_task(const generate_call& call) {
+    const int tasks = (call.chain.operations > 0 ? 1 : 0) + (call.forks_of.empty() ? 0 : 1) +
+                      (call.compare.empty() ? 0 : 1) + (call.fit.empty() ? 0 : 1);
+    if (tasks != 1)
+        throw usage_error("generate needs one of --operations, --forks-of, --compare and --fit");
+    const bool makes_file = call.chain.operations > 0 || !call.forks_of.empty();
+    if (makes_file == call.to.empty())
+        throw usage_error("--to goes with --operations and --forks-of, and they with it");
+    if (!call.forks_of.empty() && call.forks.percent == 0)
+        throw usage_error("--forks-of needs --forks: after how many per cent of the blocks");
+}
+
+exit_code make(generate_call call) {
+    if (!call.mix.empty()) call.chain.mix = generate::parse_mix(call.mix);
+    call.chain.skew_milli = skew_milli(call.skew);
+    const catch_interruption signals;
+    const generate::generate_report made =
+        call.forks_of.empty() ? generate::generate_log(call.chain, call.forks, call.to, signals)
+                              : generate::generate_forks_of(call.forks_of, call.forks,
+                                                            call.chain.seed, call.to, signals);
+    print_or_throw(call.json ? to_json(made) + "\n" : to_text(made));
+    return made.interrupted ? exit_code::interrupted : exit_code::done;
+}
+
+exit_code run(const generate_call& call) {
+    require_one_task(call);
+    if (!call.fit.empty()) {
+        print_or_throw(fit_header(generate::measure(call.fit)));
+        return exit_code::done;
+    }
+    if (call.compare.empty()) return make(call);
+    const generate::comparison made = compare(generate::measure(call.compare));
+    print_or_throw(call.json ? to_json(made) + "\n" : to_text(made));
+    return exit_code::done;
+}
+
+void add_chain_options(CLI::App& verb, generate_call& call) {
+    verb.add_option("--operations", call.chain.operations, "make a log of so many operations")
+        ->transform(whole_number(1, 100'000'000'000));
+    verb.add_option("--seed", call.chain.seed, "another seed, another chain of the same kind")
+        ->transform(whole_number(0, UINT64_MAX))
+        ->capture_default_str();
+    verb.add_option("--to", call.to, "the block log, or the file of branches, to make");
+    verb.add_option("--chain", call.chain.chain, "which kind of chain")
+        ->check(CLI::IsMember(
+            {std::string(social::generated_chain_name), std::string(payments::chain_name)}))
+        ->capture_default_str();
+    verb.add_option("--accounts", call.chain.accounts,
+                    "accounts at the begin (a fiftieth of the operations, 10 to 1,000,000)")
+        ->transform(whole_number(2, 50'000'000));
+    verb.add_option("--transactions-per-block", call.chain.transactions_per_block, "on average")
+        ->transform(whole_number(1, 100'000))
+        ->capture_default_str();
+    verb.add_option("--skew", call.skew, "how unevenly accounts are active: 0 not, 1 as real ones")
+        ->capture_default_str();
+    verb.add_option("--mix", call.mix, "kinds of operations and weights: custom=60,vote=22,...");
+    verb.add_option("--cash-out-percent", call.chain.cash_out_percent,
+                    "of the time that comments really had until their cash-out")
+        ->transform(whole_number(1, 1000))
+        ->capture_default_str();
+}
+
+void add_fork_options(CLI::App& verb, generate_call& call) {
+    verb.add_option("--forks", call.forks.percent,
+                    "per cent of the blocks after which a branch forks off, in BLOCK_LOG.forks")
+        ->transform(whole_number(0, 100));
+    verb.add_option("--fork-depth", call.forks.depth, "blocks of the longest branch")
+        ->transform(whole_number(1, generate::deepest_fork))
+        ->capture_default_str();
+    verb.add_option("--bad-forks", call.forks.bad_percent,
+                    "per cent of the branches that end with what the rules refuse")
+        ->transform(whole_number(0, 100));
+    verb.add_option("--forks-of", call.forks_of, "make branches of this log instead of a log");
+}
+
+} // namespace
+
+void add_generate_verb(CLI::App& program, exit_code& result) {
+    const auto call = std::make_shared<generate_call>();
+    CLI::App* verb = program.add_subcommand(
+        "generate", "Make a block log of any length from a seed, or branches of a log");
+    add_chain_options(*verb, *call);
+    add_fork_options(*verb, *call);
+    verb->add_option("--compare", call->compare, "show how this log differs from real data");
+    verb->add_option("--fit", call->fit, "print what was measured of this log as a C++ header");
+    verb->add_flag("--json", call->json, "one JSON object on stdout");
+    verb->callback([call, &result] { result = run(*call); });
+}
+
+} // namespace chainbase::driver
