@@ -349,6 +349,15 @@ std::optional<block_id> chain_state::id_of(std::uint64_t number) const {
     return found ? std::optional(driver::id_of(*found)) : std::nullopt;
 }
 
+std::vector<block_place> chain_state::last_blocks() const {
+    const applied_block* last = parts_->irreversible();
+    std::vector<block_place> all{last ? block_place{last->number, driver::id_of(*last)}
+                                      : block_place{}};
+    for (const applied_block& one : parts_->state.view<applied_block, by_number>())
+        if (one.number > all.front().number) all.push_back({one.number, driver::id_of(one)});
+    return all;
+}
+
 std::uint64_t chain_state::blocks() const {
     const applied_block* head = parts_->head();
     return head ? head->blocks : 0;

@@ -18,6 +18,14 @@ class database;
 
 namespace chainbase::driver {
 
+/// Where a block stands in its chain. That of no block, which the first one follows, is all zero.
+struct block_place {
+    std::uint64_t number = 0;
+    block_id id;
+
+    friend bool operator==(const block_place&, const block_place&) = default;
+};
+
 /// A chain's state in a folder: the database, the archive in `archive/` below it, and the chain's
 /// model over both. Blocks are applied one by one, each in a session of its own that can be popped,
 /// or, where nothing will ever be popped, in runs of many. Transactions that are in no block yet
@@ -93,6 +101,9 @@ public:
     [[nodiscard]] std::int64_t head_time() const;
     /// A block that can still be popped, or the last that cannot; nothing for other numbers.
     [[nodiscard]] std::optional<block_id> id_of(std::uint64_t number) const;
+    /// The last block that cannot be popped (all zero when there is none), then those that can, in
+    /// their order.
+    [[nodiscard]] std::vector<block_place> last_blocks() const;
     /// Blocks and operations applied since the chain began.
     [[nodiscard]] std::uint64_t blocks() const;
     [[nodiscard]] std::uint64_t operations() const;

@@ -8,5 +8,7 @@ int main(int argc, char** argv) {
                            driver::add_generate_verb(program, result);
                            driver::add_import_verb(program, result);
                            driver::add_replay_verb(program, result);
+                           driver::add_serve_verb(program, result);
+                           driver::add_sync_verb(program, result);
                        });
 }

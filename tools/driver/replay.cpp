@@ -115,17 +115,6 @@ void require_before_stop(const chain_state& state, const replay_options& options
                           " to stop at; name another folder, or a later block");
 }
 
-verification verified(const chain_state& state) {
-    verification all = state.model().verify();
-    std::string text;
-    for (const std::string& problem : all.problems)
-        text += (text.empty() ? "" : "; ") + problem;
-    if (all.problem_count != 0)
-        throw damaged_error("verify: " + std::to_string(all.problem_count) + " problem(s): " +
-                            text + ". Replay into another folder, and keep this one to examine it");
-    return all;
-}
-
 } // namespace
 
 replay_report replay(const replay_options& options, const catch_interruption& signals) {

@@ -1,3 +1,4 @@
+#include <pool_allocator/error.hpp>
 #include <tools/driver/progress.hpp>
 #include <tools/driver/replay_report.hpp>
 
@@ -78,6 +79,17 @@ replay_report report_on(const chain_state& state, const std::string& chain) {
     report.memory = state.memory();
     report.state_digest = state.model().state_digest();
     return report;
+}
+
+verification verified(const chain_state& state) {
+    verification all = state.model().verify();
+    std::string text;
+    for (const std::string& problem : all.problems)
+        text += (text.empty() ? "" : "; ") + problem;
+    if (all.problem_count != 0)
+        throw damaged_error("verify: " + std::to_string(all.problem_count) + " problem(s): " +
+                            text + ". Replay into another folder, and keep this one to examine it");
+    return all;
 }
 
 std::string to_json(const replay_report& report) {

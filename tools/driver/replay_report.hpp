@@ -44,6 +44,9 @@ struct replay_report {
 /// What can be told from the state alone.
 [[nodiscard]] replay_report report_on(const chain_state& state, const std::string& chain);
 
+/// Looks for every object by id and by key. Throws damaged_error naming the first problems.
+[[nodiscard]] verification verified(const chain_state& state);
+
 /// The report as one JSON object, and for people.
 [[nodiscard]] std::string to_json(const replay_report& report);
 [[nodiscard]] std::string to_text(const replay_report& report);

@@ -9,5 +9,7 @@ void add_block_log_verb(CLI::App& program, exit_code& result);
 void add_generate_verb(CLI::App& program, exit_code& result);
 void add_import_verb(CLI::App& program, exit_code& result);
 void add_replay_verb(CLI::App& program, exit_code& result);
+void add_serve_verb(CLI::App& program, exit_code& result);
+void add_sync_verb(CLI::App& program, exit_code& result);
 
 } // namespace chainbase::driver

@@ -1,0 +1,77 @@
+#include <tools/driver/sync/serve.hpp>
+#include <tools/driver/verbs.hpp>
+#include <tools/interruption.hpp>
+#include <tools/print.hpp>
+#include <tools/whole_number.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+
+namespace chainbase::driver {
+
+namespace {
+
+void print(const serve_report& report, bool as_json, bool is_end) {
+    const block_server::counters& all = report.served;
+    if (as_json) {
+        nlohmann::ordered_json object{{"chain", report.chain},
+                                      {"listening", report.address},
+                                      {"head", report.head.number},
+                                      {"id", to_string(report.head.id)}};
+        if (is_end)
+            object.update({{"connections", all.connections},
+                           {"finished", all.finished},
+                           {"refused", all.refused},
+                           {"blocks", all.blocks},
+                           {"bytes", all.bytes}});
+        return print_or_throw(object.dump() + "\n");
+    }
+    print_or_throw(is_end ? fmt::format("served {} blocks, {} bytes: {} connections, {} of them to "
+                                        "the end, {} refused\n",
+                                        all.blocks, all.bytes, all.connections, all.finished,
+                                        all.refused)
+                          : fmt::format("{}, block {}: listening at {}\n", report.chain,
+                                        report.head.number, report.address));
+}
+
+} // namespace
+
+void add_serve_verb(CLI::App& program, exit_code& result) {
+    struct call : serve_options {
+        std::string listen = "127.0.0.1:0";
+        bool json = false;
+    };
+    const auto options = std::make_shared<call>();
+    CLI::App* verb = program.add_subcommand(
+        "serve", "Give the blocks of a block log to whoever connects, until a signal");
+    verb->add_option("--block-log", options->block_log, "the log")->required();
+    verb->add_option("--listen", options->listen, "HOST:PORT; port 0: any, told on stdout")
+        ->capture_default_str();
+    const auto rate = verb->add_option("--blocks-per-second", options->blocks_per_second,
+                                       "let blocks appear at this rate, as on a chain that lives")
+                          ->check(CLI::Range(0.001, 1e9));
+    verb->add_option("--from-head", options->from_head,
+                     "number of the last block that is there from the begin")
+        ->needs(rate)
+        ->transform(whole_number(1, UINT64_MAX));
+    verb->add_option("--connections", options->network.connections, "at most, at once")
+        ->transform(whole_number(1, 10'000))
+        ->capture_default_str();
+    verb->add_flag("--once", options->once, "end when a client has had everything and hung up");
+    verb->add_flag("--json", options->json,
+                   "two JSON objects on stdout, a line each: first where "
+                   "it listens, at the end what was served");
+    verb->callback([options, &result] {
+        const catch_interruption signals;
+        options->network.listen = parse_endpoint(options->listen);
+        const serve_report report = serve(*options, signals, [&](const serve_report& begun) {
+            print(begun, options->json, false);
+        });
+        print(report, options->json, true);
+        result = exit_code::done; // a signal is how it is meant to end
+    });
+}
+
+} // namespace chainbase::driver

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <tools/chains/decoded_block.hpp>
+#include <tools/driver/block_feed.hpp>
+#include <tools/driver/chain_state.hpp>
+#include <tools/driver/sync/peer_error.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace chainbase::driver {
+
+/// Where the blocks come from that sync applies, decoded and with their ids.
+///
+/// Used by the thread that applies.
+class block_source {
+public:
+    /// Blocks that follow each other.
+    struct run {
+        block_place parent; ///< of the first
+        std::vector<std::unique_ptr<decoded_block>> blocks;
+        std::vector<block_id> ids;
+        std::uint64_t bytes = 0; ///< of their encodings
+    };
+
+    struct event {
+        enum class kind {
+            nothing,   ///< came in the time
+            asks,      ///< who is about to send wants to know where the state is: resume()
+            blocks,    ///< `blocks` came
+            caught_up, ///< there is no more for now; `head` is the last that the sender has
+            end,       ///< the same, and there never will be
+            beyond,    ///< what comes next is beyond the block to stop at
+        };
+        kind what = kind::nothing;
+        std::uint64_t sender = 0; ///< the connection, of which there are many over time
+        std::string peer;         ///< its name, for messages
+        std::string chain;        ///< with `asks`
+        run blocks;
+        block_place head;
+    };
+
+    block_source() = default;
+    block_source(const block_source&) = delete;
+    block_source& operator=(const block_source&) = delete;
+    virtual ~block_source() = default;
+
+    /// The next event, in the order in which they came, waiting for it that long. Throws when
+    /// nobody is left to send anything, saying why.
+    [[nodiscard]] virtual event next(std::chrono::milliseconds patience) = 0;
+
+    /// Answers `asks`: the last block that cannot be popped, and those that can.
+    virtual void resume(const std::vector<block_place>& last_blocks) = 0;
+
+    /// Nothing more of this sender: what it sent does not do.
+    virtual void refuse(std::uint64_t sender, peer_error::severity how,
+                        const std::string& reason) = 0;
+    /// What this sender sent took the chain further.
+    virtual void praise(std::uint64_t sender) = 0;
+
+    /// Lets others free what is not needed any more.
+    virtual void give_back(std::vector<std::unique_ptr<decoded_block>> used) = 0;
+
+    struct counters {
+        block_feed::waiting waited;
+        std::uint64_t connections = 0;
+        std::uint64_t failures = 0; ///< of connections, or of attempts to connect
+        std::uint64_t bytes = 0;    ///< received
+    };
+    [[nodiscard]] virtual counters so_far() const = 0;
+};
+
+} // namespace chainbase::driver

@@ -1,0 +1,129 @@
+#include <tools/chains/rejected.hpp>
+#include <tools/driver/sync/chain_follower.hpp>
+#include <tools/driver/sync/messages.hpp>
+
+#include <spdlog/spdlog.h>
+
+#include <utility>
+
+namespace chainbase::driver {
+
+using outcome = fork_tree::outcome;
+using severity = peer_error::severity;
+
+chain_follower::chain_follower(chain_state& state, std::size_t lag, fork_tree::limits bounds)
+    : state_(state), tree_(state.last_blocks(), lag, bounds) {}
+
+chain_follower::counters chain_follower::so_far() const noexcept {
+    counters all = counters_;
+    all.forks = tree_.forks();
+    return all;
+}
+
+// --- to the best branch ---
+
+void chain_follower::go_to_best() {
+    while (const auto way = tree_.to_best()) {
+        if (way->pops > 0) {
+            ++counters_.switches;
+            if (!pop(way->pops)) lacks_blocks_ = true;
+        }
+        for (const decoded_block* next : way->apply) {
+            try {
+                state_.apply(*next);
+            } catch (const rejected_error& problem) {
+                ++counters_.rejected;
+                spdlog::warn("{}", problem.what());
+                tree_.reject(problem.what());
+                break;
+            }
+            tree_.applied();
+        }
+    }
+}
+
+/// Returns whether all of them could be applied again.
+bool chain_follower::pop(std::size_t blocks) {
+    bool are_here = true;
+    for (std::size_t i = 0; i < blocks; ++i) {
+        state_.pop();
+        ++counters_.popped;
+        are_here = tree_.popped() && are_here;
+    }
+    return are_here;
+}
+
+// --- what comes ---
+
+std::optional<chain_follower::complaint> chain_follower::take(block_source::event& event) {
+    if (std::exchange(sender_, event.sender) != event.sender) useless_in_a_row_ = 0;
+    was_useful_ = false;
+    const block_place before = tree_.head();
+    const std::uint64_t blocks_before = state_.blocks();
+    block_place parent = event.blocks.parent;
+    for (std::size_t i = 0; i < event.blocks.blocks.size(); ++i) {
+        auto& content = event.blocks.blocks[i];
+        const block_place place{content->number(), event.blocks.ids[i]};
+        const outcome how = tree_.insert({parent, place, std::move(content), event.sender});
+        if (how == outcome::added) go_to_best();
+        if (auto wrong = judge(how, parent, place)) return wrong;
+        parent = place;
+    }
+    was_useful_ = !(tree_.head() == before);
+    if (was_useful_) useless_in_a_row_ = 0;
+    if (std::exchange(lacks_blocks_, false) && state_.blocks() < blocks_before)
+        return complaint{severity::transient,
+                         "peer " + event.peer +
+                             ": its better branch was bad, and the blocks "
+                             "before it are from an earlier run: asking for them again"};
+    return std::nullopt;
+}
+
+std::optional<chain_follower::complaint>
+chain_follower::judge(outcome how, const block_place& parent, const block_place& place) {
+    if (how == outcome::added) return std::nullopt;
+    if (how != outcome::known && how != outcome::bad) {
+        tree_.forget_from(sender_);
+        return about_link(how, parent, place);
+    }
+    ++counters_.useless;
+    if (++useless_in_a_row_ <= useless_allowed) return std::nullopt;
+    return complaint{severity::fault, std::to_string(useless_in_a_row_) +
+                                          " blocks in a row that are known already, or known to "
+                                          "be bad; the last is " +
+                                          in_words(place)};
+}
+
+chain_follower::complaint chain_follower::about_link(outcome how, const block_place& parent,
+                                                     const block_place& place) const {
+    const std::string link = in_words(place) + " follows " + in_words(parent);
+    switch (how) {
+    case outcome::below_root:
+        return {severity::lasting,
+                link +
+                    ", which is no block of this chain, and this state cannot go back behind "
+                    "its irreversible " +
+                    in_words(tree_.root()) +
+                    "; name another peer, or sync into another folder, with a larger --lag if the "
+                    "chain forks that deep"};
+    case outcome::wrong_numbers:
+        return {severity::fault, link + ", whose number is another"};
+    case outcome::full:
+        return {severity::fault, link + ", and " + std::to_string(tree_.waiting()) +
+                                     " blocks beside the chain are enough"};
+    default:
+        return {severity::fault, link + ", which nobody has sent"};
+    }
+}
+
+std::optional<chain_follower::complaint>
+chain_follower::judge_head(const block_source::event& event) const {
+    if (const auto reason = tree_.bad(event.head.id))
+        return complaint{severity::lasting, "its chain up to " + in_words(event.head) +
+                                                " has a bad block: " + *reason};
+    if (tree_.has(event.head.id) || event.head.number <= tree_.root().number) return std::nullopt;
+    return complaint{severity::fault, "it says that its chain ends with " + in_words(event.head) +
+                                          ", which it has not sent"};
+}
+
+} // namespace chainbase::driver

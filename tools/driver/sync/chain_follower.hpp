@@ -1,0 +1,78 @@
+#pragma once
+
+#include <tools/driver/chain_state.hpp>
+#include <tools/driver/sync/block_source.hpp>
+#include <tools/driver/sync/fork_tree.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace chainbase::driver {
+
+/// Keeps a state at the end of the longest branch of what it is given: applies blocks one session
+/// each, pops to the common block when another branch gets longer, applies that one, and returns to
+/// the first when a block of it is bad.
+///
+/// Invariants: (1) after each call the state is at the best branch of the tree, unless a signal was
+/// noted; (2) a block that is bad is applied at most once while it is remembered; (3) a block that
+/// the state cannot go back to (from before this follower was made, and popped) is asked for again.
+///
+/// For the thread that applies.
+class chain_follower {
+public:
+    /// `lag`: the state's.
+    chain_follower(chain_state& state, std::size_t lag, fork_tree::limits bounds = {});
+
+    /// What is wrong with what came, for who refuses its sender.
+    struct complaint {
+        peer_error::severity how;
+        std::string what;
+    };
+
+    /// Applies what leads to the longest branch. Returns a complaint about the run's sender; what
+    /// came before the fault stays applied. Throws what chain_state throws when not a block is to
+    /// blame.
+    [[nodiscard]] std::optional<complaint> take(block_source::event& event);
+
+    /// The same about a sender that has no more: that its head is one that it never sent, or bad.
+    [[nodiscard]] std::optional<complaint> judge_head(const block_source::event& event) const;
+
+    /// Whether the blocks of take() took the chain further.
+    [[nodiscard]] bool was_useful() const noexcept { return was_useful_; }
+
+    /// Contents that are not needed any more.
+    [[nodiscard]] std::vector<std::unique_ptr<decoded_block>> take_freed() {
+        return tree_.take_freed();
+    }
+
+    struct counters {
+        std::uint64_t forks = 0;    ///< blocks that came beside another with the same parent
+        std::uint64_t switches = 0; ///< to another branch
+        std::uint64_t popped = 0;   ///< blocks
+        std::uint64_t rejected = 0; ///< blocks
+        std::uint64_t useless = 0;  ///< blocks that were known already, or known to be bad
+    };
+    [[nodiscard]] counters so_far() const noexcept;
+
+    /// Blocks of one sender that may be known or bad, in a row.
+    static constexpr std::uint64_t useless_allowed = 10'000;
+
+private:
+    void go_to_best();
+    [[nodiscard]] bool pop(std::size_t blocks);
+    [[nodiscard]] std::optional<complaint> judge(fork_tree::outcome how, const block_place& parent,
+                                                 const block_place& place);
+    [[nodiscard]] complaint about_link(fork_tree::outcome how, const block_place& parent,
+                                       const block_place& place) const;
+
+    chain_state& state_;
+    fork_tree tree_;
+    counters counters_;
+    std::uint64_t sender_ = 0;
+    std::uint64_t useless_in_a_row_ = 0;
+    bool was_useful_ = false;
+    bool lacks_blocks_ = false; ///< popped some whose contents are not here
+};
+
+} // namespace chainbase::driver

@@ -1,0 +1,333 @@
+#include <pool_allocator/error.hpp>
+#include <tools/driver/sync/peer_feed.hpp>
+
+#include <boost/asio/post.hpp>
+#include <pthread.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace chainbase::driver {
+
+using severity = peer_error::severity;
+using clock = std::chrono::steady_clock;
+
+peer_feed::peer_feed(options how) : how_(std::move(how)) {
+    if (how_.peers.empty()) throw usage_error("sync needs a peer; name one with --peer HOST:PORT");
+    for (const endpoint_name& one : how_.peers)
+        peers_.push_back({one, 0, 0, false, {}});
+    thread_ = std::thread([this] { work(); });
+}
+
+peer_feed::~peer_feed() {
+    {
+        const std::lock_guard held(mutex_);
+        stopping_ = true;
+    }
+    room_.notify_all();
+    boost::asio::post(context_, [this] {
+        if (connection_) connection_->cancel();
+    });
+    thread_.join();
+}
+
+// --- for the thread that applies ---
+
+block_source::event peer_feed::next(std::chrono::milliseconds patience) {
+    lock held(mutex_);
+    if (queue_.empty() && !over_) {
+        const auto begin = clock::now();
+        came_.wait_for(held, patience, [&] { return !queue_.empty() || over_; });
+        counters_.waited.for_blocks += clock::now() - begin;
+    }
+    if (queue_.empty() && over_) std::rethrow_exception(over_);
+    if (queue_.empty()) return {};
+    event first = std::move(queue_.front());
+    queue_.pop_front();
+    queued_bytes_ -= first.blocks.bytes;
+    queued_blocks_ -= first.blocks.blocks.size();
+    held.unlock();
+    room_.notify_one();
+    return first;
+}
+
+void peer_feed::resume(const std::vector<block_place>& last_blocks) {
+    {
+        const std::lock_guard held(mutex_);
+        answer_ = last_blocks;
+    }
+    room_.notify_one();
+}
+
+void peer_feed::refuse(std::uint64_t sender, severity how, const std::string& reason) {
+    {
+        const std::lock_guard held(mutex_);
+        if (sender != sender_ || refusal_) return;
+        refusal_ = {sender, how, reason};
+        std::erase_if(queue_, [&](const event& one) { return one.sender == sender; });
+        queued_bytes_ = queued_blocks_ = 0;
+    }
+    room_.notify_one();
+    boost::asio::post(context_, [this] {
+        if (connection_) connection_->cancel();
+    });
+}
+
+void peer_feed::praise(std::uint64_t sender) {
+    const std::lock_guard held(mutex_);
+    if (sender == sender_) is_praised_ = true;
+}
+
+void peer_feed::give_back(std::vector<std::unique_ptr<decoded_block>> used) {
+    const std::lock_guard held(mutex_);
+    std::ranges::move(used, std::back_inserter(used_));
+}
+
+block_source::counters peer_feed::so_far() const {
+    const std::lock_guard held(mutex_);
+    counters all = counters_;
+    all.bytes = received_;
+    return all;
+}
+
+// --- the network thread ---
+
+bool peer_feed::must_end() const {
+    const std::lock_guard held(mutex_);
+    return stopping_;
+}
+
+void peer_feed::work() {
+    ::pthread_setname_np(::pthread_self(), "network");
+    std::exception_ptr failure;
+    try {
+        work_through_peers();
+    } catch (...) {
+        failure = std::current_exception();
+    }
+    const std::lock_guard held(mutex_);
+    over_ = failure;
+    came_.notify_one();
+}
+
+/// Until it is to stop. Throws when the last peer is given up.
+void peer_feed::work_through_peers() {
+    for (std::size_t turn = 0; !must_end(); turn = (turn + 1) % peers_.size()) {
+        if (std::ranges::all_of(peers_, &peer::is_given_up)) {
+            std::string all;
+            for (const peer& one : peers_)
+                all += (all.empty() ? "" : "; ") + one.last_failure;
+            throw peer_error(severity::lasting,
+                             all + ". No peer is left; name another one, and the same call goes "
+                                   "on where the state is");
+        }
+        peer& one = peers_[turn];
+        if (one.is_given_up) continue;
+        try {
+            talk_to(one);
+        } catch (const peer_error& problem) {
+            if (must_end()) return;
+            note_failure(one, problem);
+            pause_after(one);
+        }
+    }
+}
+
+void peer_feed::note_failure(peer& one, const peer_error& problem) {
+    severity how = problem.how();
+    one.last_failure = problem.what();
+    {
+        const std::lock_guard held(mutex_);
+        if (refusal_) {
+            how = refusal_->how;
+            one.last_failure = refusal_->reason;
+        }
+        if (is_praised_) one.failures = one.faults = 0;
+        ++counters_.failures;
+    }
+    ++one.failures;
+    if (how == severity::fault) ++one.faults;
+    one.is_given_up = how == severity::lasting ||
+                      (how_.attempts != 0 && one.failures >= how_.attempts) ||
+                      one.faults >= how_.faulty_attempts;
+    spdlog::warn("{}; {}", one.last_failure,
+                 one.is_given_up ? "this peer is given up" : "it is tried again");
+}
+
+void peer_feed::pause_after(const peer& one) {
+    const auto doubled = how_.pause * (1 << std::min(one.failures - 1, 20U));
+    lock held(mutex_);
+    room_.wait_for(held, std::min(doubled, how_.longest_pause), [&] { return stopping_; });
+}
+
+/// Only returns by throwing, or when it is to stop.
+void peer_feed::talk_to(const peer& one) {
+    peer_connection with(context_, one.name, how_.limits, received_);
+    struct registration {
+        peer_connection*& slot;
+        ~registration() { slot = nullptr; }
+    } const registered{connection_ = &with};
+    {
+        const std::lock_guard held(mutex_);
+        ++sender_;
+        refusal_.reset();
+        answer_.reset();
+        is_praised_ = false;
+    }
+    with.connect();
+    shake_hands(with);
+    is_caught_up_ = false;
+    for (auto last_progress = clock::now(); !must_end();) {
+        require_not_refused();
+        const peer_connection::frame next = with.next();
+        if (next.type == wire::message::blocks) take_blocks(with, next.payload);
+        if (next.type == wire::message::caught_up) take_caught_up(with, next.payload);
+        if (next.type == wire::message::refusal) take_refusal(with, next.payload);
+        if (next.type == wire::message::hello || next.type == wire::message::request)
+            with.fail(severity::fault, "a message of a type that is not due");
+        if (next.type != wire::message::keepalive || is_caught_up_) last_progress = clock::now();
+        if (clock::now() - last_progress > how_.progress)
+            with.fail(severity::transient, "no blocks for " +
+                                               std::to_string(how_.progress.count()) +
+                                               " ms, though it is there");
+    }
+}
+
+void peer_feed::require_not_refused() const {
+    const std::lock_guard held(mutex_);
+    if (refusal_) throw peer_error(refusal_->how, refusal_->reason);
+}
+
+void peer_feed::shake_hands(peer_connection& with) {
+    with.send(framed(hello_message{chain_, {}, {}}));
+    const peer_connection::frame first = with.next();
+    if (first.type == wire::message::refusal) take_refusal(with, first.payload);
+    if (first.type != wire::message::hello) with.fail(severity::fault, "begins without a hello");
+    const hello_message said = with.named([&] { return read_hello(first.payload); });
+    if (!chain_.empty() && said.chain != chain_)
+        with.fail(severity::lasting, "has blocks of the chain " + said.chain + ", not of " +
+                                         chain_ + "; name a peer of that chain");
+    event asked;
+    asked.what = event::kind::asks;
+    asked.chain = said.chain;
+    push(std::move(asked), with);
+    request_message request;
+    {
+        lock held(mutex_);
+        room_.wait(held, [&] { return stopping_ || refusal_ || answer_; });
+        if (stopping_ || refusal_) return;
+        const std::vector<block_place>& known = *answer_;
+        const std::size_t newest = std::min(known.size() - 1, wire::max_known_blocks - 1);
+        request.known.assign(known.rbegin(), known.rbegin() + static_cast<std::ptrdiff_t>(newest));
+        request.known.push_back(known.front());
+    }
+    if (chain_.empty()) {
+        chain_ = said.chain;
+        decode_ = decoder_of(chain_);
+    }
+    spdlog::info("peer {}: {}, blocks {} to {}; going on behind block {}", with.name(), said.chain,
+                 said.first.number, said.last.number, request.known.front().number);
+    {
+        const std::lock_guard held(mutex_);
+        ++counters_.connections;
+    }
+    with.send(framed(request));
+}
+
+void peer_feed::take_refusal(peer_connection& from, byte_view payload) {
+    using wire::refusal_reason;
+    const refusal_message said = from.named([&] { return read_refusal(payload); });
+    const bool may_change = said.reason == refusal_reason::busy ||
+                            said.reason == refusal_reason::too_slow ||
+                            said.reason == refusal_reason::ending;
+    from.fail(may_change ? severity::transient : severity::lasting,
+              "it refuses: \"" + said.text + "\"" +
+                  (said.reason == refusal_reason::no_common_block
+                       ? "; name a peer of the chain that the state is of, or sync into another "
+                         "folder"
+                       : ""));
+}
+
+void peer_feed::take_caught_up(peer_connection& from, byte_view payload) {
+    const caught_up_message said = from.named([&] { return read_caught_up(payload); });
+    if (is_caught_up_)
+        from.fail(severity::fault, "says twice that it has nothing more, without blocks between");
+    is_caught_up_ = true;
+    event next;
+    next.what = said.is_end ? event::kind::end : event::kind::caught_up;
+    next.head = said.head;
+    push(std::move(next), from);
+}
+
+void peer_feed::take_blocks(peer_connection& from, byte_view payload) {
+    free_used();
+    is_caught_up_ = false;
+    bool is_beyond = false;
+    event next;
+    next.what = event::kind::blocks;
+    next.blocks = from.named([&] { return decode(payload, is_beyond); });
+    if (!next.blocks.blocks.empty()) push(std::move(next), from);
+    event beyond;
+    beyond.what = event::kind::beyond;
+    if (is_beyond) push(std::move(beyond), from);
+}
+
+block_source::run peer_feed::decode(byte_view payload, bool& is_beyond) const {
+    blocks_reader blocks(payload);
+    run made;
+    made.parent = blocks.parent();
+    block_place last = made.parent;
+    const auto refuse = [&](const std::string& why) {
+        throw peer_error(severity::fault,
+                         "what follows block " + std::to_string(last.number) + " " + why);
+    };
+    try {
+        while (const auto encoded = blocks.next()) {
+            auto one = decode_(*encoded);
+            if (one->number() <= last.number)
+                refuse("is block " + std::to_string(one->number()) +
+                       "; numbers rise along a chain");
+            is_beyond = how_.stop_at && one->number() > *how_.stop_at;
+            if (is_beyond) break;
+            last = {one->number(), next_id(last.id, one->checksum())};
+            made.bytes += encoded->size();
+            made.ids.push_back(last.id);
+            made.blocks.push_back(std::move(one));
+        }
+    } catch (const damaged_error& problem) {
+        refuse("is no block of the chain " + chain_ + " (" + problem.what() + ")");
+    }
+    return made;
+}
+
+/// Puts it at the queue's end when there is room; forgets it when it is to stop, or the connection
+/// was refused.
+void peer_feed::push(event next, const peer_connection& from) {
+    lock held(mutex_);
+    const auto is_ready = [&] {
+        return stopping_ || refusal_ ||
+               (queued_bytes_ < how_.waiting_bytes && queued_blocks_ < how_.waiting_blocks);
+    };
+    if (!is_ready()) {
+        const auto begin = clock::now();
+        room_.wait(held, is_ready);
+        counters_.waited.for_room += clock::now() - begin;
+    }
+    if (stopping_ || refusal_) return;
+    next.peer = from.name();
+    next.sender = sender_;
+    queued_bytes_ += next.blocks.bytes;
+    queued_blocks_ += next.blocks.blocks.size();
+    queue_.push_back(std::move(next));
+    held.unlock();
+    came_.notify_one();
+}
+
+void peer_feed::free_used() {
+    std::vector<std::unique_ptr<decoded_block>> used;
+    const std::lock_guard held(mutex_);
+    used.swap(used_);
+}
+
+} // namespace chainbase::driver

@@ -1,0 +1,30 @@
+#include <pool_allocator/error.hpp>
+#include <tools/driver/sync/serve.hpp>
+
+namespace chainbase::driver {
+
+serve_report serve(const serve_options& options, const catch_interruption& signals,
+                   const std::function<void(const serve_report&)>& ready) {
+    const block_log_reader log(options.block_log);
+    const served_chain chain(log, options.branches);
+    block_server::options network = options.network;
+    network.blocks_per_second = options.blocks_per_second;
+    if (options.from_head != 0) {
+        const auto index = chain.ids().index_of(options.from_head);
+        if (!index)
+            throw usage_error(log.path().string() + " has no block " +
+                              std::to_string(options.from_head) +
+                              " to begin with as the head; name one that it has");
+        network.there = *index + 1;
+    }
+    block_server server(chain, network);
+    serve_report report{log.chain(), server.address(), chain.head(chain.ids().count()), {}, false};
+    ready(report);
+    while (!signals.noted() && !(options.once && server.so_far().finished > 0))
+        server.run_for(std::chrono::milliseconds(50));
+    report.served = server.so_far();
+    report.interrupted = signals.noted();
+    return report;
+}
+
+} // namespace chainbase::driver
