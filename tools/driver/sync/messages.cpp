@@ -28,11 +28,6 @@ block_place unpacked(const wire::place& from) {
     return {from.number.value(), {from.id_high.value(), from.id_low.value()}};
 }
 
-std::uint64_t checksum_of(byte_view payload, message type) {
-    const auto seed = std::uint64_t(type) << 32 | payload.size();
-    return XXH3_64bits_withSeed(payload.data(), payload.size(), seed);
-}
-
 template <typename Struct>
 void append(bytes& to, const Struct& value) {
     const std::size_t at = to.size();
@@ -50,7 +45,7 @@ bytes sealed(bytes frame, message type) {
     wire::frame_header header;
     header.payload_bytes = static_cast<std::uint32_t>(payload.size());
     header.type = static_cast<std::uint32_t>(type);
-    header.checksum = checksum_of(payload, type);
+    header.checksum = frame_checksum(payload, type);
     std::memcpy(frame.data(), &header, sizeof header);
     return frame;
 }
@@ -79,6 +74,11 @@ std::string printable(byte_view text) {
 
 std::string in_words(const block_place& place) {
     return "block " + std::to_string(place.number) + " (" + to_string(place.id) + ")";
+}
+
+std::uint64_t frame_checksum(byte_view payload, message type) {
+    const auto seed = std::uint64_t(type) << 32 | payload.size();
+    return XXH3_64bits_withSeed(payload.data(), payload.size(), seed);
 }
 
 // --- frames ---
@@ -195,7 +195,7 @@ frame_start read_frame_start(byte_view header) {
 }
 
 void require_checksum(const frame_start& start, byte_view payload) {
-    if (checksum_of(payload, start.type) != start.checksum)
+    if (frame_checksum(payload, start.type) != start.checksum)
         malformed("a message of " + std::to_string(start.payload_bytes) +
                   " bytes with a wrong checksum");
 }

@@ -61,6 +61,7 @@ struct frame_start {
 /// Refuses an unknown type and a payload that is larger than its type may have. Requires
 /// sizeof(wire::frame_header) bytes.
 [[nodiscard]] frame_start read_frame_start(byte_view header);
+[[nodiscard]] std::uint64_t frame_checksum(byte_view payload, wire::message type);
 void require_checksum(const frame_start& start, byte_view payload);
 
 /// Makes the frame of blocks that follow each other.

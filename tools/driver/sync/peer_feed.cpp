@@ -69,8 +69,8 @@ void peer_feed::refuse(std::uint64_t sender, severity how, const std::string& re
         queued_bytes_ = queued_blocks_ = 0;
     }
     room_.notify_one();
-    boost::asio::post(context_, [this] {
-        if (connection_) connection_->cancel();
+    boost::asio::post(context_, [this, sender] { // which may be gone by then
+        if (connection_ && connected_ == sender) connection_->cancel();
     });
 }
 
@@ -170,7 +170,7 @@ void peer_feed::talk_to(const peer& one) {
     } const registered{connection_ = &with};
     {
         const std::lock_guard held(mutex_);
-        ++sender_;
+        connected_ = ++sender_;
         refusal_.reset();
         answer_.reset();
         is_praised_ = false;

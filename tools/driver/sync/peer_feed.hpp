@@ -90,6 +90,7 @@ private:
 
     boost::asio::io_context context_{1};
     peer_connection* connection_ = nullptr; // used by handlers in the thread only
+    std::uint64_t connected_ = 0;           // its number, likewise
     std::atomic<std::uint64_t> received_ = 0;
 
     mutable std::mutex mutex_;

@@ -1,0 +1,161 @@
+#include <catch2/catch.hpp>
+#include <tests/support/random_source.hpp>
+#include <tests/tools/driver_process.hpp>
+#include <tests/tools/real_logs.hpp>
+
+#include <chrono>
+#include <thread>
+
+/// The processes at both ends are stopped at random times, and the state comes to the same digest.
+using namespace chainbase::test;
+using nlohmann::json;
+
+namespace {
+
+/// `serve` in a process of its own; its port stays the same over restarts.
+class server_process {
+public:
+    explicit server_process(const real_log& log) : log_(log) { start("127.0.0.1:0"); }
+
+    void restart() {
+        process_.reset();
+        start(address_);
+    }
+    [[nodiscard]] const std::string& address() const { return address_; }
+    [[nodiscard]] driver_process& process() { return *process_; }
+
+private:
+    void start(const std::string& listen) {
+        const std::string out = folder_ / "out";
+        write_file(out, "");
+        process_ = std::make_unique<driver_process>(
+            std::vector<std::string>{"serve", "--block-log", log_.path().string(), "--listen",
+                                     listen, "--json"},
+            out);
+        std::string said;
+        while (said.find('\n') == std::string::npos) {
+            if (!process_->is_running()) FAIL(process_->wait().err);
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+            said = read_file(out);
+        }
+        address_ = json::parse(said.substr(0, said.find('\n')))["listening"];
+    }
+
+    const real_log& log_;
+    temporary_folder folder_;
+    std::unique_ptr<driver_process> process_;
+    std::string address_;
+};
+
+std::vector<std::string> sync_call(const real_log& log, const server_process& from,
+                                   const std::string& state) {
+    return {"sync",   "--peer", from.address(), "--state", log.state(state).string(),
+            "--json", "--once", "--verify"};
+}
+
+std::uint32_t microseconds_of(const real_log& log, const server_process& server) {
+    const auto begin = std::chrono::steady_clock::now();
+    const driver_run run = run_driver(sync_call(log, server, "undisturbed"));
+    INFO(run.err);
+    REQUIRE(run.code() == 0);
+    CHECK(run.json()["state_digest"] == digest_at_end(log.chain()));
+    return static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::microseconds>(
+                                          std::chrono::steady_clock::now() - begin)
+                                          .count());
+}
+
+} // namespace
+
+TEST_CASE("a sync killed or interrupted at random times goes on to the same state") {
+    const real_log log("eos-swap-2022");
+    server_process server(log);
+    const std::uint64_t seed = new_seed();
+    random_source random(seed);
+    const std::uint32_t longest = microseconds_of(log, server);
+    std::string state = "state";
+    for (int ended = 0; ended < 12;) {
+        driver_process process(sync_call(log, server, state));
+        std::this_thread::sleep_for(std::chrono::microseconds(random.below(longest)));
+        process.send(random.chance(700) ? SIGKILL : SIGTERM);
+        const driver_run run = process.wait();
+        INFO("CHAINBASE_TEST_SEED=" << seed << ", stderr: " << run.err);
+        if (run.code() != 0) {
+            const bool before_a_peer = run.code() == 2 && run.says("interrupted before");
+            REQUIRE(
+                (run.was_killed() || run.code() == 3 || before_a_peer || WIFSIGNALED(run.status)));
+            ++ended;
+            continue;
+        }
+        CHECK(run.json()["state_digest"] == digest_at_end(log.chain()));
+        state += ".";
+    }
+    const driver_run last = run_driver(sync_call(log, server, state));
+    INFO("CHAINBASE_TEST_SEED=" << seed << ", stderr: " << last.err);
+    REQUIRE(last.code() == 0);
+    CHECK(last.json()["state_digest"] == digest_at_end(log.chain()));
+}
+
+TEST_CASE("a server killed and started again costs a sync nothing but time") {
+    const real_log log("eos-swap-2022");
+    server_process server(log);
+    const std::uint64_t seed = new_seed();
+    random_source random(seed);
+    INFO("CHAINBASE_TEST_SEED=" << seed);
+    const std::uint32_t longest = microseconds_of(log, server);
+    driver_process process(sync_call(log, server, "state"));
+    for (int kills = 0; kills < 5 && process.is_running(); ++kills) {
+        std::this_thread::sleep_for(std::chrono::microseconds(random.below(longest / 2)));
+        server.process().send(SIGKILL);
+        server.restart();
+    }
+    const driver_run run = process.wait();
+    INFO(run.err);
+    REQUIRE(run.code() == 0);
+    CHECK(run.json()["state_digest"] == digest_at_end(log.chain()));
+}
+
+TEST_CASE("serve and sync end with a signal, and say what they did") {
+    const real_log log("eos-swap-2022");
+    server_process server(log);
+    driver_process client(
+        {"sync", "--peer", server.address(), "--state", log.state().string(), "--json"});
+    const temporary_folder elsewhere;
+    REQUIRE(run_driver({"sync", "--peer", server.address(), "--state",
+                        (elsewhere / "state").string(), "--once"})
+                .code() == 0);
+    server.process().send(SIGTERM);
+    CHECK(server.process().wait().code() == 0);
+    client.send(SIGINT);
+    const driver_run run = client.wait();
+    INFO(run.err);
+    if (WIFSIGNALED(run.status)) return; // before it began to listen
+    CHECK((run.code() == 3 || run.says("interrupted before")));
+    if (run.code() == 3) CHECK(run.json()["interrupted"].get<bool>());
+}
+
+TEST_CASE("calls of serve and sync that are wrong say why") {
+    const real_log log("eos-swap-2022");
+    const auto wrong = [&](std::vector<std::string> call, const char* why) {
+        const driver_run run = run_driver(std::move(call));
+        INFO(run.err);
+        CHECK(run.code() == 2);
+        CHECK((run.err + run.out).find(why) != std::string::npos);
+    };
+    const std::string state = log.state().string();
+    wrong({"sync", "--state", state}, "--peer HOST:PORT");
+    wrong({"sync", "--state", state, "--peer", "here"}, "is no address");
+    wrong({"sync", "--state", state, "--peer", "here:99999"}, "is no address");
+    wrong({"sync", "--state", state, "--peer", "a:1", "--block-log", "b"}, "excludes");
+    wrong({"sync", "--state", state, "--peer", "a:1", "--lag", "4097"}, "--lag");
+    wrong({"serve", "--block-log", log.path().string(), "--listen", "nowhere"}, "is no address");
+    wrong({"serve", "--block-log", log.path().string(), "--from-head", "1"}, "--blocks-per-second");
+    wrong({"serve", "--block-log", log.path().string(), "--from-head", "1", "--blocks-per-second",
+           "5"},
+          "has no block 1");
+    CHECK_FALSE(std::filesystem::exists(log.state()));
+    const driver_run nobody = run_driver(
+        {"sync", "--state", state, "--peer", "127.0.0.1:1", "--once", "--attempts", "2"});
+    CHECK(nobody.code() == 1);
+    CHECK(nobody.says("127.0.0.1:1"));
+    CHECK(nobody.says("No peer is left"));
+}
