@@ -59,8 +59,7 @@ struct sync_call {
         options.once = true;
         options.network.pause = std::chrono::milliseconds(1);
         options.network.longest_pause = std::chrono::milliseconds(20);
-        options.network.limits.silence = std::chrono::milliseconds(5000);
-        options.network.limits.frame = std::chrono::milliseconds(5000);
+        options.network.limits.silence = std::chrono::minutes(5); // scripts keep nothing alive
     }
     [[nodiscard]] driver::sync_report run() const {
         const catch_interruption signals;
