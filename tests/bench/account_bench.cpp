@@ -3,35 +3,18 @@
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
-#include <sys/wait.h>
+#include <tests/bench/bench_program.hpp>
 #include <unistd.h>
 
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <set>
 #include <string>
 
+using chainbase::bench::outcome;
+using chainbase::bench::run_bench;
+
 namespace {
-
-struct outcome {
-    int exit_code;
-    std::string output;
-};
-
-outcome run_bench(const std::string& arguments) {
-    const std::string command =
-        std::string(CHAINBASE_BENCH_PROGRAM " ") + arguments + " 2>/dev/null";
-    std::FILE* pipe = popen(command.c_str(), "r");
-    REQUIRE(pipe != nullptr);
-    std::string output;
-    char buffer[4096];
-    for (std::size_t got = 0; (got = std::fread(buffer, 1, sizeof(buffer), pipe)) > 0;)
-        output.append(buffer, got);
-    const int status = pclose(pipe);
-    REQUIRE(WIFEXITED(status));
-    return {WEXITSTATUS(status), output};
-}
 
 nlohmann::json run_account(const std::string& arguments) {
     const outcome result = run_bench("account --objects 2000 --rounds 1 --json " + arguments);

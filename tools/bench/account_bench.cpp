@@ -1,6 +1,7 @@
 #include <pool_allocator/error.hpp>
 #include <tools/bench/account_bench.hpp>
 #include <tools/bench/account_engines.hpp>
+#include <tools/bench/bench_setup.hpp>
 #include <tools/bench/machine.hpp>
 #include <tools/bench/most_types.hpp>
 #include <tools/bench/report.hpp>
@@ -34,11 +35,6 @@ struct account_options {
     bool json = false;
 };
 
-std::filesystem::path default_directory() {
-    const std::filesystem::path memory = "/dev/shm";
-    return std::filesystem::is_directory(memory) ? memory : std::filesystem::temp_directory_path();
-}
-
 std::string check_engine(const std::string& name) {
     const account_engine_entry* entry = find_account_engine(name);
     return entry == nullptr ? "no engine is called " + name : "";
@@ -60,25 +56,12 @@ std::vector<std::string> engines_to_run(const account_options& options) {
     return result;
 }
 
-/// A sparse file that meets a full file system ends the process with SIGBUS; better to say so
-/// first.
 void check_space(const account_options& options) {
     constexpr std::uintmax_t per_object = 700;
-    const std::uintmax_t needed = (std::uintmax_t{64} << 20) + options.objects * per_object;
-    const std::uintmax_t there = std::filesystem::space(options.directory).available;
-    if (there < needed)
-        throw out_of_space_error("bench: " + options.directory.string() + " has " +
-                                 std::to_string(there) + " bytes free and " +
-                                 std::to_string(needed) +
-                                 " are needed; take fewer objects or another --directory");
+    require_space(options.directory, (std::uintmax_t{64} << 20) + options.objects * per_object);
 }
 
 using measure = void (account_engine::*)(const account_plan&, const store_options&, measurements&);
-
-/// So that an interrupted run removes its files, which may take most of the memory.
-void throw_if_interrupted() {
-    if (catch_interruption::noted()) throw error("bench: interrupted; nothing was reported");
-}
 
 /// Runs one group of rows in a folder of its own. Between two engines free memory goes back to the
 /// system, so that none starts with the leavings of the one before.
@@ -130,9 +113,8 @@ void do_without_huge_pages() {
 
 void run(const account_options& options) {
     if (options.small_pages) do_without_huge_pages();
-    if (!is_optimised()) spdlog::warn("built without optimisation: the figures mean nothing");
     check_space(options);
-    if (is_busy()) spdlog::warn("the machine is busy with other work: expect scattered figures");
+    warn_about_conditions();
     // The next place to stop may be far: a second signal ends the process.
     const catch_interruption signals(catch_interruption::further_signals::end_the_process);
     report result{"account",       describe_machine(options.directory),

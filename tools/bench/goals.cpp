@@ -33,6 +33,10 @@ constexpr goal goals[] = {
     {"undo_bytes_modify", 88, ""},
     {"object_bytes_after_third_removed", 158, ""},
     {"object_bytes_after_compact", 110, ""},
+    {"replay", 0.5, "replay"},
+    {"replay_waiting", 0.05, ""},
+    {"sync_to_replay", 1.08, ""},
+    {"live_block", 0.2, "live_block"},
 };
 
 } // namespace

@@ -17,7 +17,7 @@ struct goal {
 /// What any row of `chainbase` is to be at most, as a ratio to the same row of `heap`.
 inline constexpr double at_most_of_heap = 1.3;
 
-/// The goal of an operation of the account bench, if it has one.
+/// The goal of an operation of a bench, if it has one.
 [[nodiscard]] std::optional<goal> goal_of(std::string_view operation) noexcept;
 
 } // namespace chainbase::bench

@@ -1,4 +1,6 @@
 #include <tools/bench/account_bench.hpp>
+#include <tools/bench/chain_bench.hpp>
+#include <tools/bench/growth_bench.hpp>
 #include <tools/program.hpp>
 
 int main(int argc, char** argv) {
@@ -6,5 +8,7 @@ int main(int argc, char** argv) {
                                   "Measures chainbase beside other engines, in one run", argc, argv,
                                   [](CLI::App& program, chainbase::exit_code&) {
                                       chainbase::bench::add_account_bench(program);
+                                      chainbase::bench::add_chain_bench(program);
+                                      chainbase::bench::add_growth_bench(program);
                                   });
 }

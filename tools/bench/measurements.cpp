@@ -18,7 +18,15 @@ double median(std::vector<double> values) {
 } // namespace
 
 std::string_view name_of(metric unit) noexcept {
-    return unit == metric::ns ? "ns" : "bytes";
+    switch (unit) {
+    case metric::ns:
+        return "ns";
+    case metric::bytes:
+        return "bytes";
+    case metric::ratio:
+        return "ratio";
+    }
+    return "";
 }
 
 void measurements::add(std::string_view operation, metric unit, double sample) {

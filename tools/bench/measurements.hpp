@@ -8,8 +8,8 @@
 
 namespace chainbase::bench {
 
-/// The unit of a row: nanoseconds per operation, or bytes per object.
-enum class metric { ns, bytes };
+/// The unit of a row: nanoseconds per operation, bytes per object, or a share or ratio of such.
+enum class metric { ns, bytes, ratio };
 
 [[nodiscard]] std::string_view name_of(metric unit) noexcept;
 

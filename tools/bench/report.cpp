@@ -106,13 +106,8 @@ std::string heap_text(const row_table& table, const std::string& operation) {
     return fixed(*own / *heap, 2) + " x heap";
 }
 
-void print_header(std::ostream& out, const report& result, const row_table& table) {
-    out << result.bench << ": " << result.objects << " objects, " << result.types
-        << " types, medians of " << result.rounds << " rounds; " << result.machine.value("cpu", "")
-        << ", " << result.machine.value("compiler", "") << ", "
-        << result.machine.value("file_system", "") << "\n"
-        << "ns per operation, bytes where the name says so; in brackets the ratio to classical\n\n"
-        << std::left << std::setw(operation_width) << "operation" << std::right;
+void print_titles(std::ostream& out, const row_table& table) {
+    out << std::left << std::setw(operation_width) << "operation" << std::right;
     for (const std::string& engine : table.engines())
         out << std::setw(engine_width) << engine;
     out << std::setw(goal_width) << "goal" << "  chainbase\n";
@@ -120,21 +115,38 @@ void print_header(std::ostream& out, const report& result, const row_table& tabl
 
 } // namespace
 
+nlohmann::ordered_json rows_to_json(const std::vector<row>& rows) {
+    auto result = nlohmann::ordered_json::array();
+    for (const row& each : rows)
+        result.push_back({{"engine", each.engine},
+                          {"operation", each.operation},
+                          {"metric", name_of(each.unit)},
+                          {"value", each.value},
+                          {"samples", each.samples}});
+    return result;
+}
+
+std::string in_words(const nlohmann::json& machine) {
+    return machine.value("cpu", "") + ", " + machine.value("compiler", "") + ", " +
+           machine.value("file_system", "");
+}
+
 nlohmann::ordered_json to_json(const report& result) {
-    auto rows = nlohmann::ordered_json::array();
-    for (const row& each : result.rows)
-        rows.push_back({{"engine", each.engine},
-                        {"operation", each.operation},
-                        {"metric", name_of(each.unit)},
-                        {"value", each.value},
-                        {"samples", each.samples}});
-    return {{"bench", result.bench}, {"machine", result.machine}, {"objects", result.objects},
-            {"types", result.types}, {"rounds", result.rounds},   {"rows", rows}};
+    return {{"bench", result.bench},     {"machine", result.machine},
+            {"objects", result.objects}, {"types", result.types},
+            {"rounds", result.rounds},   {"rows", rows_to_json(result.rows)}};
 }
 
 void print_table(std::ostream& out, const report& result) {
-    const row_table table(result.rows);
-    print_header(out, result, table);
+    out << result.bench << ": " << result.objects << " objects, " << result.types
+        << " types, medians of " << result.rounds << " rounds; " << in_words(result.machine) << "\n"
+        << "ns per operation, bytes where the name says so; in brackets the ratio to classical\n\n";
+    print_rows(out, result.rows);
+}
+
+void print_rows(std::ostream& out, const std::vector<row>& rows) {
+    const row_table table(rows);
+    print_titles(out, table);
     for (const std::string& operation : table.operations()) {
         out << std::left << std::setw(operation_width) << operation << std::right;
         for (const std::string& engine : table.engines())

@@ -22,11 +22,18 @@ struct report {
 };
 
 /// {"bench", "machine", "objects", "types", "rounds", "rows"}; a row has "engine", "operation",
-/// "metric" ("ns" or "bytes"), "value" (the median) and "samples" (one per round).
+/// "metric" ("ns", "bytes" or "ratio"), "value" (the median) and "samples" (one per round).
 [[nodiscard]] nlohmann::ordered_json to_json(const report&);
+
+/// The rows alone, as to_json has them, and "2.1 GHz, g++ 12, tmpfs": for benches with more than
+/// one table.
+[[nodiscard]] nlohmann::ordered_json rows_to_json(const std::vector<row>&);
+[[nodiscard]] std::string in_words(const nlohmann::json& machine);
 
 /// A line per operation and a column per engine, each value with its ratio to `classical` in
 /// brackets; then the goal and whether `chainbase` meets it, the rows that do not included.
 void print_table(std::ostream&, const report&);
+/// The same without what stands above it.
+void print_rows(std::ostream&, const std::vector<row>&);
 
 } // namespace chainbase::bench

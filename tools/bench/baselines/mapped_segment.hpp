@@ -7,6 +7,9 @@
 #include <boost/interprocess/sync/mutex_family.hpp>
 #include <sys/mman.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <utility>
 
 namespace chainbase::bench {
@@ -24,8 +27,11 @@ public:
     using manager = file::segment_manager;
 
     explicit mapped_segment(const store_options& options)
-        : file_(boost::interprocess::create_only, (options.directory / "segment").c_str(),
-                bytes_for(options)) {
+        : mapped_segment(options.directory, bytes_for(options)) {}
+
+    /// In a file of `bytes` in the folder.
+    mapped_segment(const std::filesystem::path& directory, std::size_t bytes)
+        : file_(boost::interprocess::create_only, (directory / "segment").c_str(), bytes) {
         madvise(file_.get_address(), file_.get_size(), MADV_HUGEPAGE);
     }
 

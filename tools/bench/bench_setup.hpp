@@ -1,0 +1,23 @@
+#pragma once
+
+#include <filesystem>
+
+/// What every bench does around its work.
+namespace chainbase::bench {
+
+/// /dev/shm where there is one, else the folder for temporary files.
+[[nodiscard]] std::filesystem::path default_directory();
+
+/// Throws out_of_space_error unless the file system of `directory` has `needed` bytes free: a
+/// sparse file that meets a full one ends the process with SIGBUS.
+void require_space(const std::filesystem::path& directory, std::uintmax_t needed);
+
+/// So that an interrupted run removes its files, which may take most of the memory. Throws error
+/// when a signal was noted.
+void throw_if_interrupted();
+
+/// Warns when the figures are going to be worth little: a build without optimisation, a machine
+/// that has other work.
+void warn_about_conditions();
+
+} // namespace chainbase::bench

@@ -1,0 +1,261 @@
+#include <pool_allocator/error.hpp>
+#include <tools/bench/bench_setup.hpp>
+#include <tools/bench/chain_bench.hpp>
+#include <tools/bench/chain_engines.hpp>
+#include <tools/bench/chain_modes.hpp>
+#include <tools/bench/machine.hpp>
+#include <tools/bench/report.hpp>
+#include <tools/bench/scratch_directory.hpp>
+#include <tools/interruption.hpp>
+#include <tools/print.hpp>
+#include <tools/whole_number.hpp>
+
+#include <malloc.h>
+#include <spdlog/spdlog.h>
+
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace chainbase::bench {
+
+namespace {
+
+struct chain_options {
+    std::vector<std::filesystem::path> logs;
+    std::uint32_t rounds = 3;
+    std::vector<std::string> engines;
+    std::uint64_t live_blocks = 100;
+    std::uint64_t pending = 1000;
+    std::filesystem::path directory;
+    bool json = false;
+};
+
+/// What one log came to, with every engine.
+struct log_result {
+    chain_log log;
+    std::string state_digest;
+    std::uint64_t pending = 0;
+    std::uint64_t rejected = 0;
+    std::vector<row> rows;
+};
+
+// --- one engine over one log ---
+
+/// Runs the modes of one engine and holds their results against those of all others.
+class chain_rows {
+public:
+    chain_rows(const chain_options& options, const chain_log& log) : options_(options), log_(log) {}
+
+    void run(const chain_engine_entry& entry) {
+        measured_.select(entry.name);
+        const double ns = measure_replay(entry);
+        if (!entry.replays_in_sessions) measure_replay_in_steps(entry);
+        measure_sync_and_live(entry, ns);
+    }
+
+    [[nodiscard]] log_result result() const {
+        return {log_, digest_.value_or(""), pending_.value_or(0), rejected_.value_or(0),
+                measured_.rows()};
+    }
+
+private:
+    /// Gives the engine a folder of its own; free memory goes back to the system between two.
+    template <typename Work>
+    void with_engine(const chain_engine_entry& entry, Work&& work) {
+        throw_if_interrupted();
+        const scratch_directory scratch(options_.directory);
+        {
+            const auto engine = entry.make(log_.chain, scratch.path());
+            work(*engine);
+            engine->model().check();
+            require_same(digest_, engine->model().state_digest(), entry, "state");
+        }
+        malloc_trim(0);
+    }
+
+    double per_operation(double ns, std::uint64_t operations) const {
+        return ns / static_cast<double>(operations);
+    }
+
+    /// Returns ns per operation.
+    double measure_replay(const chain_engine_entry& entry) {
+        double result = 0;
+        with_engine(entry, [&](chain_engine& engine) {
+            const replay_times times = replay(engine, log_, entry.how_to_replay());
+            result = per_operation(times.ns, log_.operations);
+            measured_.add("replay", metric::ns, result);
+            measured_.add("replay_applying", metric::ns,
+                          per_operation(times.ns - times.waiting_ns, log_.operations));
+            measured_.add("replay_waiting", metric::ratio, times.waiting_ns / times.ns);
+            const auto bytes = static_cast<double>(engine.held_bytes());
+            measured_.add("state_bytes", metric::bytes, bytes);
+            measured_.add("state_bytes_per_object", metric::bytes,
+                          bytes / static_cast<double>(engine.objects()));
+        });
+        return result;
+    }
+
+    /// For engines that replay without sessions: what those cost that chainbase replays in.
+    void measure_replay_in_steps(const chain_engine_entry& entry) {
+        with_engine(entry, [&](chain_engine& engine) {
+            const replay_times times = replay(engine, log_, stepping::in_sessions);
+            measured_.add("replay_in_sessions", metric::ns,
+                          per_operation(times.ns, log_.operations));
+        });
+    }
+
+    void measure_sync_and_live(const chain_engine_entry& entry, double replay_ns) {
+        if (log_.sync_operations == 0 || log_.live_blocks == 0) return;
+        with_engine(entry, [&](chain_engine& engine) {
+            const double ns = per_operation(sync(engine, log_), log_.sync_operations);
+            measured_.add("sync", metric::ns, ns);
+            measured_.add("sync_to_replay", metric::ratio, ns / replay_ns);
+            const live_times times = live(engine, log_, options_.pending);
+            measured_.add("live_block", metric::ns, per_operation(times.ns, log_.live_blocks));
+            if (times.pending != 0)
+                measured_.add("live_pending", metric::ns,
+                              per_operation(times.pending_ns, times.pending));
+            require_same(pending_, times.pending, entry, "number of pending transactions");
+            require_same(rejected_, times.rejected, entry, "number of rejected transactions");
+        });
+    }
+
+    /// The first result is what all others must be: else the engines did not do the same work.
+    template <typename Value>
+    void require_same(std::optional<Value>& known, const Value& found,
+                      const chain_engine_entry& entry, const char* what) {
+        if (!known) known = found;
+        if (*known == found) return;
+        std::ostringstream text;
+        text << "bench: " << log_.path.string() << ": the " << what << " of " << entry.name
+             << " is " << found << ", the one before it had " << *known
+             << "; the engines do not do the same work: no figure counts";
+        throw damaged_error(text.str());
+    }
+
+    const chain_options& options_;
+    const chain_log& log_;
+    measurements measured_;
+    std::optional<std::string> digest_;
+    std::optional<std::uint64_t> pending_;
+    std::optional<std::uint64_t> rejected_;
+};
+
+// --- all of them ---
+
+std::vector<std::string> engines_to_run(const chain_options& options) {
+    if (!options.engines.empty()) return options.engines;
+    std::vector<std::string> result;
+    for (const chain_engine_entry& entry : chain_engines())
+        result.emplace_back(entry.name);
+    return result;
+}
+
+log_result run_log(const std::filesystem::path& path, const chain_options& options) {
+    const chain_log log = survey(path, options.live_blocks, options.pending);
+    constexpr std::uintmax_t per_operation = 1000;
+    require_space(options.directory, (std::uintmax_t{256} << 20) + log.operations * per_operation);
+    chain_rows rows(options, log);
+    for (std::uint32_t round = 1; round <= options.rounds; ++round)
+        for (const std::string& name : engines_to_run(options)) {
+            spdlog::info("{}: round {} of {}: {}", path.string(), round, options.rounds, name);
+            rows.run(*find_chain_engine(name));
+        }
+    return rows.result();
+}
+
+nlohmann::ordered_json to_json(const log_result& result) {
+    return {{"log", result.log.path.filename().string()},
+            {"chain", result.log.chain},
+            {"blocks", result.log.blocks},
+            {"transactions", result.log.transactions},
+            {"operations", result.log.operations},
+            {"live_blocks", result.log.live_blocks},
+            {"pending", result.pending},
+            {"rejected", result.rejected},
+            {"state_digest", result.state_digest},
+            {"rows", rows_to_json(result.rows)}};
+}
+
+void print(std::ostream& out, const log_result& result) {
+    out << "\n"
+        << result.log.path.filename().string() << ": " << result.log.chain << ", "
+        << result.log.blocks << " blocks, " << result.log.transactions << " transactions, "
+        << result.log.operations << " operations; live: the last " << result.log.live_blocks
+        << " blocks but " << result.log.rest_blocks << ", " << result.pending
+        << " transactions applied as pending, " << result.rejected
+        << " of them rejected\nstate digest of every engine and mode: " << result.state_digest
+        << "\n\n";
+    print_rows(out, result.rows);
+    out << "operations/s of replay:";
+    for (const row& each : result.rows)
+        if (each.operation == "replay")
+            out << "  " << each.engine << " " << static_cast<std::uint64_t>(1e9 / each.value);
+    out << "\n";
+}
+
+void run(const chain_options& options) {
+    warn_about_conditions();
+    // The next place to stop may be far: a second signal ends the process.
+    const catch_interruption signals(catch_interruption::further_signals::end_the_process);
+    const nlohmann::json machine = describe_machine(options.directory);
+    auto logs = nlohmann::ordered_json::array();
+    std::ostringstream text;
+    text << "chain: medians of " << options.rounds << " rounds; " << in_words(machine)
+         << "\nns per operation (live_block: per block; live_pending: per transaction), bytes and "
+            "shares where the name says so; in brackets the ratio to classical\n";
+    for (const std::filesystem::path& path : options.logs) {
+        const log_result result = run_log(path, options);
+        logs.push_back(to_json(result));
+        print(text, result);
+    }
+    const nlohmann::ordered_json all{
+        {"bench", "chain"}, {"machine", machine}, {"rounds", options.rounds}, {"logs", logs}};
+    print_or_throw(options.json ? all.dump() + "\n" : text.str());
+}
+
+std::string check_engine(const std::string& name) {
+    return find_chain_engine(name) == nullptr ? "no engine is called " + name : "";
+}
+
+std::string engine_list() {
+    std::string list;
+    for (const chain_engine_entry& entry : chain_engines())
+        list.append(list.empty() ? "" : ", ").append(entry.name);
+    return list;
+}
+
+} // namespace
+
+void add_chain_bench(CLI::App& program) {
+    const auto options = std::make_shared<chain_options>();
+    options->directory = default_directory();
+    CLI::App* command = program.add_subcommand(
+        "chain", "The blocks of chains: replay, sync and live, the same rules over every engine");
+    command->add_option("--log", options->logs, "Block logs, each a table of its own")
+        ->required()
+        ->check(CLI::ExistingFile);
+    command->add_option("--rounds", options->rounds, "Rounds, engines interleaved in each")
+        ->capture_default_str()
+        ->transform(whole_number(1, 1000));
+    command
+        ->add_option("--engines", options->engines,
+                     "Comma-separated, all by default: " + engine_list())
+        ->delimiter(',')
+        ->check(CLI::Validator(check_engine, "ENGINE"));
+    command->add_option("--live-blocks", options->live_blocks, "Blocks that are applied live")
+        ->capture_default_str()
+        ->transform(whole_number(1, 1'000'000));
+    command->add_option("--pending", options->pending, "Pending transactions before each of them")
+        ->capture_default_str()
+        ->transform(whole_number(1, 1'000'000));
+    command->add_option("--directory", options->directory, "Where the states are made")
+        ->capture_default_str()
+        ->check(CLI::ExistingDirectory);
+    command->add_flag("--json", options->json, "One JSON object on stdout instead of tables");
+    command->callback([options] { run(*options); });
+}
+
+} // namespace chainbase::bench

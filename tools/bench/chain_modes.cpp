@@ -1,0 +1,210 @@
+#include <tools/bench/bench_setup.hpp>
+#include <tools/bench/chain_modes.hpp>
+#include <tools/bench/stopwatch.hpp>
+#include <tools/chains/chains.hpp>
+#include <tools/chains/lookahead.hpp>
+#include <tools/chains/rejected.hpp>
+#include <tools/driver/block_feed.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <vector>
+
+namespace chainbase::bench {
+
+namespace {
+
+/// Objects that go to the archive with one block at most; as the driver's.
+constexpr std::size_t hand_over_limit = 1000;
+
+void apply_plainly(chain_model& model, run_of_blocks run) {
+    for (const decoded_block* one : run) {
+        model.begin_block(one->number(), one->timestamp());
+        for (std::size_t i = 0; i < one->transactions(); ++i)
+            model.apply(*one, i);
+        model.end_block();
+    }
+}
+
+/// An engine that cannot ask for memory ahead is not made to spend time on it.
+void apply_run(chain_engine& engine, run_of_blocks run) {
+    std::size_t at = 0;
+    engine.model().hand_over(hand_over_limit * run.size());
+    if (engine.asks_ahead())
+        apply_blocks(engine.model(), run, at);
+    else
+        apply_plainly(engine.model(), run);
+}
+
+void apply_step(chain_engine& engine, run_of_blocks run, stepping how) {
+    if (how == stepping::without_sessions) return apply_run(engine, run);
+    engine.start_session();
+    apply_run(engine, run);
+    engine.push();
+    engine.commit(engine.revision());
+}
+
+std::size_t step_of(run_of_blocks waiting) {
+    std::size_t operations = 0;
+    std::size_t blocks = 0;
+    while (blocks < waiting.size() && operations < operations_per_step)
+        operations += waiting[blocks++]->operations();
+    return blocks;
+}
+
+void apply_steps(chain_engine& engine, run_of_blocks blocks, stepping how) {
+    while (!blocks.empty()) {
+        const std::size_t step = step_of(blocks);
+        apply_step(engine, blocks.first(step), how);
+        blocks = blocks.subspan(step);
+    }
+}
+
+void apply_one(chain_engine& engine, const decoded_block& next) {
+    const decoded_block* const alone = &next;
+    engine.start_session();
+    apply_run(engine, {&alone, 1});
+    engine.push();
+    engine.commit(engine.revision() - blocks_to_irreversible);
+}
+
+/// All that is finished goes to the archive, as at the end of a replay.
+void finish(chain_engine& engine) {
+    engine.commit(engine.revision());
+    for (bool more = true; more;) {
+        engine.start_session();
+        more = engine.model().hand_over(hand_over_limit) != 0;
+        engine.push();
+        engine.commit(engine.revision());
+    }
+}
+
+std::vector<const decoded_block*> run_over(const driver::block_feed::chunk& blocks) {
+    std::vector<const decoded_block*> run;
+    run.reserve(blocks.blocks.size());
+    for (const auto& one : blocks.blocks)
+        run.push_back(one.get());
+    return run;
+}
+
+/// Hands the blocks of each record that comes through to `apply`.
+template <typename Apply>
+void feed_through(driver::block_feed& feed, Apply&& apply) {
+    while (auto next = feed.next()) {
+        throw_if_interrupted();
+        apply(run_of_blocks(run_over(*next)));
+        feed.give_back(std::move(*next));
+    }
+}
+
+// --- live ---
+
+/// The transactions of a run, from its first block on.
+class pending_round {
+public:
+    pending_round(chain_engine& engine, run_of_blocks ahead, std::uint64_t limit)
+        : engine_(engine), ahead_(ahead), limit_(limit) {}
+
+    void apply(live_times& times) {
+        engine_.start_session();
+        engine_.model().begin_pending(ahead_.front()->timestamp());
+        std::optional<lookahead<run_cursor>> memory;
+        if (engine_.asks_ahead()) memory.emplace(engine_.model(), run_cursor(ahead_));
+        run_cursor at(ahead_);
+        for (std::uint64_t i = 0; i < limit_ && !at.done(); ++i, at.next()) {
+            if (memory) memory->step();
+            ++times.pending;
+            if (!apply_one_pending(at)) ++times.rejected;
+        }
+    }
+    void drop() { engine_.undo(); }
+
+private:
+    bool apply_one_pending(const run_cursor& at) {
+        engine_.start_session();
+        try {
+            engine_.model().apply(at.block(), at.transaction());
+        } catch (const rejected_error&) {
+            engine_.undo();
+            return false;
+        }
+        engine_.squash();
+        return true;
+    }
+
+    chain_engine& engine_;
+    run_of_blocks ahead_;
+    std::uint64_t limit_;
+};
+
+std::vector<driver::block_feed::chunk> blocks_from(const chain_log& log) {
+    const block_log_reader reader(log.path);
+    driver::block_feed feed(reader, decoder_of(log.chain),
+                            {log.live_from, {}, preparing_threads()});
+    std::vector<driver::block_feed::chunk> all;
+    while (auto next = feed.next())
+        all.push_back(std::move(*next));
+    return all;
+}
+
+} // namespace
+
+replay_times replay(chain_engine& engine, const chain_log& log, stepping how) {
+    const block_log_reader reader(log.path);
+    replay_times times;
+    std::optional<driver::block_feed> feed;
+    times.ns = nanoseconds([&] {
+        feed.emplace(reader, decoder_of(log.chain),
+                     driver::block_feed::options{0, {}, preparing_threads()});
+        feed_through(*feed, [&](run_of_blocks blocks) { apply_steps(engine, blocks, how); });
+        finish(engine);
+    });
+    const double waited =
+        std::chrono::duration<double, std::nano>(feed->waited().for_blocks).count();
+    times.waiting_ns = std::max(waited, 1.0); // no wait at all is no figure
+    return times;
+}
+
+void replay(chain_engine& engine, run_of_blocks blocks, stepping how) {
+    apply_steps(engine, blocks, how);
+}
+
+double sync(chain_engine& engine, const chain_log& log) {
+    const block_log_reader reader(log.path);
+    if (log.live_from == 0) return 0;
+    return nanoseconds([&] {
+        driver::block_feed feed(reader, decoder_of(log.chain),
+                                {0, log.live_from - 1, preparing_threads()});
+        feed_through(feed, [&](run_of_blocks blocks) {
+            for (const decoded_block* one : blocks)
+                apply_one(engine, *one);
+        });
+    });
+}
+
+live_times live(chain_engine& engine, const chain_log& log, std::uint64_t pending) {
+    const std::vector<driver::block_feed::chunk> chunks = blocks_from(log);
+    std::vector<const decoded_block*> ahead;
+    for (const auto& one : chunks)
+        for (const decoded_block* block : run_over(one))
+            ahead.push_back(block);
+    live_times times;
+    run_of_blocks rest(ahead);
+    for (std::uint64_t i = 0; i < log.live_blocks; ++i, rest = rest.subspan(1)) {
+        throw_if_interrupted();
+        pending_round round(engine, rest, pending);
+        times.pending_ns += nanoseconds([&] {
+            round.apply(times);
+            round.drop();
+        });
+        times.ns += nanoseconds([&] { apply_one(engine, *rest.front()); });
+    }
+    times.ns += times.pending_ns;
+    for (const decoded_block* one : rest)
+        apply_one(engine, *one);
+    finish(engine);
+    return times;
+}
+
+} // namespace chainbase::bench

@@ -1,0 +1,76 @@
+#include <archive/lifecycle.hpp>
+#include <chainbase/database.hpp>
+#include <chainbase/statistics.hpp>
+#include <tools/bench/chain_engine_over.hpp>
+#include <tools/bench/chain_engines.hpp>
+#include <tools/chains/chains.hpp>
+
+namespace chainbase::bench {
+
+namespace {
+
+open_options options_for_bench() {
+    open_options options;
+    options.sync = false;
+    return options;
+}
+
+class chainbase_chain : public chain_engine_over<database> {
+public:
+    chainbase_chain(std::string_view chain, const std::filesystem::path& directory)
+        : chainbase_chain(directory) {
+        set_model(make_rules(chain, state()));
+    }
+    /// Its files are removed, so nothing is to be written to them any more.
+    ~chainbase_chain() override {
+        undo_open_sessions();
+        state().abandon();
+    }
+
+    [[nodiscard]] bool asks_ahead() const override { return true; }
+    [[nodiscard]] std::uint64_t objects() const override {
+        std::uint64_t sum = 0;
+        for (const type_statistics& type : segment_statistics::read(state()).types)
+            sum += type.objects;
+        return sum;
+    }
+    [[nodiscard]] std::uint64_t held_bytes() const override {
+        return segment_statistics::read(state()).total;
+    }
+
+protected:
+    explicit chainbase_chain(const std::filesystem::path& directory)
+        : chain_engine_over(directory / "state", options_for_bench()) {}
+};
+
+/// As the driver runs it: finished objects go to RocksDB.
+class archiving_chain final : public chainbase_chain {
+public:
+    archiving_chain(std::string_view chain, const std::filesystem::path& directory)
+        : chainbase_chain(directory),
+          rows_(archive::make_store(archive::store_kind::rocksdb, directory / "archive")) {
+        set_model(make_chain_model(chain, state(), *rows_));
+    }
+    /// The model goes before its store.
+    ~archiving_chain() override {
+        undo_open_sessions();
+        set_model(nullptr);
+    }
+
+private:
+    std::unique_ptr<archive::store> rows_;
+};
+
+} // namespace
+
+std::unique_ptr<chain_engine> make_chainbase_chain(std::string_view chain,
+                                                   const std::filesystem::path& directory) {
+    return std::make_unique<chainbase_chain>(chain, directory);
+}
+
+std::unique_ptr<chain_engine> make_archiving_chain(std::string_view chain,
+                                                   const std::filesystem::path& directory) {
+    return std::make_unique<archiving_chain>(chain, directory);
+}
+
+} // namespace chainbase::bench
