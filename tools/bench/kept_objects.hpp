@@ -34,6 +34,9 @@ public:
         state_.modify(object, std::forward<Change>(change));
     }
     [[nodiscard]] std::size_t hand_over(std::int64_t, std::size_t) const noexcept { return 0; }
+    [[nodiscard]] std::size_t hand_over_behind(std::int64_t, std::size_t) const noexcept {
+        return 0;
+    }
 
     [[nodiscard]] std::optional<found> find(id<T> id) const { return seen(state_.find(id)); }
     template <typename Tag, typename... V>
