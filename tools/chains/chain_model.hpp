@@ -63,6 +63,11 @@ public:
     virtual void prefetch_keys(const decoded_block& from, std::size_t transaction) const = 0;
     virtual void prefetch_objects(const decoded_block& from, std::size_t transaction) const = 0;
 
+    /// Answers what users of a node ask, as its API would: `question` chooses a kind (an account by
+    /// name, a comment with its votes, the next cash-outs, ...) and what it is about. Returns a
+    /// number that depends on all that was looked at. Any thread, under the state's read lock.
+    [[nodiscard]] virtual std::uint64_t answer(std::uint64_t question) const = 0;
+
     /// Takes up to `limit` finished objects whose end cannot be undone from memory to the archive,
     /// as changes of the session under way. Returns how many. See archive::lifecycle.
     virtual std::size_t hand_over(std::size_t limit) = 0;

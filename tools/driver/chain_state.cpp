@@ -38,16 +38,28 @@ block_id id_of(const applied_block& one) {
     return {one.id_high, one.id_low};
 }
 
+/// What is remembered of blocks that were applied in one session.
+struct last_of_run {
+    std::uint64_t number;
+    std::int64_t timestamp;
+    std::uint64_t checksum;
+    block_id id;
+    std::uint64_t blocks; ///< in the run
+    std::uint64_t operations;
+};
+
 } // namespace
 
 struct chain_state::parts {
     database state;
     std::unique_ptr<archive::store> rows;
     std::unique_ptr<chain_model> model;
-    std::optional<session> pending; ///< what all pending transactions are in
+    std::optional<session> pending; ///< what all pending transactions, or those of a block that is
+                                    ///< made here, are in
     std::string chain;
     block_decoder decode;
     std::int64_t lag;
+    std::int64_t made_at = 0; ///< the time of the block that is made here
 
     parts(const std::filesystem::path& folder, const std::string& chain_, std::int64_t lag_)
         : state(of_known_chain(folder, chain_)), chain(chain_), decode(decoder_of(chain_)),
@@ -90,6 +102,7 @@ struct chain_state::parts {
     }
     [[nodiscard]] const applied_block* irreversible() const;
     void remember(run_of_blocks run);
+    void remember(const last_of_run& last);
     void forget_old_blocks();
     void apply(const decoded_block& next);
     void apply_run(run_of_blocks run, std::size_t& at);
@@ -144,22 +157,28 @@ const applied_block* chain_state::parts::irreversible() const {
 void chain_state::parts::remember(run_of_blocks run) {
     const applied_block* before = head();
     block_id own = before ? driver::id_of(*before) : block_id{};
-    std::uint64_t operations = before ? before->operations : 0;
+    std::uint64_t operations = 0;
     for (const auto& one : run) {
         own = next_id(own, one->checksum());
         operations += one->operations();
     }
     applied_operations.add(operations - (before ? before->operations : 0));
     const decoded_block& last = *run.back();
+    remember(
+        last_of_run{last.number(), last.timestamp(), last.checksum(), own, run.size(), operations});
+}
+
+void chain_state::parts::remember(const last_of_run& last) {
+    const applied_block* before = head();
     state.create<applied_block>([&](applied_block& one) {
         one.revision = state.revision();
-        one.number = last.number();
-        one.timestamp = last.timestamp();
-        one.checksum = last.checksum();
-        one.id_high = own.high;
-        one.id_low = own.low;
-        one.blocks = (before ? before->blocks : 0) + run.size();
-        one.operations = operations;
+        one.number = last.number;
+        one.timestamp = last.timestamp;
+        one.checksum = last.checksum;
+        one.id_high = last.id.high;
+        one.id_low = last.id.low;
+        one.blocks = (before ? before->blocks : 0) + last.blocks;
+        one.operations = (before ? before->operations : 0) + last.operations;
     });
 }
 
@@ -320,6 +339,36 @@ void chain_state::drop_pending() {
 
 bool chain_state::has_pending() const noexcept {
     return parts_->pending.has_value();
+}
+
+// --- a block that is made here ---
+
+void chain_state::begin_block(std::int64_t timestamp) {
+    drop_pending();
+    const std::uint64_t number = head() + 1;
+    parts_->made_at = timestamp;
+    parts_->pending.emplace(parts_->state.start_session());
+    try {
+        parts_->model->hand_over(hand_over_limit);
+        parts_->model->begin_block(number, timestamp);
+    } catch (...) {
+        drop_pending();
+        throw;
+    }
+}
+
+void chain_state::end_block(std::uint64_t checksum, std::uint64_t operations) {
+    parts& all = *parts_;
+    all.model->end_block();
+    all.forget_old_blocks();
+    const applied_block* before = all.head();
+    const block_id parent = before ? driver::id_of(*before) : block_id{};
+    const block_id own = next_id(parent, checksum);
+    const std::uint64_t number = (before ? before->number : 0) + 1;
+    all.remember(last_of_run{number, all.made_at, checksum, own, 1, operations});
+    all.pending->push();
+    all.pending.reset();
+    all.state.commit(all.state.revision() - all.lag);
 }
 
 // --- where it stands ---

@@ -85,12 +85,24 @@ public:
     /// nothing when that was done already.
     void begin_pending(std::int64_t timestamp);
     /// Applies one transaction. Returns why it is rejected, or nothing when it was applied. Throws
-    /// what else goes wrong, with the transaction taken back. Requires begin_pending().
+    /// what else goes wrong, with the transaction taken back. Requires begin_pending() or
+    /// begin_block().
     [[nodiscard]] std::optional<std::string> apply_pending(const decoded_block& from,
                                                            std::size_t transaction);
-    /// Takes all pending transactions back.
+    /// Takes all pending transactions back, and a block that was begun and not ended.
     void drop_pending();
     [[nodiscard]] bool has_pending() const noexcept;
+    /// @}
+
+    /// @name A block that is made here
+    /// @{
+
+    /// Begins the block after head(), which apply_pending() then adds transactions to: those it
+    /// rejects are not in the block. Drops pending transactions. Throws as apply() does.
+    void begin_block(std::int64_t timestamp);
+    /// Ends it: the block can be popped like any other. `checksum` names it, `operations` are in
+    /// it. Requires begin_block().
+    void end_block(std::uint64_t checksum, std::uint64_t operations);
     /// @}
 
     /// Numbers of blocks; 0 when there is none. Pending transactions count for nothing here.

@@ -7,6 +7,8 @@ int main(int argc, char** argv) {
                            driver::add_block_log_verb(program, result);
                            driver::add_generate_verb(program, result);
                            driver::add_import_verb(program, result);
+                           driver::add_live_verb(program, result);
+                           driver::add_load_verb(program, result);
                            driver::add_replay_verb(program, result);
                            driver::add_serve_verb(program, result);
                            driver::add_sync_verb(program, result);

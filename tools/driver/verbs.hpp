@@ -8,6 +8,8 @@ namespace chainbase::driver {
 void add_block_log_verb(CLI::App& program, exit_code& result);
 void add_generate_verb(CLI::App& program, exit_code& result);
 void add_import_verb(CLI::App& program, exit_code& result);
+void add_live_verb(CLI::App& program, exit_code& result);
+void add_load_verb(CLI::App& program, exit_code& result);
 void add_replay_verb(CLI::App& program, exit_code& result);
 void add_serve_verb(CLI::App& program, exit_code& result);
 void add_sync_verb(CLI::App& program, exit_code& result);

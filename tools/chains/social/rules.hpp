@@ -40,6 +40,8 @@ public:
                  [](const auto& keys, const auto&... key) { keys.prefetch_object(key...); });
     }
 
+    [[nodiscard]] std::uint64_t answer(std::uint64_t question) const override;
+
     std::size_t hand_over(std::size_t limit) override {
         return comments_.hand_over(state_.committed_revision(), limit);
     }
@@ -84,6 +86,9 @@ private:
     }
     void count(std::uint32_t account_object::* what, const account_object& in);
     [[nodiscard]] id<comment_object> answer_to(const comment& op);
+    [[nodiscard]] std::uint64_t about_account(std::uint32_t number) const;
+    [[nodiscard]] std::uint64_t about_comment(std::uint32_t number) const;
+    [[nodiscard]] std::uint64_t about_cashouts(std::uint32_t number) const;
     [[nodiscard]] std::int64_t sum_of_balances() const;
     void verify_comment(id<comment_object> number, verification& all) const;
 

@@ -9,8 +9,8 @@
 namespace chainbase::swap {
 
 /// The rules of README.md, under its numbers, over any engine that offers the calls of database
-/// that they make: create, modify, get, find, objects, add_type. See chain_model; model.hpp makes
-/// the one over a chainbase state.
+/// that they make: create, modify, get, find, objects, next_id, add_type. See chain_model;
+/// model.hpp makes the one over a chainbase state.
 template <typename State>
 class rules final : public chain_model {
 public:
@@ -29,6 +29,8 @@ public:
         each_key(from, transaction,
                  [](const auto& keys, const auto&... key) { keys.prefetch_object(key...); });
     }
+
+    [[nodiscard]] std::uint64_t answer(std::uint64_t question) const override;
 
     std::size_t hand_over(std::size_t) override { return 0; }
     std::size_t hand_over_behind(std::size_t) override { return 0; }

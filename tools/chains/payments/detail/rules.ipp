@@ -106,6 +106,23 @@ void rules<State>::operator()(const payment& op) {
     ++totals_.payments;
 }
 
+// --- what users ask ---
+
+/// An account by name, or how many of ten neighbours have money.
+template <typename State>
+std::uint64_t rules<State>::answer(std::uint64_t question) const {
+    const std::uint32_t accounts = state_.template next_id<account_object>().value;
+    if (accounts == 0) return 0;
+    const auto number = static_cast<std::uint32_t>(question / 4 % accounts);
+    if (question % 4 != 0)
+        return static_cast<std::uint64_t>(
+            account(state_.get(id<account_object>(number)).name).balance);
+    std::uint64_t with_money = 0;
+    for (std::uint32_t at = number; at < accounts && at < number + 10; ++at)
+        with_money += state_.get(id<account_object>(at)).balance > 0 ? 1 : 0;
+    return with_money;
+}
+
 // --- what a replay is judged by ---
 
 template <typename State>

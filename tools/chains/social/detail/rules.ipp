@@ -291,6 +291,55 @@ void rules<State, Comments>::operator()(const claim& op) {
     });
 }
 
+// --- what users ask ---
+
+/// In ten: six times an account by name, three times a comment by permlink with its votes, once the
+/// next cash-outs.
+template <typename State, typename Comments>
+std::uint64_t rules<State, Comments>::answer(std::uint64_t question) const {
+    const auto about = static_cast<std::uint32_t>(question / 10);
+    const std::uint64_t kind = question % 10;
+    if (kind < 6) return about_account(about);
+    return kind < 9 ? about_comment(about) : about_cashouts(about);
+}
+
+template <typename State, typename Comments>
+std::uint64_t rules<State, Comments>::about_account(std::uint32_t number) const {
+    const auto accounts = static_cast<std::uint32_t>(global().accounts);
+    if (accounts == 0) return 0;
+    const account_object& one = account(state_.get(id<account_object>(number % accounts)).name);
+    return static_cast<std::uint64_t>(one.balance) + one.posts + one.votes;
+}
+
+template <typename State, typename Comments>
+std::uint64_t rules<State, Comments>::about_comment(std::uint32_t number) const {
+    const auto comments = static_cast<std::uint32_t>(global().comments);
+    if (comments == 0) return 0;
+    const auto by_id = comments_.find(id<comment_object>(number % comments));
+    if (!by_id) return 0;
+    const auto one =
+        comments_.template find<by_permlink>(by_id->template get<&comment_object::author>(),
+                                             by_id->template get<&comment_object::permlink>());
+    std::uint64_t sum = one->template get<&comment_object::body_bytes>();
+    const auto [begin, end] =
+        state_.template view<vote_object, by_comment_voter>().equal_range(one->id());
+    for (auto at = begin; at != end; ++at)
+        sum += static_cast<std::uint64_t>(at->rshares) ^ at->voter.value;
+    return sum;
+}
+
+/// A page of twenty, from a time on.
+template <typename State, typename Comments>
+std::uint64_t rules<State, Comments>::about_cashouts(std::uint32_t number) const {
+    const auto waiting = state_.template view<comment_object, by_cashout_time>();
+    const std::int64_t from = global().head_time + 1 + number % (7 * 24 * 3600);
+    std::uint64_t sum = 0;
+    int left = 20;
+    for (auto at = waiting.lower_bound(from); at != waiting.end() && left > 0; ++at, --left)
+        sum += at->votes + at->children;
+    return sum;
+}
+
 // --- what a replay is judged by ---
 
 template <typename State, typename Comments>

@@ -1,0 +1,203 @@
+#include <pool_allocator/error.hpp>
+#include <tools/block_log/checksum.hpp>
+#include <tools/chains/lookahead.hpp>
+#include <tools/driver/live/live_node.hpp>
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace chainbase::driver::live {
+
+namespace {
+
+// How far ahead memory is asked for; see lookahead.
+constexpr std::size_t keys_ahead = 16;
+constexpr std::size_t objects_ahead = 8;
+
+/// Transactions between two looks at the clock.
+constexpr std::size_t between_looks = 16;
+
+/// The transactions of a list, for a lookahead.
+class entry_cursor {
+public:
+    entry_cursor(const pending_list& list, std::span<const pending_list::entry> all)
+        : list_(&list), rest_(all) {}
+    [[nodiscard]] bool done() const noexcept { return rest_.empty(); }
+    [[nodiscard]] const decoded_block& block() const noexcept {
+        return list_->block_of(rest_.front());
+    }
+    [[nodiscard]] std::size_t transaction() const noexcept { return rest_.front().transaction; }
+    void next() noexcept { rest_ = rest_.subspan(1); }
+
+private:
+    const pending_list* list_;
+    std::span<const pending_list::entry> rest_;
+};
+
+/// How often a block holds each transaction.
+class block_content {
+public:
+    explicit block_content(const decoded_block& of) {
+        for (std::size_t i = 0; i < of.transactions(); ++i)
+            ++left_[of.checksum_of(i)];
+    }
+    /// Whether it holds one that nobody took yet.
+    bool take(std::uint64_t checksum) {
+        const auto found = left_.find(checksum);
+        if (found == left_.end() || found->second == 0) return false;
+        --found->second;
+        return true;
+    }
+
+private:
+    std::unordered_map<std::uint64_t, std::uint32_t> left_;
+};
+
+} // namespace
+
+live_node::~live_node() {
+    state_.drop_pending();
+}
+
+void live_node::take_arrivals() {
+    if (pending_.size() >= how_.most_pending) return; // the queue fills up, and refuses
+    from_.take(arrived_);
+    const std::uint64_t head = arrived_.empty() ? 0 : state_.blocks();
+    for (const parcel& one : arrived_) {
+        pending_.add(one, head);
+        figures_.arrived += one.count;
+    }
+    arrived_.clear();
+}
+
+void live_node::work(clock::time_point until) {
+    for (;;) {
+        take_arrivals();
+        if (pending_.waiting() == 0 || clock::now() >= until) return;
+        apply_batch(until);
+    }
+}
+
+void live_node::apply_batch(clock::time_point until) {
+    with_metered_lock(state_.state(), figures_.lock, [&] {
+        const auto end = std::min(until, clock::now() + how_.batch.time);
+        const std::size_t waiting = pending_.waiting();
+        const std::size_t most = how_.batch.transactions;
+        const std::size_t count = most == 0 ? waiting : std::min(waiting, most);
+        state_.begin_pending(state_.head_time() + 1);
+        for (std::size_t i = 0; i < count; ++i) {
+            if (i % between_looks == between_looks - 1 && clock::now() >= end) return;
+            prefetch();
+            apply_next();
+        }
+    });
+}
+
+void live_node::apply_next() {
+    const pending_list::entry& next = pending_.those_waiting().front();
+    if (state_.apply_pending(pending_.block_of(next), next.transaction)) {
+        ++figures_.rejected;
+        pending_.forget_next();
+    } else {
+        ++figures_.applied;
+        pending_.keep_next();
+    }
+    if (keys_asked_ > 0) --keys_asked_;
+    if (objects_asked_ > 0) --objects_asked_;
+}
+
+/// What a lookahead does, over a list that grows at its end and goes on from batch to batch.
+void live_node::prefetch() {
+    const auto waiting = pending_.those_waiting();
+    const chain_model& model = state_.model();
+    for (const std::size_t end = std::min(keys_ahead, waiting.size()); keys_asked_ < end;
+         ++keys_asked_)
+        model.prefetch_keys(pending_.block_of(waiting[keys_asked_]),
+                            waiting[keys_asked_].transaction);
+    for (const std::size_t end = std::min(objects_ahead, waiting.size()); objects_asked_ < end;
+         ++objects_asked_)
+        model.prefetch_objects(pending_.block_of(waiting[objects_asked_]),
+                               waiting[objects_asked_].transaction);
+}
+
+void live_node::reset() {
+    pending_.reset();
+    keys_asked_ = objects_asked_ = 0;
+}
+
+void live_node::apply(const decoded_block& next) {
+    reset();
+    with_metered_lock(state_.state(), figures_.lock, [&] { state_.apply(next); });
+    ++figures_.blocks;
+    if (pending_.size() == 0) return;
+    block_content block(next);
+    const std::uint64_t head = state_.blocks();
+    pending_.reset_without([&](const pending_list::entry& one) {
+        if (block.take(pending_.block_of(one).checksum_of(one.transaction))) {
+            ++figures_.included;
+            return true;
+        }
+        if (pending_.arrived_at(one) + how_.forget_after > head) return false;
+        ++figures_.forgotten;
+        return true;
+    });
+}
+
+made_block live_node::make_block(std::int64_t timestamp) {
+    made_block made;
+    const auto begin = clock::now();
+    with_metered_lock(state_.state(), figures_.lock, [&] {
+        try {
+            state_.begin_block(timestamp);
+            add_to_block(made);
+        } catch (...) {
+            state_.drop_pending();
+            reset();
+            throw;
+        }
+    });
+    made.time = clock::now() - begin;
+    made.number = state_.head();
+    made.included = pending_.take_applied();
+    keys_asked_ = objects_asked_ = 0;
+    ++figures_.blocks;
+    figures_.included += made.checksums.size();
+    figures_.rejected += made.rejected;
+    return made;
+}
+
+void live_node::add_to_block(made_block& made) {
+    const auto all = pending_.those_applied();
+    made.checksums.reserve(all.size());
+    std::uint64_t operations = 0;
+    lookahead ahead(state_.model(), entry_cursor(pending_, all));
+    for (const pending_list::entry& one : all) {
+        ahead.step();
+        const decoded_block& from = pending_.block_of(one);
+        if (state_.apply_pending(from, one.transaction)) {
+            ++made.rejected;
+            continue;
+        }
+        made.checksums.push_back(from.checksum_of(one.transaction));
+        operations += from.operations_of(one.transaction);
+    }
+    state_.end_block(checksum(std::as_bytes(std::span(made.checksums))), operations);
+}
+
+void live_node::pop(std::shared_ptr<const decoded_block> last) {
+    if (last->number() != state_.head())
+        throw usage_error("block " + std::to_string(last->number()) +
+                          " cannot be popped: the state stands at block " +
+                          std::to_string(state_.head()) + "; pop from the head down");
+    reset();
+    with_metered_lock(state_.state(), figures_.lock, [&] { state_.pop(); });
+    figures_.returned += last->transactions();
+    pending_.put_back(std::move(last), state_.blocks());
+}
+
+void live_node::drop() {
+    reset();
+    with_metered_lock(state_.state(), figures_.lock, [&] { state_.drop_pending(); });
+}
+
+} // namespace chainbase::driver::live

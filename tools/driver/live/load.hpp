@@ -1,0 +1,52 @@
+#pragma once
+
+#include <tools/driver/live/live_node.hpp>
+#include <tools/driver/live/load_clerk.hpp>
+#include <tools/driver/live/load_steps.hpp>
+#include <tools/driver/live/readers.hpp>
+#include <tools/interruption.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace chainbase::driver::live {
+
+struct load_options {
+    std::string workload = "payments"; ///< or social
+    std::uint32_t accounts = 5000;
+    std::uint64_t seed = 1;
+    nanoseconds interval{std::chrono::seconds(1)}; ///< between blocks
+    nanoseconds pending_budget{0};                 ///< of each interval; 0: all of it
+    load_steps steps;
+    double seconds = 10; ///< that each rate is kept up
+    readers::options reading{2, 1000};
+    batching batch;
+    std::int64_t lag = 3;
+    std::filesystem::path state; ///< empty: one in memory, that goes away
+    std::filesystem::path to;    ///< folder for the files; empty: none
+};
+
+/// What a measurement came to.
+struct load_report {
+    load_options options;
+    double set_up_seconds = 0;
+    std::vector<load_step> steps;
+    std::vector<load_second> seconds;
+    bool interrupted = false;
+    std::string state_digest;
+
+    /// The last rate that was sustained; null when none was.
+    [[nodiscard]] const load_step* best() const noexcept;
+};
+
+/// Sends transactions at a fixed rate, makes a block of them every interval, and raises the rate
+/// step by step until the criterion of load_steps.hpp fails. One thread applies; transactions come
+/// from another, readers from theirs. Throws usage_error when the state or a file that it is to
+/// write exists already.
+///
+/// What is measured is the share of the state engine: no signatures, no consensus, no network.
+[[nodiscard]] load_report load(const load_options& options, const catch_interruption& signals);
+
+} // namespace chainbase::driver::live

@@ -1,0 +1,116 @@
+#include <tools/driver/live/load_clerk.hpp>
+
+#include <unistd.h>
+
+#include <fstream>
+#include <utility>
+
+namespace chainbase::driver::live {
+
+namespace {
+
+/// Of this process, in bytes: resident, and the part of it that is mapped from files.
+std::pair<std::uint64_t, std::uint64_t> resident_memory() {
+    std::ifstream statm("/proc/self/statm");
+    std::uint64_t all = 0, resident = 0, shared = 0;
+    statm >> all >> resident >> shared;
+    const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    return {resident * page, shared * page};
+}
+
+} // namespace
+
+load_clerk::load_clerk(readers& asking, load_criterion criterion)
+    : asking_(asking), criterion_(criterion) {
+    thread_ = std::thread([this] { work(); });
+}
+
+load_clerk::~load_clerk() {
+    {
+        const std::lock_guard lock(mutex_);
+        stopping_ = true;
+    }
+    wake_.notify_one();
+    thread_.join();
+}
+
+void load_clerk::begin_step(double rate) {
+    const std::lock_guard lock(mutex_);
+    step_ = {};
+    step_.rate = second_.rate = rate;
+    offered_before_step_ = offered_;
+}
+
+void load_clerk::note(made_block made, clock::time_point due, clock::time_point done) {
+    {
+        const std::lock_guard lock(mutex_);
+        notes_.push_back({std::move(made.included), due, done, made.rejected});
+    }
+    wake_.notify_one();
+}
+
+load_step load_clerk::end_step() {
+    std::unique_lock lock(mutex_);
+    entered_.wait(lock, [&] { return notes_.empty() && !entering_; });
+    second_.readers.add(asking_.take()); // of the second and of the step alike
+    step_.readers.add(second_.readers);
+    step_.offered = offered_ - offered_before_step_;
+    load_step ended = std::exchange(step_, {});
+    end_second();
+    second_.rate = 0; // until the next step begins
+    return ended;
+}
+
+std::vector<load_second> load_clerk::seconds() const {
+    const std::lock_guard lock(mutex_);
+    return seconds_;
+}
+
+void load_clerk::work() {
+    std::unique_lock lock(mutex_);
+    while (!stopping_) {
+        wake_.wait_until(lock, second_ends_, [&] { return stopping_ || !notes_.empty(); });
+        entering_ = true;
+        enter(std::exchange(notes_, {}), lock);
+        entering_ = false;
+        entered_.notify_one();
+        if (clock::now() < second_ends_) continue;
+        second_.readers.add(asking_.take());
+        step_.readers.add(second_.readers);
+        end_second();
+    }
+}
+
+/// The counting itself leaves the lock alone: who notes the next block does not wait for it.
+void load_clerk::enter(const std::vector<block_note>& notes, std::unique_lock<std::mutex>& lock) {
+    for (const block_note& one : notes) {
+        lock.unlock();
+        latencies own;
+        const std::int64_t done = one.done.time_since_epoch().count();
+        for (const pending_list::entry& each : one.included)
+            own.record(nanoseconds(done - each.due));
+        lock.lock();
+        step_.transactions.add(own);
+        second_.transactions.add(own);
+        step_.completed += own.count();
+        step_.in_time += own.up_to(criterion_.in_time());
+        step_.rejected += one.rejected;
+        second_.completed += own.count();
+        step_.blocks.record(one.done - one.due);
+        second_.blocks.record(one.done - one.due);
+    }
+}
+
+void load_clerk::end_second() {
+    const std::uint64_t offered = offered_;
+    const double rate = second_.rate;
+    second_.second = seconds_.size();
+    second_.offered = offered - std::exchange(offered_before_second_, offered);
+    second_.pending = pending_;
+    std::tie(second_.resident_bytes, second_.shared_bytes) = resident_memory();
+    seconds_.push_back(std::exchange(second_, {}));
+    second_.rate = rate;
+    second_ends_ = clock::now() + std::chrono::seconds(1);
+}
+
+} // namespace chainbase::driver::live

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <tools/driver/live/arrivals.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace chainbase::driver::live {
+
+/// Transactions that are in no block yet, in the order of their arrival: those that are applied to
+/// the state come first, then those that wait for it.
+///
+///     [ applied ... | gap | waiting ... ]
+///
+/// 16 bytes each; what keeps a decoded block alive is counted once for each parcel, so that moving
+/// a transaction about touches no counter that another thread uses. For one thread.
+class pending_list {
+public:
+    struct entry {
+        std::uint32_t parcel; ///< which one it came in
+        std::uint32_t transaction;
+        std::int64_t due; ///< of the clock, in nanoseconds
+    };
+
+    /// Appends to those that wait. `blocks`: how many the chain had.
+    void add(const parcel& arrived, std::uint64_t blocks);
+    /// The transactions of a block that was popped, before all others. Requires that none is
+    /// applied.
+    void put_back(std::shared_ptr<const decoded_block> popped, std::uint64_t blocks);
+
+    [[nodiscard]] std::size_t size() const noexcept { return applied_ + waiting(); }
+    [[nodiscard]] std::size_t applied() const noexcept { return applied_; }
+    [[nodiscard]] std::size_t waiting() const noexcept { return entries_.size() - next_; }
+    [[nodiscard]] std::span<const entry> those_applied() const noexcept {
+        return std::span(entries_).first(applied_);
+    }
+    [[nodiscard]] std::span<const entry> those_waiting() const noexcept {
+        return std::span(entries_).subspan(next_);
+    }
+    [[nodiscard]] const decoded_block& block_of(const entry& one) const noexcept {
+        return *parcels_[one.parcel].from;
+    }
+
+    /// The first that waits is applied now, or forgotten. Requires one that waits.
+    void keep_next() noexcept { entries_[applied_++] = entries_[next_++]; }
+    void forget_next() noexcept { let_go(entries_[next_++]); }
+
+    /// Nothing is applied any more: all of them wait.
+    void reset();
+    /// As reset(), and forgets each one, in order, for which leaves(entry) says so.
+    template <typename Leaves>
+    void reset_without(Leaves&& leaves);
+    /// As reset(), and hands over those that were applied.
+    [[nodiscard]] std::vector<entry> take_applied();
+
+    /// How many blocks the chain had when it arrived.
+    [[nodiscard]] std::uint64_t arrived_at(const entry& one) const noexcept {
+        return parcels_[one.parcel].blocks;
+    }
+
+private:
+    struct kept_parcel {
+        std::shared_ptr<const decoded_block> from;
+        std::uint64_t blocks;
+        std::uint32_t left; ///< of its transactions in the list
+    };
+
+    [[nodiscard]] std::uint32_t keep(std::shared_ptr<const decoded_block> from, std::uint32_t count,
+                                     std::uint64_t blocks);
+    void let_go(const entry& one) noexcept;
+
+    std::vector<entry> entries_;
+    std::size_t applied_ = 0;
+    std::size_t next_ = 0; ///< the first that waits
+    std::vector<kept_parcel> parcels_;
+    std::vector<std::uint32_t> free_parcels_; ///< has room for all of parcels_
+};
+
+template <typename Leaves>
+void pending_list::reset_without(Leaves&& leaves) {
+    reset();
+    std::size_t kept = 0;
+    for (const entry& one : entries_) {
+        if (leaves(one))
+            let_go(one);
+        else
+            entries_[kept++] = one;
+    }
+    entries_.resize(kept);
+}
+
+} // namespace chainbase::driver::live

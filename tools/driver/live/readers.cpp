@@ -1,0 +1,65 @@
+#include <chainbase/database.hpp>
+#include <tools/driver/live/readers.hpp>
+
+#include <random>
+
+namespace chainbase::driver::live {
+
+readers::readers(chain_state& state, const options& how) : state_(state), how_(how) {
+    for (unsigned i = 0; i < how.threads; ++i) {
+        reader& own = *readers_.emplace_back(std::make_unique<reader>());
+        own.thread = std::thread([this, &own, i] {
+            try {
+                ask(own, i);
+            } catch (...) {
+                own.failure = std::current_exception();
+            }
+        });
+    }
+}
+
+readers::~readers() {
+    stopping_ = true;
+    for (const auto& one : readers_)
+        if (one->thread.joinable()) one->thread.join();
+}
+
+void readers::ask(reader& own, unsigned number) {
+    std::mt19937_64 random(number);
+    const bool thinks = how_.questions_per_second > 0;
+    const auto apart = thinks ? std::chrono::duration_cast<nanoseconds>(
+                                    std::chrono::duration<double>(1 / how_.questions_per_second))
+                              : nanoseconds(0);
+    const database& state = state_.state();
+    auto due = clock::now();
+    while (!stopping_) {
+        if (thinks)
+            std::this_thread::sleep_until(due);
+        else
+            due = clock::now();
+        state.with_read_lock([&] { return state_.model().answer(random()); });
+        const nanoseconds took = clock::now() - due;
+        const std::lock_guard lock(own.mutex);
+        own.seen.record(took);
+        due += apart;
+    }
+}
+
+latencies readers::take() {
+    latencies all;
+    for (const auto& one : readers_) {
+        const std::lock_guard lock(one->mutex);
+        all.add(std::exchange(one->seen, {}));
+    }
+    return all;
+}
+
+void readers::stop() {
+    stopping_ = true;
+    for (const auto& one : readers_)
+        if (one->thread.joinable()) one->thread.join();
+    for (const auto& one : readers_)
+        if (one->failure) std::rethrow_exception(std::exchange(one->failure, nullptr));
+}
+
+} // namespace chainbase::driver::live
