@@ -26,7 +26,7 @@ std::vector<std::string> live(const real_log& log, const std::vector<std::string
 
 /// Enough of the log for everything to happen in it, and little enough to be quick.
 std::vector<std::string> part_of(const real_log& log) {
-    return {"--stop-at", log.chain() == "steem-2016" ? "20000" : "268000000"};
+    return {"--stop-at", log.chain() == "steem-2016" ? "20000" : "270500000"};
 }
 
 std::string digest_of_replay(const real_log& log) {

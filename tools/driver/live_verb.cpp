@@ -1,4 +1,5 @@
 #include <tools/driver/live/live.hpp>
+#include <tools/driver/observation.hpp>
 #include <tools/driver/verbs.hpp>
 #include <tools/interruption.hpp>
 #include <tools/print.hpp>
@@ -15,6 +16,7 @@ struct live_call : live::live_options {
     std::uint64_t budget_ms = 200;
     std::uint64_t questions = 1000;
     bool json = false;
+    observation_options watch;
 };
 
 void add_node_options(CLI::App& verb, live_call& to) {
@@ -54,11 +56,13 @@ void add_live_verb(CLI::App& program, exit_code& result) {
     verb->add_option("--stop-at", options->stop_at, "number of the last block to apply")
         ->transform(whole_number(0, UINT64_MAX));
     verb->add_flag("--json", options->json, "one JSON object on stdout");
+    add_observation_options(*verb, options->watch);
     verb->callback([options, &result] {
         options->interval = std::chrono::milliseconds(options->interval_ms);
         options->budget = std::chrono::milliseconds(options->budget_ms);
         options->reading.questions_per_second = static_cast<double>(options->questions);
         const catch_interruption signals;
+        const observation watched(options->watch);
         const live::live_report report = live::live(*options, signals);
         print_or_throw(options->json ? live::to_json(report) + "\n" : live::to_text(report));
         result = report.interrupted ? exit_code::interrupted : exit_code::done;

@@ -1,4 +1,5 @@
 #include <tools/driver/live/load_files.hpp>
+#include <tools/driver/observation.hpp>
 #include <tools/driver/verbs.hpp>
 #include <tools/interruption.hpp>
 #include <tools/print.hpp>
@@ -21,6 +22,7 @@ struct load_call : live::load_options {
     std::uint64_t step_seconds = 10;
     std::uint64_t questions = 1000;
     bool json = false;
+    observation_options watch;
 };
 
 void add_chain_options(CLI::App& verb, load_call& to) {
@@ -85,9 +87,11 @@ void add_load_verb(CLI::App& program, exit_code& result) {
     add_rate_options(*verb, *options);
     verb->add_option("--to", options->to, "folder for load.csv, load.json and load.svg");
     verb->add_flag("--json", options->json, "one JSON object on stdout");
+    add_observation_options(*verb, options->watch);
     verb->callback([options, &result] {
         complete(*options);
         const catch_interruption signals;
+        const observation watched(options->watch);
         std::optional<live::load_files> files;
         if (!options->to.empty()) files.emplace(options->to);
         const live::load_report report = live::load(*options, signals);

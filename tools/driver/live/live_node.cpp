@@ -56,7 +56,7 @@ private:
 } // namespace
 
 live_node::~live_node() {
-    state_.drop_pending();
+    if (state_.has_pending()) state_.state().with_write_lock([&] { state_.drop_pending(); });
 }
 
 void live_node::take_arrivals() {
