@@ -1,4 +1,5 @@
 #include <pool_allocator/error.hpp>
+#include <tools/driver/observation.hpp>
 #include <tools/driver/sync/sync.hpp>
 #include <tools/driver/verbs.hpp>
 #include <tools/interruption.hpp>
@@ -13,6 +14,7 @@ void add_sync_verb(CLI::App& program, exit_code& result) {
     struct call : sync_options {
         std::vector<std::string> names;
         bool json = false;
+        observation_options watch;
     };
     const auto options = std::make_shared<call>();
     CLI::App* verb = program.add_subcommand(
@@ -40,12 +42,14 @@ void add_sync_verb(CLI::App& program, exit_code& result) {
                    "end at the end of the peer's chain, as replay does; else wait for more blocks");
     verb->add_flag("--verify", options->verify, "look for every object by id and by key");
     verb->add_flag("--json", options->json, "one JSON object on stdout");
+    add_observation_options(*verb, options->watch);
     verb->callback([options, &result] {
         const catch_interruption signals;
         for (const std::string& one : options->names)
             options->peers.push_back(parse_endpoint(one));
         if (options->peers.empty() && !options->block_log)
             throw usage_error("sync needs a peer; name one with --peer HOST:PORT");
+        const observation watched(options->watch);
         const sync_report report = sync(*options, signals);
         print_or_throw(options->json ? to_json(report) + "\n" : to_text(report));
         result = report.state.interrupted ? exit_code::interrupted : exit_code::done;

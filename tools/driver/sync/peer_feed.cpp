@@ -1,4 +1,5 @@
 #include <pool_allocator/error.hpp>
+#include <pool_allocator/trace.hpp>
 #include <tools/driver/sync/peer_feed.hpp>
 
 #include <boost/asio/post.hpp>
@@ -12,6 +13,14 @@ namespace chainbase::driver {
 
 using severity = peer_error::severity;
 using clock = std::chrono::steady_clock;
+
+namespace {
+
+const trace::site frame_decode("driver.frame.decode");
+const trace::site wait_for_peer("driver.wait.peer");
+const trace::site wait_for_apply("driver.wait.apply");
+
+} // namespace
 
 peer_feed::peer_feed(options how) : how_(std::move(how)) {
     if (how_.peers.empty()) throw usage_error("sync needs a peer; name one with --peer HOST:PORT");
@@ -37,6 +46,7 @@ peer_feed::~peer_feed() {
 block_source::event peer_feed::next(std::chrono::milliseconds patience) {
     lock held(mutex_);
     if (queue_.empty() && !over_) {
+        const trace::span timed(wait_for_peer);
         const auto begin = clock::now();
         came_.wait_for(held, patience, [&] { return !queue_.empty() || over_; });
         counters_.waited.for_blocks += clock::now() - begin;
@@ -274,6 +284,7 @@ void peer_feed::take_blocks(peer_connection& from, byte_view payload) {
 }
 
 block_source::run peer_feed::decode(byte_view payload, bool& is_beyond) const {
+    const trace::span timed(frame_decode);
     blocks_reader blocks(payload);
     run made;
     made.parent = blocks.parent();
@@ -310,6 +321,7 @@ void peer_feed::push(event next, const peer_connection& from) {
                (queued_bytes_ < how_.waiting_bytes && queued_blocks_ < how_.waiting_blocks);
     };
     if (!is_ready()) {
+        const trace::span timed(wait_for_apply);
         const auto begin = clock::now();
         room_.wait(held, is_ready);
         counters_.waited.for_room += clock::now() - begin;

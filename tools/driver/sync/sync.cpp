@@ -1,4 +1,5 @@
 #include <pool_allocator/error.hpp>
+#include <tools/driver/chain_gauges.hpp>
 #include <tools/driver/sync/log_source.hpp>
 #include <tools/driver/sync/sync.hpp>
 #include <tools/driver/sync/sync_progress.hpp>
@@ -48,6 +49,7 @@ private:
     std::unique_ptr<chain_state> state_;
     std::unique_ptr<chain_follower> follower_;
     std::unique_ptr<sync_progress> shown_;
+    chain_gauges gauges_;
     std::uint64_t blocks_before_ = 0;
     std::uint64_t operations_before_ = 0;
 };
@@ -81,6 +83,7 @@ void run::take(block_source::event& next) {
     if (wrong) complain(next, *wrong);
     source_->give_back(follower_->take_freed());
     shown_->advance(source_->so_far().waited);
+    gauges_.update(*state_);
 }
 
 /// Whether there is nothing left to do when a sender has no more.
