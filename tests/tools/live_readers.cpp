@@ -62,11 +62,11 @@ TEST_CASE("readers see states after whole transactions only, and blocks as a who
     random_source random(test_seed(5));
     payments_node chain(5, {{7}, 500, 50});
     watchers watching(chain.state.state());
-    for (int round = 0; round < 300 || watching.looks() < 300; ++round) {
+    for (int round = 0; round < 300 || watching.looks() < 3000; ++round) {
         std::vector<payments::operation> some;
-        for (std::uint32_t i = random.below(30); i > 0; --i)
+        for (std::uint32_t i = random.below(200); i > 0; --i)
             some.push_back(payment{"alice", "bob", 1 + random.below(3)});
-        for (std::uint32_t i = random.below(30); i > 0; --i)
+        for (std::uint32_t i = random.below(200); i > 0; --i)
             some.push_back(payment{"bob", "alice", 1 + random.below(3)});
         chain.send(some);
         chain.work();
