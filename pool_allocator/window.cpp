@@ -50,12 +50,16 @@ std::size_t next_length(std::size_t length, std::size_t needed) noexcept {
 /// each, and as huge pages where a whole one fits. On tmpfs only MADV_COLLAPSE makes these without
 /// a mount option; disk file systems make large folios when the pages are populated. The log is
 /// written from end to end and gains nothing by it.
+///
+/// Populating comes first: it clears the pages. Where tmpfs gives huge pages by itself (huge=always
+/// or within_size), Linux 6.18 maps one that is collapsed before anything touched it as it is, with
+/// what another file left in it.
 void make_resident(std::byte* base, std::size_t begin, std::size_t end, bool random) noexcept {
     constexpr std::size_t huge = address_space::alignment;
     const std::size_t first = begin / huge * huge;
     const std::size_t last = end / huge * huge;
-    if (random && first < last) madvise(base + first, last - first, MADV_COLLAPSE);
     madvise(base + begin, end - begin, MADV_POPULATE_WRITE);
+    if (random && first < last) madvise(base + first, last - first, MADV_COLLAPSE);
 }
 
 } // namespace
