@@ -113,8 +113,8 @@ public:
     [[nodiscard]] const T& get(const V&... values) const;
 
     /// Asks for the memory in which a lookup by the hashed key Tag begins. Who knows what will be
-    /// looked up next calls this some lookups ahead, and prefetch_object when about half of them
-    /// are done: waiting for memory then overlaps with work. Neither changes anything.
+    /// looked up next calls this some lookups ahead, and prefetch_object when some of them are
+    /// done: waiting for memory then overlaps with work. None of them changes anything.
     template <typename T, typename Tag, typename... V>
     void prefetch(const V&... values) const {
         view<T, Tag>().prefetch(values...);
@@ -123,6 +123,13 @@ public:
     template <typename T, typename Tag, typename... V>
     void prefetch_object(const V&... values) const {
         view<T, Tag>().prefetch_object(values...);
+    }
+
+    /// The third step, for objects that are going to be changed: asks for the place of the id, by
+    /// which every change makes sure that the object is one of this database.
+    template <typename T, typename Tag, typename... V>
+    void prefetch_id(const V&... values) const {
+        view<T, Tag>().prefetch_id(values...);
     }
 
     /// The objects of T by the key Tag: an ordered_view or a hashed_view.

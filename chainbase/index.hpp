@@ -56,7 +56,8 @@ public:
     [[nodiscard]] slot_number find_hashed(const Lookup& key) const;
 
     /// Asks for the memory that find_hashed() will read: first for the table's, and, when that has
-    /// arrived, for the object's, of which all will be wanted, and changed.
+    /// arrived, for the object's, of which all will be wanted, and changed. When that has arrived,
+    /// too, for the place of its id, which every change looks at.
     template <std::size_t K, typename Lookup>
     void prefetch_entry(const Lookup& key) const noexcept {
         table<K>().prefetch(parts<K>::hash(key));
@@ -69,6 +70,12 @@ public:
         for (std::size_t at = 0; at < sizeof(T); at += cache_line)
             __builtin_prefetch(object + at, 1);
         __builtin_prefetch(object + sizeof(T) - 1, 1);
+    }
+
+    template <std::size_t K, typename Lookup>
+    void prefetch_id(const Lookup& key) const noexcept {
+        const slot_number slot = table<K>().likely(parts<K>::hash(key));
+        if (slot != 0) ids_.prefetch(value_at(slot).id.value);
     }
 
     /// Makes an object: `initialise(T&)` fills in what is not default; the id is set already.

@@ -150,6 +150,12 @@ public:
         if (parts::can_hold(values...))
             index_->template prefetch_object<K>(parts::make_lookup(values...));
     }
+    /// See database::prefetch_id.
+    template <typename... V>
+    void prefetch_id(const V&... values) const noexcept {
+        if (parts::can_hold(values...))
+            index_->template prefetch_id<K>(parts::make_lookup(values...));
+    }
     /// All objects whose key equals `values`.
     template <typename... V>
     [[nodiscard]] group equal_range(const V&... values) const {

@@ -17,6 +17,9 @@ public:
     /// The slot of object `id`, 0 if it was removed. Requires id < next id.
     [[nodiscard]] slot_number at(std::uint32_t id) const noexcept { return entry(id); }
 
+    /// Asks for the memory of an entry.
+    void prefetch(std::uint32_t id) const noexcept { __builtin_prefetch(&entry(id)); }
+
     /// Makes room for entry `id`. Throws out_of_space_error, limit_error.
     void reserve(std::uint32_t id) {
         const std::size_t end = window_header::page_bytes + (std::size_t{id} + 1) * entry_bytes;

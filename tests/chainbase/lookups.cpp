@@ -142,6 +142,7 @@ TEST_CASE("prefetching changes nothing, whether the key is there or not") {
     const auto look = [&](auto value) {
         s.db.prefetch<entry, by_half>(value);
         s.db.prefetch_object<entry, by_half>(value);
+        s.db.prefetch_id<entry, by_half>(value);
     };
     for (std::uint32_t half = 0; half < 200; ++half)
         look(half);
@@ -152,5 +153,6 @@ TEST_CASE("prefetching changes nothing, whether the key is there or not") {
     empty.add_type<entry>("entry");
     empty.prefetch<entry, by_half>(1u);
     empty.prefetch_object<entry, by_half>(1u);
+    empty.prefetch_id<entry, by_half>(1u);
     CHECK(snapshot(s.db.memory()) == before);
 }

@@ -59,9 +59,10 @@ public:
 
     /// Asks for the memory that applying the transaction will touch, so that waiting for it
     /// overlaps with work: first where keys are looked up, then, some transactions later, the
-    /// objects that they lead to. Changes nothing.
+    /// objects that they lead to, and later again the places of their ids. Changes nothing.
     virtual void prefetch_keys(const decoded_block& from, std::size_t transaction) const = 0;
     virtual void prefetch_objects(const decoded_block& from, std::size_t transaction) const = 0;
+    virtual void prefetch_ids(const decoded_block& from, std::size_t transaction) const = 0;
 
     /// Answers what users of a node ask, as its API would: `question` chooses a kind (an account by
     /// name, a comment with its votes, the next cash-outs, ...) and what it is about. Returns a

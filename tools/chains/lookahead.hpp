@@ -7,6 +7,12 @@
 
 namespace chainbase {
 
+/// How many transactions ahead memory is asked for: far enough that it answers, near enough that
+/// the cache still has it.
+inline constexpr std::size_t keys_ahead = 24;
+inline constexpr std::size_t objects_ahead = 16;
+inline constexpr std::size_t ids_ahead = 8;
+
 /// Prefetches for transactions that are applied one after the other: a step before each, which asks
 /// for the memory of some that come later.
 ///
@@ -15,23 +21,21 @@ template <typename Cursor>
 class lookahead {
 public:
     lookahead(const chain_model& model, const Cursor& first)
-        : model_(model), keys_(first), objects_(first) {
-        for (std::size_t i = 0; i < keys_ahead - objects_ahead; ++i)
+        : model_(model), keys_(first), objects_(first), ids_(first) {
+        for (std::size_t i = 0; i < keys_ahead; ++i) {
             ask_for_keys();
-        for (std::size_t i = 0; i < objects_ahead; ++i)
-            step();
+            if (i >= keys_ahead - objects_ahead) ask_for_objects();
+            if (i >= keys_ahead - ids_ahead) ask_for_ids();
+        }
     }
     /// To be called before each transaction is applied.
     void step() {
         ask_for_keys();
         ask_for_objects();
+        ask_for_ids();
     }
 
 private:
-    // Far enough ahead that memory answers, near enough that the cache still has it.
-    static constexpr std::size_t keys_ahead = 16;
-    static constexpr std::size_t objects_ahead = 8;
-
     void ask_for_keys() {
         if (keys_.done()) return;
         model_.prefetch_keys(keys_.block(), keys_.transaction());
@@ -42,10 +46,16 @@ private:
         model_.prefetch_objects(objects_.block(), objects_.transaction());
         objects_.next();
     }
+    void ask_for_ids() {
+        if (ids_.done()) return;
+        model_.prefetch_ids(ids_.block(), ids_.transaction());
+        ids_.next();
+    }
 
     const chain_model& model_;
     Cursor keys_;
     Cursor objects_;
+    Cursor ids_;
 };
 
 /// The transactions of consecutive blocks.

@@ -137,6 +137,8 @@ public:
     void prefetch(const V&...) const noexcept {}
     template <typename... V>
     void prefetch_object(const V&...) const noexcept {}
+    template <typename... V>
+    void prefetch_id(const V&...) const noexcept {}
 
 private:
     const Index* index_;

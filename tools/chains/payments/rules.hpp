@@ -29,6 +29,10 @@ public:
         each_key(from, transaction,
                  [](const auto& keys, const auto&... key) { keys.prefetch_object(key...); });
     }
+    void prefetch_ids(const decoded_block& from, std::size_t transaction) const override {
+        each_key(from, transaction,
+                 [](const auto& keys, const auto&... key) { keys.prefetch_id(key...); });
+    }
 
     [[nodiscard]] std::uint64_t answer(std::uint64_t question) const override;
 

@@ -10,10 +10,6 @@ namespace chainbase::driver::live {
 
 namespace {
 
-// How far ahead memory is asked for; see lookahead.
-constexpr std::size_t keys_ahead = 16;
-constexpr std::size_t objects_ahead = 8;
-
 /// Transactions between two looks at the clock.
 constexpr std::size_t between_looks = 16;
 
@@ -104,25 +100,25 @@ void live_node::apply_next() {
     }
     if (keys_asked_ > 0) --keys_asked_;
     if (objects_asked_ > 0) --objects_asked_;
+    if (ids_asked_ > 0) --ids_asked_;
 }
 
 /// What a lookahead does, over a list that grows at its end and goes on from batch to batch.
 void live_node::prefetch() {
     const auto waiting = pending_.those_waiting();
     const chain_model& model = state_.model();
-    for (const std::size_t end = std::min(keys_ahead, waiting.size()); keys_asked_ < end;
-         ++keys_asked_)
-        model.prefetch_keys(pending_.block_of(waiting[keys_asked_]),
-                            waiting[keys_asked_].transaction);
-    for (const std::size_t end = std::min(objects_ahead, waiting.size()); objects_asked_ < end;
-         ++objects_asked_)
-        model.prefetch_objects(pending_.block_of(waiting[objects_asked_]),
-                               waiting[objects_asked_].transaction);
+    const auto ask = [&](std::size_t& asked, std::size_t ahead, auto prefetch) {
+        for (const std::size_t end = std::min(ahead, waiting.size()); asked < end; ++asked)
+            (model.*prefetch)(pending_.block_of(waiting[asked]), waiting[asked].transaction);
+    };
+    ask(keys_asked_, keys_ahead, &chain_model::prefetch_keys);
+    ask(objects_asked_, objects_ahead, &chain_model::prefetch_objects);
+    ask(ids_asked_, ids_ahead, &chain_model::prefetch_ids);
 }
 
 void live_node::reset() {
     pending_.reset();
-    keys_asked_ = objects_asked_ = 0;
+    keys_asked_ = objects_asked_ = ids_asked_ = 0;
 }
 
 void live_node::apply(const decoded_block& next) {
@@ -159,7 +155,7 @@ made_block live_node::make_block(std::int64_t timestamp) {
     made.time = clock::now() - begin;
     made.number = state_.head();
     made.included = pending_.take_applied();
-    keys_asked_ = objects_asked_ = 0;
+    keys_asked_ = objects_asked_ = ids_asked_ = 0;
     ++figures_.blocks;
     figures_.included += made.checksums.size();
     figures_.rejected += made.rejected;

@@ -103,6 +103,7 @@ private:
     std::vector<parcel> arrived_;
     std::size_t keys_asked_ = 0; ///< of those that wait, from the first on
     std::size_t objects_asked_ = 0;
+    std::size_t ids_asked_ = 0;
     live_figures figures_;
 };
 
