@@ -15,7 +15,12 @@ namespace {
 /// `serve` in a process of its own; its port stays the same over restarts.
 class server_process {
 public:
-    explicit server_process(const real_log& log) : log_(log) { start("127.0.0.1:0"); }
+    explicit server_process(const real_log& log) : server_process(log.path()) {}
+    /// `more`: options.
+    explicit server_process(const std::filesystem::path& log, std::vector<std::string> more = {})
+        : log_(log), more_(std::move(more)) {
+        start("127.0.0.1:0");
+    }
 
     void restart() {
         process_.reset();
@@ -28,10 +33,10 @@ private:
     void start(const std::string& listen) {
         const std::string out = folder_ / "out";
         write_file(out, "");
-        process_ = std::make_unique<driver_process>(
-            std::vector<std::string>{"serve", "--block-log", log_.path().string(), "--listen",
-                                     listen, "--json"},
-            out);
+        std::vector<std::string> call{"serve",    "--block-log", log_.string(),
+                                      "--listen", listen,        "--json"};
+        call.insert(call.end(), more_.begin(), more_.end());
+        process_ = std::make_unique<driver_process>(call, out);
         std::string said;
         while (said.find('\n') == std::string::npos) {
             if (!process_->is_running()) FAIL(process_->wait().err);
@@ -41,7 +46,8 @@ private:
         address_ = json::parse(said.substr(0, said.find('\n')))["listening"];
     }
 
-    const real_log& log_;
+    std::filesystem::path log_;
+    std::vector<std::string> more_;
     temporary_folder folder_;
     std::unique_ptr<driver_process> process_;
     std::string address_;
@@ -158,4 +164,28 @@ TEST_CASE("calls of serve and sync that are wrong say why") {
     CHECK(nobody.code() == 1);
     CHECK(nobody.says("127.0.0.1:1"));
     CHECK(nobody.says("No peer is left"));
+}
+
+TEST_CASE("forks of a generated chain are followed and left, good ones and bad ones") {
+    const temporary_folder folder;
+    const std::string log = folder / "log";
+    const std::string seed = std::to_string(test_seed(23));
+    INFO("CHAINBASE_TEST_SEED=" << seed);
+    const driver_run made =
+        run_driver({"generate", "--operations", "30000", "--accounts", "500", "--seed", seed,
+                    "--to", log, "--forks", "20", "--fork-depth", "8", "--bad-forks", "30"});
+    INFO(made.err);
+    REQUIRE(made.code() == 0);
+    const json replayed =
+        run_driver({"replay", "--block-log", log, "--state", folder / "replayed", "--json"}).json();
+    server_process server(log, {"--forks", log + ".forks"});
+    const driver_run run = run_driver({"sync", "--peer", server.address(), "--state",
+                                       folder / "synced", "--once", "--verify", "--json"});
+    INFO(run.err);
+    REQUIRE(run.code() == 0);
+    const json synced = run.json();
+    CHECK(synced["state_digest"] == replayed["state_digest"]);
+    CHECK(synced["operations"] == replayed["operations"]);
+    CHECK(synced["sync"]["popped_blocks"] > 10);
+    CHECK(synced["sync"]["rejected_blocks"] > 0);
 }

@@ -47,6 +47,8 @@ void add_serve_verb(CLI::App& program, exit_code& result) {
     CLI::App* verb = program.add_subcommand(
         "serve", "Give the blocks of a block log to whoever connects, until a signal");
     verb->add_option("--block-log", options->block_log, "the log")->required();
+    verb->add_option("--forks", options->forks,
+                     "a file of branches that lose against the log, as generate makes it");
     verb->add_option("--listen", options->listen, "HOST:PORT; port 0: any, told on stdout")
         ->capture_default_str();
     const auto rate = verb->add_option("--blocks-per-second", options->blocks_per_second,

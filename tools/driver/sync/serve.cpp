@@ -1,12 +1,32 @@
 #include <pool_allocator/error.hpp>
+#include <tools/block_log/branch_file.hpp>
 #include <tools/driver/sync/serve.hpp>
 
+#include <utility>
+
 namespace chainbase::driver {
+
+namespace {
+
+std::vector<losing_branch> branches_of(const serve_options& options, const std::string& chain) {
+    std::vector<losing_branch> all = options.branches;
+    if (options.forks.empty()) return all;
+    branch_file_reader file(options.forks, chain);
+    while (const auto next = file.next()) {
+        losing_branch one{next->forks_after, {}};
+        for (const block& each : next->blocks)
+            one.blocks.push_back(encode_block(each));
+        all.push_back(std::move(one));
+    }
+    return all;
+}
+
+} // namespace
 
 serve_report serve(const serve_options& options, const catch_interruption& signals,
                    const std::function<void(const serve_report&)>& ready) {
     const block_log_reader log(options.block_log);
-    const served_chain chain(log, options.branches);
+    const served_chain chain(log, branches_of(options, log.chain()));
     block_server::options network = options.network;
     network.blocks_per_second = options.blocks_per_second;
     if (options.from_head != 0) {

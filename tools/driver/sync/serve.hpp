@@ -16,7 +16,8 @@ struct serve_options {
     std::optional<double> blocks_per_second;
     /// The number of the last block that is there from the begin; with blocks_per_second.
     std::uint64_t from_head = 0;
-    std::vector<losing_branch> branches;
+    std::filesystem::path forks;         ///< a file of branches beside the log; empty: none
+    std::vector<losing_branch> branches; ///< more of them
     /// End when a client has had everything and has hung up.
     bool once = false;
     block_server::options network;
@@ -30,8 +31,9 @@ struct serve_report {
     bool interrupted = false;
 };
 
-/// Serves the blocks of a log until a signal. Calls ready(report) as soon as it listens. Throws
-/// what reading the log throws, io_error when it cannot listen.
+/// Serves the blocks of a log, and branches that lose against it, until a signal. Calls
+/// ready(report) as soon as it listens. Throws what reading the log and the branches throws,
+/// io_error when it cannot listen.
 [[nodiscard]] serve_report serve(const serve_options& options, const catch_interruption& signals,
                                  const std::function<void(const serve_report&)>& ready);
 

@@ -22,7 +22,9 @@ served_chain::served_chain(const block_log_reader& log, std::vector<losing_branc
                                   " has a block of " + std::to_string(block.size()) +
                                   " bytes, and the protocol takes " +
                                   std::to_string(chain_ids::largest_block) + "; leave it away");
-        if (!one.blocks.empty()) branches_.emplace(index ? *index + 1 : 0, std::move(one));
+        const std::size_t before = index ? *index + 1 : 0;
+        const bool loses = before + one.blocks.size() < ids_.count();
+        if (!one.blocks.empty() && loses) branches_.emplace(before, std::move(one));
     }
 }
 

@@ -23,8 +23,9 @@ struct losing_branch {
 /// Immutable; safe to read from any thread.
 class served_chain {
 public:
-    /// Reads the log once. Throws what chain_ids throws, and usage_error when a branch follows no
-    /// block of the log.
+    /// Reads the log once. Branches that it does not overtake, at its end, are left away: who
+    /// follows the longest chain would stay on them. Throws what chain_ids throws, and usage_error
+    /// when a branch follows no block of the log.
     explicit served_chain(const block_log_reader& log, std::vector<losing_branch> branches = {});
 
     [[nodiscard]] const block_log_reader& log() const noexcept { return log_; }
