@@ -136,7 +136,7 @@ TEST_CASE("threads and --validate change nothing about what comes out") {
     }
 }
 
-TEST_CASE("--from is where the replay begins, or it is refused") {
+TEST_CASE("the replay begins at --from, or is refused") {
     const real_log log("eos-swap-2022");
     const std::string first = "269262342";
     const auto says = [](const driver_run& run, const char* what) {

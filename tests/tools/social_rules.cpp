@@ -62,7 +62,7 @@ TEST_CASE("the voters' part is shared by positive rshares, rounded down, the res
     CHECK(chain.oracle("votes_on_paid") == 2);
     CHECK(chain.oracle("sum_of_balances") == 1100);
     chain.state.model().check();
-    chain.next();
+    chain.state.finish();
     CHECK(chain.archived() == 1);
     CHECK(chain.state.model().verify().problem_count == 0);
 }
@@ -97,7 +97,7 @@ TEST_CASE("a comment that is due is paid before the block's operations") {
     chain.next(post("alice", "one", chain.time + 6, 10, 0));
     CHECK(says(chain.rejects(vote("bob", "alice", "one", 1)), "a vote comes before the payout"));
     chain.next();
-    chain.next();
+    chain.state.finish();
     CHECK(chain.archived() == 1);
     CHECK(says(chain.rejects(vote("bob", "alice", "one", 1)), "a vote comes before the payout"));
     CHECK(says(chain.rejects(post("alice", "one")), "has a comment with this permlink"));
