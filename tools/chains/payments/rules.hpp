@@ -1,9 +1,10 @@
 #pragma once
 
 #include <chainbase/id.hpp>
-#include <tools/chains/chain_model.hpp>
 #include <tools/chains/payments/objects.hpp>
+#include <tools/chains/rules_of_chain.hpp>
 
+#include <span>
 #include <string>
 
 namespace chainbase::payments {
@@ -12,27 +13,19 @@ namespace chainbase::payments {
 /// that they make: create, modify, get, find, objects, next_id, add_type. See chain_model;
 /// model.hpp makes the one over a chainbase state.
 template <typename State>
-class rules final : public chain_model {
+class rules final : public rules_of_chain<rules<State>, State, operation, global_object> {
+    using base = rules_of_chain<rules<State>, State, operation, global_object>;
+    using base::global;
+    using base::state_;
+    using base::totals_;
+
 public:
+    using typename base::named_counts;
+
     /// Registers the types in `state`.
-    explicit rules(State& state) : state_(add_types(state)) {}
+    explicit rules(State& state) : base(add_types(state)) {}
 
     void begin_block(std::uint64_t number, std::int64_t timestamp) override;
-    void apply(const decoded_block& from, std::size_t transaction) override;
-    void end_block() override;
-    void begin_pending(std::int64_t timestamp) override;
-    void prefetch_keys(const decoded_block& from, std::size_t transaction) const override {
-        each_key(from, transaction,
-                 [](const auto& keys, const auto&... key) { keys.prefetch(key...); });
-    }
-    void prefetch_objects(const decoded_block& from, std::size_t transaction) const override {
-        each_key(from, transaction,
-                 [](const auto& keys, const auto&... key) { keys.prefetch_object(key...); });
-    }
-    void prefetch_ids(const decoded_block& from, std::size_t transaction) const override {
-        each_key(from, transaction,
-                 [](const auto& keys, const auto&... key) { keys.prefetch_id(key...); });
-    }
 
     [[nodiscard]] std::uint64_t answer(std::uint64_t question) const override;
 
@@ -50,20 +43,15 @@ public:
     void operator()(const payment& op);
     /// @}
 
-private:
-    static constexpr id<global_object> only{0};
-
-    static State& add_types(State& state);
+    /// See rules_of_chain.
     template <typename Visitor>
-    void each_key(const decoded_block& from, std::size_t transaction, Visitor visit) const;
+    void each_key(std::span<const operation> all, Visitor visit) const;
 
-    [[nodiscard]] const global_object& global() const { return state_.get(only); }
+private:
+    static State& add_types(State& state);
     [[nodiscard]] const account_object& account(const account_name& name) const {
         return state_.template get<account_object, by_name>(name);
     }
-
-    State& state_;
-    global_object totals_; ///< of the block under way, written once at its end
 };
 
 } // namespace chainbase::payments

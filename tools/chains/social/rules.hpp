@@ -1,9 +1,10 @@
 #pragma once
 
 #include <chainbase/id.hpp>
-#include <tools/chains/chain_model.hpp>
+#include <tools/chains/rules_of_chain.hpp>
 #include <tools/chains/social/objects.hpp>
 
+#include <span>
 #include <string>
 #include <utility>
 
@@ -18,31 +19,22 @@ namespace chainbase::social {
 ///
 /// See chain_model; model.hpp makes the one over a chainbase state.
 template <typename State, typename Comments>
-class rules final : public chain_model {
+class rules final : public rules_of_chain<rules<State, Comments>, State, operation, global_object> {
+    using base = rules_of_chain<rules<State, Comments>, State, operation, global_object>;
+    using base::global;
+    using base::state_;
+    using base::totals_;
+
 public:
+    using typename base::named_counts;
+
     /// Registers the types in `state`. `archive`: what Comments takes between the state and the
     /// name of the type.
     template <typename... Archive>
     explicit rules(State& state, Archive&&... archive)
-        : state_(add_types(state)), comments_(state, std::forward<Archive>(archive)..., "comment") {
-    }
+        : base(add_types(state)), comments_(state, std::forward<Archive>(archive)..., "comment") {}
 
     void begin_block(std::uint64_t number, std::int64_t timestamp) override;
-    void apply(const decoded_block& from, std::size_t transaction) override;
-    void end_block() override;
-    void begin_pending(std::int64_t timestamp) override;
-    void prefetch_keys(const decoded_block& from, std::size_t transaction) const override {
-        each_key(from, transaction,
-                 [](const auto& keys, const auto&... key) { keys.prefetch(key...); });
-    }
-    void prefetch_objects(const decoded_block& from, std::size_t transaction) const override {
-        each_key(from, transaction,
-                 [](const auto& keys, const auto&... key) { keys.prefetch_object(key...); });
-    }
-    void prefetch_ids(const decoded_block& from, std::size_t transaction) const override {
-        each_key(from, transaction,
-                 [](const auto& keys, const auto&... key) { keys.prefetch_id(key...); });
-    }
 
     [[nodiscard]] std::uint64_t answer(std::uint64_t question) const override;
 
@@ -71,9 +63,11 @@ public:
     void operator()(const claim& op);
     /// @}
 
-private:
-    static constexpr id<global_object> only{0};
+    /// See rules_of_chain.
+    template <typename Visitor>
+    void each_key(std::span<const operation> all, Visitor visit) const;
 
+private:
     static State& add_types(State& state);
     void pay_due_comments();
     void pay(const comment_object& due);
@@ -81,10 +75,6 @@ private:
     void credit(id<account_object> account, std::int64_t account_object::* kind,
                 std::int64_t amount);
 
-    template <typename Visitor>
-    void each_key(const decoded_block& from, std::size_t transaction, Visitor visit) const;
-
-    [[nodiscard]] const global_object& global() const { return state_.get(only); }
     [[nodiscard]] const account_object& account(const account_name& name) const {
         return state_.template get<account_object, by_name>(name);
     }
@@ -96,9 +86,7 @@ private:
     [[nodiscard]] std::int64_t sum_of_balances() const;
     void verify_comment(id<comment_object> number, verification& all) const;
 
-    State& state_;
     Comments comments_;
-    global_object totals_; ///< of the block under way, written once at its end
 };
 
 } // namespace chainbase::social

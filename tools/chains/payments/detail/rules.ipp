@@ -3,7 +3,6 @@
 #include <archive/state_digest.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/chains/checked.hpp>
-#include <tools/chains/operations_block.hpp>
 #include <tools/chains/payments/rules.hpp>
 
 #include <variant>
@@ -14,7 +13,6 @@ template <typename State>
 State& rules<State>::add_types(State& state) {
     state.template add_type<account_object>("account");
     state.template add_type<global_object>("global");
-    if (!state.find(only)) state.template create<global_object>([](global_object&) {});
     return state;
 }
 
@@ -30,38 +28,10 @@ void rules<State>::begin_block(std::uint64_t number, std::int64_t timestamp) {
 }
 
 template <typename State>
-void rules<State>::apply(const decoded_block& from, std::size_t transaction) {
-    const global_object before = totals_;
-    try {
-        apply_transaction(static_cast<const operations_block<operation>&>(from), transaction,
-                          [&](const operation& one) { std::visit(*this, one); });
-    } catch (...) {
-        totals_ = before; // what no session takes back
-        throw;
-    }
-}
-
-template <typename State>
-void rules<State>::end_block() {
-    state_.modify(global(), [&](global_object& all) { all = totals_; });
-}
-
-template <typename State>
-void rules<State>::begin_pending(std::int64_t timestamp) {
-    totals_ = global();
-    ++totals_.head_number;
-    totals_.head_time = timestamp;
-}
-
-/// Calls visit(view, key...) for the hashed keys by which the transaction's operations will look
-/// for objects.
-template <typename State>
 template <typename Visitor>
-void rules<State>::each_key(const decoded_block& from, std::size_t transaction,
-                            Visitor visit) const {
+void rules<State>::each_key(std::span<const operation> all, Visitor visit) const {
     const auto accounts = state_.template view<account_object, by_name>();
-    for (const operation& one :
-         static_cast<const operations_block<operation>&>(from).of(transaction)) {
+    for (const operation& one : all) {
         if (const auto* made = std::get_if<account_create>(&one)) {
             visit(accounts, made->name);
         } else {

@@ -3,7 +3,6 @@
 #include <archive/state_digest.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/chains/checked.hpp>
-#include <tools/chains/operations_block.hpp>
 #include <tools/chains/social/payout.hpp>
 #include <tools/chains/social/rules.hpp>
 
@@ -19,7 +18,6 @@ State& rules<State, Comments>::add_types(State& state) {
     state.template add_type<comment_object>("comment");
     state.template add_type<vote_object>("vote");
     state.template add_type<global_object>("global");
-    if (!state.find(only)) state.template create<global_object>([](global_object&) {});
     return state;
 }
 
@@ -36,35 +34,8 @@ void rules<State, Comments>::begin_block(std::uint64_t number, std::int64_t time
 }
 
 template <typename State, typename Comments>
-void rules<State, Comments>::apply(const decoded_block& from, std::size_t transaction) {
-    const global_object before = totals_;
-    try {
-        apply_transaction(static_cast<const operations_block<operation>&>(from), transaction,
-                          [&](const operation& one) { std::visit(*this, one); });
-    } catch (...) {
-        totals_ = before; // what no session takes back
-        throw;
-    }
-}
-
-template <typename State, typename Comments>
-void rules<State, Comments>::end_block() {
-    state_.modify(global(), [&](global_object& all) { all = totals_; });
-}
-
-template <typename State, typename Comments>
-void rules<State, Comments>::begin_pending(std::int64_t timestamp) {
-    totals_ = global();
-    ++totals_.head_number;
-    totals_.head_time = timestamp;
-}
-
-/// Calls visit(view, key...) for the hashed keys by which the transaction's operations will look
-/// for objects.
-template <typename State, typename Comments>
 template <typename Visitor>
-void rules<State, Comments>::each_key(const decoded_block& from, std::size_t transaction,
-                                      Visitor visit) const {
+void rules<State, Comments>::each_key(std::span<const operation> all, Visitor visit) const {
     const auto accounts = state_.template view<account_object, by_name>();
     const auto comments = state_.template view<comment_object, by_permlink>();
     const auto keys_of = [&](const auto& op) {
@@ -88,8 +59,7 @@ void rules<State, Comments>::each_key(const decoded_block& from, std::size_t tra
             visit(accounts, op.account);
         }
     };
-    for (const operation& one :
-         static_cast<const operations_block<operation>&>(from).of(transaction))
+    for (const operation& one : all)
         std::visit(keys_of, one);
 }
 

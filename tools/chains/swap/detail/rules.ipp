@@ -3,7 +3,6 @@
 #include <archive/state_digest.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/chains/checked.hpp>
-#include <tools/chains/operations_block.hpp>
 #include <tools/chains/swap/rules.hpp>
 
 #include <variant>
@@ -18,7 +17,6 @@ State& rules<State>::add_types(State& state) {
     state.template add_type<pair_object>("pair");
     state.template add_type<owner_object>("owner");
     state.template add_type<global_object>("global");
-    if (!state.find(only)) state.template create<global_object>([](global_object&) {});
     return state;
 }
 
@@ -32,39 +30,11 @@ void rules<State>::begin_block(std::uint64_t number, std::int64_t timestamp) {
 }
 
 template <typename State>
-void rules<State>::apply(const decoded_block& from, std::size_t transaction) {
-    const global_object before = totals_;
-    try {
-        apply_transaction(static_cast<const operations_block<operation>&>(from), transaction,
-                          [&](const operation& one) { std::visit(*this, one); });
-    } catch (...) {
-        totals_ = before; // what no session takes back
-        throw;
-    }
-}
-
-template <typename State>
-void rules<State>::end_block() {
-    state_.modify(global(), [&](global_object& all) { all = totals_; });
-}
-
-template <typename State>
-void rules<State>::begin_pending(std::int64_t timestamp) {
-    totals_ = global();
-    ++totals_.head_number;
-    totals_.head_time = timestamp;
-}
-
-/// Calls visit(view, key...) for the hashed keys by which the transaction's operations will look
-/// for objects.
-template <typename State>
 template <typename Visitor>
-void rules<State>::each_key(const decoded_block& from, std::size_t transaction,
-                            Visitor visit) const {
+void rules<State>::each_key(std::span<const operation> all, Visitor visit) const {
     const auto pairs = state_.template view<pair_object, by_pair_id>();
     const auto owners = state_.template view<owner_object, by_name>();
-    for (const operation& one :
-         static_cast<const operations_block<operation>&>(from).of(transaction)) {
+    for (const operation& one : all) {
         const auto& op = std::get<swap>(one);
         visit(pairs, op.pair_id);
         visit(owners, op.owner);
