@@ -2,6 +2,7 @@
 
 #include <chainbase/id.hpp>
 #include <tools/chains/chain_model.hpp>
+#include <tools/chains/checked.hpp>
 #include <tools/chains/operations_block.hpp>
 
 #include <cstddef>
@@ -20,6 +21,13 @@ namespace chainbase {
 template <typename Rules, typename State, typename Operation, typename Global>
 class rules_of_chain : public chain_model {
 public:
+    void begin_block(std::uint64_t number, std::int64_t timestamp) override {
+        totals_ = global();
+        require(number > totals_.head_number, "a block's number is above the one before");
+        require(timestamp >= totals_.head_time, "a block's time is not before the last one");
+        totals_.head_number = number;
+        totals_.head_time = timestamp;
+    }
     void apply(const decoded_block& from, std::size_t transaction) override {
         const Global before = totals_;
         try {

@@ -25,8 +25,6 @@ public:
     /// Registers the types in `state`.
     explicit rules(State& state) : base(add_types(state)) {}
 
-    void begin_block(std::uint64_t number, std::int64_t timestamp) override;
-
     [[nodiscard]] std::uint64_t answer(std::uint64_t question) const override;
 
     std::size_t hand_over(std::size_t) override { return 0; }

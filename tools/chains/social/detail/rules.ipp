@@ -25,11 +25,8 @@ State& rules<State, Comments>::add_types(State& state) {
 
 template <typename State, typename Comments>
 void rules<State, Comments>::begin_block(std::uint64_t number, std::int64_t timestamp) {
-    totals_ = global();
-    require(number > totals_.head_number, "a block's number is above the one before");
-    require(timestamp > totals_.head_time, "a block's time is after the one before");
-    totals_.head_number = number;
-    totals_.head_time = timestamp;
+    base::begin_block(number, timestamp);
+    require(timestamp > global().head_time, "a block's time is after the one before");
     pay_due_comments();
 }
 

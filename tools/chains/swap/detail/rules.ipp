@@ -21,15 +21,6 @@ State& rules<State>::add_types(State& state) {
 }
 
 template <typename State>
-void rules<State>::begin_block(std::uint64_t number, std::int64_t timestamp) {
-    totals_ = global();
-    require(number > totals_.head_number, "a block's number is above the one before");
-    require(timestamp >= totals_.head_time, "a block's time is not before the last one");
-    totals_.head_number = number;
-    totals_.head_time = timestamp;
-}
-
-template <typename State>
 template <typename Visitor>
 void rules<State>::each_key(std::span<const operation> all, Visitor visit) const {
     const auto pairs = state_.template view<pair_object, by_pair_id>();
