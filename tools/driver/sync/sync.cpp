@@ -50,6 +50,7 @@ private:
     std::unique_ptr<chain_follower> follower_;
     std::unique_ptr<sync_progress> shown_;
     chain_gauges gauges_;
+    block_feed::waiting waited_; ///< up to the last block that came: what follows is idleness
     std::uint64_t blocks_before_ = 0;
     std::uint64_t operations_before_ = 0;
 };
@@ -82,7 +83,8 @@ void run::take(block_source::event& next) {
     if (follower_->was_useful()) source_->praise(next.sender);
     if (wrong) complain(next, *wrong);
     source_->give_back(follower_->take_freed());
-    shown_->advance(source_->so_far().waited);
+    waited_ = source_->so_far().waited;
+    shown_->advance(waited_);
     gauges_.update(*state_);
 }
 
@@ -103,6 +105,7 @@ outcome run::follow() {
         switch (next.what) {
         case event_kind::nothing:
             if (shown_) shown_->advance(source_->so_far().waited);
+            if (state_) gauges_.update(*state_);
             break;
         case event_kind::asks:
             answer(next);
@@ -137,7 +140,7 @@ sync_report run::report(outcome how) {
     all.state = report_on(*state_, state_->chain());
     all.state.interrupted = how == outcome::interrupted;
     all.state.seconds = seconds;
-    all.state.waited = all.source.waited;
+    all.state.waited = waited_;
     all.state.replayed_blocks = state_->blocks() - blocks_before_;
     all.state.replayed_operations = state_->operations() - operations_before_;
     if (options_.verify) all.state.verified = verified(*state_);
