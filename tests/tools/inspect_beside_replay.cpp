@@ -32,8 +32,8 @@ TEST_CASE("a state and its archive are described while the driver replays into t
             continue; // not yet made, or just closing
         }
         if (found.condition != inspect::condition::writer_running) continue;
-        REQUIRE(found.revision >= revision);
-        revision = found.revision;
+        REQUIRE(found.revision + 1 >= revision); // the last session is squashed into the one before
+        revision = std::max(revision, found.revision);
         ++running;
         if (found.consistent) require_exact(found);
         if (!archived || !archived->refusal.empty()) continue;

@@ -103,7 +103,7 @@ TEST_CASE("readers that ask as an API is asked get their answers beside a node a
 
 TEST_CASE("a generator sends at its rate, each transaction with the time at which it was due") {
     const auto sent = make_payments_workload(10, 1);
-    sent->prepare(500, 0);
+    sent->prepare(500, 0, catch_interruption());
     arrivals queue(100'000);
     std::atomic<std::uint64_t> offered{0};
     const auto begin = clock::now();

@@ -27,7 +27,7 @@ struct payments_chain : small_chain {
         (one.transactions.push_back({{payments::encode(operations)}}), ...);
         state.apply(one);
     }
-    [[nodiscard]] std::unique_ptr<decoded_block>
+    [[nodiscard]] std::shared_ptr<const decoded_block>
     decoded(const std::vector<payments::operation>& operations) const {
         block one{1, 0, {}};
         for (const auto& op : operations)

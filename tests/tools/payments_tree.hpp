@@ -44,6 +44,12 @@ public:
         return append(std::move(next), parent, !is_bad);
     }
 
+    /// This very block, numbered, behind another.
+    std::size_t add_copy(std::size_t parent, block value) {
+        value.number = all_[parent].place.number + 1;
+        return append(std::move(value), parent, true);
+    }
+
     /// One of the last that a node still takes a block behind: they descend from the irreversible
     /// one.
     [[nodiscard]] std::size_t any_parent(random_source& random, std::size_t recent = 12) const {

@@ -17,7 +17,7 @@ using outcome = fork_tree::outcome;
 
 namespace {
 
-std::unique_ptr<decoded_block> decoded(const block& one) {
+std::shared_ptr<const decoded_block> decoded(const block& one) {
     return decoder_of("payments")(encode_block(one));
 }
 

@@ -37,9 +37,9 @@ TEST_CASE("storms of forks and bad blocks, over a connection, end where the mode
         CHECK(report.state.head == tree.at(tree.head()).place.number);
         CHECK(report.state.irreversible == report.state.head);
         CHECK(report.state.state_digest == tree.digest_at(tree.head()));
-        CHECK(report.source.failures == 0);
-        popped += report.chain.popped;
-        rejected += report.chain.rejected;
+        CHECK(report.followed.source.failures == 0);
+        popped += report.followed.chain.popped;
+        rejected += report.followed.chain.rejected;
     }
     if (is_usual_run()) CHECK(popped > 20);
     if (is_usual_run()) CHECK(rejected > 5);
@@ -82,9 +82,9 @@ TEST_CASE("with losing branches, bad ones too, a served log leads to the digest 
     call.options.verify = true;
     const driver::sync_report report = call.run();
     CHECK(report.state.state_digest == tree.digest_at(chain.back()));
-    if (!overlap) CHECK(report.chain.popped == popped);
-    CHECK(report.chain.popped > 0);
-    CHECK(report.source.connections == 1);
+    if (!overlap) CHECK(report.followed.chain.popped == popped);
+    CHECK(report.followed.chain.popped > 0);
+    CHECK(report.followed.source.connections == 1);
 }
 
 TEST_CASE("the carried logs: the same digest as replay's, also when cut at every k-th frame") {
@@ -112,8 +112,8 @@ TEST_CASE("the carried logs: the same digest as replay's, also when cut at every
     sync_call call({peer.address()});
     const driver::sync_report report = call.run();
     CHECK(report.state.state_digest == digest_at_end(chain));
-    CHECK((report.source.failures > 0) == (each != 0));
-    CHECK(report.chain.useless == 0);
+    CHECK((report.followed.source.failures > 0) == (each != 0));
+    CHECK(report.followed.chain.useless == 0);
 }
 
 TEST_CASE("a fork that overtakes after a restart is followed; blocks of a bad one come again") {
@@ -147,7 +147,7 @@ TEST_CASE("a fork that overtakes after a restart is followed; blocks of a bad on
     CHECK(call.run().state.head == 6);
     call.options.stop_at.reset();
     const driver::sync_report second = call.run();
-    CHECK(second.chain.popped >= 3);
-    CHECK(second.chain.rejected == (is_bad ? 1 : 0));
+    CHECK(second.followed.chain.popped >= 3);
+    CHECK(second.followed.chain.rejected == (is_bad ? 1 : 0));
     CHECK(second.state.state_digest == tree.digest_at(is_bad ? chain.back() : branch.back()));
 }

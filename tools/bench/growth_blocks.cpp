@@ -33,7 +33,8 @@ auto growth_blocks::make(std::uint32_t count, Make make_one) -> blocks {
         next.timestamp = static_cast<std::int64_t>(number_);
         for (std::uint32_t i = 0; i < here; ++i)
             next.transactions.push_back({{payments::encode(make_one())}});
-        made.push_back(std::make_unique<operations_block<payments::operation>>(encode_block(next)));
+        made.push_back(
+            std::make_shared<const operations_block<payments::operation>>(encode_block(next)));
         count -= here;
     }
     return made;

@@ -13,7 +13,7 @@ namespace chainbase::bench {
 /// same for every engine and run.
 class growth_blocks {
 public:
-    using blocks = std::vector<std::unique_ptr<decoded_block>>;
+    using blocks = std::vector<std::shared_ptr<const decoded_block>>;
 
     /// The next blocks, with `count` new accounts in them.
     [[nodiscard]] blocks make_accounts(std::uint32_t count);

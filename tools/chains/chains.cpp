@@ -22,8 +22,8 @@ struct known_chain {
 };
 
 template <typename Operation>
-std::unique_ptr<decoded_block> decode(byte_view encoded) {
-    return std::make_unique<operations_block<Operation>>(encoded);
+std::shared_ptr<const decoded_block> decode(byte_view encoded) {
+    return std::make_shared<const operations_block<Operation>>(encoded);
 }
 
 template <std::unique_ptr<chain_model> (*make)(database&)>

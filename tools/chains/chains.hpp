@@ -17,7 +17,7 @@ void require_known_chain(std::string_view chain);
 
 /// Decodes one block of a chain, as a log keeps it. Throws damaged_error when its frame is
 /// malformed. Any thread.
-using block_decoder = std::unique_ptr<decoded_block> (*)(byte_view encoded);
+using block_decoder = std::shared_ptr<const decoded_block> (*)(byte_view encoded);
 
 /// The decoder of a chain. Throws usage_error for one that is not known.
 [[nodiscard]] block_decoder decoder_of(std::string_view chain);

@@ -15,15 +15,24 @@ const trace::site record_decode("driver.record.decode");
 const trace::site wait_for_blocks("driver.wait.blocks");
 const trace::site wait_for_room("driver.wait.room");
 
-/// Waits and adds the time it took to `spent`.
+/// Waits, at most so long, and adds the time it took to `spent`. Returns whether it is ready.
+template <typename Ready>
+bool wait_for(const trace::site& where, std::condition_variable& signal,
+              std::unique_lock<std::mutex>& lock, std::chrono::nanoseconds& spent,
+              std::chrono::milliseconds patience, Ready ready) {
+    if (ready()) return true;
+    const trace::span timed(where);
+    const auto begin = std::chrono::steady_clock::now();
+    const bool is_ready = signal.wait_for(lock, patience, ready);
+    spent += std::chrono::steady_clock::now() - begin;
+    return is_ready;
+}
+
 template <typename Ready>
 void wait_for(const trace::site& where, std::condition_variable& signal,
               std::unique_lock<std::mutex>& lock, std::chrono::nanoseconds& spent, Ready ready) {
-    if (ready()) return;
-    const trace::span timed(where);
-    const auto begin = std::chrono::steady_clock::now();
-    signal.wait(lock, ready);
-    spent += std::chrono::steady_clock::now() - begin;
+    while (!wait_for(where, signal, lock, spent, std::chrono::hours(1), ready)) {
+    }
 }
 
 std::size_t end_of(const block_log_reader& log, const std::optional<std::uint64_t>& stop_at) {
@@ -36,11 +45,20 @@ block_feed::block_feed(const block_log_reader& log, block_decoder decode, const 
     : log_(log), decode_(decode), how_(how), end_record_(end_of(log, how.stop_at)),
       places_(std::max({how.ahead, how.threads, 1u})),
       begun_(std::min(log.record_of(how.from), end_record_)), delivered_(begun_) {
-    for (unsigned i = 0; i < std::max(how.threads, 1u); ++i)
-        threads_.emplace_back([this] { work(); });
+    try {
+        for (unsigned i = 0; i < std::max(how.threads, 1u); ++i)
+            threads_.emplace_back([this] { work(); });
+    } catch (...) { // the system has no more of them
+        end_threads();
+        throw;
+    }
 }
 
 block_feed::~block_feed() {
+    end_threads();
+}
+
+void block_feed::end_threads() {
     {
         const std::lock_guard lock(mutex_);
         stopping_ = true;
@@ -50,11 +68,21 @@ block_feed::~block_feed() {
         one.join();
 }
 
+bool block_feed::has_next() const {
+    return delivered_ == end_record_ || places_[delivered_ % places_.size()].filled;
+}
+
+bool block_feed::await(std::chrono::milliseconds patience) {
+    std::unique_lock lock(mutex_);
+    return wait_for(wait_for_blocks, filled_, lock, waited_.for_blocks, patience,
+                    [&] { return has_next(); });
+}
+
 std::optional<block_feed::chunk> block_feed::next() {
     std::unique_lock lock(mutex_);
+    wait_for(wait_for_blocks, filled_, lock, waited_.for_blocks, [&] { return has_next(); });
     if (delivered_ == end_record_) return std::nullopt;
     place& here = places_[delivered_ % places_.size()];
-    wait_for(wait_for_blocks, filled_, lock, waited_.for_blocks, [&] { return here.filled; });
     if (here.damage && here.content.blocks.empty()) std::rethrow_exception(here.damage);
     chunk result = std::exchange(here.content, {});
     waiting_bytes_ -= result.bytes;

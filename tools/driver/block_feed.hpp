@@ -37,7 +37,7 @@ public:
     };
 
     struct chunk {
-        std::vector<std::unique_ptr<decoded_block>> blocks;
+        std::vector<std::shared_ptr<const decoded_block>> blocks;
         std::uint64_t position = 0; ///< bytes of the log up to the last of them
         std::uint64_t bytes = 0;    ///< that the blocks take in the log, unpacked
     };
@@ -50,6 +50,9 @@ public:
     /// The next chunk, waiting for it; nothing behind the last. Throws damaged_error with file,
     /// block and byte, io_error; and again when called again.
     [[nodiscard]] std::optional<chunk> next();
+
+    /// Waits for the next chunk, at most that long. Returns whether next() need not wait.
+    [[nodiscard]] bool await(std::chrono::milliseconds patience);
 
     /// Lets the threads that made it free what a chunk holds: who applies blocks has better things
     /// to do, and memory goes back to where it came from without crossing.
@@ -71,7 +74,9 @@ private:
     };
 
     void work();
+    void end_threads();
     [[nodiscard]] bool may_begin() const;
+    [[nodiscard]] bool has_next() const;
     [[nodiscard]] place prepare(std::size_t record) const;
     void fill(std::size_t record, chunk& content) const;
 

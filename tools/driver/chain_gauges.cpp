@@ -20,10 +20,11 @@ void chain_gauges::update(const chain_state& state) {
     const auto now = std::chrono::steady_clock::now();
     if (now < next_) return;
     next_ = now + std::chrono::seconds(1);
-    set(state);
+    show(state);
 }
 
-void chain_gauges::set(const chain_state& state) {
+void chain_gauges::show(const chain_state& state) {
+    if (!trace::enabled()) return;
     head.set(static_cast<double>(state.head()));
     irreversible.set(static_cast<double>(state.irreversible()));
     operations.set(static_cast<double>(state.operations()));

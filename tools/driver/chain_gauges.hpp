@@ -17,9 +17,10 @@ class chain_gauges {
 public:
     /// Sets the gauges if the last time is a second ago.
     void update(const chain_state& state);
+    /// Sets them now: at the end, for who asks last.
+    void show(const chain_state& state);
 
 private:
-    void set(const chain_state& state);
     void set(const std::string& name, const std::string& type, double value);
 
     std::chrono::steady_clock::time_point next_{};

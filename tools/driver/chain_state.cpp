@@ -1,6 +1,7 @@
 #include <archive/store.hpp>
 #include <chainbase/database.hpp>
 #include <pool_allocator/trace.hpp>
+#include <tools/block_log/checksum.hpp>
 #include <tools/chains/chains.hpp>
 #include <tools/chains/rejected.hpp>
 #include <tools/driver/bookkeeping.hpp>
@@ -106,6 +107,12 @@ struct chain_state::parts {
     void forget_old_blocks();
     void apply(const decoded_block& next);
     void apply_run(run_of_blocks run, std::size_t& at);
+    void apply_if_possible(run_of_blocks run);
+    struct difference {
+        std::uint64_t number;
+        bool is_missing; ///< the log ends before
+    };
+    [[nodiscard]] std::optional<difference> first_that_differs(const block_log_reader& log) const;
     [[nodiscard]] std::string told(const decoded_block& of, const error& problem) const;
     template <typename Work>
     void naming(const decoded_block* const& of, Work&& work) const;
@@ -162,7 +169,6 @@ void chain_state::parts::remember(run_of_blocks run) {
         own = next_id(own, one->checksum());
         operations += one->operations();
     }
-    applied_operations.add(operations - (before ? before->operations : 0));
     const decoded_block& last = *run.back();
     remember(
         last_of_run{last.number(), last.timestamp(), last.checksum(), own, run.size(), operations});
@@ -180,6 +186,7 @@ void chain_state::parts::remember(const last_of_run& last) {
         one.blocks = (before ? before->blocks : 0) + last.blocks;
         one.operations = (before ? before->operations : 0) + last.operations;
     });
+    applied_operations.add(last.operations);
 }
 
 /// Keeps the last one that cannot be undone, and what came after it.
@@ -221,6 +228,17 @@ void chain_state::parts::apply_run(run_of_blocks run, std::size_t& at) {
     state.commit(state.revision());
 }
 
+/// What came before a block that failed is fine, unless a disk is to blame.
+void chain_state::parts::apply_if_possible(run_of_blocks run) {
+    if (run.empty()) return;
+    try {
+        std::size_t at = 0;
+        apply_run(run, at);
+    } catch (const error& problem) {
+        spdlog::warn("the blocks before it were not applied either: {}", problem.what());
+    }
+}
+
 std::string chain_state::parts::told(const decoded_block& of, const error& problem) const {
     return "block " + std::to_string(of.number()) + ", " + problem.what() +
            ". The state stays at block " + std::to_string(head() ? head()->number : 0);
@@ -257,15 +275,47 @@ void chain_state::close() {
     parts_->close();
 }
 
-void chain_state::require_made_from(const block_log_reader& log) const {
-    const applied_block* head = parts_->head();
-    if (head == nullptr) return;
-    const auto known = log.read(head->number);
-    if (known && checksum_of(*known) == head->checksum) return;
-    throw usage_error(in_words(parts_->state.memory().state()) + " stands at block " +
-                      std::to_string(head->number) + ", and the block log " + log.path().string() +
-                      (known ? " has another block of that number" : " has no such block") +
-                      "; use the log that the state was made from, or name another folder");
+void chain_state::go_on_with(const block_log_reader& log) {
+    const auto other = parts_->first_that_differs(log);
+    if (!other) return;
+    const std::string what = in_words(parts_->state.memory().state()) + " stands at block " +
+                             std::to_string(head()) + ", and the block log " + log.path().string() +
+                             (other->is_missing ? " has no block " : " has another block ") +
+                             std::to_string(other->number);
+    const bool is_of_a_lost_branch = !other->is_missing && other->number > irreversible();
+    if (!is_of_a_lost_branch)
+        throw usage_error(what +
+                          "; use the log that the state was made from, or name another folder");
+    const std::uint64_t before = head();
+    while (head() >= other->number)
+        pop();
+    spdlog::warn("{}: going back from block {} to {}, where the log's branch begins", what, before,
+                 head());
+}
+
+/// Of the blocks that are remembered: the last irreversible one, and all above it.
+auto chain_state::parts::first_that_differs(const block_log_reader& log) const
+    -> std::optional<difference> {
+    const auto known = state.view<applied_block, by_number>();
+    if (known.begin() == known.end()) return std::nullopt;
+    block_log_stream blocks = log.stream(known.begin()->number);
+    auto in_log = blocks.next_encoded();
+    for (const applied_block& one : known) {
+        while (in_log && in_log->number < one.number)
+            in_log = blocks.next_encoded(); // blocks of one session, of which the last is known
+        if (!in_log) return difference{one.number, /*is_missing=*/true};
+        if (in_log->number != one.number || chainbase::checksum(in_log->encoded) != one.checksum)
+            return difference{one.number, /*is_missing=*/false};
+    }
+    return std::nullopt;
+}
+
+void chain_state::require_not_beyond(std::uint64_t number) const {
+    if (head() > number)
+        throw usage_error(in_words(parts_->state.memory().state()) + " stands at block " +
+                          std::to_string(head()) + " already, beyond the block " +
+                          std::to_string(number) +
+                          " to stop at; name another folder, or a later block");
 }
 
 void chain_state::apply(const decoded_block& next) {
@@ -285,9 +335,8 @@ void chain_state::apply_irreversible(run_of_blocks run) {
         parts_->apply_run(run, at);
     } catch (const error&) {
         const std::exception_ptr failure = std::current_exception();
-        at = std::min(at, run.size() - 1);
-        const decoded_block* const failed = run[at];
-        apply_irreversible(run.first(at)); // what came before it is fine
+        const decoded_block* const failed = run[std::min(at, run.size() - 1)];
+        if (at < run.size()) parts_->apply_if_possible(run.first(at));
         parts_->naming(failed, [&] { std::rethrow_exception(failure); });
     }
 }

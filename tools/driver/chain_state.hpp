@@ -52,9 +52,14 @@ public:
     /// Nothing may be called afterwards but the destructor and close(), which then does nothing.
     void close();
 
-    /// Throws usage_error unless the log is the one that the state was made from: it has the block
-    /// at which the state stands.
-    void require_made_from(const block_log_reader& log) const;
+    /// To be called before blocks of a log are applied. Blocks that can be popped and that are
+    /// others in the log are of a branch that lost: they are popped, which is said on stderr.
+    /// Throws usage_error when the log has no such blocks, or others than those that cannot be
+    /// popped: the state was not made from it.
+    void go_on_with(const block_log_reader& log);
+
+    /// Throws usage_error when the head is beyond that block, at which the work is to stop.
+    void require_not_beyond(std::uint64_t number) const;
 
     /// @name Blocks
     /// They follow head(). Throw rejected_error naming block, transaction, operation and what to do
@@ -67,7 +72,8 @@ public:
     void apply(const block& next);
 
     /// Applies blocks that are irreversible, as one step: a kill takes all of them back. When this
-    /// throws, the state is after the last block before the one named.
+    /// throws, the state is after the last block before the one named, or, when a disk or memory is
+    /// to blame, perhaps before the whole run.
     void apply_irreversible(run_of_blocks run);
 
     /// Takes the last block back. Throws usage_error when it cannot be undone.

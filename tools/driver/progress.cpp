@@ -80,7 +80,8 @@ std::string progress::waits_in_words(const sample& now) const {
                        100 * share(now.waited.for_room, then.waited.for_room));
 }
 
-void progress::finish(const chain_state& state, const char* how) const {
+void progress::finish(const chain_state& state, const char* how) {
+    gauges_.show(state);
     const double now = seconds();
     say(state, per_second(state.operations() - operations_before_, now), now, how);
 }
@@ -92,6 +93,7 @@ std::string progress::time_left_in_words(std::uint64_t position) const {
                            bytes_in_words(position - from_),
                            bytes_in_words(std::max(to_, position) - from_));
     const std::string least = duration_in_words(std::floor(range->first));
+    if (std::isinf(range->second)) return "at least " + least + " left, nothing moves";
     const std::string most = duration_in_words(std::ceil(range->second));
     return least == most ? "about " + most + " left" : least + " to " + most + " left";
 }

@@ -24,7 +24,7 @@ public:
     void advance(const chain_state& state, std::uint64_t position, block_feed::waiting waited);
 
     /// The closing line: where the work stands and why it ended (`how`), over the whole time.
-    void finish(const chain_state& state, const char* how) const;
+    void finish(const chain_state& state, const char* how);
 
     /// Seconds since the begin.
     [[nodiscard]] double seconds() const;

@@ -37,7 +37,7 @@ std::size_t step_of(run_of_blocks waiting) {
     std::size_t operations = 0;
     std::size_t blocks = 0;
     while (blocks < waiting.size() && operations < operations_per_step)
-        operations += waiting[blocks++]->operations();
+        operations += std::max<std::size_t>(waiting[blocks++]->operations(), 1);
     return blocks;
 }
 
@@ -46,13 +46,27 @@ unsigned threads_for(unsigned asked) {
     return asked != 0 ? asked : std::min(others, 4u);
 }
 
+/// What the chain's books say must be so, after the step that began with a block.
+void validate(const chain_state& state, const decoded_block& first, const replay_options& options) {
+    try {
+        state.model().check();
+    } catch (const damaged_error& problem) {
+        throw damaged_error("after blocks " + std::to_string(first.number()) + " to " +
+                            std::to_string(state.head()) + ": " + problem.what() + ". The state " +
+                            options.state.string() +
+                            " holds it; to look at the one before, replay into a new folder with "
+                            "--stop-at " +
+                            std::to_string(first.number() - 1));
+    }
+}
+
 /// Applies the blocks of one record, unless a signal comes in between.
 bool apply_all(chain_state& state, run_of_blocks blocks, const replay_options& options,
                const catch_interruption& signals) {
     while (!blocks.empty() && !signals.noted()) {
         const std::size_t step = step_of(blocks);
         state.apply_irreversible(blocks.first(step));
-        if (options.validate) state.model().check();
+        if (options.validate) validate(state, *blocks.front(), options);
         blocks = blocks.subspan(step);
     }
     return blocks.empty();
@@ -62,14 +76,20 @@ outcome apply_blocks(chain_state& state, block_feed& feed, const block_log_reade
                      const replay_options& options, const catch_interruption& signals,
                      progress& shown) {
     std::vector<const decoded_block*> run;
+    std::uint64_t position = 0;
     while (!signals.noted()) {
+        if (!feed.await(std::chrono::milliseconds(500))) {
+            shown.advance(state, position, feed.waited());
+            continue;
+        }
         std::optional<block_feed::chunk> next = feed.next();
         if (!next) break;
         run.clear();
         for (const auto& one : next->blocks)
             run.push_back(one.get());
         if (!apply_all(state, run, options, signals)) return outcome::interrupted;
-        shown.advance(state, next->position, feed.waited());
+        position = next->position;
+        shown.advance(state, position, feed.waited());
         feed.give_back(std::move(*next));
     }
     if (signals.noted()) return outcome::interrupted;
@@ -91,28 +111,24 @@ std::string where(const chain_state& state, const replay_options& options) {
            std::to_string(state.head());
 }
 
-/// The log goes on where the state stands. One that begins behind it (a piece of a longer log) does
-/// so only if the caller says that its first block is the one to begin with.
-void require_begin(const chain_state& state, const block_log_reader& log,
-                   const replay_options& options) {
-    if (!options.from) return state.require_made_from(log);
-    const std::uint64_t from = *options.from;
-    if (from <= state.head())
-        throw usage_error(where(state, options) + " already; leave --from " + std::to_string(from) +
-                          " away to go on from there, or name another folder");
-    const auto next = log.stream(state.head() + 1).next_encoded();
-    if (next && next->number < from)
-        throw usage_error(where(state, options) + ", and the log has block " +
-                          std::to_string(next->number) + " before block " + std::to_string(from) +
-                          "; leave --from away to apply them all");
-    if (log.first_number().value_or(0) <= state.head()) state.require_made_from(log);
+std::string number_of(const std::optional<block_log_stream::encoded_block>& next) {
+    return next ? "block " + std::to_string(next->number) : "nothing";
 }
 
-void require_before_stop(const chain_state& state, const replay_options& options) {
-    if (options.stop_at && state.head() > *options.stop_at)
-        throw usage_error(where(state, options) + " already, beyond the block " +
-                          std::to_string(*options.stop_at) +
-                          " to stop at; name another folder, or a later block");
+/// The log goes on where the state stands. One that begins behind it (a piece of a longer log) does
+/// so only if the caller says which of its blocks is the next one.
+void require_begin(chain_state& state, const block_log_reader& log, const replay_options& options) {
+    if (!options.from) return state.go_on_with(log);
+    const std::uint64_t from = *options.from;
+    const bool begins_behind = log.first_number().value_or(0) > state.head();
+    if (!begins_behind) state.go_on_with(log);
+    if (from <= state.head() && !begins_behind) return; // it began there before
+    const auto next = log.stream(state.head() + 1).next_encoded();
+    if (next && next->number == from) return;
+    throw usage_error(where(state, options) + ", and what follows in " + log.path().string() +
+                      " is " + number_of(next) + ", not block " + std::to_string(from) +
+                      "; say --from with the number that follows, or use the log that has block " +
+                      std::to_string(from));
 }
 
 } // namespace
@@ -122,7 +138,7 @@ replay_report replay(const replay_options& options, const catch_interruption& si
     require_no_block_0(log);
     chain_state state(options.state, log.chain(), 0);
     require_begin(state, log, options);
-    require_before_stop(state, options);
+    if (options.stop_at) state.require_not_beyond(*options.stop_at);
     const std::uint64_t blocks_before = state.blocks();
     const std::uint64_t operations_before = state.operations();
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 namespace chainbase::driver {
 
@@ -27,7 +28,8 @@ std::optional<std::pair<double, double>> time_left::range(std::uint64_t left) co
     const sample& now = recent_.back();
     const double overall =
         static_cast<double>(now.done - first_->done) / (now.seconds - first_->seconds);
-    const std::array<double, 3> rates{overall, rate_over(window), rate_over(1)};
+    const double lately = rate_over(window);
+    const std::array<double, 3> rates{overall, lately, rate_over(1)};
     const double fastest = *std::max_element(rates.begin(), rates.end());
     if (fastest <= 0) return std::nullopt;
     double slowest = fastest;
@@ -35,6 +37,8 @@ std::optional<std::pair<double, double>> time_left::range(std::uint64_t left) co
         if (rate > 0) slowest = std::min(slowest, rate);
     const auto to_do = static_cast<double>(left);
     const double unknown = to_do / (to_do + static_cast<double>(now.done - first_->done));
+    if (lately <= 0 && to_do > 0)
+        return std::pair(to_do / fastest, std::numeric_limits<double>::infinity());
     return std::pair(to_do / fastest, to_do / slowest * (1 + unknown));
 }
 

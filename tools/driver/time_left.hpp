@@ -11,6 +11,8 @@ namespace chainbase::driver {
 /// slowest of the rates seen since the begin, over the last ten seconds and over the last one; and
 /// up to as much again for what is not known yet, in proportion to how much of the work is left.
 ///
+/// While nothing was done for ten seconds there is no upper end.
+///
 /// Bytes of a block log weigh better than blocks: early blocks of a chain are small. A state that
 /// grows makes work slower, seldom faster, so only the upper end is widened.
 class time_left {
@@ -18,8 +20,8 @@ public:
     /// Notes that `done` bytes were done `seconds` after the begin. Both never fall.
     void note(double seconds, std::uint64_t done);
 
-    /// Seconds left for `left` more bytes, at least and at most, never negative. Nothing before
-    /// there is enough to tell from: half a second of progress.
+    /// Seconds left for `left` more bytes, at least and at most (infinite while nothing moves),
+    /// never negative. Nothing before there is enough to tell from: half a second of progress.
     [[nodiscard]] std::optional<std::pair<double, double>> range(std::uint64_t left) const;
 
 private:

@@ -1,9 +1,11 @@
 #include <pool_allocator/error.hpp>
+#include <tools/driver/chain_gauges.hpp>
+#include <tools/driver/live/announcing_source.hpp>
 #include <tools/driver/live/live.hpp>
-#include <tools/driver/live/log_source.hpp>
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -17,115 +19,149 @@ constexpr auto between_looks = std::chrono::milliseconds(100);
 /// Transactions that may wait, whatever is asked for.
 constexpr std::size_t least_room = std::size_t{1} << 16;
 
-class run {
+/// A node that is moved along a branch.
+class followed_node final : public followed_chain {
 public:
-    run(chain_state& state, block_source& source, const live_options& options)
-        : state_(state), source_(source), options_(options),
-          queue_(std::max(4 * options.pending, least_room)),
-          node_(state, queue_,
-                {options.batch, std::max(4 * options.pending, least_room), /*forget_after=*/1000}),
-          readers_(state, options.reading) {}
+    followed_node(chain_state& state, arrivals& from, const live_node::options& how)
+        : followed_chain(state), node(state, from, how) {}
 
-    /// Returns whether the source came to its end.
-    bool blocks(const catch_interruption& signals);
-    void report(live_report& to);
+    void apply(const decoded_block& next) override {
+        const auto begin = clock::now();
+        node.apply(next);
+        block_times.record(clock::now() - begin);
+        operations += next.operations();
+    }
+    void pop(std::shared_ptr<const decoded_block> last) override { node.pop(std::move(last)); }
 
-private:
-    std::shared_ptr<const decoded_block> await(const catch_interruption& signals);
-    void apply(const decoded_block& next);
-    void say();
-
-    chain_state& state_;
-    block_source& source_;
-    const live_options& options_;
-    arrivals queue_;
-    live_node node_;
-    readers readers_;
-    clock::time_point begin_ = clock::now();
-    clock::time_point due_ = begin_; ///< when the next block comes
-    clock::time_point next_line_ = begin_ + std::chrono::seconds(1);
-    std::uint64_t operations_ = 0;
-    latencies block_times_;
+    live_node node;
+    latencies block_times;
+    std::uint64_t operations = 0;
 };
 
-bool run::blocks(const catch_interruption& signals) {
-    while (!signals.noted() && !source_.ended()) {
-        due_ += options_.interval;
-        source_.announce(queue_);
-        node_.work(clock::now() + options_.budget);
-        if (const auto next = await(signals)) apply(*next);
-        say();
-    }
-    node_.drop();
-    readers_.stop();
-    return source_.ended();
+/// A state, and all that works on it.
+struct opened_node {
+    std::unique_ptr<chain_state> state;
+    followed_node followed;
+    readers asking;
+    chain_gauges gauges;
+    clock::time_point begin = clock::now();
+    clock::time_point due = begin; ///< when the next block comes, at a fixed interval
+    clock::time_point next_line = begin + std::chrono::seconds(1);
+
+    opened_node(std::unique_ptr<chain_state> of, arrivals& from, const live_node::options& how,
+                const readers::options& reading)
+        : state(std::move(of)), followed(*state, from, how), asking(*state, reading) {}
+};
+
+class run {
+public:
+    run(const live_options& options, const catch_interruption& signals)
+        : options_(options), signals_(signals), queue_(room_), blocks_(make_block_source(options)),
+          source_(*blocks_, queue_, {options.pending, options.shuffle}),
+          sync_(source_, options.steps(),
+                [this](const std::string& chain) -> followed_chain& { return open(chain); }) {}
+
+    live_report work() { return report(follow()); }
+
+private:
+    using outcome = chain_sync::outcome;
+
+    /// What ended it; `nothing` when a signal did.
+    [[nodiscard]] outcome follow();
+    followed_chain& open(const std::string& chain);
+    void work_until_due();
+    void say();
+    [[nodiscard]] live_report report(outcome end);
+
+    const live_options& options_;
+    const catch_interruption& signals_;
+    const std::size_t room_ = std::max(4 * options_.pending, least_room);
+    arrivals queue_;
+    std::unique_ptr<block_source> blocks_;
+    announcing_source source_;
+    std::unique_ptr<opened_node> opened_;
+    chain_sync sync_;
+};
+
+followed_chain& run::open(const std::string& chain) {
+    const live_node::options how{options_.batch, room_, /*forget_after=*/1000};
+    opened_ =
+        std::make_unique<opened_node>(open_state(options_, chain), queue_, how, options_.reading);
+    return opened_->followed;
 }
 
-/// Until the next block comes, what arrives is applied.
-std::shared_ptr<const decoded_block> run::await(const catch_interruption& signals) {
-    while (options_.interval.count() != 0 && clock::now() < due_ && !signals.noted()) {
-        node_.work(due_);
-        queue_.wait(std::min(due_, clock::now() + between_looks));
+run::outcome run::follow() {
+    while (!signals_.noted()) {
+        source_.announce();
+        if (opened_) work_until_due();
+        if (signals_.noted()) break;
+        const outcome step = sync_.step(between_looks);
+        if (step == outcome::end_of_chain || step == outcome::stop_reached) return step;
+        if (step == outcome::applied) // what was missed while nothing came is not made up for
+            opened_->due = std::max(opened_->due + options_.interval, clock::now());
+        if (opened_) say();
     }
-    return signals.noted() ? nullptr : source_.next(clock::now() + between_looks);
+    return outcome::nothing;
 }
 
-void run::apply(const decoded_block& next) {
-    const auto begin = clock::now();
-    node_.apply(next);
-    block_times_.record(clock::now() - begin);
-    operations_ += next.operations();
+/// What is pending is applied again, and until the next block comes, what arrives.
+void run::work_until_due() {
+    live_node& node = opened_->followed.node;
+    node.work(clock::now() + options_.budget);
+    const auto due = opened_->due + options_.interval;
+    while (options_.interval.count() != 0 && clock::now() < due && !signals_.noted()) {
+        node.work(due);
+        queue_.wait(std::min(due, clock::now() + between_looks));
+    }
 }
 
 void run::say() {
+    opened_->gauges.update(*opened_->state);
     const auto now = clock::now();
-    if (now < next_line_) return;
-    next_line_ = now + std::chrono::seconds(1);
-    const live_figures& node = node_.figures();
-    spdlog::info("block {}, {:.0f} operations/s; {} transactions pending, {} wait; write lock {}",
-                 state_.head(), static_cast<double>(operations_) / seconds_of(now - begin_),
-                 node_.pending().applied(), node_.pending().waiting(),
-                 in_words(node.lock, seconds_of(now - begin_)));
+    if (now < opened_->next_line) return;
+    opened_->next_line = now + std::chrono::seconds(1);
+    opened_->asking.require_fine();
+    const live_node& node = opened_->followed.node;
+    const double seconds = seconds_of(now - opened_->begin);
+    spdlog::info(
+        "block {}, {:.0f} operations/s; {} transactions pending, {} wait; write lock {}",
+        opened_->state->head(), static_cast<double>(opened_->followed.operations) / seconds,
+        node.pending().applied(), node.pending().waiting(), in_words(node.figures().lock, seconds));
 }
 
-void run::report(live_report& to) {
-    to.seconds = seconds_of(clock::now() - begin_);
-    to.node = node_.figures();
-    to.blocks = to.node.blocks;
-    to.operations = operations_;
-    to.refused = queue_.refused();
-    to.block_times = block_times_;
-    to.reader_times = readers_.take();
+live_report run::report(outcome end) {
+    live_report report;
+    report.followed = {sync_.so_far(), source_.so_far()};
+    blocks_.reset(); // hangs up; what follows may take long
+    if (!opened_) throw usage_error("interrupted before a peer has answered; nothing was changed");
+    followed_node& followed = opened_->followed;
+    followed.node.drop();
+    opened_->asking.stop();
+    report.seconds = seconds_of(clock::now() - opened_->begin);
+    report.node = followed.node.figures();
+    report.operations = followed.operations;
+    report.refused = queue_.refused();
+    report.block_times = followed.block_times;
+    report.reader_times = opened_->asking.take();
+
+    const std::unique_ptr<chain_state> state = std::move(opened_->state);
+    opened_.reset();
+    report.interrupted = end == outcome::nothing;
+    if (end == outcome::end_of_chain) state->finish();
+    state->model().check();
+    report.chain = state->chain();
+    report.head = state->head();
+    report.irreversible = state->irreversible();
+    report.segment_bytes = state->memory().total;
+    report.state_digest = state->model().state_digest();
+    state->close(); // nothing is reported as done that is not on disk
+    return report;
 }
 
 } // namespace
 
 live_report live(const live_options& options, const catch_interruption& signals) {
-    const block_log_reader log(options.block_log);
-    chain_state state(options.state, log.chain(), options.lag);
-    state.require_made_from(log);
-    if (options.stop_at && state.head() > *options.stop_at)
-        throw usage_error("the state " + options.state.string() + " stands at block " +
-                          std::to_string(state.head()) + " already, beyond the block " +
-                          std::to_string(*options.stop_at) +
-                          " to stop at; name another folder, or a later block");
-    log_source source(log, {state.head() + 1, options.stop_at, options.pending, options.shuffle});
-
-    live_report report;
-    report.chain = log.chain();
-    {
-        run node(state, source, options);
-        report.interrupted = !node.blocks(signals);
-        node.report(report);
-    }
-    if (!report.interrupted && log.head_number().value_or(0) <= state.head()) state.finish();
-    state.model().check();
-    report.head = state.head();
-    report.irreversible = state.irreversible();
-    report.segment_bytes = state.memory().total;
-    report.state_digest = state.model().state_digest();
-    state.close();
-    return report;
+    return run(options, signals).work();
 }
 
 } // namespace chainbase::driver::live

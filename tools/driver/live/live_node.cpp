@@ -1,4 +1,5 @@
 #include <pool_allocator/error.hpp>
+#include <pool_allocator/trace.hpp>
 #include <tools/block_log/checksum.hpp>
 #include <tools/chains/lookahead.hpp>
 #include <tools/driver/live/live_node.hpp>
@@ -9,6 +10,10 @@
 namespace chainbase::driver::live {
 
 namespace {
+
+const trace::site block_make("driver.block.make");
+const trace::gauge pending_applied("pending.applied");
+const trace::gauge pending_waiting("pending.waiting");
 
 /// Transactions between two looks at the clock.
 constexpr std::size_t between_looks = 16;
@@ -69,9 +74,11 @@ void live_node::take_arrivals() {
 void live_node::work(clock::time_point until) {
     for (;;) {
         take_arrivals();
-        if (pending_.waiting() == 0 || clock::now() >= until) return;
+        if (pending_.waiting() == 0 || clock::now() >= until) break;
         apply_batch(until);
     }
+    pending_applied.set(static_cast<double>(pending_.applied()));
+    pending_waiting.set(static_cast<double>(pending_.waiting()));
 }
 
 void live_node::apply_batch(clock::time_point until) {
@@ -140,12 +147,14 @@ void live_node::apply(const decoded_block& next) {
 }
 
 made_block live_node::make_block(std::int64_t timestamp) {
+    const trace::span timed(block_make);
     made_block made;
+    std::vector<bool> rejected;
     const auto begin = clock::now();
     with_metered_lock(state_.state(), figures_.lock, [&] {
         try {
             state_.begin_block(timestamp);
-            add_to_block(made);
+            rejected = add_to_block(made);
         } catch (...) {
             state_.drop_pending();
             reset();
@@ -155,6 +164,8 @@ made_block live_node::make_block(std::int64_t timestamp) {
     made.time = clock::now() - begin;
     made.number = state_.head();
     made.included = pending_.take_applied();
+    std::erase_if(made.included,
+                  [&, at = std::size_t{0}](const auto&) mutable { return rejected[at++]; });
     keys_asked_ = objects_asked_ = ids_asked_ = 0;
     ++figures_.blocks;
     figures_.included += made.checksums.size();
@@ -162,31 +173,37 @@ made_block live_node::make_block(std::int64_t timestamp) {
     return made;
 }
 
-void live_node::add_to_block(made_block& made) {
+/// Returns which of those that are applied are not in it.
+std::vector<bool> live_node::add_to_block(made_block& made) {
     const auto all = pending_.those_applied();
+    std::vector<bool> rejected(all.size());
     made.checksums.reserve(all.size());
     std::uint64_t operations = 0;
     lookahead ahead(state_.model(), entry_cursor(pending_, all));
-    for (const pending_list::entry& one : all) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
         ahead.step();
+        const pending_list::entry& one = all[i];
         const decoded_block& from = pending_.block_of(one);
         if (state_.apply_pending(from, one.transaction)) {
             ++made.rejected;
+            rejected[i] = true;
             continue;
         }
         made.checksums.push_back(from.checksum_of(one.transaction));
         operations += from.operations_of(one.transaction);
     }
     state_.end_block(checksum(std::as_bytes(std::span(made.checksums))), operations);
+    return rejected;
 }
 
 void live_node::pop(std::shared_ptr<const decoded_block> last) {
-    if (last->number() != state_.head())
+    if (last && last->number() != state_.head())
         throw usage_error("block " + std::to_string(last->number()) +
                           " cannot be popped: the state stands at block " +
                           std::to_string(state_.head()) + "; pop from the head down");
     reset();
     with_metered_lock(state_.state(), figures_.lock, [&] { state_.pop(); });
+    if (!last) return;
     figures_.returned += last->transactions();
     pending_.put_back(std::move(last), state_.blocks());
 }

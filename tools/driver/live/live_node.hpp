@@ -80,7 +80,8 @@ public:
     /// Makes the next block of all that is applied, each transaction in a nested session. Throws as
     /// chain_state::begin_block.
     [[nodiscard]] made_block make_block(std::int64_t timestamp);
-    /// Takes the last block back; its transactions wait again, before all others.
+    /// Takes the last block back; its transactions wait again, before all others. `last` is its
+    /// content; when it is null, they are lost.
     void pop(std::shared_ptr<const decoded_block> last);
     /// Takes all that is applied back; it waits again.
     void drop();
@@ -93,7 +94,7 @@ private:
     void apply_batch(clock::time_point until);
     void apply_next();
     void prefetch();
-    void add_to_block(made_block& made);
+    std::vector<bool> add_to_block(made_block& made);
     void reset();
 
     chain_state& state_;

@@ -65,7 +65,7 @@ std::string to_json(const live_report& report) {
     return json{{"chain", report.chain},
                 {"head", report.head},
                 {"irreversible", report.irreversible},
-                {"blocks", report.blocks},
+                {"blocks", node.blocks},
                 {"operations", report.operations},
                 {"seconds", report.seconds},
                 {"ops_per_second", std::round(rate(report.operations, report.seconds))},
@@ -78,6 +78,7 @@ std::string to_json(const live_report& report) {
                   {"included", node.included},
                   {"forgotten", node.forgotten},
                   {"returned", node.returned}}},
+                {"sync", driver::to_object(report.followed)},
                 {"write_lock", to_object(node.lock, report.seconds)},
                 {"block_times", to_object(report.block_times)},
                 {"reader_times", to_object(report.reader_times)},
@@ -92,12 +93,14 @@ std::string to_text(const live_report& report) {
         "{}: block {}, irreversible up to {}{}\n", report.chain, report.head, report.irreversible,
         report.interrupted ? ", interrupted: the same call goes on" : "");
     text += fmt::format("this run: {} blocks, {} operations in {:.2f} s, {:.0f} operations/s\n",
-                        report.blocks, report.operations, report.seconds,
+                        node.blocks, report.operations, report.seconds,
                         rate(report.operations, report.seconds));
-    text += fmt::format(
-        "pending: {} arrived, {} refused, applied {} times, {} rejected, {} came in "
-        "a block, {} never did\n",
-        node.arrived, report.refused, node.applied, node.rejected, node.included, node.forgotten);
+    text +=
+        fmt::format("pending: {} arrived, {} refused, applied {} times, {} rejected, {} came in "
+                    "a block, {} never did, {} came back from one that was popped\n",
+                    node.arrived, report.refused, node.applied, node.rejected, node.included,
+                    node.forgotten, node.returned);
+    text += driver::in_words(report.followed);
     text += "write lock: " + in_words(node.lock, report.seconds) + "\n";
     text += "blocks: " + in_words(report.block_times) + "\n";
     text += fmt::format("readers: {} questions, {}\n", report.reader_times.count(),

@@ -4,6 +4,7 @@
 #include <tools/driver/live/latencies.hpp>
 #include <tools/driver/live/live_node.hpp>
 #include <tools/driver/live/readers.hpp>
+#include <tools/driver/sync/following.hpp>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -17,10 +18,10 @@ struct live_report {
     std::string chain;
     std::uint64_t head = 0;
     std::uint64_t irreversible = 0;
-    std::uint64_t blocks = 0;     ///< in this run
     std::uint64_t operations = 0; ///< in blocks of this run
     double seconds = 0;
     live_figures node;
+    following_figures followed;
     std::uint64_t refused = 0; ///< transactions that there was no room for
     latencies block_times;     ///< dropping what is pending, and applying
     latencies reader_times;

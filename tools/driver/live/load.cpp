@@ -1,5 +1,6 @@
 #include <chainbase/database.hpp>
 #include <pool_allocator/error.hpp>
+#include <tools/driver/chain_gauges.hpp>
 #include <tools/driver/live/live_report.hpp>
 #include <tools/driver/live/load.hpp>
 #include <tools/driver/live/load_generator.hpp>
@@ -34,6 +35,7 @@ public:
         if (::mkdtemp(name.data()) == nullptr)
             throw io_error("no folder " + name + " can be made; name one with --state");
         path_ = name;
+        spdlog::info("the state is in {}, and goes away at the end", name);
     }
     scratch_state(const scratch_state&) = delete;
     scratch_state& operator=(const scratch_state&) = delete;
@@ -79,16 +81,18 @@ private:
     const load_criterion criterion_{options_.interval};
     readers readers_;
     load_clerk clerk_;
+    chain_gauges gauges_;
 };
 
 void measurement::prepare(double rate) {
     const double blocks = options_.seconds / seconds_of(options_.interval) + blocks_after;
     sent_.prepare(static_cast<std::size_t>(std::ceil(rate * options_.seconds)) + 1,
-                  state_.head_time() + static_cast<std::int64_t>(std::ceil(blocks)));
+                  state_.head_time() + static_cast<std::int64_t>(std::ceil(blocks)), signals_);
 }
 
 load_step measurement::step(double rate) {
     prepare(rate);
+    if (signals_.noted()) return {};
     const auto most = static_cast<std::size_t>(std::ceil(rate * (options_.seconds + 1)));
     arrivals queue(most);
     live_node node(state_, queue, {options_.batch, most, UINT64_MAX / 2});
@@ -126,6 +130,8 @@ void measurement::run_blocks(live_node& node, arrivals& queue, clock::time_point
         const auto done = clock::now();
         clerk_.note(std::move(made), due, done);
         clerk_.note_pending(node.pending().size() + queue.waiting());
+        gauges_.update(state_);
+        readers_.require_fine();
         if (done - due > options_.interval) return;
     }
 }
@@ -144,7 +150,6 @@ void measurement::await_block(live_node& node, arrivals& queue, clock::time_poin
 
 void set_up(chain_state& state, workload& chain, const catch_interruption& signals) {
     const block_decoder decode = decoder_of(chain.chain());
-    std::vector<std::unique_ptr<decoded_block>> made;
     while (!signals.noted()) {
         const std::uint64_t number = state.head() + 1;
         const auto next = chain.set_up(number, begin_of_chain + static_cast<std::int64_t>(number));

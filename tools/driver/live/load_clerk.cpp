@@ -104,13 +104,15 @@ void load_clerk::enter(const std::vector<block_note>& notes, std::unique_lock<st
 void load_clerk::end_second() {
     const std::uint64_t offered = offered_;
     const double rate = second_.rate;
-    second_.second = seconds_.size();
+    const auto now = clock::now();
+    second_.begin = seconds_of(second_began_ - begin_);
+    second_.length = seconds_of(now - std::exchange(second_began_, now));
     second_.offered = offered - std::exchange(offered_before_second_, offered);
     second_.pending = pending_;
     std::tie(second_.resident_bytes, second_.shared_bytes) = resident_memory();
     seconds_.push_back(std::exchange(second_, {}));
     second_.rate = rate;
-    second_ends_ = clock::now() + std::chrono::seconds(1);
+    second_ends_ = now + std::chrono::seconds(1);
 }
 
 } // namespace chainbase::driver::live

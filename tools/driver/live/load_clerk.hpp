@@ -13,10 +13,11 @@
 
 namespace chainbase::driver::live {
 
-/// A second of a measurement.
+/// A second of a measurement, or what is left of one when a rate ends.
 struct load_second {
-    std::uint64_t second = 0; ///< since the measurement began
-    double rate = 0;          ///< what was to be offered
+    double begin = 0;  ///< in seconds since the measurement began
+    double length = 1; ///< in seconds: the last one of a rate is shorter
+    double rate = 0;   ///< what was to be offered
     std::uint64_t offered = 0;
     std::uint64_t completed = 0;
     std::uint64_t pending = 0; ///< at its end
@@ -79,7 +80,9 @@ private:
     load_second second_; ///< under way
     std::uint64_t offered_before_second_ = 0;
     std::vector<load_second> seconds_;
-    clock::time_point second_ends_ = clock::now() + std::chrono::seconds(1);
+    clock::time_point begin_ = clock::now();
+    clock::time_point second_began_ = begin_;
+    clock::time_point second_ends_ = begin_ + std::chrono::seconds(1);
     std::thread thread_;
 };
 

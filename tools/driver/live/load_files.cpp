@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -60,10 +61,13 @@ json to_object(const load_options& options) {
 }
 
 void write_file(const std::filesystem::path& path, std::string_view content) {
+    errno = 0; // a stream does not say why it failed
     std::ofstream out(path, std::ios::binary);
     out.write(content.data(), static_cast<std::streamsize>(content.size()));
     out.close();
-    if (!out) throw io_error(path.string() + " cannot be written: " + std::strerror(errno));
+    if (!out)
+        throw io_error(path.string() + " cannot be written: " +
+                       (errno != 0 ? std::strerror(errno) : "the stream failed"));
 }
 
 } // namespace
@@ -111,12 +115,15 @@ std::string to_csv(const load_report& report) {
         "block_max_ms,reader_p99_ms,resident_mib,state_mib\n";
     for (const load_second& one : report.seconds) {
         const auto ms = [](nanoseconds t) { return fmt::format("{:.3f}", milliseconds_of(t)); };
-        text +=
-            fmt::format("{},{:.0f},{},{},{},{},{},{},{},{},{:.1f},{:.1f}\n", one.second, one.rate,
-                        one.offered, one.completed, one.pending, ms(one.transactions.quantile(0.5)),
-                        ms(one.transactions.quantile(0.99)), ms(one.transactions.longest()),
-                        ms(one.blocks.longest()), ms(one.readers.quantile(0.99)),
-                        mebibytes(one.resident_bytes), mebibytes(one.shared_bytes));
+        const auto per_second = [&](std::uint64_t count) {
+            return static_cast<double>(count) / one.length;
+        };
+        text += fmt::format("{:.2f},{:.0f},{:.0f},{:.0f},{},{},{},{},{},{},{:.1f},{:.1f}\n",
+                            one.begin, one.rate, per_second(one.offered), per_second(one.completed),
+                            one.pending, ms(one.transactions.quantile(0.5)),
+                            ms(one.transactions.quantile(0.99)), ms(one.transactions.longest()),
+                            ms(one.blocks.longest()), ms(one.readers.quantile(0.99)),
+                            mebibytes(one.resident_bytes), mebibytes(one.shared_bytes));
     }
     return text;
 }

@@ -26,10 +26,14 @@ void pending_list::put_back(std::shared_ptr<const decoded_block> popped, std::ui
     entries_.insert(entries_.begin(), first.begin(), first.end());
 }
 
+void pending_list::close_gap() noexcept {
+    entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(applied_),
+                   entries_.begin() + static_cast<std::ptrdiff_t>(next_));
+    next_ = applied_;
+}
+
 void pending_list::reset() {
-    if (applied_ != next_)
-        entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(applied_),
-                       entries_.begin() + static_cast<std::ptrdiff_t>(next_));
+    close_gap();
     applied_ = next_ = 0;
 }
 

@@ -46,7 +46,10 @@ public:
 
     /// The first that waits is applied now, or forgotten. Requires one that waits.
     void keep_next() noexcept { entries_[applied_++] = entries_[next_++]; }
-    void forget_next() noexcept { let_go(entries_[next_++]); }
+    void forget_next() noexcept {
+        let_go(entries_[next_++]);
+        if (next_ - applied_ > large_gap && 2 * (next_ - applied_) > entries_.size()) close_gap();
+    }
 
     /// Nothing is applied any more: all of them wait.
     void reset();
@@ -71,6 +74,9 @@ private:
     [[nodiscard]] std::uint32_t keep(std::shared_ptr<const decoded_block> from, std::uint32_t count,
                                      std::uint64_t blocks);
     void let_go(const entry& one) noexcept;
+    void close_gap() noexcept;
+
+    static constexpr std::size_t large_gap = 4096;
 
     std::vector<entry> entries_;
     std::size_t applied_ = 0;

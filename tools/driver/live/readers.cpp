@@ -12,6 +12,7 @@ readers::readers(chain_state& state, const options& how) : state_(state), how_(h
             try {
                 ask(own, i);
             } catch (...) {
+                const std::lock_guard lock(own.mutex);
                 own.failure = std::current_exception();
             }
         });
@@ -58,8 +59,14 @@ void readers::stop() {
     stopping_ = true;
     for (const auto& one : readers_)
         if (one->thread.joinable()) one->thread.join();
-    for (const auto& one : readers_)
+    require_fine();
+}
+
+void readers::require_fine() {
+    for (const auto& one : readers_) {
+        const std::lock_guard lock(one->mutex);
         if (one->failure) std::rethrow_exception(std::exchange(one->failure, nullptr));
+    }
 }
 
 } // namespace chainbase::driver::live

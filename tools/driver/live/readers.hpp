@@ -31,6 +31,8 @@ public:
 
     /// Latencies since the last call, of all threads.
     [[nodiscard]] latencies take();
+    /// Throws what asking threw, if it has.
+    void require_fine();
     /// Ends the threads. Throws what asking threw.
     void stop();
 

@@ -9,10 +9,16 @@ namespace {
 
 constexpr std::size_t per_block = 1024;
 constexpr std::size_t most_repeated = std::size_t{1} << 20;
+constexpr std::size_t most_prepared = 20'000'000;
 
 } // namespace
 
-void workload::prepare(std::size_t count, std::int64_t until) {
+void workload::prepare(std::size_t count, std::int64_t until, const catch_interruption& signals) {
+    if (!repeats_ && count > most_prepared)
+        throw usage_error(std::to_string(count) +
+                          " transactions would have to be ready before they are sent, and " +
+                          std::to_string(most_prepared) +
+                          " are the most; take fewer --seconds, or a lower rate");
     if (repeats_) {
         count = std::min(count, most_repeated);
     } else {
@@ -20,7 +26,7 @@ void workload::prepare(std::size_t count, std::int64_t until) {
         block_ = 0;
         count += transaction_;
     }
-    while (ready_.size() * per_block < count) {
+    while (ready_.size() * per_block < count && !signals.noted()) {
         block one{0, 0, {}};
         for (std::size_t i = 0; i < per_block; ++i)
             one.transactions.push_back(make(until));

@@ -3,6 +3,7 @@
 #include <tools/block_log/block.hpp>
 #include <tools/chains/chains.hpp>
 #include <tools/driver/live/arrivals.hpp>
+#include <tools/interruption.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -28,8 +29,9 @@ public:
     /// behind the last.
     [[nodiscard]] virtual std::optional<block> set_up(std::uint64_t number, std::int64_t time) = 0;
 
-    /// Makes at least `count` transactions ready. They will be applied before the time `until`.
-    void prepare(std::size_t count, std::int64_t until);
+    /// Makes at least `count` transactions ready, unless a signal comes. They will be applied
+    /// before the time `until`. Throws usage_error when they are too many to be kept.
+    void prepare(std::size_t count, std::int64_t until, const catch_interruption& signals);
     /// Consecutive ones of those that are ready: at most `most`, and at least one. Throws
     /// usage_error when none is ready.
     [[nodiscard]] parcel take(std::uint32_t most);

@@ -21,7 +21,7 @@ public:
     /// Blocks that follow each other.
     struct run {
         block_place parent; ///< of the first
-        std::vector<std::unique_ptr<decoded_block>> blocks;
+        std::vector<std::shared_ptr<const decoded_block>> blocks;
         std::vector<block_id> ids;
         std::uint64_t bytes = 0; ///< of their encodings
     };
@@ -62,7 +62,7 @@ public:
     virtual void praise(std::uint64_t sender) = 0;
 
     /// Lets others free what is not needed any more.
-    virtual void give_back(std::vector<std::unique_ptr<decoded_block>> used) = 0;
+    virtual void give_back(std::vector<std::shared_ptr<const decoded_block>> used) = 0;
 
     struct counters {
         block_feed::waiting waited;

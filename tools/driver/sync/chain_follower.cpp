@@ -11,8 +11,8 @@ namespace chainbase::driver {
 using outcome = fork_tree::outcome;
 using severity = peer_error::severity;
 
-chain_follower::chain_follower(chain_state& state, std::size_t lag, fork_tree::limits bounds)
-    : state_(state), tree_(state.last_blocks(), lag, bounds) {}
+chain_follower::chain_follower(followed_chain& chain, std::size_t lag, fork_tree::limits bounds)
+    : chain_(chain), tree_(chain.state().last_blocks(), lag, bounds) {}
 
 chain_follower::counters chain_follower::so_far() const noexcept {
     counters all = counters_;
@@ -30,7 +30,7 @@ void chain_follower::go_to_best() {
         }
         for (const decoded_block* next : way->apply) {
             try {
-                state_.apply(*next);
+                chain_.apply(*next);
             } catch (const rejected_error& problem) {
                 ++counters_.rejected;
                 spdlog::warn("{}", problem.what());
@@ -46,7 +46,7 @@ void chain_follower::go_to_best() {
 bool chain_follower::pop(std::size_t blocks) {
     bool are_here = true;
     for (std::size_t i = 0; i < blocks; ++i) {
-        state_.pop();
+        chain_.pop(tree_.head_content());
         ++counters_.popped;
         are_here = tree_.popped() && are_here;
     }
@@ -59,7 +59,7 @@ std::optional<chain_follower::complaint> chain_follower::take(block_source::even
     if (std::exchange(sender_, event.sender) != event.sender) useless_in_a_row_ = 0;
     was_useful_ = false;
     const block_place before = tree_.head();
-    const std::uint64_t blocks_before = state_.blocks();
+    const std::uint64_t blocks_before = chain_.state().blocks();
     block_place parent = event.blocks.parent;
     for (std::size_t i = 0; i < event.blocks.blocks.size(); ++i) {
         auto& content = event.blocks.blocks[i];
@@ -71,7 +71,7 @@ std::optional<chain_follower::complaint> chain_follower::take(block_source::even
     }
     was_useful_ = !(tree_.head() == before);
     if (was_useful_) useless_in_a_row_ = 0;
-    if (std::exchange(lacks_blocks_, false) && state_.blocks() < blocks_before)
+    if (std::exchange(lacks_blocks_, false) && chain_.state().blocks() < blocks_before)
         return complaint{severity::transient,
                          "peer " + event.peer +
                              ": its better branch was bad, and the blocks "

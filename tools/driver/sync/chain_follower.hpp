@@ -1,7 +1,7 @@
 #pragma once
 
-#include <tools/driver/chain_state.hpp>
 #include <tools/driver/sync/block_source.hpp>
+#include <tools/driver/sync/followed_chain.hpp>
 #include <tools/driver/sync/fork_tree.hpp>
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace chainbase::driver {
 
-/// Keeps a state at the end of the longest branch of what it is given: applies blocks one session
+/// Keeps a chain at the end of the longest branch of what it is given: applies blocks one session
 /// each, pops to the common block when another branch gets longer, applies that one, and returns to
 /// the first when a block of it is bad.
 ///
-/// Invariants: (1) after each call the state is at the best branch of the tree, unless a signal was
+/// Invariants: (1) after each call the chain is at the best branch of the tree, unless a signal was
 /// noted; (2) a block that is bad is applied at most once while it is remembered; (3) a block that
-/// the state cannot go back to (from before this follower was made, and popped) is asked for again.
+/// the chain cannot go back to (from before this follower was made, and popped) is asked for again.
 ///
 /// For the thread that applies.
 class chain_follower {
 public:
     /// `lag`: the state's.
-    chain_follower(chain_state& state, std::size_t lag, fork_tree::limits bounds = {});
+    chain_follower(followed_chain& chain, std::size_t lag, fork_tree::limits bounds = {});
 
     /// What is wrong with what came, for who refuses its sender.
     struct complaint {
@@ -42,7 +42,7 @@ public:
     [[nodiscard]] bool was_useful() const noexcept { return was_useful_; }
 
     /// Contents that are not needed any more.
-    [[nodiscard]] std::vector<std::unique_ptr<decoded_block>> take_freed() {
+    [[nodiscard]] std::vector<std::shared_ptr<const decoded_block>> take_freed() {
         return tree_.take_freed();
     }
 
@@ -66,7 +66,7 @@ private:
     [[nodiscard]] complaint about_link(fork_tree::outcome how, const block_place& parent,
                                        const block_place& place) const;
 
-    chain_state& state_;
+    followed_chain& chain_;
     fork_tree tree_;
     counters counters_;
     std::uint64_t sender_ = 0;

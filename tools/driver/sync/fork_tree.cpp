@@ -196,7 +196,7 @@ std::optional<std::string> fork_tree::bad(const block_id& id) const {
     return found == bad_.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::vector<std::unique_ptr<decoded_block>> fork_tree::take_freed() {
+std::vector<std::shared_ptr<const decoded_block>> fork_tree::take_freed() {
     return std::exchange(freed_, {});
 }
 

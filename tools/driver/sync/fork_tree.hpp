@@ -38,7 +38,7 @@ public:
     struct incoming {
         block_place parent;
         block_place place;
-        std::unique_ptr<decoded_block> content;
+        std::shared_ptr<const decoded_block> content;
         std::uint64_t source = 0; ///< who sent it
     };
 
@@ -84,10 +84,14 @@ public:
     void forget_from(std::uint64_t source);
 
     /// Contents that are not needed any more, for who frees them.
-    [[nodiscard]] std::vector<std::unique_ptr<decoded_block>> take_freed();
+    [[nodiscard]] std::vector<std::shared_ptr<const decoded_block>> take_freed();
 
     [[nodiscard]] const block_place& root() const noexcept { return root_->place; }
     [[nodiscard]] const block_place& head() const noexcept { return head_->place; }
+    /// Of the head; null when it was applied before this tree was made.
+    [[nodiscard]] std::shared_ptr<const decoded_block> head_content() const {
+        return head_->content;
+    }
     [[nodiscard]] const block_place& best() const noexcept { return best_->place; }
     [[nodiscard]] bool has(const block_id& id) const { return nodes_.contains(id); }
     /// Why a block is known to be bad; nothing when it is not.
@@ -106,7 +110,7 @@ private:
         std::uint64_t arrival = 0; ///< the how manieth it came
         std::uint64_t source = 0;
         bool is_applied = false;
-        std::unique_ptr<decoded_block> content;
+        std::shared_ptr<const decoded_block> content;
     };
 
     node& add(const block_place& place, node* parent);
@@ -134,7 +138,7 @@ private:
     std::uint64_t forks_ = 0;
     std::unordered_map<block_id, std::string> bad_;
     std::deque<block_id> bad_by_age_;
-    std::vector<std::unique_ptr<decoded_block>> freed_;
+    std::vector<std::shared_ptr<const decoded_block>> freed_;
 };
 
 } // namespace chainbase::driver

@@ -52,7 +52,7 @@ void log_source::refuse(std::uint64_t, peer_error::severity how, const std::stri
     throw peer_error(how, reason);
 }
 
-void log_source::give_back(std::vector<std::unique_ptr<decoded_block>> used) {
+void log_source::give_back(std::vector<std::shared_ptr<const decoded_block>> used) {
     block_feed::chunk chunk;
     chunk.blocks = std::move(used);
     feed_->give_back(std::move(chunk));

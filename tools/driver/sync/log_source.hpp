@@ -18,7 +18,7 @@ public:
     void resume(const std::vector<block_place>& last_blocks) override;
     void refuse(std::uint64_t sender, peer_error::severity how, const std::string& reason) override;
     void praise(std::uint64_t) override {}
-    void give_back(std::vector<std::unique_ptr<decoded_block>> used) override;
+    void give_back(std::vector<std::shared_ptr<const decoded_block>> used) override;
     [[nodiscard]] counters so_far() const override;
 
 private:

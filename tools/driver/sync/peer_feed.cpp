@@ -23,7 +23,9 @@ const trace::site wait_for_apply("driver.wait.apply");
 } // namespace
 
 peer_feed::peer_feed(options how) : how_(std::move(how)) {
-    if (how_.peers.empty()) throw usage_error("sync needs a peer; name one with --peer HOST:PORT");
+    if (how_.peers.empty())
+        throw usage_error("there is nobody to take blocks from; name a peer with --peer HOST:PORT, "
+                          "or a log with --block-log");
     for (const endpoint_name& one : how_.peers)
         peers_.push_back({one, 0, 0, false, {}});
     thread_ = std::thread([this] { work(); });
@@ -89,7 +91,7 @@ void peer_feed::praise(std::uint64_t sender) {
     if (sender == sender_) is_praised_ = true;
 }
 
-void peer_feed::give_back(std::vector<std::unique_ptr<decoded_block>> used) {
+void peer_feed::give_back(std::vector<std::shared_ptr<const decoded_block>> used) {
     const std::lock_guard held(mutex_);
     std::ranges::move(used, std::back_inserter(used_));
 }
@@ -337,7 +339,7 @@ void peer_feed::push(event next, const peer_connection& from) {
 }
 
 void peer_feed::free_used() {
-    std::vector<std::unique_ptr<decoded_block>> used;
+    std::vector<std::shared_ptr<const decoded_block>> used;
     const std::lock_guard held(mutex_);
     used.swap(used_);
 }

@@ -49,7 +49,7 @@ public:
     void resume(const std::vector<block_place>& last_blocks) override;
     void refuse(std::uint64_t sender, peer_error::severity how, const std::string& reason) override;
     void praise(std::uint64_t sender) override;
-    void give_back(std::vector<std::unique_ptr<decoded_block>> used) override;
+    void give_back(std::vector<std::shared_ptr<const decoded_block>> used) override;
     [[nodiscard]] counters so_far() const override;
 
 private:
@@ -103,7 +103,7 @@ private:
     std::optional<std::vector<block_place>> answer_;
     std::optional<refusal> refusal_;
     bool is_praised_ = false;
-    std::vector<std::unique_ptr<decoded_block>> used_;
+    std::vector<std::shared_ptr<const decoded_block>> used_;
     counters counters_;
     std::exception_ptr over_; ///< nobody is left
     bool stopping_ = false;

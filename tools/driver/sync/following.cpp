@@ -1,0 +1,49 @@
+#include <tools/driver/progress.hpp>
+#include <tools/driver/sync/following.hpp>
+#include <tools/driver/sync/log_source.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace chainbase::driver {
+
+std::unique_ptr<block_source> make_block_source(const following_options& options) {
+    if (options.block_log)
+        return std::make_unique<log_source>(block_log_reader(*options.block_log), options.threads,
+                                            options.stop_at);
+    peer_feed::options network = options.network;
+    network.peers = options.peers;
+    network.stop_at = options.stop_at;
+    if (options.once && network.attempts == 0) network.attempts = 10;
+    return std::make_unique<peer_feed>(std::move(network));
+}
+
+std::unique_ptr<chain_state> open_state(const following_options& options,
+                                        const std::string& chain) {
+    auto state = std::make_unique<chain_state>(options.state, chain, options.lag);
+    if (options.block_log) state->go_on_with(block_log_reader(*options.block_log));
+    return state;
+}
+
+nlohmann::ordered_json to_object(const following_figures& figures) {
+    return {{"forks", figures.chain.forks},
+            {"switches", figures.chain.switches},
+            {"popped_blocks", figures.chain.popped},
+            {"rejected_blocks", figures.chain.rejected},
+            {"useless_blocks", figures.chain.useless},
+            {"connections", figures.source.connections},
+            {"failures", figures.source.failures},
+            {"bytes_received", figures.source.bytes}};
+}
+
+std::string in_words(const following_figures& figures) {
+    return fmt::format("forks: {}, switches to another branch: {}, blocks popped: {}, rejected: "
+                       "{}, useless: {}\n"
+                       "received: {} in {} connections, {} failures\n",
+                       figures.chain.forks, figures.chain.switches, figures.chain.popped,
+                       figures.chain.rejected, figures.chain.useless,
+                       bytes_in_words(figures.source.bytes), figures.source.connections,
+                       figures.source.failures);
+}
+
+} // namespace chainbase::driver

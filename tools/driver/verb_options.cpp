@@ -1,0 +1,65 @@
+#include <tools/driver/verb_options.hpp>
+#include <tools/whole_number.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace chainbase::driver {
+
+void add_following_options(CLI::App& verb, following_options& to) {
+    const auto add_peers = [&to](const std::vector<std::string>& names) {
+        for (const std::string& one : names)
+            to.peers.push_back(parse_endpoint(one));
+    };
+    const auto peers = verb.add_option_function<std::vector<std::string>>(
+        "--peer", add_peers, "HOST:PORT of a peer; several: the next when one fails");
+    const auto log = verb.add_option("--block-log", to.block_log,
+                                     "a log in place of a peer, as if one had sent its blocks")
+                         ->excludes(peers);
+    verb.add_option("--state", to.state, "folder of the state; made when there is none")
+        ->required();
+    verb.add_option("--lag", to.lag, "blocks that can be popped: the deepest fork followed")
+        ->transform(whole_number(0, wire::max_known_blocks - 1))
+        ->capture_default_str();
+    verb.add_option("--stop-at", to.stop_at, "end when the head is a block of this number")
+        ->transform(whole_number(0, UINT64_MAX));
+    verb.add_option("--attempts", to.network.attempts,
+                    "failures in a row after which a peer is given up; default: 10 with --once, "
+                    "else never")
+        ->transform(whole_number(1, UINT32_MAX));
+    verb.add_option("--threads", to.threads, "threads that decode the blocks of --block-log")
+        ->needs(log)
+        ->transform(whole_number(1, 64));
+    verb.add_flag("--once", to.once,
+                  "end at the end of the peer's chain, as at that of a log; else wait for more "
+                  "blocks");
+}
+
+void add_reading_options(CLI::App& verb, live::readers::options& to) {
+    verb.add_option("--readers", to.threads, "threads that ask what an API is asked")
+        ->transform(whole_number(0, 64))
+        ->capture_default_str();
+    verb.add_option("--questions", to.questions_per_second,
+                    "questions a second of each reader; 0: without a pause")
+        ->transform(whole_number(0, 10'000'000))
+        ->capture_default_str();
+}
+
+void add_batch_option(CLI::App& verb, live::batching& to) {
+    verb.add_option("--batch", to.transactions,
+                    "transactions each time the write lock is taken; 0: all that wait, for at most "
+                    "5 ms")
+        ->transform(whole_number(0, 1'000'000))
+        ->capture_default_str();
+}
+
+void add_milliseconds(CLI::App& verb, const std::string& name, std::chrono::nanoseconds& to,
+                      unsigned least, const std::string& description) {
+    const auto set = [&to](const std::uint64_t& value) { to = std::chrono::milliseconds(value); };
+    verb.add_option_function<std::uint64_t>(name, set, description)
+        ->transform(whole_number(least, 3'600'000))
+        ->default_str(
+            std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(to).count()));
+}
+
+} // namespace chainbase::driver

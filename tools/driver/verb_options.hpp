@@ -1,0 +1,30 @@
+#pragma once
+
+#include <tools/driver/live/live_node.hpp>
+#include <tools/driver/live/readers.hpp>
+#include <tools/driver/sync/following.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <string>
+
+/// Options that several verbs have. What they are bound to has their default, and has to live as
+/// long as the verb.
+namespace chainbase::driver {
+
+/// What a state follows: `--peer`, `--block-log`, `--state`, `--lag`, `--stop-at`, `--attempts`,
+/// `--threads`, `--once`.
+void add_following_options(CLI::App& verb, following_options& to);
+
+/// `--readers` and `--questions`.
+void add_reading_options(CLI::App& verb, live::readers::options& to);
+
+/// `--batch`.
+void add_batch_option(CLI::App& verb, live::batching& to);
+
+/// A time in milliseconds, at least `least` and at most an hour.
+void add_milliseconds(CLI::App& verb, const std::string& name, std::chrono::nanoseconds& to,
+                      unsigned least, const std::string& description);
+
+} // namespace chainbase::driver
