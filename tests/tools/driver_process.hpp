@@ -68,6 +68,9 @@ public:
                ended.si_pid == 0;
     }
 
+    /// On stderr.
+    [[nodiscard]] std::string said_so_far() const { return read_file(said_ / "err"); }
+
     [[nodiscard]] driver_run wait() {
         driver_run run;
         ::waitpid(process_, &run.status, 0);

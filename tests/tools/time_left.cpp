@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <cmath>
 #include <vector>
 
 /// The range for the time that is left.
@@ -53,6 +54,24 @@ TEST_CASE("a rate that falls gives a range from the fastest to the slowest") {
     REQUIRE(range);
     CHECK(range->first == Approx(1000 / 700.).epsilon(0.05)); // over all
     CHECK(range->second == Approx(10 * 1.05).epsilon(0.05));  // of late
+}
+
+TEST_CASE("while nothing moves there is no upper end, and when it goes on there is one again") {
+    time_left estimate;
+    for (int i = 0; i <= 100; ++i)
+        estimate.note(i * 0.1, static_cast<std::uint64_t>(i) * 100);
+    const auto moving = estimate.range(1000);
+    for (int i = 101; i <= 205; ++i)
+        estimate.note(i * 0.1, 10'000);
+    const auto still = estimate.range(1000);
+    REQUIRE(still);
+    CHECK(still->first >= moving->first);
+    CHECK(std::isinf(still->second));
+    estimate.note(21, 10'100);
+    const auto again = estimate.range(1000);
+    REQUIRE(again);
+    CHECK_FALSE(std::isinf(again->second));
+    CHECK(again->second >= still->first);
 }
 
 namespace {

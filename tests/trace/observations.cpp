@@ -1,4 +1,4 @@
-// What the driver's options switch on, and the example board.
+// What the driver's options switch on.
 
 #include <archive/store.hpp>
 #include <chainbase/database.hpp>
@@ -15,7 +15,6 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
-#include <regex>
 #include <sstream>
 #include <thread>
 
@@ -29,14 +28,6 @@ namespace {
 std::uint16_t port_of(const observation& watched) {
     const std::string at = watched.metrics_address();
     return static_cast<std::uint16_t>(std::stoi(at.substr(at.rfind(':') + 1)));
-}
-
-/// Every text of the board under a key called `name`.
-void collect(const nlohmann::json& board, const std::string& name, std::vector<std::string>& to) {
-    for (const auto& [key, value] : board.items()) {
-        if (value.is_structured()) collect(value, name, to);
-        if (key == name && value.is_string()) to.push_back(value);
-    }
 }
 
 /// Sites and metrics that a node has: those of the engine, and of a store.
@@ -131,31 +122,4 @@ TEST_CASE("the options on a command line") {
     CHECK(options.trace_log == "b");
     CHECK(options.metrics == "127.0.0.1:1");
     CHECK(options.wanted());
-}
-
-TEST_CASE("every metric and place that the example board names is exported") {
-    const auto board = nlohmann::json::parse(test::read_file(CHAINBASE_BOARD));
-    CHECK(board.at("title") == "chainbase");
-    CHECK(board.at("panels").size() >= 6);
-    const temporary_folder folder;
-    observation_options options;
-    options.metrics = ":0";
-    const observation watched(options);
-    touch_engine(folder);
-    const exposition page(body_of(http_get(port_of(watched), "/metrics")));
-    std::vector<std::string> queries;
-    collect(board, "expr", queries);
-    REQUIRE(queries.size() >= 8);
-    for (const std::string& query : queries) {
-        INFO(query);
-        const std::regex metric("chainbase_[a-z_]+");
-        std::sregex_iterator it(query.begin(), query.end(), metric);
-        REQUIRE(it != std::sregex_iterator());
-        for (; it != std::sregex_iterator(); ++it)
-            CHECK(page.names.contains(it->str()));
-        const std::regex place(R"re(span="([^"]+)")re");
-        for (std::sregex_iterator p(query.begin(), query.end(), place); p != std::sregex_iterator();
-             ++p)
-            CHECK(page.values.contains("chainbase_spans_total{span=\"" + (*p)[1].str() + "\"}"));
-    }
 }
