@@ -80,5 +80,5 @@ TEST_CASE("several signals at once are one") {
         process.send(i % 2 == 0 ? SIGINT : SIGTERM);
     const driver_run run = process.wait();
     REQUIRE((run.code() == 3 || run.code() == 0));
-    CHECK(run.json()["state_digest"].get<std::string>().size() == 64);
+    CHECK(run.json()["state_digest"].is_null());
 }

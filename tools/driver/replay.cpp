@@ -151,14 +151,12 @@ replay_report replay(const replay_options& options, const catch_interruption& si
     const double seconds = shown.seconds();
     shown.finish(state, in_words(how));
 
-    state.model().check();
-    replay_report report = report_on(state, log.chain());
-    report.interrupted = how == outcome::interrupted;
+    replay_report report = report_on(state, how == outcome::interrupted);
     report.seconds = seconds;
     report.waited = feed.waited();
     report.replayed_blocks = state.blocks() - blocks_before;
     report.replayed_operations = state.operations() - operations_before;
-    if (options.verify) report.verified = verified(state);
+    if (options.verify && !report.interrupted) report.verified = verified(state);
     state.close(); // nothing is reported as done that is not on disk
     return report;
 }

@@ -63,9 +63,10 @@ std::string rows(const chain_model::named_counts& counts) {
 
 } // namespace
 
-replay_report report_on(const chain_state& state, const std::string& chain) {
+replay_report report_on(const chain_state& state, bool interrupted) {
     replay_report report;
-    report.chain = chain;
+    report.chain = state.chain();
+    report.interrupted = interrupted;
     report.blocks = state.blocks();
     report.operations = state.operations();
     report.head = state.head();
@@ -77,6 +78,8 @@ replay_report report_on(const chain_state& state, const std::string& chain) {
     report.hits_in_archive = state.lookups().lookups(lookup::hit_in_archive).count();
     report.misses = state.lookups().lookups(lookup::miss).count();
     report.memory = state.memory();
+    if (interrupted) return report;
+    state.model().check();
     report.state_digest = state.model().state_digest();
     return report;
 }
@@ -119,7 +122,7 @@ std::string to_json(const replay_report& report) {
         all["verified"] = {{"objects", report.verified->objects},
                            {"in_memory", report.verified->in_memory},
                            {"in_archive", report.verified->in_archive}};
-    all["state_digest"] = report.state_digest;
+    all["state_digest"] = report.interrupted ? json(nullptr) : json(report.state_digest);
     return all.dump();
 }
 
@@ -152,7 +155,7 @@ std::string to_text(const replay_report& report) {
                             "archive\n",
                             report.verified->objects, report.verified->in_memory,
                             report.verified->in_archive);
-    return text + "state digest " + report.state_digest + "\n";
+    return report.interrupted ? text : text + "state digest " + report.state_digest + "\n";
 }
 
 } // namespace chainbase::driver

@@ -28,7 +28,7 @@ struct replay_report {
     std::uint64_t hits_in_archive = 0;
     std::uint64_t misses = 0;
     segment_statistics memory;
-    std::string state_digest;
+    std::string state_digest; ///< empty when interrupted: who stops it does not wait for that
     std::optional<verification> verified;
 
     /// The share of its time in which the thread that applies had blocks to apply.
@@ -41,8 +41,10 @@ struct replay_report {
     }
 };
 
-/// What can be told from the state alone.
-[[nodiscard]] replay_report report_on(const chain_state& state, const std::string& chain);
+/// What can be told from the state alone. Checks the chain's books and computes the digest, which
+/// looks at every object, unless the work was interrupted. Throws damaged_error as
+/// chain_model::check.
+[[nodiscard]] replay_report report_on(const chain_state& state, bool interrupted);
 
 /// Looks for every object by id and by key. Throws damaged_error naming the first problems.
 [[nodiscard]] verification verified(const chain_state& state);

@@ -148,12 +148,12 @@ live_report run::report(outcome end) {
     opened_.reset();
     report.interrupted = end == outcome::nothing;
     if (end == outcome::end_of_chain) state->finish();
-    state->model().check();
+    if (!report.interrupted) state->model().check();
     report.chain = state->chain();
     report.head = state->head();
     report.irreversible = state->irreversible();
     report.segment_bytes = state->memory().total;
-    report.state_digest = state->model().state_digest();
+    if (!report.interrupted) report.state_digest = state->model().state_digest();
     state->close(); // nothing is reported as done that is not on disk
     return report;
 }

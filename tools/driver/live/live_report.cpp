@@ -83,7 +83,7 @@ std::string to_json(const live_report& report) {
                 {"block_times", to_object(report.block_times)},
                 {"reader_times", to_object(report.reader_times)},
                 {"segment_bytes", report.segment_bytes},
-                {"state_digest", report.state_digest}}
+                {"state_digest", report.interrupted ? json(nullptr) : json(report.state_digest)}}
         .dump();
 }
 
@@ -106,7 +106,7 @@ std::string to_text(const live_report& report) {
     text += fmt::format("readers: {} questions, {}\n", report.reader_times.count(),
                         in_words(report.reader_times));
     text += "memory: " + bytes_in_words(report.segment_bytes) + "\n";
-    return text + "state digest " + report.state_digest + "\n";
+    return report.interrupted ? text : text + "state digest " + report.state_digest + "\n";
 }
 
 } // namespace chainbase::driver::live

@@ -84,14 +84,12 @@ sync_report run::report(outcome how) {
     if (how == outcome::end_of_chain) state_->finish();
     const double seconds = shown_->seconds();
     shown_->finish(in_words(how));
-    state_->model().check();
-    all.state = report_on(*state_, state_->chain());
-    all.state.interrupted = how == outcome::nothing;
+    all.state = report_on(*state_, how == outcome::nothing);
     all.state.seconds = seconds;
     all.state.waited = waited_;
     all.state.replayed_blocks = state_->blocks() - blocks_before_;
     all.state.replayed_operations = state_->operations() - operations_before_;
-    if (options_.verify) all.state.verified = verified(*state_);
+    if (options_.verify && !all.state.interrupted) all.state.verified = verified(*state_);
     state_->close(); // nothing is reported as done that is not on disk
     return all;
 }
