@@ -87,7 +87,9 @@ private:
             result = per_operation(times.ns, log_.operations);
             measured_.add("replay", metric::ns, result);
             measured_.add("replay_applying", metric::ns,
-                          per_operation(times.ns - times.waiting_ns, log_.operations));
+                          per_operation(times.ns - times.waiting_ns - times.helping_ns,
+                                        log_.operations));
+            measured_.add("replay_helping", metric::ratio, times.helping_ns / times.ns);
             measured_.add("replay_waiting", metric::ratio, times.waiting_ns / times.ns);
             const auto bytes = static_cast<double>(engine.held_bytes());
             measured_.add("state_bytes", metric::bytes, bytes);

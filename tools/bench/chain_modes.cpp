@@ -160,9 +160,9 @@ replay_times replay(chain_engine& engine, const chain_log& log, stepping how) {
         feed_through(*feed, [&](run_of_blocks blocks) { apply_steps(engine, blocks, how); });
         finish(engine);
     });
-    const double waited =
-        std::chrono::duration<double, std::nano>(feed->waited().for_blocks).count();
-    times.waiting_ns = std::max(waited, 1.0); // no wait at all is no figure
+    using in_ns = std::chrono::duration<double, std::nano>;
+    times.waiting_ns = std::max(in_ns(feed->waited().for_blocks).count(), 1.0); // 0 is no figure
+    times.helping_ns = std::max(in_ns(feed->waited().helping).count(), 1.0);
     return times;
 }
 

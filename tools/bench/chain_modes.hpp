@@ -24,6 +24,7 @@ enum class stepping {
 
 struct replay_times {
     double ns = 0;         ///< from the first block asked for to the last one applied
+    double helping_ns = 0; ///< of that, preparing blocks in place of waiting for them
     double waiting_ns = 0; ///< of that, for blocks that were not prepared yet
 };
 

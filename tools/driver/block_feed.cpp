@@ -12,26 +12,27 @@ namespace chainbase::driver {
 namespace {
 
 const trace::site record_decode("driver.record.decode");
+const trace::site help_decode("driver.record.help");
 const trace::site wait_for_blocks("driver.wait.blocks");
 const trace::site wait_for_room("driver.wait.room");
 
 /// Waits, at most so long, and adds the time it took to `spent`. Returns whether it is ready.
 template <typename Ready>
 bool wait_for(const trace::site& where, std::condition_variable& signal,
-              std::unique_lock<std::mutex>& lock, std::chrono::nanoseconds& spent,
+              std::unique_lock<std::mutex>& held, std::chrono::nanoseconds& spent,
               std::chrono::milliseconds patience, Ready ready) {
     if (ready()) return true;
     const trace::span timed(where);
     const auto begin = std::chrono::steady_clock::now();
-    const bool is_ready = signal.wait_for(lock, patience, ready);
+    const bool is_ready = signal.wait_for(held, patience, ready);
     spent += std::chrono::steady_clock::now() - begin;
     return is_ready;
 }
 
 template <typename Ready>
 void wait_for(const trace::site& where, std::condition_variable& signal,
-              std::unique_lock<std::mutex>& lock, std::chrono::nanoseconds& spent, Ready ready) {
-    while (!wait_for(where, signal, lock, spent, std::chrono::hours(1), ready)) {
+              std::unique_lock<std::mutex>& held, std::chrono::nanoseconds& spent, Ready ready) {
+    while (!wait_for(where, signal, held, spent, std::chrono::hours(1), ready)) {
     }
 }
 
@@ -73,14 +74,16 @@ bool block_feed::has_next() const {
 }
 
 bool block_feed::await(std::chrono::milliseconds patience) {
-    std::unique_lock lock(mutex_);
-    return wait_for(wait_for_blocks, filled_, lock, waited_.for_blocks, patience,
+    lock held(mutex_);
+    help(held);
+    return wait_for(wait_for_blocks, filled_, held, waited_.for_blocks, patience,
                     [&] { return has_next(); });
 }
 
 std::optional<block_feed::chunk> block_feed::next() {
-    std::unique_lock lock(mutex_);
-    wait_for(wait_for_blocks, filled_, lock, waited_.for_blocks, [&] { return has_next(); });
+    lock held(mutex_);
+    help(held);
+    wait_for(wait_for_blocks, filled_, held, waited_.for_blocks, [&] { return has_next(); });
     if (delivered_ == end_record_) return std::nullopt;
     place& here = places_[delivered_ % places_.size()];
     if (here.damage && here.content.blocks.empty()) std::rethrow_exception(here.damage);
@@ -90,7 +93,7 @@ std::optional<block_feed::chunk> block_feed::next() {
         here.filled = false;
         ++delivered_;
     }
-    lock.unlock();
+    held.unlock();
     room_.notify_all();
     return result;
 }
@@ -115,20 +118,35 @@ bool block_feed::may_begin() const {
 
 void block_feed::work() {
     ::pthread_setname_np(::pthread_self(), "decode");
-    std::unique_lock lock(mutex_);
+    lock held(mutex_);
     while (begun_ < end_record_) {
-        wait_for(wait_for_room, room_, lock, waited_.for_room,
-                 [&] { return stopping_ || may_begin(); });
+        wait_for(wait_for_room, room_, held, waited_.for_room,
+                 [&] { return stopping_ || begun_ == end_record_ || may_begin(); });
         if (stopping_ || begun_ == end_record_) return;
-        const std::size_t record = begun_++;
-        std::vector<chunk> used = std::exchange(used_, {});
-        lock.unlock();
-        used.clear();
-        place made = prepare(record);
-        lock.lock();
-        waiting_bytes_ += made.content.bytes;
-        places_[record % places_.size()] = std::move(made);
-        filled_.notify_one();
+        prepare_next(held);
+    }
+}
+
+/// Requires may_begin() and a record that nobody has begun.
+void block_feed::prepare_next(lock& held) {
+    const std::size_t record = begun_++;
+    std::vector<chunk> used = std::exchange(used_, {});
+    held.unlock();
+    used.clear();
+    place made = prepare(record);
+    held.lock();
+    waiting_bytes_ += made.content.bytes;
+    places_[record % places_.size()] = std::move(made);
+    filled_.notify_one();
+}
+
+/// What is left to wait for afterwards, others have begun.
+void block_feed::help(lock& held) {
+    while (!has_next() && begun_ < end_record_ && may_begin()) {
+        const trace::span timed(help_decode);
+        const auto begin = std::chrono::steady_clock::now();
+        prepare_next(held);
+        waited_.helping += std::chrono::steady_clock::now() - begin;
     }
 }
 

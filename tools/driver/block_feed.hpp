@@ -22,6 +22,9 @@ namespace chainbase::driver {
 ///                               thread  --+->  waiting chunks, at most `ahead`  ->  next()
 ///                               thread  --'         (and at most max_waiting_bytes)
 ///
+/// Who would have to wait for the next chunk prepares one that nobody has begun instead: where
+/// decoding takes longer than applying, on few processors, both threads are busy.
+///
 /// Invariants: (1) a chunk is one record of the log, and chunks come in the log's order; (2) what
 /// is damaged is thrown by next() after all that comes before it was delivered; (3) memory is
 /// bounded, whoever is slow.
@@ -58,9 +61,11 @@ public:
     /// to do, and memory goes back to where it came from without crossing.
     void give_back(chunk used);
 
-    /// How long next() waited for chunks, and the threads for room, all of them together.
+    /// How long next() and await() waited for chunks, how long they prepared some themselves, and
+    /// how long the threads waited for room, all of them together.
     struct waiting {
         std::chrono::nanoseconds for_blocks{0};
+        std::chrono::nanoseconds helping{0};
         std::chrono::nanoseconds for_room{0};
     };
     [[nodiscard]] waiting waited() const;
@@ -73,7 +78,11 @@ private:
         std::exception_ptr damage;
     };
 
+    using lock = std::unique_lock<std::mutex>;
+
     void work();
+    void prepare_next(lock& held);
+    void help(lock& held);
     void end_threads();
     [[nodiscard]] bool may_begin() const;
     [[nodiscard]] bool has_next() const;

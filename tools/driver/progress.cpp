@@ -75,8 +75,9 @@ std::string progress::waits_in_words(const sample& now) const {
         return std::chrono::duration<double>(until - from).count() / (now.seconds - then.seconds);
     };
     if (now.seconds <= then.seconds) return {};
-    return fmt::format("waits: apply {:.0f} %, decode {:.0f} %, ",
+    return fmt::format("waits: apply {:.0f} % (and helps decode {:.0f} %), decode {:.0f} %, ",
                        100 * share(now.waited.for_blocks, then.waited.for_blocks),
+                       100 * share(now.waited.helping, then.waited.helping),
                        100 * share(now.waited.for_room, then.waited.for_room));
 }
 

@@ -106,6 +106,7 @@ std::string to_json(const replay_report& report) {
              {"apply_busy", std::round(report.apply_busy() * 1e4) / 1e4},
              {"waited",
               {{"for_blocks", seconds_of(report.waited.for_blocks)},
+               {"helping", seconds_of(report.waited.helping)},
                {"for_room", seconds_of(report.waited.for_room)}}},
              {"interrupted", report.interrupted},
              {"head", report.head},
@@ -130,11 +131,13 @@ std::string to_text(const replay_report& report) {
     std::string text = fmt::format(
         "{}: block {}, {} blocks and {} operations{}\n"
         "this run: {} blocks, {} operations in {:.2f} s, {:.0f} operations/s\n"
-        "waited: {:.2f} s for blocks to apply (busy {:.1f} %), {:.2f} s for room for more\n",
+        "waited: {:.2f} s for blocks to apply (busy {:.1f} %; {:.2f} s of it helping to decode), "
+        "{:.2f} s for room for more\n",
         report.chain, report.head, report.blocks, report.operations,
         report.interrupted ? ", interrupted: the same call goes on" : "", report.replayed_blocks,
         report.replayed_operations, report.seconds, report.operations_per_second(),
         seconds_of(report.waited.for_blocks), 100 * report.apply_busy(),
+        seconds_of(report.waited.helping),
         seconds_of(report.waited.for_room));
     text += "in memory (objects, bytes):\n";
     for (const type_statistics& type : report.memory.types)

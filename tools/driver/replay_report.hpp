@@ -31,7 +31,8 @@ struct replay_report {
     std::string state_digest; ///< empty when interrupted: who stops it does not wait for that
     std::optional<verification> verified;
 
-    /// The share of its time in which the thread that applies had blocks to apply.
+    /// The share of its time in which the thread that applies had blocks to apply, or to decode
+    /// because it would have had to wait.
     [[nodiscard]] double apply_busy() const noexcept {
         const double waiting = std::chrono::duration<double>(waited.for_blocks).count();
         return seconds > waiting ? 1 - waiting / seconds : 0;
