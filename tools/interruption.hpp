@@ -1,6 +1,15 @@
 #pragma once
 
+#include <pool_allocator/error.hpp>
+
 namespace chainbase {
+
+/// The user ended the work before there was anything to report. Thrown, so that what is unfinished
+/// goes on the way out; a program that it leaves ends with exit_code::interrupted.
+class interrupted_error : public error {
+public:
+    using error::error;
+};
 
 /// While one of these lives, SIGINT and SIGTERM are only noted: the work stops at the next place
 /// where it may, and leaves everything closed or removed. One at a time.

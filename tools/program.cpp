@@ -1,4 +1,5 @@
 #include <pool_allocator/error.hpp>
+#include <tools/interruption.hpp>
 #include <tools/program.hpp>
 
 #include <spdlog/sinks/stdout_color_sinks.h>
@@ -24,6 +25,9 @@ exit_code run(const char* name, const char* description, int argc, char** argv,
     } catch (const usage_error& problem) {
         spdlog::error(problem.what());
         return exit_code::wrong_call;
+    } catch (const interrupted_error& how) {
+        spdlog::warn(how.what());
+        return exit_code::interrupted;
     } catch (const std::exception& problem) {
         spdlog::error(problem.what());
         return exit_code::failed;

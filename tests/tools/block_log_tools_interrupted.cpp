@@ -1,5 +1,4 @@
 #include <pool_allocator/error.hpp>
-#include <tools/driver/block_log_tools/interrupted.hpp>
 #include <tools/driver/block_log_tools/log_merge.hpp>
 #include <tools/driver/block_log_tools/log_print.hpp>
 #include <tools/driver/block_log_tools/log_salvage.hpp>

@@ -2,6 +2,7 @@
 #include <tests/support/random_source.hpp>
 #include <tests/tools/driver_process.hpp>
 #include <tests/tools/real_logs.hpp>
+#include <tests/tools/scripted_peer.hpp>
 #include <tests/tools/server_process.hpp>
 
 #include <chrono>
@@ -46,9 +47,7 @@ TEST_CASE("a sync killed or interrupted at random times goes on to the same stat
         const driver_run run = process.wait();
         INFO("CHAINBASE_TEST_SEED=" << seed << ", stderr: " << run.err);
         if (run.code() != 0) {
-            const bool before_a_peer = run.code() == 2 && run.says("interrupted before");
-            REQUIRE(
-                (run.was_killed() || run.code() == 3 || before_a_peer || WIFSIGNALED(run.status)));
+            REQUIRE((run.code() == 3 || WIFSIGNALED(run.status)));
             ++ended;
             continue;
         }
@@ -95,8 +94,24 @@ TEST_CASE("serve and sync end with a signal, and say what they did") {
     const driver_run run = client.wait();
     INFO(run.err);
     if (WIFSIGNALED(run.status)) return; // before it began to listen
-    CHECK((run.code() == 3 || run.says("interrupted before")));
-    if (run.code() == 3) CHECK(run.json()["interrupted"].get<bool>());
+    CHECK(run.code() == 3);
+    if (!run.out.empty()) CHECK(run.json()["interrupted"].get<bool>());
+}
+
+TEST_CASE("sync and live end with exit code 3 when a signal comes before a peer answers") {
+    const std::string verb = GENERATE("sync", "live");
+    const scripted_peer mute([](raw_connection& with, int) { with.wait_for_end(); });
+    const temporary_folder folder;
+    driver_process process({verb, "--peer", mute.address(), "--state", folder / "state", "--json"});
+    while (mute.connections() == 0)
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    process.send(SIGINT);
+    const driver_run run = process.wait();
+    INFO(run.err);
+    CHECK(run.code() == 3);
+    CHECK(run.out.empty());
+    CHECK(run.says("the same call goes on"));
+    CHECK_FALSE(std::filesystem::exists(folder / "state"));
 }
 
 TEST_CASE("calls of serve and sync that are wrong say why") {

@@ -1,10 +1,10 @@
 #include <tools/block_log/block_log_reader.hpp>
 #include <tools/chains/operation_json.hpp>
-#include <tools/driver/block_log_tools/interrupted.hpp>
 #include <tools/driver/block_log_tools/json_line.hpp>
 #include <tools/driver/block_log_tools/log_print.hpp>
 #include <tools/driver/block_log_tools/looked_at_log.hpp>
 #include <tools/driver/block_log_tools/operation_count.hpp>
+#include <tools/interruption.hpp>
 #include <tools/print.hpp>
 
 namespace chainbase::driver {

@@ -1,4 +1,3 @@
-#include <tools/driver/block_log_tools/interrupted.hpp>
 #include <tools/driver/block_log_tools/log_progress.hpp>
 #include <tools/driver/progress.hpp>
 #include <tools/interruption.hpp>

@@ -1,4 +1,3 @@
-#include <tools/driver/block_log_tools/interrupted.hpp>
 #include <tools/driver/block_log_tools/verbs.hpp>
 #include <tools/interruption.hpp>
 

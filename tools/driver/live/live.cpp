@@ -133,7 +133,9 @@ live_report run::report(outcome end) {
     live_report report;
     report.followed = {sync_.so_far(), source_.so_far()};
     blocks_.reset(); // hangs up; what follows may take long
-    if (!opened_) throw usage_error("interrupted before a peer has answered; nothing was changed");
+    if (!opened_)
+        throw interrupted_error("interrupted before a peer has answered; nothing was changed, and "
+                                "the same call goes on");
     followed_node& followed = opened_->followed;
     followed.node.drop();
     opened_->asking.stop();

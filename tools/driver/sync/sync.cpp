@@ -80,7 +80,9 @@ sync_report run::report(outcome how) {
     sync_report all;
     all.followed = {sync_.so_far(), source_->so_far()};
     source_.reset(); // hangs up; what follows may take long
-    if (!state_) throw usage_error("interrupted before a peer has answered; nothing was changed");
+    if (!state_)
+        throw interrupted_error("interrupted before a peer has answered; nothing was changed, and "
+                                "the same call goes on");
     if (how == outcome::end_of_chain) state_->finish();
     const double seconds = shown_->seconds();
     shown_->finish(in_words(how));
