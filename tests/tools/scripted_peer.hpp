@@ -46,10 +46,12 @@ public:
         return result;
     }
 
-    /// What a peer says first; returns what the client has, the newest first.
-    std::vector<driver::block_place> greet(const std::string& chain) {
+    /// What a peer says first, also which block is its last; returns what the client has, the
+    /// newest first.
+    std::vector<driver::block_place> greet(const std::string& chain,
+                                           const driver::block_place& last = {}) {
         static_cast<void>(receive());
-        send(driver::framed(driver::hello_message{chain, {}, {}}));
+        send(driver::framed(driver::hello_message{chain, {}, last}));
         return driver::read_request(receive().payload).known;
     }
 

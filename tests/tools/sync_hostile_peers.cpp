@@ -14,22 +14,9 @@ namespace wire = driver::wire;
 
 namespace {
 
-/// A chain of 30 blocks, 10 of which a peer gives before it does `evil`.
-struct story {
+/// 10 blocks of a chain of 30 come from a peer before it does `evil`.
+struct story : given_chain {
     captured_log quiet;
-    payments_tree tree{5};
-    std::vector<std::size_t> chain{1};
-
-    story() {
-        random_source random(7);
-        while (chain.size() < 30)
-            chain.push_back(tree.add(chain.back(), random));
-    }
-    void give(raw_connection& with, std::size_t first, std::size_t end) const {
-        for (std::size_t i = first; i < end; ++i)
-            with.send(frame_of(tree, chain[i]));
-    }
-    [[nodiscard]] driver::block_place place(std::size_t i) const { return tree.at(chain[i]).place; }
 
     /// The peer alone: sync fails saying `why`, and the state is at a good block. Then with a good
     /// peer beside it: sync comes to the end.
@@ -41,12 +28,7 @@ struct story {
             evil(with);
             with.wait_for_end();
         });
-        const scripted_peer good([&](raw_connection& with, int) {
-            const auto known = with.greet("payments");
-            give(with, known.front().number, chain.size());
-            with.send(end_at(place(chain.size() - 1)));
-            with.wait_for_end();
-        });
+        const scripted_peer good([&](raw_connection& with, int) { give_all(with); });
         sync_call call({bad.address()});
         call.options.lag = 5;
         call.options.network.attempts = 2;
@@ -57,7 +39,7 @@ struct story {
                           Contains(why) && Contains(bad.address()) && Contains("name another"));
         CHECK(driver::chain_state(call.options.state, "payments", 5).head() == head);
         call.options.peers.push_back(driver::parse_endpoint(good.address()));
-        CHECK(call.run().state.state_digest == tree.digest_at(chain.back()));
+        CHECK(call.run().state.state_digest == digest());
     }
 };
 

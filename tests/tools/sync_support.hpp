@@ -49,7 +49,7 @@ private:
 
 /// A sync into a folder of its own, impatient.
 struct sync_call {
-    temporary_folder folder;
+    temporary_folder folder{memory_or_disk()};
     driver::sync_options options;
 
     explicit sync_call(const std::vector<std::string>& peers) {
@@ -82,5 +82,37 @@ inline bytes frame_of(const payments_tree& tree, std::size_t index) {
 inline bytes end_at(const driver::block_place& head, bool is_end = true) {
     return driver::framed(driver::caught_up_message{head, is_end});
 }
+
+/// A chain in a tree, for peers to give.
+struct given_chain {
+    payments_tree tree{5};
+    std::vector<std::size_t> chain{1};
+
+    explicit given_chain(std::size_t blocks = 30) {
+        random_source random(7);
+        while (chain.size() < blocks)
+            chain.push_back(tree.add(chain.back(), random));
+    }
+    /// Those from the one at `first` on, up to the one at `end`.
+    void give(raw_connection& with, std::size_t first, std::size_t end) const {
+        for (std::size_t i = first; i < end; ++i)
+            with.send(frame_of(tree, chain[i]));
+    }
+    /// All that a client lacks, and that this is all.
+    void give_all(raw_connection& with) const {
+        give(with, common(with.greet("payments")), chain.size());
+        with.send(end_at(place(chain.size() - 1)));
+        with.wait_for_end();
+    }
+    /// How many of the blocks a client has that can go back to these.
+    [[nodiscard]] std::size_t common(const std::vector<driver::block_place>& known) const {
+        for (const driver::block_place& one : known)
+            for (std::size_t i = chain.size(); i > 0; --i)
+                if (place(i - 1) == one) return i;
+        return 0;
+    }
+    [[nodiscard]] driver::block_place place(std::size_t i) const { return tree.at(chain[i]).place; }
+    [[nodiscard]] std::string digest() const { return tree.digest_at(chain.back()); }
+};
 
 } // namespace chainbase::test

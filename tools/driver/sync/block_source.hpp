@@ -33,14 +33,14 @@ public:
             blocks,    ///< `blocks` came
             caught_up, ///< there is no more for now; `head` is the last that the sender has
             end,       ///< the same, and there never will be
-            beyond,    ///< what comes next is beyond the block to stop at
+            beyond,    ///< what follows `head` is beyond the block to stop at
         };
         kind what = kind::nothing;
         std::uint64_t sender = 0; ///< the connection, of which there are many over time
         std::string peer;         ///< its name, for messages
         std::string chain;        ///< with `asks`
         run blocks;
-        block_place head;
+        block_place head; ///< with `asks`, the last block that the sender says it has
     };
 
     block_source() = default;

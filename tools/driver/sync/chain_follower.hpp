@@ -14,9 +14,9 @@ namespace chainbase::driver {
 /// each, pops to the common block when another branch gets longer, applies that one, and returns to
 /// the first when a block of it is bad.
 ///
-/// Invariants: (1) after each call the chain is at the best branch of the tree, unless a signal was
-/// noted; (2) a block that is bad is applied at most once while it is remembered; (3) a block that
-/// the chain cannot go back to (from before this follower was made, and popped) is asked for again.
+/// Invariants: (1) after each call the chain is at the best branch of the tree; (2) a block that is
+/// bad is applied at most once while it is remembered; (3) a block that the chain cannot go back to
+/// (from before this follower was made, and popped) is asked for again.
 ///
 /// For the thread that applies.
 class chain_follower {
@@ -37,6 +37,21 @@ public:
 
     /// The same about a sender that has no more: that its head is one that it never sent, or bad.
     [[nodiscard]] std::optional<complaint> judge_head(const block_source::event& event) const;
+    /// The same about one that will never have more: that it ends before the last block that it
+    /// said it has, or beside the head, so that the state's branch is no worse.
+    [[nodiscard]] std::optional<complaint> judge_end(const block_source::event& event,
+                                                     const block_place& promised) const;
+    /// The same about one whose next block is beyond the number to stop at: that this follows a
+    /// block that nobody has sent, or, again and again, another than the head.
+    [[nodiscard]] std::optional<complaint> judge_beyond(const block_source::event& event,
+                                                        std::uint64_t stop_at);
+
+    /// To be called before a connection is asked for blocks: what others have sent and is not
+    /// applied is forgotten, so that it takes no room from what comes. A peer sends all that
+    /// follows the common block.
+    void begin_connection() { tree_.forget_waiting(); }
+
+    [[nodiscard]] const block_place& head() const noexcept { return tree_.head(); }
 
     /// Whether the blocks of take() took the chain further.
     [[nodiscard]] bool was_useful() const noexcept { return was_useful_; }
@@ -59,10 +74,13 @@ public:
     static constexpr std::uint64_t useless_allowed = 10'000;
 
 private:
+    void begin_event(const block_source::event& event) noexcept;
+    [[nodiscard]] std::optional<complaint> insert_all(block_source::event& event);
     void go_to_best();
     [[nodiscard]] bool pop(std::size_t blocks);
     [[nodiscard]] std::optional<complaint> judge(fork_tree::outcome how, const block_place& parent,
                                                  const block_place& place);
+    [[nodiscard]] std::optional<complaint> note_useless(const block_place& last);
     [[nodiscard]] complaint about_link(fork_tree::outcome how, const block_place& parent,
                                        const block_place& place) const;
 

@@ -1,17 +1,21 @@
 #include <tools/driver/sync/chain_sync.hpp>
+#include <tools/driver/sync/messages.hpp>
 
 namespace chainbase::driver {
 
 using event_kind = block_source::event::kind;
 
 /// The first sender says of which chain a new state is.
-void chain_sync::answer(const std::string& chain) {
+void chain_sync::answer(const block_source::event& asked) {
     if (chain_ == nullptr) {
-        chain_ = &open_(chain);
+        chain_ = &open_(asked.chain);
         if (how_.stop_at) chain_->state().require_not_beyond(*how_.stop_at);
         follower_.emplace(*chain_, how_.lag);
     }
+    promised_ = asked.head;
+    follower_->begin_connection();
     source_.resume(chain_->state().last_blocks());
+    source_.give_back(follower_->take_freed());
 }
 
 void chain_sync::complain(const block_source::event& about, const chain_follower::complaint& what) {
@@ -25,13 +29,34 @@ void chain_sync::take(block_source::event& next) {
     source_.give_back(follower_->take_freed());
 }
 
+std::optional<chain_follower::complaint>
+chain_sync::judge_head(const block_source::event& next) const {
+    if (how_.stop_at && next.head.number > *how_.stop_at)
+        return chain_follower::complaint{peer_error::severity::transient,
+                                         "its chain, up to " + in_words(next.head) +
+                                             ", is beyond the block to stop at and does "
+                                             "not lead there by way of " +
+                                             in_words(follower_->head())};
+    auto wrong = follower_->judge_head(next);
+    if (!wrong && next.what == event_kind::end) wrong = follower_->judge_end(next, promised_);
+    return wrong;
+}
+
 /// Whether there is nothing left to do when a sender has no more.
 bool chain_sync::is_at_end(const block_source::event& next) {
-    if (const auto wrong = follower_->judge_head(next)) {
+    if (const auto wrong = judge_head(next)) {
         complain(next, *wrong);
         return false;
     }
     return next.what == event_kind::end && how_.once;
+}
+
+/// Whether the head is the last block before the one to stop at. When the sender is on another
+/// branch, the head's may still follow.
+bool chain_sync::is_at_stop(const block_source::event& next) {
+    if (const auto wrong = follower_->judge_beyond(next, how_.stop_at.value_or(UINT64_MAX)))
+        complain(next, *wrong);
+    return next.head == follower_->head();
 }
 
 chain_sync::outcome chain_sync::step(std::chrono::milliseconds patience) {
@@ -42,13 +67,13 @@ chain_sync::outcome chain_sync::step(std::chrono::milliseconds patience) {
     case event_kind::nothing:
         return outcome::nothing;
     case event_kind::asks:
-        answer(next.chain);
+        answer(next);
         return outcome::answered;
     case event_kind::blocks:
         take(next);
         return outcome::applied;
     case event_kind::beyond:
-        return outcome::stop_reached;
+        return is_at_stop(next) ? outcome::stop_reached : outcome::nothing;
     case event_kind::caught_up:
     case event_kind::end:
         return is_at_end(next) ? outcome::end_of_chain : outcome::nothing;

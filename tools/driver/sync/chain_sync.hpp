@@ -48,9 +48,12 @@ public:
     [[nodiscard]] chain_follower::counters so_far() const;
 
 private:
-    void answer(const std::string& chain);
+    void answer(const block_source::event& asked);
     void take(block_source::event& next);
     [[nodiscard]] bool is_at_end(const block_source::event& next);
+    [[nodiscard]] bool is_at_stop(const block_source::event& next);
+    [[nodiscard]] std::optional<chain_follower::complaint>
+    judge_head(const block_source::event& next) const;
     void complain(const block_source::event& about, const chain_follower::complaint& what);
 
     block_source& source_;
@@ -58,6 +61,7 @@ private:
     opener open_;
     followed_chain* chain_ = nullptr; ///< after the first `asks`
     std::optional<chain_follower> follower_;
+    block_place promised_; ///< the last block that the sender said it has
 };
 
 } // namespace chainbase::driver

@@ -136,6 +136,21 @@ void fork_tree::forget_from(std::uint64_t source) {
     if (!sent.empty()) choose_best();
 }
 
+void fork_tree::forget_waiting() {
+    std::vector<node*> tops;
+    for (const auto& [id, one] : nodes_)
+        if (!one->is_applied && one->parent->is_applied) tops.push_back(one.get());
+    for (node* const top : tops)
+        remove(*top);
+    best_ = head_;
+}
+
+bool fork_tree::has_waiting_of_others(std::uint64_t source) const {
+    return std::ranges::any_of(nodes_, [&](const auto& entry) {
+        return !entry.second->is_applied && entry.second->source != source;
+    });
+}
+
 // --- out ---
 
 template <typename Look>

@@ -82,6 +82,10 @@ public:
 
     /// Forgets what a source has sent and is not applied.
     void forget_from(std::uint64_t source);
+    /// Forgets all that is not applied.
+    void forget_waiting();
+    /// Whether another source has sent something that is not applied.
+    [[nodiscard]] bool has_waiting_of_others(std::uint64_t source) const;
 
     /// Contents that are not needed any more, for who frees them.
     [[nodiscard]] std::vector<std::shared_ptr<const decoded_block>> take_freed();

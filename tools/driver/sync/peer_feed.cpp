@@ -75,8 +75,14 @@ void peer_feed::resume(const std::vector<block_place>& last_blocks) {
 void peer_feed::refuse(std::uint64_t sender, severity how, const std::string& reason) {
     {
         const std::lock_guard held(mutex_);
-        if (sender != sender_ || refusal_) return;
-        refusal_ = {sender, how, reason};
+        const auto found = std::ranges::find(last_connections_, sender, &connection_of::sender);
+        if (found == last_connections_.end() || std::exchange(found->is_refused, true)) return;
+        const bool is_late = sender != sender_ || is_noted_;
+        if (is_late)
+            late_refusals_.push_back({sender, how, reason});
+        else
+            refusal_ = {sender, how, reason};
+        if (sender != sender_) return;
         std::erase_if(queue_, [&](const event& one) { return one.sender == sender; });
         queued_bytes_ = queued_blocks_ = 0;
     }
@@ -126,6 +132,7 @@ void peer_feed::work() {
 /// Until it is to stop. Throws when the last peer is given up.
 void peer_feed::work_through_peers() {
     for (std::size_t turn = 0; !must_end(); turn = (turn + 1) % peers_.size()) {
+        note_late_refusals();
         if (std::ranges::all_of(peers_, &peer::is_given_up)) {
             std::string all;
             for (const peer& one : peers_)
@@ -156,9 +163,14 @@ void peer_feed::note_failure(peer& one, const peer_error& problem) {
             one.last_failure = refusal_->reason;
         }
         if (is_praised_) one.failures = one.faults = 0;
+        is_noted_ = true;
         ++counters_.failures;
     }
     ++one.failures;
+    judge(one, how);
+}
+
+void peer_feed::judge(peer& one, severity how) const {
     if (how == severity::fault) ++one.faults;
     one.is_given_up = how == severity::lasting ||
                       (how_.attempts != 0 && one.failures >= how_.attempts) ||
@@ -167,26 +179,47 @@ void peer_feed::note_failure(peer& one, const peer_error& problem) {
                  one.is_given_up ? "this peer is given up" : "it is tried again");
 }
 
+/// What was wrong with blocks of connections that had ended when they were applied.
+void peer_feed::note_late_refusals() {
+    std::vector<std::pair<peer*, refusal>> late;
+    {
+        const std::lock_guard held(mutex_);
+        for (refusal& one : std::exchange(late_refusals_, {}))
+            for (const connection_of& past : last_connections_)
+                if (past.sender == one.sender) late.emplace_back(past.whose, std::move(one));
+    }
+    for (const auto& [whose, what] : late) {
+        if (whose->is_given_up) continue;
+        whose->last_failure = what.reason;
+        judge(*whose, what.how);
+    }
+}
+
 void peer_feed::pause_after(const peer& one) {
     const auto doubled = how_.pause * (1 << std::min(one.failures - 1, 20U));
     lock held(mutex_);
     room_.wait_for(held, std::min(doubled, how_.longest_pause), [&] { return stopping_; });
 }
 
+void peer_feed::begin_connection(peer& one) {
+    constexpr std::size_t remembered = 8;
+    const std::lock_guard held(mutex_);
+    connected_ = ++sender_;
+    last_connections_.push_back({sender_, &one});
+    if (last_connections_.size() > remembered) last_connections_.pop_front();
+    refusal_.reset();
+    answer_.reset();
+    is_noted_ = is_praised_ = false;
+}
+
 /// Only returns by throwing, or when it is to stop.
-void peer_feed::talk_to(const peer& one) {
+void peer_feed::talk_to(peer& one) {
     peer_connection with(context_, one.name, how_.limits, received_);
     struct registration {
         peer_connection*& slot;
         ~registration() { slot = nullptr; }
     } const registered{connection_ = &with};
-    {
-        const std::lock_guard held(mutex_);
-        connected_ = ++sender_;
-        refusal_.reset();
-        answer_.reset();
-        is_praised_ = false;
-    }
+    begin_connection(one);
     with.connect();
     shake_hands(with);
     is_caught_up_ = false;
@@ -223,6 +256,7 @@ void peer_feed::shake_hands(peer_connection& with) {
     event asked;
     asked.what = event::kind::asks;
     asked.chain = said.chain;
+    asked.head = said.last;
     push(std::move(asked), with);
     request_message request;
     {
@@ -265,6 +299,8 @@ void peer_feed::take_caught_up(peer_connection& from, byte_view payload) {
     const caught_up_message said = from.named([&] { return read_caught_up(payload); });
     if (is_caught_up_)
         from.fail(severity::fault, "says twice that it has nothing more, without blocks between");
+    if (said.is_end && said.head == block_place{})
+        from.fail(severity::transient, "has no blocks, and says that it never will");
     is_caught_up_ = true;
     event next;
     next.what = said.is_end ? event::kind::end : event::kind::caught_up;
@@ -275,17 +311,21 @@ void peer_feed::take_caught_up(peer_connection& from, byte_view payload) {
 void peer_feed::take_blocks(peer_connection& from, byte_view payload) {
     free_used();
     is_caught_up_ = false;
-    bool is_beyond = false;
+    std::optional<block_place> before_beyond;
     event next;
     next.what = event::kind::blocks;
-    next.blocks = from.named([&] { return decode(payload, is_beyond); });
+    next.blocks = from.named([&] { return decode(payload, before_beyond); });
     if (!next.blocks.blocks.empty()) push(std::move(next), from);
+    if (!before_beyond) return;
     event beyond;
     beyond.what = event::kind::beyond;
-    if (is_beyond) push(std::move(beyond), from);
+    beyond.head = *before_beyond;
+    push(std::move(beyond), from);
 }
 
-block_source::run peer_feed::decode(byte_view payload, bool& is_beyond) const {
+/// `before_beyond`: the block before the first that is beyond the one to stop at, if one is.
+block_source::run peer_feed::decode(byte_view payload,
+                                    std::optional<block_place>& before_beyond) const {
     const trace::span timed(frame_decode);
     blocks_reader blocks(payload);
     run made;
@@ -301,8 +341,10 @@ block_source::run peer_feed::decode(byte_view payload, bool& is_beyond) const {
             if (one->number() <= last.number)
                 refuse("is block " + std::to_string(one->number()) +
                        "; numbers rise along a chain");
-            is_beyond = how_.stop_at && one->number() > *how_.stop_at;
-            if (is_beyond) break;
+            if (how_.stop_at && one->number() > *how_.stop_at) {
+                before_beyond = last;
+                break;
+            }
             last = {one->number(), next_id(last.id, one->checksum())};
             made.bytes += encoded->size();
             made.ids.push_back(last.id);

@@ -65,18 +65,27 @@ private:
         peer_error::severity how;
         std::string reason;
     };
+    /// Whose connection it was.
+    struct connection_of {
+        std::uint64_t sender;
+        peer* whose;
+        bool is_refused = false;
+    };
     using lock = std::unique_lock<std::mutex>;
 
     void work();
     void work_through_peers();
-    void talk_to(const peer& one);
+    void talk_to(peer& one);
+    void note_late_refusals();
+    void begin_connection(peer& one);
     void shake_hands(peer_connection& with);
     void take_blocks(peer_connection& from, byte_view payload);
     void take_caught_up(peer_connection& from, byte_view payload);
     [[noreturn]] void take_refusal(peer_connection& from, byte_view payload);
-    [[nodiscard]] run decode(byte_view payload, bool& is_beyond) const;
+    [[nodiscard]] run decode(byte_view payload, std::optional<block_place>& before_beyond) const;
     void push(event next, const peer_connection& from);
     void note_failure(peer& one, const peer_error& problem);
+    void judge(peer& one, peer_error::severity how) const;
     void pause_after(const peer& one);
     void require_not_refused() const;
     [[nodiscard]] bool must_end() const;
@@ -102,6 +111,9 @@ private:
     std::uint64_t sender_ = 0; ///< the connection that there is, or was last
     std::optional<std::vector<block_place>> answer_;
     std::optional<refusal> refusal_;
+    std::vector<refusal> late_refusals_;
+    std::deque<connection_of> last_connections_; ///< the newest last
+    bool is_noted_ = false;                      ///< that the connection failed
     bool is_praised_ = false;
     std::vector<std::shared_ptr<const decoded_block>> used_;
     counters counters_;
