@@ -237,7 +237,9 @@ TEST_CASE("a state of another chain, or another branch below the irreversible bl
     {
         const driver::chain_state other(call.options.state, "steem-2016", 5);
     }
-    CHECK_THROWS_WITH(call.run(), Contains("is of the chain steem-2016"));
+    CHECK_THROWS_WITH(call.run(), Contains("blocks of payments, not of steem-2016"));
+    call.options.chain = "payments";
+    CHECK_THROWS_WITH(call.run(), Contains("is of the chain steem-2016, not of payments"));
     sync_call forked({server.address()});
     {
         random_source random(99);

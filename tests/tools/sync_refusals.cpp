@@ -1,3 +1,5 @@
+#include <pool_allocator/error.hpp>
+
 #include <catch2/catch.hpp>
 #include <tests/tools/captured_log.hpp>
 #include <tests/tools/sync_support.hpp>
@@ -93,4 +95,38 @@ TEST_CASE("a fault that is found when the connection has ended counts for its pe
     };
     CHECK_THROWS_WITH(take(), Contains("a fault") && Contains("No peer is left"));
     CHECK(peer.connections() <= 4);
+}
+
+TEST_CASE("a peer of another chain costs itself, when it is known which chain is meant") {
+    const captured_log quiet;
+    const given_chain all;
+    const std::string other = GENERATE("steem-2016", "nothing");
+    const scripted_peer wrong([&](raw_connection& with, int) {
+        static_cast<void>(with.receive());
+        with.send(driver::framed(driver::hello_message{other, {}, {}}));
+        with.wait_for_end();
+    });
+    const scripted_peer right([&](raw_connection& with, int) { all.give_all(with); });
+    sync_call call({wrong.address(), right.address()});
+    SECTION("since there is a state") {
+        driver::chain_state(call.options.state, "payments", 0).apply(all.tree.at(1).value);
+    }
+    SECTION("since it was said") {
+        call.options.chain = "payments";
+    }
+    if (other == "nothing") {
+        SECTION("since nobody here knows the first one") {}
+    }
+    const driver::sync_report report = call.run();
+    CHECK(report.state.state_digest == all.digest());
+    CHECK(wrong.connections() == 1);
+    CHECK(right.connections() == 1);
+}
+
+TEST_CASE("no state is made for a chain that is not known") {
+    const captured_log quiet;
+    sync_call call({"127.0.0.1:1"});
+    call.options.chain = "nothing";
+    CHECK_THROWS_AS(call.run(), usage_error);
+    CHECK_FALSE(std::filesystem::exists(call.options.state));
 }

@@ -271,6 +271,18 @@ chain_state::chain_state(const std::filesystem::path& folder, const std::string&
 
 chain_state::~chain_state() = default;
 
+std::optional<std::string> chain_state::chain_of(const std::filesystem::path& folder) {
+    if (!std::filesystem::exists(folder / "segment")) return std::nullopt;
+    database state(folder);
+    std::optional<std::string> chain;
+    if (state.memory().types().find(identity_type) != nullptr) {
+        state.add_type<chain_identity>(identity_type);
+        if (const chain_identity* known = state.find(only)) chain = known->chain.view();
+    }
+    state.close();
+    return chain;
+}
+
 void chain_state::close() {
     parts_->close();
 }

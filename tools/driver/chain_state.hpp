@@ -44,6 +44,10 @@ public:
     /// model for the chain or the folder holds a state of another chain or program, and what
     /// opening a database and a store throws; then nothing was changed.
     chain_state(const std::filesystem::path& folder, const std::string& chain, std::int64_t lag);
+    /// Of which chain the state in a folder is; nothing when there is none. Opens it as a writer
+    /// does, so that it is in order, and closes it. Throws what opening a database throws.
+    [[nodiscard]] static std::optional<std::string> chain_of(const std::filesystem::path& folder);
+
     /// As close(), but a failure is only logged.
     ~chain_state();
 

@@ -18,6 +18,9 @@ void add_following_options(CLI::App& verb, following_options& to) {
                          ->excludes(peers);
     verb.add_option("--state", to.state, "folder of the state; made when there is none")
         ->required();
+    verb.add_option("--chain", to.chain,
+                    "the chain of a new state; default: that of the first peer that answers")
+        ->excludes(log);
     verb.add_option("--lag", to.lag, "blocks that can be popped: the deepest fork followed")
         ->transform(whole_number(0, wire::max_known_blocks - 1))
         ->capture_default_str();

@@ -13,7 +13,8 @@
 /// long as the verb.
 namespace chainbase::driver {
 
-/// What a state follows: `--peer`, `--block-log`, `--state`, `--lag`, `--stop-at`, `--attempts`,
+/// What a state follows: `--peer`, `--block-log`, `--state`, `--chain`, `--lag`, `--stop-at`,
+/// `--attempts`,
 /// `--threads`, `--once`.
 void add_following_options(CLI::App& verb, following_options& to);
 

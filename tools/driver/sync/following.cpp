@@ -1,3 +1,5 @@
+#include <pool_allocator/error.hpp>
+#include <tools/chains/chains.hpp>
 #include <tools/driver/progress.hpp>
 #include <tools/driver/sync/following.hpp>
 #include <tools/driver/sync/log_source.hpp>
@@ -7,12 +9,26 @@
 
 namespace chainbase::driver {
 
+namespace {
+
+std::string chain_to_follow(const following_options& options) {
+    if (!options.chain.empty()) require_known_chain(options.chain);
+    const std::optional<std::string> known = chain_state::chain_of(options.state);
+    if (known && !options.chain.empty() && *known != options.chain)
+        throw usage_error("the state " + options.state.string() + " is of the chain " + *known +
+                          ", not of " + options.chain + "; name that chain, or another folder");
+    return known.value_or(options.chain);
+}
+
+} // namespace
+
 std::unique_ptr<block_source> make_block_source(const following_options& options) {
     if (options.block_log)
         return std::make_unique<log_source>(block_log_reader(*options.block_log), options.threads,
                                             options.stop_at);
     peer_feed::options network = options.network;
     network.peers = options.peers;
+    network.chain = chain_to_follow(options);
     network.stop_at = options.stop_at;
     if (options.once && network.attempts == 0) network.attempts = 10;
     return std::make_unique<peer_feed>(std::move(network));

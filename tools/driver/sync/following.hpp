@@ -20,6 +20,8 @@ struct following_options {
     std::vector<endpoint_name> peers;
     std::optional<std::filesystem::path> block_log;
     std::filesystem::path state;
+    /// Of a new state that follows peers; empty: the first peer's.
+    std::string chain;
     /// Blocks that can be popped again: the deepest fork that is followed.
     std::uint32_t lag = 20;
     /// The number of the last block to apply; nothing: all.
@@ -35,8 +37,9 @@ struct following_options {
     [[nodiscard]] chain_sync::options steps() const { return {lag, stop_at, once || block_log}; }
 };
 
-/// Where the blocks come from. Throws usage_error when there is neither peer nor log, and what
-/// opening a log throws.
+/// Where the blocks come from; of peers only those of the state's chain count, when there is a
+/// state. Throws usage_error when there is neither peer nor log, or the state is of another chain
+/// than asked for, and what opening a log or a state throws.
 [[nodiscard]] std::unique_ptr<block_source> make_block_source(const following_options& options);
 
 /// The state, opened or made. Throws as chain_state does, and usage_error when the log to follow is

@@ -26,6 +26,8 @@ peer_feed::peer_feed(options how) : how_(std::move(how)) {
     if (how_.peers.empty())
         throw usage_error("there is nobody to take blocks from; name a peer with --peer HOST:PORT, "
                           "or a log with --block-log");
+    if (!how_.chain.empty()) decode_ = decoder_of(how_.chain);
+    chain_ = how_.chain;
     for (const endpoint_name& one : how_.peers)
         peers_.push_back({one, 0, 0, false, {}});
     thread_ = std::thread([this] { work(); });
@@ -250,9 +252,7 @@ void peer_feed::shake_hands(peer_connection& with) {
     if (first.type == wire::message::refusal) take_refusal(with, first.payload);
     if (first.type != wire::message::hello) with.fail(severity::fault, "begins without a hello");
     const hello_message said = with.named([&] { return read_hello(first.payload); });
-    if (!chain_.empty() && said.chain != chain_)
-        with.fail(severity::lasting, "has blocks of the chain " + said.chain + ", not of " +
-                                         chain_ + "; name a peer of that chain");
+    take_chain(with, said.chain);
     event asked;
     asked.what = event::kind::asks;
     asked.chain = said.chain;
@@ -268,10 +268,6 @@ void peer_feed::shake_hands(peer_connection& with) {
         request.known.assign(known.rbegin(), known.rbegin() + static_cast<std::ptrdiff_t>(newest));
         request.known.push_back(known.front());
     }
-    if (chain_.empty()) {
-        chain_ = said.chain;
-        decode_ = decoder_of(chain_);
-    }
     spdlog::info("peer {}: {}, blocks {} to {}; going on behind block {}", with.name(), said.chain,
                  said.first.number, said.last.number, request.known.front().number);
     {
@@ -279,6 +275,20 @@ void peer_feed::shake_hands(peer_connection& with) {
         ++counters_.connections;
     }
     with.send(framed(request));
+}
+
+void peer_feed::take_chain(const peer_connection& from, const std::string& chain) {
+    if (chain_.empty()) {
+        try {
+            decode_ = decoder_of(chain);
+        } catch (const usage_error& problem) {
+            from.fail(severity::lasting, problem.what());
+        }
+        chain_ = chain;
+    }
+    if (chain != chain_)
+        from.fail(severity::lasting, "has blocks of the chain " + chain + ", not of " + chain_ +
+                                         "; name a peer of that chain");
 }
 
 void peer_feed::take_refusal(peer_connection& from, byte_view payload) {

@@ -29,6 +29,7 @@ class peer_feed final : public block_source {
 public:
     struct options {
         std::vector<endpoint_name> peers; ///< at least one
+        std::string chain;                ///< whose blocks they must have; empty: the first's
         peer_connection::limits limits;
         std::uint64_t waiting_bytes = std::uint64_t{32} << 20;
         std::size_t waiting_blocks = 100'000;
@@ -79,6 +80,7 @@ private:
     void note_late_refusals();
     void begin_connection(peer& one);
     void shake_hands(peer_connection& with);
+    void take_chain(const peer_connection& from, const std::string& chain);
     void take_blocks(peer_connection& from, byte_view payload);
     void take_caught_up(peer_connection& from, byte_view payload);
     [[noreturn]] void take_refusal(peer_connection& from, byte_view payload);
