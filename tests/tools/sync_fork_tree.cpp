@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 #include <tests/support/random_source.hpp>
+#include <tests/tools/forged_block.hpp>
 #include <tests/tools/payments_tree.hpp>
 
 #include <set>
@@ -144,6 +145,24 @@ TEST_CASE("side branches have a limit, which the chain itself has not") {
     CHECK(tree.waiting() == 0);
     CHECK(tree.head() == model.at(head).place);
     CHECK(tree.insert(incoming(model, model.add(1, random), 8)) == outcome::added);
+}
+
+TEST_CASE("what side branches take is what their blocks are when they are decoded") {
+    random_source random(4);
+    payments_tree model(10);
+    fork_tree tree({block_place{}}, 10, {1000, 1 << 14, 10});
+    walk walk{tree, model, {0}, {}};
+    walk.by_checksum[checksum_of(model.at(1).value)] = 1;
+    CHECK(tree.insert(incoming(model, 1)) == outcome::added);
+    walk.go();
+    const std::size_t next = model.add(1, random);
+    walk.by_checksum[checksum_of(model.at(next).value)] = next;
+    CHECK(tree.insert(incoming(model, next)) == outcome::added);
+    walk.go();
+    auto beside = incoming(model, model.add(1, random));
+    beside.content = decoder_of("payments")(block_of_nothing(2, 2000, 2000));
+    CHECK(beside.content->bytes() < 1 << 14);
+    CHECK(tree.insert(std::move(beside)) == outcome::full);
 }
 
 TEST_CASE("ids of bad blocks are remembered, but not without end") {

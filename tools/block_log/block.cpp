@@ -6,12 +6,15 @@
 namespace chainbase {
 namespace {
 
+constexpr std::size_t usual_operation = 16; ///< bytes, with its length
+
 transaction decode_transaction(byte_reader& reader) {
     transaction result;
-    result.operations.resize(reader.count());
-    for (bytes& operation : result.operations) {
+    const std::size_t count = reader.count();
+    result.operations.reserve(reader.likely(count, usual_operation));
+    for (std::size_t i = 0; i < count; ++i) {
         const byte_view encoded = reader.byte_string();
-        operation.assign(encoded.begin(), encoded.end());
+        result.operations.emplace_back(encoded.begin(), encoded.end());
     }
     return result;
 }
@@ -42,9 +45,10 @@ block decode_block(byte_view encoded) {
     result.number = reader.unsigned_number();
     reader.rename("block " + std::to_string(result.number));
     result.timestamp = reader.signed_number();
-    result.transactions.resize(reader.count());
-    for (transaction& part : result.transactions)
-        part = decode_transaction(reader);
+    const std::size_t count = reader.count();
+    result.transactions.reserve(reader.likely(count, usual_operation));
+    for (std::size_t i = 0; i < count; ++i)
+        result.transactions.push_back(decode_transaction(reader));
     reader.finish();
     return result;
 }

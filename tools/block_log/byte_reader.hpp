@@ -3,6 +3,7 @@
 #include <pool_allocator/error.hpp>
 #include <tools/block_log/bytes.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -51,6 +52,12 @@ public:
         if (elements > remaining())
             fail("count " + std::to_string(elements) + " exceeds the bytes left");
         return elements;
+    }
+
+    /// How many of `elements` to make room for ahead, when one of them usually takes `usual` bytes:
+    /// a count may state as many as there are bytes left, and what is made of each may be large.
+    [[nodiscard]] std::size_t likely(std::size_t elements, std::size_t usual) const noexcept {
+        return std::min(elements, remaining() / usual + 1);
     }
 
     /// A byte string, as a view into the input.

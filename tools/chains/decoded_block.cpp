@@ -3,6 +3,13 @@
 
 namespace chainbase {
 
+namespace {
+
+/// Bytes that a transaction of one operation takes in a block, about.
+constexpr std::size_t usual_transaction = 16;
+
+} // namespace
+
 void decoded_block::read(byte_view encoded) {
     checksum_ = chainbase::checksum(encoded);
     bytes_ = encoded.size();
@@ -10,12 +17,16 @@ void decoded_block::read(byte_view encoded) {
     number_ = reader.unsigned_number();
     reader.rename("block " + std::to_string(number_));
     timestamp_ = reader.signed_number();
+    if (timestamp_ > last_timestamp)
+        reader.fail("time " + std::to_string(timestamp_) + " is behind the year 9999");
     const std::size_t count = reader.count();
-    parts_.reserve(count);
-    expect(count); // most transactions are of one operation
+    const std::size_t likely = reader.likely(count, usual_transaction);
+    parts_.reserve(likely);
+    expect(likely); // most transactions are of one operation
     for (std::size_t i = 0; i < count; ++i)
         read_transaction(reader);
     reader.finish();
+    memory_ = bytes_ + parts_.capacity() * sizeof(part) + own_memory();
 }
 
 void decoded_block::read_transaction(byte_reader& reader) {

@@ -13,21 +13,27 @@ namespace chainbase {
 /// A block whose operations are decoded: what any thread can prepare, so that the one that writes
 /// has nothing left to do but to apply it.
 ///
-/// Made by a chain_codec and given to the chain's model. Immutable; safe to read from any number of
-/// threads.
+/// Made by a block_decoder (chains.hpp) and given to the chain's model. Immutable; safe to read
+/// from any number of threads.
 class decoded_block {
 public:
+    static constexpr std::int64_t last_timestamp = 253'402'300'799; ///< the year 9999 ends
+
     decoded_block(const decoded_block&) = delete;
     decoded_block& operator=(const decoded_block&) = delete;
     virtual ~decoded_block() = default;
 
     [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
-    /// Unix seconds.
+    /// Unix seconds, at most last_timestamp: whoever adds to it need not fear for the range.
     [[nodiscard]] std::int64_t timestamp() const noexcept { return timestamp_; }
     /// Of the block's encoding: equal for equal blocks.
     [[nodiscard]] std::uint64_t checksum() const noexcept { return checksum_; }
     /// Bytes of the block's encoding.
     [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+    /// Bytes that the decoded block takes, with what its texts can take at most: for who bounds
+    /// what waits. May be many times bytes(): an operation of three bytes is an object all the
+    /// same.
+    [[nodiscard]] std::size_t memory() const noexcept { return memory_; }
 
     [[nodiscard]] std::size_t transactions() const noexcept { return parts_.size(); }
     /// Operations of all transactions, those that could not be decoded included.
@@ -64,8 +70,10 @@ protected:
     }
 
 private:
-    /// At least so many operations will come.
+    /// About so many operations will come.
     virtual void expect(std::size_t operations) = 0;
+    /// Bytes of the object and of what add() keeps, without texts.
+    [[nodiscard]] virtual std::size_t own_memory() const noexcept = 0;
     /// Decodes the next operation. Throws damaged_error when it is none of the chain; that is kept
     /// in malformed().
     virtual void add(byte_view operation) = 0;
@@ -81,6 +89,7 @@ private:
     std::int64_t timestamp_ = 0;
     std::uint64_t checksum_ = 0;
     std::size_t bytes_ = 0;
+    std::size_t memory_ = 0;
     std::vector<part> parts_;
     std::optional<fault> malformed_;
 };

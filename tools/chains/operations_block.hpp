@@ -27,6 +27,9 @@ public:
 
 private:
     void expect(std::size_t operations) override { decoded_.reserve(operations); }
+    [[nodiscard]] std::size_t own_memory() const noexcept override {
+        return sizeof(*this) + decoded_.capacity() * sizeof(Operation);
+    }
     void add(byte_view operation) override {
         decoded_.push_back(codec::decode<Operation>(operation, "operation"));
     }

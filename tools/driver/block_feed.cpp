@@ -5,6 +5,8 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <new>
+#include <string>
 #include <utility>
 
 namespace chainbase::driver {
@@ -88,7 +90,7 @@ std::optional<block_feed::chunk> block_feed::next() {
     place& here = places_[delivered_ % places_.size()];
     if (here.damage && here.content.blocks.empty()) std::rethrow_exception(here.damage);
     chunk result = std::exchange(here.content, {});
-    waiting_bytes_ -= result.bytes;
+    waiting_memory_ -= result.memory;
     if (!here.damage) { // else it is the place that the next call comes to
         here.filled = false;
         ++delivered_;
@@ -113,7 +115,7 @@ block_feed::waiting block_feed::waited() const {
 /// A record larger than all that may wait is begun when nothing else waits.
 bool block_feed::may_begin() const {
     return begun_ < delivered_ + places_.size() &&
-           (waiting_bytes_ < max_waiting_bytes || begun_ == delivered_);
+           (waiting_memory_ < max_waiting_memory || begun_ == delivered_);
 }
 
 void block_feed::work() {
@@ -135,7 +137,7 @@ void block_feed::prepare_next(lock& held) {
     used.clear();
     place made = prepare(record);
     held.lock();
-    waiting_bytes_ += made.content.bytes;
+    waiting_memory_ += made.content.memory;
     places_[record % places_.size()] = std::move(made);
     filled_.notify_one();
 }
@@ -171,8 +173,14 @@ void block_feed::fill(std::size_t record, chunk& content) const {
             content.blocks.push_back(decode_(next->encoded));
         } catch (const damaged_error& problem) {
             blocks.refuse(problem.what());
+        } catch (const std::bad_alloc&) {
+            blocks.refuse("there is no memory for what the " +
+                          std::to_string(next->encoded.size()) + " bytes of block " +
+                          std::to_string(next->number) +
+                          " decode to (if the log is good, use fewer threads or more memory)");
         }
         content.bytes += next->encoded.size();
+        content.memory += content.blocks.back()->memory();
         content.position = blocks.position();
     }
 }

@@ -20,14 +20,14 @@ namespace chainbase::driver {
 ///
 ///     record i, i + 1, ...  ->  thread  --.
 ///                               thread  --+->  waiting chunks, at most `ahead`  ->  next()
-///                               thread  --'         (and at most max_waiting_bytes)
+///                               thread  --'         (and at most max_waiting_memory)
 ///
 /// Who would have to wait for the next chunk prepares one that nobody has begun instead: where
 /// decoding takes longer than applying, on few processors, both threads are busy.
 ///
 /// Invariants: (1) a chunk is one record of the log, and chunks come in the log's order; (2) what
 /// is damaged is thrown by next() after all that comes before it was delivered; (3) memory is
-/// bounded, whoever is slow.
+/// bounded, whoever is slow: by what the decoded blocks take, and one record more for each thread.
 ///
 /// next() and give_back() are for one thread. Threads end with the object.
 class block_feed {
@@ -43,6 +43,7 @@ public:
         std::vector<std::shared_ptr<const decoded_block>> blocks;
         std::uint64_t position = 0; ///< bytes of the log up to the last of them
         std::uint64_t bytes = 0;    ///< that the blocks take in the log, unpacked
+        std::uint64_t memory = 0;   ///< that they take decoded
     };
 
     block_feed(const block_log_reader& log, block_decoder decode, const options& how);
@@ -89,7 +90,7 @@ private:
     [[nodiscard]] place prepare(std::size_t record) const;
     void fill(std::size_t record, chunk& content) const;
 
-    static constexpr std::uint64_t max_waiting_bytes = std::uint64_t{256} << 20;
+    static constexpr std::uint64_t max_waiting_memory = std::uint64_t{256} << 20;
 
     block_log_reader log_;
     block_decoder decode_;
@@ -102,7 +103,7 @@ private:
     std::vector<place> places_;      ///< of record r: r modulo their number
     std::size_t begun_;              ///< records that a thread has taken on
     std::size_t delivered_;          ///< records that next() has returned
-    std::uint64_t waiting_bytes_ = 0;
+    std::uint64_t waiting_memory_ = 0;
     std::vector<chunk> used_;
     waiting waited_;
     bool stopping_ = false;

@@ -34,7 +34,7 @@ void announcing_source::add_each(event run) {
         auto& content = run.blocks.blocks[i];
         one.blocks.parent = std::exchange(parent, {content->number(), run.blocks.ids[i]});
         one.blocks.ids.push_back(run.blocks.ids[i]);
-        one.blocks.bytes = content->bytes();
+        one.blocks.memory = content->memory();
         one.blocks.blocks.push_back(std::move(content));
         add(std::move(one));
     }

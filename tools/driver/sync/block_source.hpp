@@ -23,7 +23,7 @@ public:
         block_place parent; ///< of the first
         std::vector<std::shared_ptr<const decoded_block>> blocks;
         std::vector<block_id> ids;
-        std::uint64_t bytes = 0; ///< of their encodings
+        std::uint64_t memory = 0; ///< bytes that they take
     };
 
     struct event {

@@ -31,7 +31,7 @@ fork_tree::node& fork_tree::add(const block_place& place, node* parent) {
 }
 
 void fork_tree::count_waiting(const node& one, bool in) noexcept {
-    const std::size_t bytes = one.content ? one.content->bytes() : 0;
+    const std::size_t bytes = one.content ? one.content->memory() : 0;
     waiting_ += in ? 1 : -1;
     waiting_bytes_ += in ? bytes : -bytes;
 }
@@ -47,7 +47,7 @@ fork_tree::outcome fork_tree::may_follow(const incoming& block, node*& parent) c
     parent = found->second.get();
     if (parent->place.number != block.parent.number || block.place.number <= block.parent.number)
         return outcome::wrong_numbers;
-    const std::size_t bytes = block.content ? block.content->bytes() : 0;
+    const std::size_t bytes = block.content ? block.content->memory() : 0;
     const bool is_next = parent == head_ && parent == best_;
     if (!is_next && (waiting_ >= bounds_.blocks || waiting_bytes_ + bytes > bounds_.bytes))
         return outcome::full;

@@ -29,9 +29,9 @@ namespace chainbase::driver {
 class fork_tree {
 public:
     struct limits {
-        std::size_t blocks = 10'000;               ///< that are not applied
-        std::size_t bytes = std::size_t{64} << 20; ///< of their encodings
-        std::size_t bad_blocks = 1000;             ///< that are remembered
+        std::size_t blocks = 10'000;                ///< that are not applied
+        std::size_t bytes = std::size_t{256} << 20; ///< that they take
+        std::size_t bad_blocks = 1000;              ///< that are remembered
     };
 
     /// A block on its way in.

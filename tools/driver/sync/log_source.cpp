@@ -42,7 +42,7 @@ block_source::event log_source::next_run() {
         result.blocks.ids.push_back(last_.id);
     }
     result.blocks.blocks = std::move(chunk->blocks);
-    result.blocks.bytes = chunk->bytes;
+    result.blocks.memory = chunk->memory;
     bytes_ += chunk->bytes;
     return result;
 }

@@ -7,6 +7,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace chainbase::driver {
@@ -59,7 +60,7 @@ block_source::event peer_feed::next(std::chrono::milliseconds patience) {
     if (queue_.empty()) return {};
     event first = std::move(queue_.front());
     queue_.pop_front();
-    queued_bytes_ -= first.blocks.bytes;
+    queued_bytes_ -= first.blocks.memory;
     queued_blocks_ -= first.blocks.blocks.size();
     held.unlock();
     room_.notify_one();
@@ -356,12 +357,14 @@ block_source::run peer_feed::decode(byte_view payload,
                 break;
             }
             last = {one->number(), next_id(last.id, one->checksum())};
-            made.bytes += encoded->size();
+            made.memory += one->memory();
             made.ids.push_back(last.id);
             made.blocks.push_back(std::move(one));
         }
     } catch (const damaged_error& problem) {
         refuse("is no block of the chain " + chain_ + " (" + problem.what() + ")");
+    } catch (const std::bad_alloc&) {
+        refuse("takes more memory than there is");
     }
     return made;
 }
@@ -383,7 +386,7 @@ void peer_feed::push(event next, const peer_connection& from) {
     if (stopping_ || refusal_) return;
     next.peer = from.name();
     next.sender = sender_;
-    queued_bytes_ += next.blocks.bytes;
+    queued_bytes_ += next.blocks.memory;
     queued_blocks_ += next.blocks.blocks.size();
     queue_.push_back(std::move(next));
     held.unlock();

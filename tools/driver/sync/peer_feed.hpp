@@ -31,7 +31,7 @@ public:
         std::vector<endpoint_name> peers; ///< at least one
         std::string chain;                ///< whose blocks they must have; empty: the first's
         peer_connection::limits limits;
-        std::uint64_t waiting_bytes = std::uint64_t{32} << 20;
+        std::uint64_t waiting_bytes = std::uint64_t{128} << 20; ///< of decoded blocks
         std::size_t waiting_blocks = 100'000;
         /// Without blocks or word of being caught up, though other messages come.
         std::chrono::milliseconds progress{30'000};
