@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <utility>
 
@@ -16,7 +18,7 @@ namespace {
 int open_at(const std::filesystem::path& file, growing_file::existing how) {
     const int only_new = how == growing_file::existing::is_refused ? O_EXCL : 0;
     const int opened =
-        ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | only_new, 0644);
+        ::open(file.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | only_new, 0644);
     if (opened < 0 && errno == EEXIST)
         throw usage_error(file.string() + ": exists already; name another file, or move it away");
     if (opened < 0) throw_file_error(file, "open");
@@ -30,6 +32,25 @@ growing_file::growing_file(std::filesystem::path file, existing how)
     struct stat status{};
     if (::fstat(descriptor_.number(), &status) != 0) throw_file_error(file_, "examine");
     bytes_ = static_cast<std::uint64_t>(status.st_size);
+    cut_half_a_line();
+}
+
+void growing_file::cut_half_a_line() {
+    std::uint64_t end = bytes_;
+    std::array<char, 4096> read;
+    while (end > 0) {
+        const std::uint64_t begin = end - std::min<std::uint64_t>(end, read.size());
+        const ssize_t count =
+            ::pread(descriptor_.number(), read.data(), end - begin, static_cast<off_t>(begin));
+        if (count != static_cast<ssize_t>(end - begin)) throw_file_error(file_, "read");
+        const auto newline = std::string_view(read.data(), end - begin).rfind('\n');
+        end = newline == std::string_view::npos ? begin : begin + newline + 1;
+        if (newline != std::string_view::npos) break;
+    }
+    if (end == bytes_) return;
+    if (::ftruncate(descriptor_.number(), static_cast<off_t>(end)) != 0)
+        throw_file_error(file_, "shorten");
+    bytes_ = end;
 }
 
 void growing_file::append(std::string_view lines) {
@@ -39,7 +60,7 @@ void growing_file::append(std::string_view lines) {
         if (written < 0 && errno == EINTR) continue;
         if (written <= 0) {
             const int reason = written == 0 ? ENOSPC : errno;
-            // If that fails too, half a line stays at the end: readers of lines drop it.
+            // If that fails too, half a line stays at the end until the file is continued.
             if (::ftruncate(descriptor_.number(), static_cast<off_t>(before)) == 0) bytes_ = before;
             errno = reason;
             throw_file_error(file_, "write");

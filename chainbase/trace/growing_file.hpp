@@ -12,8 +12,8 @@ namespace chainbase::trace {
 class growing_file {
 public:
     enum class existing {
-        is_continued,
-        is_refused, ///< with usage_error: it may be somebody's
+        is_continued, ///< behind its last whole line: what a kill left of one is cut off
+        is_refused,   ///< with usage_error: it may be somebody's
     };
 
     /// Opens `file`, or makes it. Throws io_error, out_of_space_error.
@@ -27,6 +27,8 @@ public:
     [[nodiscard]] const std::filesystem::path& path() const noexcept { return file_; }
 
 private:
+    void cut_half_a_line();
+
     std::filesystem::path file_;
     file_descriptor descriptor_;
     std::uint64_t bytes_ = 0;

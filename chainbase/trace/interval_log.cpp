@@ -1,4 +1,5 @@
 #include <chainbase/trace/interval_log.hpp>
+#include <pool_allocator/error.hpp>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -6,7 +7,9 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <array>
 #include <ctime>
+#include <fstream>
 #include <utility>
 
 namespace chainbase::trace {
@@ -75,6 +78,18 @@ json span_json(const span_reading& before, const span_reading& now, const readin
     return told;
 }
 
+/// By how its first line begins.
+bool is_missing_or_log(const std::filesystem::path& file) {
+    if (!std::filesystem::exists(file)) return true;
+    if (!std::filesystem::is_regular_file(file)) return false;
+    constexpr std::string_view begin = R"({"time":)";
+    std::array<char, begin.size()> read{};
+    std::ifstream in(file, std::ios::binary);
+    in.read(read.data(), read.size());
+    const auto count = static_cast<std::size_t>(in.gcount());
+    return (count == 0 && in.eof()) || std::string_view(read.data(), count) == begin;
+}
+
 } // namespace
 
 std::string interval_line(const reading& before, const reading& now,
@@ -105,8 +120,9 @@ std::string interval_line(const reading& before, const reading& now,
 }
 
 interval_log::interval_log(const std::filesystem::path& file, const interval_log_options& options)
-    : options_(options), path_(file),
-      file_(std::in_place, file, growing_file::existing::is_continued), last_(snapshot()) {
+    : options_(options), path_(file), last_(snapshot()) {
+    require_own_files();
+    file_.emplace(file, growing_file::existing::is_continued);
     writer_.emplace("trace-log", options_.interval, [this] { add_line(); });
 }
 
@@ -128,12 +144,24 @@ void interval_log::add_line() noexcept {
     }
 }
 
+/// LOG, LOG.1, LOG.2, ...
+std::filesystem::path interval_log::numbered(unsigned number) const {
+    return number == 0 ? path_
+                       : std::filesystem::path(path_.string() + "." + std::to_string(number));
+}
+
+/// Files are renamed and removed here, so none may be somebody's.
+void interval_log::require_own_files() const {
+    for (unsigned number = 0; number <= options_.kept; ++number)
+        if (!is_missing_or_log(numbered(number)))
+            throw usage_error(numbered(number).string() +
+                              ": is there and no trace log; name another file for the trace log, "
+                              "or move this one away");
+}
+
 void interval_log::rotate() {
-    const auto numbered = [&](unsigned number) {
-        return number == 0 ? path_
-                           : std::filesystem::path(path_.string() + "." + std::to_string(number));
-    };
     file_.reset();
+    require_own_files();
     for (unsigned number = options_.kept; number > 0; --number)
         if (std::filesystem::exists(numbered(number - 1)))
             std::filesystem::rename(numbered(number - 1), numbered(number));

@@ -41,17 +41,21 @@ struct interval_log_options {
 };
 
 /// A file to which a thread of its own adds a line every interval, and one when it is destroyed. A
-/// file that exists is continued. A disk that refuses ends the log with one warning; the program
-/// goes on. Tracing must be on for anything to be counted.
+/// file that exists is continued if it is such a log. A disk that refuses, or somebody's file where
+/// a renamed one is to be, ends the log with one warning; the program goes on. Tracing must be on
+/// for anything to be counted.
 class interval_log {
 public:
-    /// Throws io_error, out_of_space_error.
+    /// Throws io_error, out_of_space_error, and usage_error when `file` or one that it is renamed
+    /// to is there and no such log.
     explicit interval_log(const std::filesystem::path& file, const interval_log_options& = {});
     ~interval_log();
 
 private:
     void add_line() noexcept;
     void rotate();
+    [[nodiscard]] std::filesystem::path numbered(unsigned number) const;
+    void require_own_files() const;
 
     interval_log_options options_;
     std::filesystem::path path_;

@@ -45,6 +45,9 @@ std::vector<json> lines_of(const std::filesystem::path& file) {
     return lines;
 }
 
+constexpr std::string_view whole_line = R"({"time":"2023-11-14T22:13:20.123Z"})"
+                                        "\n";
+
 const std::chrono::system_clock::time_point noon{std::chrono::milliseconds(1'700'000'000'123)};
 
 } // namespace
@@ -147,6 +150,44 @@ TEST_CASE("files are renamed at their limit, and so many are kept") {
             last = line.at("time");
         }
     }
+}
+
+TEST_CASE("a log that ends in half a line is continued behind its last whole one") {
+    const temporary_folder folder;
+    const std::string whole(whole_line);
+    for (const std::string& half : {std::string(R"({"time":"20)"), std::string(10'000, 'x')}) {
+        for (const std::string& before : {whole + whole, std::string(R"({"time":)")}) {
+            write_file(folder / "log", before + half);
+            {
+                const trace::interval_log log(folder / "log");
+            }
+            const std::vector<json> lines = lines_of(folder / "log");
+            CHECK(lines.size() == (before.size() > whole.size() ? 3 : 1));
+            CHECK(lines.back().contains("spans"));
+        }
+    }
+}
+
+TEST_CASE("somebody's file is neither continued nor renamed nor removed") {
+    const tracing on;
+    const temporary_folder folder;
+    write_file(folder / "blocks", "CBLOCKS, and much more\n");
+    CHECK_THROWS_AS(trace::interval_log(folder / "blocks"), usage_error);
+    CHECK(read_file(folder / "blocks") == "CBLOCKS, and much more\n");
+    CHECK_THROWS_AS(trace::interval_log(folder.path()), usage_error);
+
+    const trace::interval_log_options one_line{std::chrono::hours(1), 1, 2};
+    write_file(folder / "log.2", "mine\n");
+    CHECK_THROWS_AS(trace::interval_log(folder / "log", one_line), usage_error);
+    CHECK_FALSE(std::filesystem::exists(folder / "log"));
+    std::filesystem::remove(folder / "log.2");
+    write_file(folder / "log", std::string(whole_line));
+    {
+        const trace::interval_log log(folder / "log", one_line);
+        write_file(folder / "log.1", "mine\n");
+    } // its line would rename log to log.1
+    CHECK(read_file(folder / "log.1") == "mine\n");
+    CHECK(read_file(folder / "log") == whole_line);
 }
 
 TEST_CASE("a disk that is full ends the log with whole lines, not the program") {
