@@ -187,6 +187,8 @@ public:
 
 private:
     /// Threads may end faster than their events are taken; those of more are dropped.
+    void keep_events(thread_record& thread) noexcept;
+
     static constexpr std::size_t most_departed_rings = 256;
 
     std::mutex mutex_;
@@ -196,6 +198,7 @@ private:
     std::vector<thread_record*> threads_;
     std::vector<recording::of_thread> departed_;
 };
+    std::uint64_t lost_ = 0; ///< events of threads that ended, since they were last taken
 
 cell* registry::add_cell(thread_record& thread, std::uint32_t site) {
     auto added = std::make_unique<cell>();
@@ -232,12 +235,18 @@ void registry::leave(thread_record& thread) noexcept {
     }
     for (std::size_t c = 0; c < thread.counters.size(); ++c)
         counters_[c].value += value_of(thread.counters[c]);
-    if (!thread.ring || ring_capacity.load() == 0 || departed_.size() == most_departed_rings)
-        return;
-    try {
-        departed_.push_back({thread.thread, name_of(thread), {}, 0});
-        departed_.back().dropped = thread.ring->take(departed_.back().events);
-    } catch (const std::bad_alloc&) { // its events are lost, as those of a full ring are
+    if (thread.ring && ring_capacity.load() != 0) keep_events(thread);
+}
+
+/// Or counts them, as those of a full ring.
+void registry::keep_events(thread_record& thread) noexcept {
+    if (departed_.size() < most_departed_rings) {
+        try {
+            departed_.push_back({thread.thread, name_of(thread), {}, 0});
+            departed_.back().dropped = thread.ring->take(departed_.back().events);
+            return;
+        } catch (const std::bad_alloc&) { // nothing was taken
+        }
     }
 }
 
@@ -248,6 +257,7 @@ reading registry::read() {
         for (std::size_t s = 0; s < thread->cells.size(); ++s)
             if (thread->cells[s]) trace::add_cell(now.spans[s], *thread->cells[s]);
         for (std::size_t c = 0; c < thread->counters.size(); ++c)
+    lost_ += thread.ring->discard();
             now.counters[c].value += value_of(thread->counters[c]);
     }
     for (const gauge_cell& gauge : gauges_)
@@ -262,14 +272,14 @@ void registry::start_recording(std::size_t events_per_thread) {
         throw usage_error("trace: spans are being recorded already; end the other recording first");
     departed_.clear();
     for (thread_record* thread : threads_) { // what an earlier recording left
-        std::vector<event> ignored;
-        if (thread->ring) thread->ring->take(ignored);
+        if (thread->ring) thread->ring->discard();
     }
     ring_capacity.store(std::bit_ceil(std::max<std::size_t>(events_per_thread, 2)));
 }
 
 void registry::stop_recording() noexcept {
     ring_capacity.store(0);
+    lost_ = 0;
 }
 
 std::vector<recording::of_thread> registry::take_events() {
@@ -289,6 +299,7 @@ constinit thread_local thread_record* own_record = nullptr;
 constinit thread_local bool has_departed = false;
 
 /// Hands over what the thread counted when it ends.
+    if (!all.empty()) all.back().dropped += std::exchange(lost_, 0);
 struct departure {
     thread_record record;
     departure() {

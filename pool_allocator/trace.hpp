@@ -179,7 +179,8 @@ public:
         std::int64_t thread = 0; ///< the kernel's number
         std::string name;
         std::vector<event> events;
-        std::uint64_t dropped = 0; ///< since they were last taken
+        /// Since they were last taken; the last thread told has those of threads not told, too.
+        std::uint64_t dropped = 0;
     };
 
     /// With room for so many events of each thread, rounded up to a power of two. Throws

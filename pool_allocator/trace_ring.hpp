@@ -38,6 +38,13 @@ public:
         return dropped_.exchange(0, std::memory_order_relaxed);
     }
 
+    /// Takes what is there to nowhere. Returns how many events were dropped by that and before.
+    std::uint64_t discard() noexcept {
+        const std::uint64_t end = put_.load(std::memory_order_acquire);
+        const std::uint64_t lost = end - taken_.exchange(end, std::memory_order_acq_rel);
+        return lost + dropped_.exchange(0, std::memory_order_relaxed);
+    }
+
 private:
     std::vector<event> slots_;
     std::atomic<std::uint64_t> put_{0};

@@ -98,6 +98,25 @@ TEST_CASE("taking beside a thread that never stops loses nothing but what is cou
     CHECK(seen == span_called("test.beside").count);
 }
 
+TEST_CASE("what threads recorded that end faster than it is taken is counted") {
+    const tracing on;
+    const trace::site place("test.departed");
+    trace::recording kept(4);
+    for (int t = 0; t < 300; ++t)
+        std::thread([&] {
+            for (int i = 0; i < 5; ++i)
+                const trace::span timed(place);
+        }).join();
+    std::size_t events = 0;
+    std::uint64_t dropped = 0;
+    for (const auto& thread : kept.take()) {
+        events += thread.events.size();
+        dropped += thread.dropped;
+    }
+    CHECK(events >= 256 * 4);
+    CHECK(events + dropped == 300 * 5);
+}
+
 TEST_CASE("one recording at a time; a new one begins empty") {
     const tracing on;
     const trace::site place("test.again");
