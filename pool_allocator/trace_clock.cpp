@@ -1,6 +1,7 @@
 #include <pool_allocator/trace_clock.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <mutex>
 #ifdef __x86_64__
 #include <cpuid.h>
@@ -31,18 +32,40 @@ std::uint64_t clock::steady_nanoseconds() noexcept {
                                           .count());
 }
 
+/// One moment by both clocks.
+struct clock::moment {
+    ticks counted = 0;
+    std::uint64_t ns = 0;
+
+    /// The closest of 16 readings, of more while none is within 1 us: a thread that is preempted
+    /// between the two clocks reads two moments.
+    static moment now() noexcept {
+        moment closest;
+        std::uint64_t distance = UINT64_MAX;
+        for (int i = 0; i < 16 || (distance >= 1000 && i < 10'000); ++i) {
+            const std::uint64_t before = steady_nanoseconds();
+            const ticks counted = clock::now();
+            const std::uint64_t after = steady_nanoseconds();
+            if (after - before >= distance) continue;
+            distance = after - before;
+            closest = {counted, before + distance / 2};
+        }
+        return closest;
+    }
+};
+
 void clock::measure() noexcept {
     counts_ = has_constant_counter();
     origin_ = now();
     if (!counts_) return;
     constexpr std::uint64_t least = 2'000'000; // both clocks are read to 50 ns: 1 in 40,000
-    const std::uint64_t begin = steady_nanoseconds();
-    std::uint64_t end = begin;
-    while (end - begin < least)
-        end = steady_nanoseconds();
-    const double ticks_taken = static_cast<double>(now() - origin_);
+    const moment begin = moment::now();
+    while (steady_nanoseconds() - begin.ns < least) {
+    }
+    const moment end = moment::now();
     rate_ =
-        static_cast<std::uint64_t>(static_cast<double>(end - begin) / ticks_taken * 4294967296.0);
+        static_cast<std::uint64_t>(static_cast<double>(end.ns - begin.ns) /
+                                   static_cast<double>(end.counted - begin.counted) * 4294967296.0);
 }
 
 void clock::calibrate() {

@@ -42,6 +42,8 @@ public:
     }
 
 private:
+    struct moment;
+
     static std::uint64_t steady_nanoseconds() noexcept;
     static void measure() noexcept;
 
