@@ -31,19 +31,14 @@ void add_to(number& n, std::uint64_t amount) noexcept {
 /// rhythm of the program is mistaken for its average.
 class sampler {
 public:
-    [[nodiscard]] bool wants(std::uint64_t entry) const noexcept { return entry >= next_; }
-    /// Chooses the next one. Returns how many entries this one stands for.
-    std::uint64_t chose(std::uint64_t entry, clock::ticks now) noexcept {
+    /// Called by an entry that is measured. Returns how many are to be passed over after it.
+    std::uint64_t passed_after(clock::ticks now) noexcept {
         credits_ = std::min(64.0, credits_ + static_cast<double>(clock::nanoseconds(now - last_)) /
                                                  20'000);
         last_ = now;
-        std::uint64_t distance = 1;
-        if (credits_ >= 1)
-            --credits_;
-        else
-            distance = 1 + random() % 127;
-        next_ = entry + distance;
-        return entry - std::exchange(covered_, entry);
+        if (credits_ < 1) return random() % 127;
+        --credits_;
+        return 0;
     }
 
 private:
@@ -53,8 +48,6 @@ private:
         return state_ ^= state_ << 5;
     }
 
-    std::uint64_t next_ = 1;
-    std::uint64_t covered_ = 0; ///< entries that a measured one stands for
     double credits_ = 64;
     clock::ticks last_ = 0;
     std::uint32_t state_ = 2'463'534'242;
@@ -67,19 +60,26 @@ namespace detail {
 struct thread_record;
 
 /// What one thread counted at one site; times in ticks of the clock.
-struct alignas(64) cell {
+struct alignas(64) cell : entry_count {
     thread_record* thread = nullptr;
     std::uint32_t site = 0;
     kind how = kind::timed;
-    number begun{0};
-    number ended{0};
-    number measured{0};
+    number begun{0};    ///< measured spans
+    number measured{0}; ///< those that ended
     number total{0};
     number own{0};
     number longest{0};
     number since{0}; ///< when the oldest measured span under way began; 0: there is none
     sampler samples;
+    std::uint64_t stood_for = 0; ///< entries that were passed over when the last one was measured
     std::array<number, histogram::buckets> buckets{};
+
+    /// Of a sampled site, for an entry that is measured: how many it stands for.
+    std::uint64_t choose_next(clock::ticks now) noexcept {
+        const std::uint64_t before = value_of(passed);
+        until = before + samples.passed_after(now);
+        return 1 + before - std::exchange(stood_for, before);
+    }
 };
 
 struct gauge_cell {
@@ -93,6 +93,7 @@ struct gauge_cell {
 /// lock to look at them and others look at them under it.
 struct thread_record {
     std::vector<std::unique_ptr<cell>> cells; ///< by site, null where it never was
+    std::vector<entry_count*> entries;        ///< of the cells
     std::deque<number> counters;
     span* innermost = nullptr;
     std::unique_ptr<event_ring> ring;
@@ -109,11 +110,11 @@ using detail::gauge_cell;
 using detail::thread_record;
 
 void add_cell(span_reading& to, const cell& from) {
-    const std::uint64_t ended = value_of(from.ended);
+    const std::uint64_t measured = value_of(from.measured);
     const std::uint64_t begun = value_of(from.begun);
-    to.count += ended;
-    to.in_flight += begun > ended ? begun - ended : 0;
-    to.measured += value_of(from.measured);
+    to.count += measured + value_of(from.passed);
+    to.in_flight += begun > measured ? begun - measured : 0;
+    to.measured += measured;
     to.total_ns += clock::nanoseconds(value_of(from.total));
     to.own_ns += clock::nanoseconds(value_of(from.own));
     to.longest_ns = std::max(to.longest_ns, clock::nanoseconds(value_of(from.longest)));
@@ -186,9 +187,9 @@ public:
     std::atomic<std::size_t> ring_capacity{0};
 
 private:
-    /// Threads may end faster than their events are taken; those of more are dropped.
     void keep_events(thread_record& thread) noexcept;
 
+    /// Threads may end faster than their events are taken; those of more are dropped.
     static constexpr std::size_t most_departed_rings = 256;
 
     std::mutex mutex_;
@@ -197,8 +198,8 @@ private:
     std::deque<gauge_cell> gauges_;
     std::vector<thread_record*> threads_;
     std::vector<recording::of_thread> departed_;
-};
     std::uint64_t lost_ = 0; ///< events of threads that ended, since they were last taken
+};
 
 cell* registry::add_cell(thread_record& thread, std::uint32_t site) {
     auto added = std::make_unique<cell>();
@@ -207,6 +208,12 @@ cell* registry::add_cell(thread_record& thread, std::uint32_t site) {
     added->site = site;
     added->how = sites_[site].how;
     if (thread.cells.size() <= site) thread.cells.resize(sites_.size());
+    if (thread.entries.size() <= site) {
+        detail::own_entries = {};
+        thread.entries.resize(sites_.size());
+        detail::own_entries = {thread.entries.data(), thread.entries.size()};
+    }
+    thread.entries[site] = added.get();
     return (thread.cells[site] = std::move(added)).get();
 }
 
@@ -229,7 +236,9 @@ void registry::leave(thread_record& thread) noexcept {
     for (std::size_t s = 0; s < thread.cells.size(); ++s) {
         if (!thread.cells[s]) continue;
         cell& last = *thread.cells[s];
-        last.ended.store(value_of(last.begun), std::memory_order_relaxed);
+        last.passed.store(value_of(last.passed) + value_of(last.begun) - value_of(last.measured),
+                          std::memory_order_relaxed);
+        last.begun.store(value_of(last.measured), std::memory_order_relaxed);
         last.since.store(0, std::memory_order_relaxed);
         trace::add_cell(sites_[s], last);
     }
@@ -248,6 +257,7 @@ void registry::keep_events(thread_record& thread) noexcept {
         } catch (const std::bad_alloc&) { // nothing was taken
         }
     }
+    lost_ += thread.ring->discard();
 }
 
 reading registry::read() {
@@ -257,7 +267,6 @@ reading registry::read() {
         for (std::size_t s = 0; s < thread->cells.size(); ++s)
             if (thread->cells[s]) trace::add_cell(now.spans[s], *thread->cells[s]);
         for (std::size_t c = 0; c < thread->counters.size(); ++c)
-    lost_ += thread.ring->discard();
             now.counters[c].value += value_of(thread->counters[c]);
     }
     for (const gauge_cell& gauge : gauges_)
@@ -271,6 +280,7 @@ void registry::start_recording(std::size_t events_per_thread) {
     if (ring_capacity.load() != 0)
         throw usage_error("trace: spans are being recorded already; end the other recording first");
     departed_.clear();
+    lost_ = 0;
     for (thread_record* thread : threads_) { // what an earlier recording left
         if (thread->ring) thread->ring->discard();
     }
@@ -279,7 +289,6 @@ void registry::start_recording(std::size_t events_per_thread) {
 
 void registry::stop_recording() noexcept {
     ring_capacity.store(0);
-    lost_ = 0;
 }
 
 std::vector<recording::of_thread> registry::take_events() {
@@ -290,6 +299,7 @@ std::vector<recording::of_thread> registry::take_events() {
         all.push_back({thread->thread, name_of(*thread), {}, 0});
         all.back().dropped = thread->ring->take(all.back().events);
     }
+    if (!all.empty()) all.back().dropped += std::exchange(lost_, 0);
     return all;
 }
 
@@ -299,7 +309,6 @@ constinit thread_local thread_record* own_record = nullptr;
 constinit thread_local bool has_departed = false;
 
 /// Hands over what the thread counted when it ends.
-    if (!all.empty()) all.back().dropped += std::exchange(lost_, 0);
 struct departure {
     thread_record record;
     departure() {
@@ -309,6 +318,7 @@ struct departure {
     departure(const departure&) = delete;
     departure& operator=(const departure&) = delete;
     ~departure() {
+        detail::own_entries = {};
         own_record = nullptr;
         has_departed = true;
         registry::all().leave(record);
@@ -373,23 +383,15 @@ void span::begin(std::uint32_t number) noexcept {
     cell_ = cell_at(number);
     if (cell_ == nullptr) return;
     add_to(cell_->begun, 1);
-    const std::uint64_t entry = value_of(cell_->begun);
-    weight_ = 0;
-    if (cell_->how == kind::timed || cell_->samples.wants(entry)) start(entry);
-}
-
-void span::start(std::uint64_t entry) noexcept {
     parent_ = std::exchange(cell_->thread->innermost, this);
     within_ = 0;
     start_ = clock::now();
-    weight_ = cell_->how == kind::timed ? 1 : cell_->samples.chose(entry, start_);
+    weight_ = cell_->how == kind::timed ? 1 : cell_->choose_next(start_);
     if (value_of(cell_->since) == 0) cell_->since.store(start_, std::memory_order_relaxed);
 }
 
 void span::end() noexcept {
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    add_to(cell_->ended, 1);
-    if (weight_ == 0) return;
     const clock::ticks now = clock::now();
     const clock::ticks duration = now > start_ ? now - start_ : 0; // processors may differ a little
     cell_->thread->innermost = parent_;

@@ -3,6 +3,7 @@
 #include <pool_allocator/trace_histogram.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -26,7 +27,8 @@
 ///     allocated only when a thread comes to a place for the first time. If there is none, that
 ///     thread is not counted there.
 ///  3. Counts are exact, whatever ends: what a thread counted stays when it ends.
-///  4. Own time is total time less that of the measured spans within, on the same thread.
+///  4. Own time is total time less that of the timed spans within, on the same thread; what sampled
+///     ones took stays in it.
 namespace chainbase::trace {
 
 /// How a place is measured.
@@ -34,7 +36,7 @@ enum class kind : std::uint8_t {
     timed, ///< every time: 50 ns each
     /// For places entered millions of times a second: counts are exact, but beyond some 50,000
     /// times a second and thread only 1 in 64, at random distances, is timed, and stands for the
-    /// others.
+    /// others, of which each costs 1 ns.
     sampled,
 };
 
@@ -43,6 +45,30 @@ namespace detail {
 struct cell;
 struct gauge_cell;
 inline std::atomic<bool> on{false};
+
+/// Entries of one thread at one place that are counted and not measured.
+struct entry_count {
+    std::atomic<std::uint64_t> passed{0}; ///< written by the thread, read by any
+    std::uint64_t until = 0;              ///< at which the next entry is measured
+};
+
+/// Of the calling thread by number of the place, null where it never was.
+struct entry_counts {
+    entry_count* const* first = nullptr;
+    std::size_t size = 0;
+};
+inline constinit thread_local entry_counts own_entries;
+
+/// Counts an entry, unless it is to be measured. Returns whether it did.
+inline bool pass(std::uint32_t place) noexcept {
+    if (place >= own_entries.size) return false;
+    entry_count* const here = own_entries.first[place];
+    if (here == nullptr) return false;
+    const std::uint64_t passed = here->passed.load(std::memory_order_relaxed);
+    if (passed == here->until) return false;
+    here->passed.store(passed + 1, std::memory_order_relaxed);
+    return true;
+}
 
 } // namespace detail
 
@@ -70,7 +96,7 @@ private:
 class span {
 public:
     explicit span(const site& where) noexcept {
-        if (enabled()) [[unlikely]]
+        if (enabled() && !detail::pass(where.number_)) [[unlikely]]
             begin(where.number_);
     }
     span(const span&) = delete;
@@ -83,14 +109,13 @@ public:
 private:
     [[gnu::cold]] void begin(std::uint32_t number) noexcept;
     [[gnu::cold]] void end() noexcept;
-    void start(std::uint64_t entry) noexcept;
 
-    detail::cell* cell_ = nullptr; ///< null if tracing was off
-    // Of a span that is not off; weight_ 0: counted, not measured.
+    detail::cell* cell_ = nullptr; ///< null if this one is not measured
+    // Of one that is:
     std::uint64_t weight_; ///< entries that this one stands for, itself included
     span* parent_;         ///< the measured span around it
     std::uint64_t start_;  ///< in ticks
-    std::uint64_t within_; ///< ticks in the measured spans within
+    std::uint64_t within_; ///< ticks in the timed spans within
 };
 
 /// A number that only grows. Of one name there is one.
@@ -126,7 +151,8 @@ private:
 };
 
 /// What was counted at a site by all threads. Times of a sampled one are estimates, but for
-/// `longest_ns`, which is the longest of those measured.
+/// `longest_ns`, which is the longest of those measured; a span of it that is not measured counts
+/// as one that ended from its begin on.
 struct span_reading {
     std::string name;
     kind how = kind::timed;

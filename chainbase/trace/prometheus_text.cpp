@@ -126,11 +126,11 @@ std::string prometheus_text(const reading& now) {
     page text;
     put_spans(text, now);
     put_times(text, now, kind::timed, "chainbase_span_seconds", "chainbase_span_own_seconds_total",
-              "How long spans took.", "Time in spans less that of the measured spans within.");
+              "How long spans took.", "Time in spans less that of the timed spans within.");
     put_times(text, now, kind::sampled, "chainbase_sampled_span_seconds",
               "chainbase_sampled_span_own_seconds_total",
               "How long spans took, estimated from those measured: 1 in 64 of frequent ones.",
-              "Estimated time in spans less that of the measured spans within.");
+              "Estimated time in spans less that of the timed spans within.");
     for (const counter_reading& counter : now.counters) {
         const std::string metric = metric_name(counter.name) + "_total";
         text.begin(metric, "counter", "Counted events.");

@@ -257,6 +257,45 @@ TEST_CASE("a span within a sampled one that is not measured is taken from the on
     CHECK(add_up(around, within));
 }
 
+TEST_CASE("own time includes what sampled spans within took, not what timed ones did") {
+    const tracing on;
+    const trace::site outer("test.own.outer");
+    const trace::site often("test.own.sampled", trace::kind::sampled);
+    const trace::site inner("test.own.timed");
+    {
+        const trace::span one(outer);
+        {
+            const trace::span two(often);
+            spend(std::chrono::microseconds(3000));
+            const trace::span three(inner);
+            spend(std::chrono::microseconds(1000));
+        }
+    }
+    const trace::span_reading around = span_called("test.own.outer");
+    const trace::span_reading between = span_called("test.own.sampled");
+    CHECK(around.own_ns >= 2'970'000);
+    CHECK(between.own_ns >= 2'970'000);
+    CHECK(add_up(around, span_called("test.own.timed")));
+    CHECK(add_up(between, span_called("test.own.timed")));
+}
+
+TEST_CASE("a sampled span that is not measured counts from its begin on, a measured one is seen") {
+    const tracing on;
+    const trace::site often("test.begun", trace::kind::sampled);
+    constexpr std::uint64_t spans = 10'000;
+    std::uint64_t in_flight = 0;
+    for (std::uint64_t i = 0; i < spans; ++i) {
+        const trace::span one(often);
+        const trace::span_reading seen = span_called("test.begun");
+        REQUIRE(seen.count + seen.in_flight == i + 1);
+        REQUIRE(seen.in_flight <= 1);
+        REQUIRE(seen.in_flight_since_ns.has_value() == (seen.in_flight == 1));
+        in_flight += seen.in_flight;
+    }
+    CHECK(span_called("test.begun").measured == in_flight);
+    CHECK(span_called("test.begun").count == spans);
+}
+
 TEST_CASE("what a span costs", "[.][cost]") {
     static const trace::site timed_place("test.cost.timed");
     static const trace::site sampled_place("test.cost.sampled", trace::kind::sampled);

@@ -24,7 +24,6 @@ constexpr std::size_t run_hand_over_limit = 10'000;
 const trace::site block_apply("driver.block.apply");
 const trace::site run_apply("driver.run.apply");
 const trace::site block_pop("driver.block.pop");
-const trace::site pending_apply("driver.pending.apply", trace::kind::sampled);
 const trace::site pending_drop("driver.pending.drop");
 const trace::counter applied_operations("driver.operations");
 
@@ -381,7 +380,6 @@ void chain_state::begin_pending(std::int64_t timestamp) {
 
 std::optional<std::string> chain_state::apply_pending(const decoded_block& from,
                                                       std::size_t transaction) {
-    const trace::span timed(pending_apply);
     session one = parts_->state.start_session();
     try {
         parts_->model->apply(from, transaction);
