@@ -5,6 +5,7 @@
 #include <tools/driver/block_log_tools/log_split.hpp>
 #include <tools/driver/block_log_tools/log_trim.hpp>
 #include <tools/driver/block_log_tools/log_verification.hpp>
+#include <tools/driver/open_log.hpp>
 #include <tools/interruption.hpp>
 
 #include <catch2/catch.hpp>
@@ -46,6 +47,22 @@ std::size_t files_in(const temporary_folder& folder) {
 }
 
 } // namespace
+
+TEST_CASE("a signal ends the reading of a log that has no index") {
+    const temporary_folder folder;
+    write_log(folder / "log", sample_blocks(50), 100);
+    std::filesystem::remove(folder / "log.index");
+    const captured_log quiet;
+    {
+        const catch_interruption signals;
+        std::raise(SIGTERM);
+        CHECK_THROWS_AS(open_log(folder / "log"), interrupted_error);
+    }
+    CHECK(files_in(folder) == 1);
+    const catch_interruption signals;
+    CHECK(open_log(folder / "log").count() == 50);
+    CHECK(files_in(folder) == 2);
+}
 
 TEST_CASE("a signal ends each tool, and what it had made is gone") {
     const temporary_folder folder;

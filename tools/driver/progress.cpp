@@ -13,12 +13,6 @@ namespace {
 constexpr double sample_seconds = 0.1;
 constexpr double rate_window = 5;
 
-std::string duration_in_words(double seconds) {
-    if (seconds < 120) return fmt::format("{:.0f} s", seconds);
-    if (seconds < 7200) return fmt::format("{:.0f} min", seconds / 60);
-    return fmt::format("{:.1f} h", seconds / 3600);
-}
-
 std::uint64_t per_second(std::uint64_t count, double seconds) {
     return seconds > 0 ? static_cast<std::uint64_t>(static_cast<double>(count) / seconds) : 0;
 }
@@ -93,10 +87,7 @@ std::string progress::time_left_in_words(std::uint64_t position) const {
         return fmt::format("too early to tell the time left ({} of {} read)",
                            bytes_in_words(position - from_),
                            bytes_in_words(std::max(to_, position) - from_));
-    const std::string least = duration_in_words(std::floor(range->first));
-    if (std::isinf(range->second)) return "at least " + least + " left, nothing moves";
-    const std::string most = duration_in_words(std::ceil(range->second));
-    return least == most ? "about " + most + " left" : least + " to " + most + " left";
+    return in_words(*range);
 }
 
 } // namespace chainbase::driver

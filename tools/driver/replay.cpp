@@ -2,6 +2,7 @@
 #include <tools/chains/rejected.hpp>
 #include <tools/driver/block_feed.hpp>
 #include <tools/driver/chain_state.hpp>
+#include <tools/driver/open_log.hpp>
 #include <tools/driver/progress.hpp>
 #include <tools/driver/replay.hpp>
 
@@ -134,7 +135,7 @@ void require_begin(chain_state& state, const block_log_reader& log, const replay
 } // namespace
 
 replay_report replay(const replay_options& options, const catch_interruption& signals) {
-    const block_log_reader log(options.block_log);
+    const block_log_reader log = open_log(options.block_log);
     require_no_block_0(log);
     chain_state state(options.state, log.chain(), 0);
     require_begin(state, log, options);

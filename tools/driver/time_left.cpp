@@ -1,10 +1,23 @@
 #include <tools/driver/time_left.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
 namespace chainbase::driver {
+
+namespace {
+
+std::string duration_in_words(double seconds) {
+    if (seconds < 120) return fmt::format("{:.0f} s", seconds);
+    if (seconds < 7200) return fmt::format("{:.0f} min", seconds / 60);
+    return fmt::format("{:.1f} h", seconds / 3600);
+}
+
+} // namespace
 
 void time_left::note(double seconds, std::uint64_t done) {
     if (!first_) first_ = {seconds, done};
@@ -23,7 +36,7 @@ double time_left::rate_over(double seconds) const {
     return static_cast<double>(now.done - then.done) / (now.seconds - then.seconds);
 }
 
-std::optional<std::pair<double, double>> time_left::range(std::uint64_t left) const {
+std::optional<time_left::range_of_seconds> time_left::range(std::uint64_t left) const {
     if (!first_ || recent_.back().seconds - first_->seconds < enough) return std::nullopt;
     const sample& now = recent_.back();
     const double overall =
@@ -40,6 +53,13 @@ std::optional<std::pair<double, double>> time_left::range(std::uint64_t left) co
     if (lately <= 0 && to_do > 0)
         return std::pair(to_do / fastest, std::numeric_limits<double>::infinity());
     return std::pair(to_do / fastest, to_do / slowest * (1 + unknown));
+}
+
+std::string in_words(const time_left::range_of_seconds& left) {
+    const std::string least = duration_in_words(std::floor(left.first));
+    if (std::isinf(left.second)) return "at least " + least + " left, nothing moves";
+    const std::string most = duration_in_words(std::ceil(left.second));
+    return least == most ? "about " + most + " left" : least + " to " + most + " left";
 }
 
 } // namespace chainbase::driver

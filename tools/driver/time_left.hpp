@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace chainbase::driver {
@@ -17,12 +18,15 @@ namespace chainbase::driver {
 /// grows makes work slower, seldom faster, so only the upper end is widened.
 class time_left {
 public:
+    /// Seconds, at least and at most.
+    using range_of_seconds = std::pair<double, double>;
+
     /// Notes that `done` bytes were done `seconds` after the begin. Both never fall.
     void note(double seconds, std::uint64_t done);
 
     /// Seconds left for `left` more bytes, at least and at most (infinite while nothing moves),
     /// never negative. Nothing before there is enough to tell from: half a second of progress.
-    [[nodiscard]] std::optional<std::pair<double, double>> range(std::uint64_t left) const;
+    [[nodiscard]] std::optional<range_of_seconds> range(std::uint64_t left) const;
 
 private:
     struct sample {
@@ -37,5 +41,8 @@ private:
     std::optional<sample> first_;
     std::deque<sample> recent_;
 };
+
+/// "3 to 5 min left".
+[[nodiscard]] std::string in_words(const time_left::range_of_seconds& left);
 
 } // namespace chainbase::driver

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tools/driver/block_log_tools/log_progress.hpp>
+#include <tools/driver/log_progress.hpp>
 
 #include <cstdint>
 #include <filesystem>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <tools/block_log/block_log_reader.hpp>
-#include <tools/driver/block_log_tools/log_progress.hpp>
+#include <tools/driver/log_progress.hpp>
 
 #include <filesystem>
 

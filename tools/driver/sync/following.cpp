@@ -1,5 +1,6 @@
 #include <pool_allocator/error.hpp>
 #include <tools/chains/chains.hpp>
+#include <tools/driver/open_log.hpp>
 #include <tools/driver/progress.hpp>
 #include <tools/driver/sync/following.hpp>
 #include <tools/driver/sync/log_source.hpp>
@@ -24,7 +25,7 @@ std::string chain_to_follow(const following_options& options) {
 
 std::unique_ptr<block_source> make_block_source(const following_options& options) {
     if (options.block_log)
-        return std::make_unique<log_source>(block_log_reader(*options.block_log), options.threads,
+        return std::make_unique<log_source>(open_log(*options.block_log), options.threads,
                                             options.stop_at);
     peer_feed::options network = options.network;
     network.peers = options.peers;
@@ -37,7 +38,7 @@ std::unique_ptr<block_source> make_block_source(const following_options& options
 std::unique_ptr<chain_state> open_state(const following_options& options,
                                         const std::string& chain) {
     auto state = std::make_unique<chain_state>(options.state, chain, options.lag);
-    if (options.block_log) state->go_on_with(block_log_reader(*options.block_log));
+    if (options.block_log) state->go_on_with(open_log(*options.block_log));
     return state;
 }
 

@@ -1,5 +1,6 @@
 #include <pool_allocator/error.hpp>
 #include <tools/block_log/branch_file.hpp>
+#include <tools/driver/open_log.hpp>
 #include <tools/driver/sync/serve.hpp>
 
 #include <utility>
@@ -25,7 +26,7 @@ std::vector<losing_branch> branches_of(const serve_options& options, const std::
 
 serve_report serve(const serve_options& options, const catch_interruption& signals,
                    const std::function<void(const serve_report&)>& ready) {
-    const block_log_reader log(options.block_log);
+    const block_log_reader log = open_log(options.block_log);
     const served_chain chain(log, branches_of(options, log.chain()));
     block_server::options network = options.network;
     network.blocks_per_second = options.blocks_per_second;

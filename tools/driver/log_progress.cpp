@@ -1,11 +1,9 @@
-#include <tools/driver/block_log_tools/log_progress.hpp>
+#include <tools/driver/log_progress.hpp>
 #include <tools/driver/progress.hpp>
 #include <tools/interruption.hpp>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-
-#include <cmath>
 
 namespace chainbase::driver {
 
@@ -32,10 +30,8 @@ void log_progress::begin_part(std::uint64_t done, std::uint64_t all) {
 }
 
 void log_progress::say(std::uint64_t done, std::uint64_t all) const {
-    std::string outlook;
-    if (const auto range = estimate_.range(all - done))
-        outlook = fmt::format(", {:.0f} to {:.0f} s left", std::floor(range->first),
-                              std::ceil(range->second));
+    const auto range = estimate_.range(all - done);
+    const std::string outlook = range ? ", " + in_words(*range) : "";
     spdlog::info("{}: {} of {}{}", what_, bytes_in_words(done), bytes_in_words(all), outlook);
 }
 
