@@ -98,7 +98,7 @@ TEST_CASE("random cuts of random logs hold the blocks that a vector says") {
         if (expected.empty()) {
             REQUIRE_THROWS_AS(trim_log(log.path, log.folder / "cut", range, shown), usage_error);
             REQUIRE_FALSE(std::filesystem::exists(log.folder / "cut"));
-            REQUIRE(digest_of(log.path, range, shown).blocks == 0);
+            REQUIRE_THROWS_AS(digest_of(log.path, range, shown), usage_error);
         } else {
             (void)trim_log(log.path, log.folder / "cut", range, shown);
             REQUIRE(read_log(log.folder / "cut") == expected);

@@ -123,7 +123,7 @@ TEST_CASE("print keeps to its range and limit, also as one object") {
     write_log(path, blocks, 200);
     const std::string from = std::to_string(blocks[5].number);
     const std::string to = std::to_string(blocks[9].number);
-    const auto lines = lines_of(run({"print", path, "--from", from, "--to", to}).out);
+    const auto lines = lines_of(run({"print", path, "--from", from, "--stop-at", to}).out);
     REQUIRE(lines.size() == 5);
     CHECK(lines.front()["number"] == blocks[5].number);
     CHECK(lines.back()["number"] == blocks[9].number);
@@ -211,6 +211,9 @@ TEST_CASE("calls that do not fit together are wrong calls") {
         {"merge", path, "--to", path},
         {"trim", path, "--to", path},
         {"trim", path, "--to", to, "--from", "20", "--stop-at", "10"},
+        {"digest", path, "--from", "20", "--stop-at", "30"},
+        {"print", path, "--from", "20", "--stop-at", "30"},
+        {"print", path, "--from", "20000", "--json"},
         {"salvage", path},
         {"salvage", path, "--to", path},
         {"salvage", path, "--to", to, "--to-folder", to},

@@ -17,7 +17,7 @@ void add_digest_verb(CLI::App& tools, exit_code& result) {
     CLI::App* verb = tools.add_subcommand(
         "digest", "A number for the blocks of a range, however they are packed");
     verb->add_option("LOG", options->log, "the block log")->required();
-    add_range(*verb, options->range, "--stop-at");
+    add_range(*verb, options->range);
     verb->add_flag("--json", options->json, "one JSON object on stdout");
     verb->callback([options, &result] {
         run_tool(result, [&] {

@@ -3,6 +3,7 @@
 #include <tools/driver/block_log_tools/json_line.hpp>
 #include <tools/driver/block_log_tools/log_digest.hpp>
 #include <tools/driver/block_log_tools/looked_at_log.hpp>
+#include <tools/driver/block_log_tools/no_block_in.hpp>
 #include <tools/driver/block_log_tools/operation_count.hpp>
 
 #include <fmt/format.h>
@@ -30,7 +31,7 @@ public:
 
 private:
     void add(const block& one, byte_view encoded) {
-        if (!sum_.first) sum_.first = one.number;
+        if (sum_.blocks == 0) sum_.first = one.number;
         sum_.last = one.number;
         ++sum_.blocks;
         sum_.transactions += one.transactions.size();
@@ -60,16 +61,15 @@ log_digest digest_of(const std::filesystem::path& path, const block_range& range
         }
         shown.advance(records.position(), log.bytes());
     }
-    return all.finish();
+    log_digest sum = all.finish();
+    if (sum.blocks == 0) throw no_block_in(log, range);
+    return sum;
 }
 
 std::string to_json(const log_digest& digest) {
-    const auto number = [](const std::optional<std::uint64_t>& one) {
-        return one ? nlohmann::ordered_json(*one) : nlohmann::ordered_json(nullptr);
-    };
     return json_line({{"chain", digest.chain},
-                      {"first", number(digest.first)},
-                      {"last", number(digest.last)},
+                      {"first", digest.first},
+                      {"last", digest.last},
                       {"blocks", digest.blocks},
                       {"transactions", digest.transactions},
                       {"operations", digest.operations},
@@ -78,11 +78,10 @@ std::string to_json(const log_digest& digest) {
 }
 
 std::string to_text(const log_digest& digest) {
-    const std::string range =
-        digest.first ? fmt::format(", {} to {}", *digest.first, *digest.last) : std::string();
-    return fmt::format("{}  {}: {} blocks{}, {} transactions, {} operations, {} bytes unpacked\n",
-                       digest.sha256, digest.chain, digest.blocks, range, digest.transactions,
-                       digest.operations, digest.bytes);
+    return fmt::format(
+        "{}  {}: {} blocks, {} to {}, {} transactions, {} operations, {} bytes unpacked\n",
+        digest.sha256, digest.chain, digest.blocks, digest.first, digest.last, digest.transactions,
+        digest.operations, digest.bytes);
 }
 
 } // namespace chainbase::driver

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 
 namespace chainbase::driver {
@@ -14,8 +13,8 @@ namespace chainbase::driver {
 /// with the same digest hold the same blocks.
 struct log_digest {
     std::string chain;
-    std::optional<std::uint64_t> first; ///< nothing when no block lies in the range
-    std::optional<std::uint64_t> last;
+    std::uint64_t first = 0; ///< number of the first block
+    std::uint64_t last = 0;
     std::uint64_t blocks = 0;
     std::uint64_t transactions = 0;
     std::uint64_t operations = 0;
@@ -23,8 +22,8 @@ struct log_digest {
     std::string sha256;      ///< of those bytes
 };
 
-/// Reads the blocks of the range. Throws what block_log_reader throws, also for damage that it
-/// comes upon, and interrupted_error.
+/// Reads the blocks of the range. Throws usage_error when none lies in it, what block_log_reader
+/// throws, also for damage that it comes upon, and interrupted_error.
 [[nodiscard]] log_digest digest_of(const std::filesystem::path& log, const block_range& range,
                                    log_progress& shown);
 

@@ -3,6 +3,7 @@
 #include <tools/driver/block_log_tools/json_line.hpp>
 #include <tools/driver/block_log_tools/log_print.hpp>
 #include <tools/driver/block_log_tools/looked_at_log.hpp>
+#include <tools/driver/block_log_tools/no_block_in.hpp>
 #include <tools/driver/block_log_tools/operation_count.hpp>
 #include <tools/interruption.hpp>
 #include <tools/print.hpp>
@@ -97,7 +98,10 @@ std::uint64_t print_log(const print_options& options, log_progress& shown) {
         block_log_stream blocks = log.stream(options.range.first);
         for (std::uint64_t left = options.limit; left > 0; --left) {
             const auto next = blocks.next();
-            if (!next || next->number > options.range.last) break;
+            if (!next || next->number > options.range.last) {
+                if (left == options.limit) throw no_block_in(log, options.range);
+                break;
+            }
             to.print(*next);
             shown.advance(blocks.position(), log.bytes());
             if (next->number == options.range.last) break; // what follows may be damaged

@@ -22,8 +22,9 @@ struct print_options {
 /// Prints the blocks of the range to stdout, a JSON object each, as it reads them. An operation
 /// that does not decode is printed in hex with what is wrong; returns how many there were.
 ///
-/// Throws what block_log_reader throws, also for damage that it comes upon: the blocks before it
-/// are printed then. After interrupted_error the output is complete up to a block, too.
+/// Throws usage_error when no block lies in the range, what block_log_reader throws, also for
+/// damage that it comes upon: the blocks before it are printed then. After interrupted_error the
+/// output is complete up to a block, too.
 [[nodiscard]] std::uint64_t print_log(const print_options& options, log_progress& shown);
 
 } // namespace chainbase::driver

@@ -1,21 +1,8 @@
-#include <pool_allocator/error.hpp>
 #include <tools/driver/block_log_tools/log_trim.hpp>
 #include <tools/driver/block_log_tools/looked_at_log.hpp>
+#include <tools/driver/block_log_tools/no_block_in.hpp>
 
 namespace chainbase::driver {
-
-namespace {
-
-usage_error nothing_in(const block_log_reader& log, const block_range& range) {
-    const std::string has = log.empty() ? "no block"
-                                        : "blocks " + std::to_string(*log.first_number()) + " to " +
-                                              std::to_string(*log.head_number());
-    return usage_error(log.path().string() + ": holds " + has + ", and none from " +
-                       std::to_string(range.first) + " to " + std::to_string(range.last) +
-                       "; name another range");
-}
-
-} // namespace
 
 made_logs trim_log(const std::filesystem::path& path, const std::filesystem::path& to,
                    const block_range& range, log_progress& shown) {
@@ -23,7 +10,7 @@ made_logs trim_log(const std::filesystem::path& path, const std::filesystem::pat
     unfinished_log made(to, log.chain());
     copy_blocks(log.whole_records(range.first), range, made,
                 [&](std::uint64_t position) { shown.advance(position, log.bytes()); });
-    if (made.count() == 0) throw nothing_in(log, range);
+    if (made.count() == 0) throw no_block_in(log, range);
     const std::uint64_t first = made.first_number().value();
     const std::uint64_t last = made.head_number().value();
     const std::uint64_t blocks = made.count();

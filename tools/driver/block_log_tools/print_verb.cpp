@@ -14,7 +14,7 @@ void add_print_verb(CLI::App& tools, exit_code& result) {
     CLI::App* verb =
         tools.add_subcommand("print", "The blocks of a range, a line of JSON for each");
     verb->add_option("LOG", options->log, "the block log")->required();
-    add_range(*verb, options->range, "--to");
+    add_range(*verb, options->range);
     verb->add_option("--limit", options->limit, "blocks to print at most")
         ->transform(whole_number(0, UINT64_MAX));
     verb->add_flag("--operations", options->operations, "print what the blocks hold, too");

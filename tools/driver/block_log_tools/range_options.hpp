@@ -5,11 +5,11 @@
 
 namespace chainbase::driver::block_log_tools {
 
-/// --from and --to or --stop-at, whatever `last` is called.
-inline void add_range(CLI::App& verb, block_range& range, const char* last) {
+/// --from and --stop-at, as everywhere; --to is what a verb makes.
+inline void add_range(CLI::App& verb, block_range& range) {
     verb.add_option("--from", range.first, "number of the first block")
         ->transform(whole_number(0, UINT64_MAX));
-    verb.add_option(last, range.last, "number of the last block")
+    verb.add_option("--stop-at", range.last, "number of the last block")
         ->transform(whole_number(0, UINT64_MAX));
 }
 

@@ -18,7 +18,7 @@ void add_trim_verb(CLI::App& tools, exit_code& result) {
     CLI::App* verb = tools.add_subcommand("trim", "Make a new log of the blocks of a range");
     verb->add_option("LOG", options->log, "the block log")->required();
     verb->add_option("--to", options->to, "the log to make")->required();
-    add_range(*verb, options->range, "--stop-at");
+    add_range(*verb, options->range);
     verb->add_flag("--json", options->json, "one JSON object on stdout");
     verb->callback([options, &result] {
         run_tool(result, [&] {
