@@ -2,9 +2,11 @@
 #include <tools/block_log/block_log_format.hpp>
 #include <tools/block_log/checksum.hpp>
 #include <tools/block_log/log_record.hpp>
+#include <tools/block_log/record_search.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/tools/captured_log.hpp>
+#include <tests/tools/forged_search.hpp>
 #include <tests/tools/sample_blocks.hpp>
 
 /// Records and indexes whose checksums are right and whose contents are not: what a faulty writer
@@ -130,6 +132,24 @@ TEST_CASE("blocks that are malformed within a valid record are damage") {
     batch = batch_of(blocks);
     batch.unpacked.push_back(std::byte{0x85});
     check_damaged(record_of(batch), "ends in the middle of a value");
+}
+
+TEST_CASE("what only looks like records is not searched without end") {
+    const temporary_folder folder;
+    const auto path = log_of(folder, honest + "?" + seeming_records(1000, 1 << 16));
+    const captured_log quiet;
+    CHECK_THROWS_WITH(block_log_reader(path),
+                      Catch::Contains("looks like a record") && Catch::Contains("cannot be told"));
+
+    const file log = file::open_read(path);
+    search_budget budget(log.size());
+    int told = 0;
+    const search_result found =
+        search_record(log, 64 + honest.size(), log.size(), budget, [&](auto, auto) { ++told; });
+    CHECK(found.gave_up);
+    CHECK_FALSE(found.record);
+    CHECK(told > 4); // for each, so that who waits can end it
+    CHECK(told < 20);
 }
 
 TEST_CASE("an index that contradicts itself is rebuilt") {

@@ -10,6 +10,7 @@
 
 #include <catch2/catch.hpp>
 #include <tests/tools/captured_log.hpp>
+#include <tests/tools/forged_search.hpp>
 #include <tests/tools/sample_blocks.hpp>
 
 /// Logs that are damaged, torn or foreign: what is told of them, and what is saved.
@@ -142,6 +143,43 @@ TEST_CASE("a record out of order or with other blocks than it states is lost, th
     CHECK_THAT(found.lost[0].reason, Contains("ends with block"));
     CHECK_THAT(found.lost[1].reason, Contains("out of order"));
     CHECK(found.blocks == 3);
+    CHECK(found.lost[0].block_after == log.blocks[5].number);
+    CHECK(found.lost[1].block_after == log.blocks[6].number);
+    const auto saved = salvage_log({log.path, log.folder / "to", {}}, shown);
+    CHECK(saved.lost.at(0).block_after == log.blocks[5].number);
+    const auto pieces = salvage_log({log.path, {}, log.folder / "pieces"}, shown);
+    CHECK(pieces.lost.at(0).block_after == log.blocks[5].number);
+    CHECK(pieces.lost.at(1).block_after == log.blocks[6].number);
+}
+
+TEST_CASE("several stretches in a row end with the next good block, or nowhere") {
+    damageable_log log;
+    const auto record = [&](std::size_t i) {
+        return log.whole.substr(log.offsets[i], log.offsets[i + 1] - log.offsets[i]);
+    };
+    const std::string before = log.whole.substr(0, 64) + record(5) + record(1) + record(2);
+    write_file(log.path, before + record(6));
+    log.remove_index();
+    auto lost = log.verified().lost;
+    REQUIRE(lost.size() == 2);
+    CHECK(lost[0].block_after == log.blocks[6].number);
+    CHECK(lost[1].block_after == log.blocks[6].number);
+    write_file(log.path, before);
+    lost = log.verified().lost;
+    REQUIRE(lost.size() == 2);
+    CHECK_FALSE(lost[0].block_after);
+}
+
+TEST_CASE("a log that was made to be searched without end is told as such, its beginning saved") {
+    damageable_log log;
+    write_file(log.path, log.whole + "?" + seeming_records(1000, 1 << 16));
+    log.remove_index();
+    const log_verification found = log.verified();
+    CHECK(found.blocks == 12);
+    CHECK_FALSE(found.torn_end);
+    CHECK_THAT(found.lost.at(0).reason, Contains("not searched to the end"));
+    (void)salvage_log({log.path, log.folder / "to", {}}, shown);
+    CHECK(read_log(log.folder / "to") == log.blocks);
 }
 
 TEST_CASE("operations that do not decode are told with their place") {

@@ -36,7 +36,13 @@ std::uint64_t scan(const file& log, block_log_index& index, std::string& reason,
 
 void require_nothing_after(const file& log, const log_contents& contents, const watcher& watch) {
     const std::uint64_t offset = contents.index.log_bytes();
-    const auto next = search_record(log, offset + 1, offset + contents.torn_bytes, watch);
+    search_budget budget(contents.torn_bytes);
+    const auto [next, gave_up] =
+        search_record(log, offset + 1, offset + contents.torn_bytes, budget, watch);
+    if (gave_up)
+        throw damage_at(log, offset, next_block(contents.index),
+                        contents.torn_reason + "; so much behind it looks like a record and is "
+                                               "none that what follows cannot be told");
     if (!next) return;
     throw damage_at(log, offset, next_block(contents.index),
                     contents.torn_reason + "; the log is valid again from block " +

@@ -33,6 +33,9 @@ void save_beginning(const salvage_options& options, const file& log, record_walk
     if (step.lost) {
         report.left_bytes = log.size() - step.lost->offset - step.lost->bytes;
         add_lost(report, std::move(*step.lost));
+        while (step.lost) // the next good block, for the report
+            step = walk.next();
+        if (step.record) end_before(step.record->first_number(), report.lost);
     }
     if (made.count() == 0)
         throw nothing_good(log, " before the damage; what follows it can be with --to-folder");
@@ -48,6 +51,7 @@ void save_pieces(const salvage_options& options, const file& log, record_walk& w
     bool any = false;
     for (auto step = walk.next(); step.record || step.lost; step = walk.next()) {
         if (step.record) {
+            end_before(step.record->first_number(), report.lost);
             made.append(std::move(*step.record));
             any = true;
         } else {

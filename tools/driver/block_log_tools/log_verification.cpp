@@ -45,6 +45,7 @@ public:
 
     void add(const log_record& record) {
         if (!in_run_) begin_run(record);
+        end_before(record.first_number(), found_.lost);
         run_.bytes += record.raw().size();
         run_.last = record.last_number();
         run_.blocks += record.blocks();

@@ -5,8 +5,13 @@
 
 namespace chainbase::driver {
 
+void end_before(std::uint64_t block, std::vector<lost_stretch>& lost) {
+    for (auto at = lost.rbegin(); at != lost.rend() && !at->block_after; ++at)
+        at->block_after = block;
+}
+
 record_walk::record_walk(const file& log, watcher watch, look at)
-    : log_(log), end_(log.size()), position_(sizeof(block_log_format::file_header)),
+    : log_(log), end_(log.size()), position_(sizeof(block_log_format::file_header)), budget_(end_),
       watch_(std::move(watch)), look_(std::move(at)) {}
 
 record_walk::step record_walk::next() {
@@ -15,7 +20,7 @@ record_walk::step record_walk::next() {
     record_check check = check_record(log_, position_, end_);
     if (!check.record) return search_on(std::move(check.reason));
     if (std::string fault = fault_of(*check.record); !fault.empty())
-        return lose(check.record->end(), std::move(fault));
+        return {{}, lose(check.record->end(), std::move(fault))};
     last_number_ = check.record->last_number();
     position_ = check.record->end();
     return {std::move(check.record), {}};
@@ -23,16 +28,18 @@ record_walk::step record_walk::next() {
 
 /// No length can be trusted here: the next record is where its bytes are.
 record_walk::step record_walk::search_on(std::string reason) {
-    const auto found = search_record(log_, position_ + 1, end_, watch_);
-    step result = lose(found ? found->offset() : end_, std::move(reason));
-    result.lost->may_be_torn = !found;
-    if (found) result.lost->block_after = found->first_number();
-    return result;
+    const auto [found, gave_up] = search_record(log_, position_ + 1, end_, budget_, watch_);
+    if (gave_up)
+        reason += "; so much behind it looks like a record and is none that what follows was not "
+                  "searched to the end";
+    lost_stretch lost = lose(found ? found->offset() : end_, std::move(reason));
+    lost.may_be_torn = !found && !gave_up;
+    return {{}, std::move(lost)};
 }
 
-record_walk::step record_walk::lose(std::uint64_t end, std::string reason) {
+lost_stretch record_walk::lose(std::uint64_t end, std::string reason) {
     const std::uint64_t begin = std::exchange(position_, end);
-    return {{}, lost_stretch{begin, end - begin, std::move(reason), last_number_, {}, false}};
+    return {begin, end - begin, std::move(reason), last_number_, {}, false};
 }
 
 std::string record_walk::fault_of(const log_record& record) const {

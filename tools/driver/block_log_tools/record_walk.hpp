@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace chainbase::driver {
 
@@ -17,10 +18,14 @@ struct lost_stretch {
     std::uint64_t bytes = 0;
     std::string reason;
     std::optional<std::uint64_t> block_before; ///< the last good one
-    std::optional<std::uint64_t> block_after;  ///< the next good one; nothing up to the log's end
+    /// The next good one; nothing up to the log's end. Known when it is come to: see end_before.
+    std::optional<std::uint64_t> block_after;
     /// Nothing valid follows, so that it may be the end of a write that a crash cut short.
     bool may_be_torn = false;
 };
+
+/// Tells the stretches since the last good block that the next one is `block`.
+void end_before(std::uint64_t block, std::vector<lost_stretch>& lost);
 
 /// Goes through a log record by record, without its index and past whatever is wrong in it: every
 /// byte behind the header is in a record that is delivered or in a stretch that is.
@@ -43,13 +48,14 @@ public:
     [[nodiscard]] step next();
 
 private:
-    step lose(std::uint64_t end, std::string reason);
+    lost_stretch lose(std::uint64_t end, std::string reason);
     step search_on(std::string reason);
     [[nodiscard]] std::string fault_of(const log_record& record) const;
 
     const file& log_;
     std::uint64_t end_;
     std::uint64_t position_;
+    search_budget budget_;
     watcher watch_;
     look look_;
     std::optional<std::uint64_t> last_number_;
