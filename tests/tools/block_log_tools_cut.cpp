@@ -3,6 +3,7 @@
 #include <tools/driver/block_log_tools/log_merge.hpp>
 #include <tools/driver/block_log_tools/log_split.hpp>
 #include <tools/driver/block_log_tools/log_trim.hpp>
+#include <tools/driver/block_log_tools/unfinished_folder.hpp>
 
 #include <catch2/catch.hpp>
 #include <sys/resource.h>
@@ -10,6 +11,7 @@
 #include <tests/tools/sample_blocks.hpp>
 
 #include <algorithm>
+#include <memory>
 
 /// Logs are cut and joined; every block must be where a plain vector says, and nothing else.
 using namespace chainbase;
@@ -242,6 +244,46 @@ TEST_CASE(
     std::filesystem::remove(leftover / "notes");
     CHECK(split_log({folder / "log", folder / "pieces", {}, 3}, shown).logs.size() == 4);
     CHECK_FALSE(std::filesystem::exists(leftover));
+}
+
+TEST_CASE("a log that another call is making is left to it") {
+    const temporary_folder folder;
+    const auto path = folder / "log";
+    auto first = std::make_unique<unfinished_log>(path, sample_chain);
+    first->append({1, 3, {}});
+    CHECK_THROWS_WITH(unfinished_log(path, sample_chain),
+                      Catch::Contains("log.unfinished") && Catch::Contains("another call"));
+    first->append({2, 6, {}});
+    (void)first->finish();
+    CHECK(read_log(path).size() == 2);
+    std::filesystem::remove(path);
+    unfinished_log second(path, sample_chain);
+    first.reset(); // whose name it is no more
+    second.append({1, 3, {}});
+    (void)second.finish();
+    CHECK(read_log(path).size() == 1);
+}
+
+TEST_CASE("a folder that another call is making is left to it") {
+    const temporary_folder folder;
+    const auto path = folder / "pieces";
+    auto first = std::make_unique<unfinished_folder>(path);
+    write_file(first->piece(7), "a piece");
+    CHECK_THROWS_AS(unfinished_folder(path), locked_error);
+    CHECK(read_file(first->piece(7)) == "a piece");
+    first->finish();
+    std::filesystem::rename(path, folder / "elsewhere");
+    unfinished_folder second(path);
+    first.reset();
+    second.finish();
+    CHECK(std::filesystem::is_empty(path));
+}
+
+TEST_CASE("pieces are named so that their names sort as their blocks do") {
+    const temporary_folder folder;
+    const unfinished_folder pieces(folder / "pieces");
+    CHECK(pieces.piece(9'999'999'999) < pieces.piece(10'000'000'000));
+    CHECK(pieces.piece(999) < pieces.piece(UINT64_MAX));
 }
 
 TEST_CASE("a torn end is not carried into what is made") {

@@ -56,6 +56,13 @@ void file::close() noexcept {
     if (is_open()) ::close(std::exchange(descriptor_, -1));
 }
 
+bool file::is_at(const std::filesystem::path& path) const noexcept {
+    struct stat own{};
+    struct stat named{};
+    return ::fstat(descriptor_, &own) == 0 && ::stat(path.c_str(), &named) == 0 &&
+           own.st_dev == named.st_dev && own.st_ino == named.st_ino;
+}
+
 std::uint64_t file::size() const {
     struct stat status{};
     if (::fstat(descriptor_, &status) != 0) fail("stat", errno);

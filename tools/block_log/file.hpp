@@ -32,6 +32,9 @@ public:
     [[nodiscard]] bool is_open() const noexcept { return descriptor_ >= 0; }
 
     /// Bytes in the file now.
+    /// Whether the file has this name now, and none that took its place.
+    [[nodiscard]] bool is_at(const std::filesystem::path& path) const noexcept;
+
     [[nodiscard]] std::uint64_t size() const;
 
     /// Fills `out` from `offset` on; returns the bytes read, fewer only at the end of the file.

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <tools/driver/block_log_tools/folder_lock.hpp>
+
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 
 namespace chainbase::driver {
 
@@ -9,8 +13,9 @@ namespace chainbase::driver {
 /// thread-safe.
 class unfinished_folder {
 public:
-    /// Throws usage_error when `path` exists, io_error when the folder cannot be made. A leftover
-    /// of an interrupted call is replaced, unless it holds what such a call does not make.
+    /// Throws usage_error when `path` exists, locked_error when another call is making it, io_error
+    /// when the folder cannot be made. A leftover of an interrupted call is replaced, unless it
+    /// holds what such a call does not make.
     explicit unfinished_folder(std::filesystem::path path);
     unfinished_folder(const unfinished_folder&) = delete;
     unfinished_folder& operator=(const unfinished_folder&) = delete;
@@ -26,6 +31,8 @@ public:
 private:
     std::filesystem::path path_;
     std::filesystem::path temporary_;
+    std::optional<folder_lock> lock_; ///< of temporary_
+    bool is_finished_ = false;
 };
 
 } // namespace chainbase::driver

@@ -1,5 +1,7 @@
+#include <pool_allocator/error.hpp>
 #include <tools/driver/import/final_name.hpp>
 #include <tools/driver/import/unfinished_log.hpp>
+#include <tools/driver/import/unfinished_name.hpp>
 
 #include <system_error>
 #include <utility>
@@ -7,17 +9,25 @@
 namespace chainbase {
 namespace {
 
-std::filesystem::path temporary_name(std::filesystem::path path) {
-    path += ".unfinished";
-    return path;
+/// Who holds the lock of a log is making it, and only who holds it may remove it.
+void remove_leftover(const std::filesystem::path& temporary) {
+    if (!std::filesystem::exists(temporary)) return;
+    file leftover = file::open_write(temporary);
+    try {
+        leftover.lock();
+    } catch (const locked_error&) {
+        throw locked_error(temporary.string() + ": another call is making it; wait for that one, "
+                                                "or choose another name");
+    }
+    std::error_code ignored;
+    if (leftover.is_at(temporary)) std::filesystem::remove(temporary, ignored);
 }
 
 block_log_writer create_log(const std::filesystem::path& path,
                             const std::filesystem::path& temporary, std::string_view chain,
                             block_log_options packing) {
     require_free(path);
-    std::error_code ignored;
-    std::filesystem::remove(temporary, ignored);
+    remove_leftover(temporary);
     return block_log_writer::create(temporary, chain, packing);
 }
 
@@ -25,21 +35,23 @@ block_log_writer create_log(const std::filesystem::path& path,
 
 unfinished_log::unfinished_log(std::filesystem::path path, std::string_view chain,
                                block_log_options packing)
-    : path_(std::move(path)), temporary_(temporary_name(path_)),
+    : path_(std::move(path)), temporary_(unfinished_path(path_)),
       writer_(create_log(path_, temporary_, chain, packing)) {}
 
 unfinished_log::~unfinished_log() {
-    writer_.abandon();
+    if (is_finished_) return; // who makes another one now has that name
     std::error_code ignored;
-    std::filesystem::remove(temporary_, ignored);
+    std::filesystem::remove(temporary_, ignored); // as long as nobody else can have the lock
     std::filesystem::remove(index_path(temporary_), ignored);
+    writer_.abandon();
 }
 
 std::uint64_t unfinished_log::finish() {
     writer_.sync();
     const std::uint64_t size = writer_.bytes();
+    give_final_name(temporary_, path_); // before the lock goes: it is no leftover at any time
+    is_finished_ = true;
     writer_.close();
-    give_final_name(temporary_, path_);
     std::error_code ignored; // without its index a log is complete all the same
     std::filesystem::rename(index_path(temporary_), index_path(path_), ignored);
     sync_folder_of(path_);

@@ -17,7 +17,8 @@ public:
     /// A log that is kept is packed as small as it gets, and in batches: its blocks are tiny.
     static constexpr block_log_options smallest{.level = 19, .batch_bytes = 256 << 10};
 
-    /// Throws usage_error when `path` exists; a leftover of an interrupted call is replaced.
+    /// Throws usage_error when `path` exists, locked_error when another call is making it; a
+    /// leftover of an interrupted call is replaced.
     unfinished_log(std::filesystem::path path, std::string_view chain,
                    block_log_options packing = smallest);
     unfinished_log(const unfinished_log&) = delete;
@@ -57,6 +58,7 @@ private:
     std::filesystem::path temporary_;
     block_log_writer writer_;
     std::optional<std::uint64_t> first_;
+    bool is_finished_ = false;
 };
 
 } // namespace chainbase

@@ -5,17 +5,14 @@
 #include <utility>
 
 namespace chainbase {
-namespace {
 
-std::filesystem::path temporary_name(std::filesystem::path path) {
+std::filesystem::path unfinished_path(std::filesystem::path path) {
     path += ".unfinished";
     return path;
 }
 
-} // namespace
-
 unfinished_name::unfinished_name(std::filesystem::path path)
-    : path_(std::move(path)), temporary_(temporary_name(path_)) {
+    : path_(std::move(path)), temporary_(unfinished_path(path_)) {
     require_free(path_);
     std::error_code ignored;
     std::filesystem::remove(temporary_, ignored);

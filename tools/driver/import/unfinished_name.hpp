@@ -4,6 +4,9 @@
 
 namespace chainbase {
 
+/// What is made for `path` is called so until it is complete: `<path>.unfinished`.
+[[nodiscard]] std::filesystem::path unfinished_path(std::filesystem::path path);
+
 /// A file is made under a name of its own (`<path>.unfinished`) and gets its real one when it is
 /// complete: who interrupts the work finds no half of a file. Not thread-safe.
 class unfinished_name {
