@@ -1,4 +1,4 @@
-#include <tools/chains/rejected.hpp>
+#include <tools/chains/checked.hpp>
 #include <tools/chains/social/payout.hpp>
 
 #include <catch2/catch.hpp>
@@ -127,6 +127,30 @@ TEST_CASE("what breaks a rule is refused by its name") {
     CHECK(says(chain.rejects(social::custom{"nobody", "x", {}}), "\"nobody\""));
     chain.next(social::custom{"alice", "x", {}}, reply("bob", "re", "alice", "one"),
                reply("bob", "re-unknown", "somebody", "else"));
+}
+
+TEST_CASE("all money that accounts are given fits, whatever a log says") {
+    social_chain chain;
+    chain.next(social::operation(social::deposit{"alice", INT64_MAX - 10}));
+    const auto deposit = [](std::int64_t amount) {
+        return social::operation(social::deposit{"bob", amount});
+    };
+    CHECK(says(chain.rejects(deposit(11)), "what was deposited would exceed its range"));
+    chain.next(deposit(2), post("bob", "one", chain.time + 6, 8),
+               post("bob", "two", chain.time + 12, 1));
+    chain.next();
+    CHECK_NOTHROW(chain.state.model().check());
+    CHECK(chain.oracle("sum_of_balances") == INT64_MAX);
+    CHECK(says(chain.rejects(deposit(1)), "the money of all accounts would exceed its range"));
+    chain.next();
+    CHECK(says(message_of<rejected_error>([&] { chain.next(); }), "the money of all accounts"));
+}
+
+TEST_CASE("numbers of 128 bits are shown whole") {
+    CHECK(to_string(int128{0}) == "0");
+    CHECK(to_string(int128{-17}) == "-17");
+    CHECK(to_string(2 * int128{INT64_MIN}) == "-18446744073709551616");
+    CHECK(to_string(-4 * int128{INT64_MIN}) == "36893488147419103232");
 }
 
 TEST_CASE("blocks come in order") {

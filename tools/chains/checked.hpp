@@ -10,6 +10,17 @@ namespace chainbase {
 __extension__ typedef __int128 int128;
 __extension__ typedef unsigned __int128 uint128;
 
+/// In decimal digits.
+[[nodiscard]] inline std::string to_string(int128 value) {
+    const bool is_negative = value < 0;
+    auto left = is_negative ? 0 - static_cast<uint128>(value) : static_cast<uint128>(value);
+    std::string digits;
+    do
+        digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(left % 10)));
+    while ((left /= 10) != 0);
+    return is_negative ? "-" + digits : digits;
+}
+
 /// Throws rejected_error saying `rule` unless `holds`.
 inline void require(bool holds, const char* rule) {
     if (!holds) throw rejected_error(rule);

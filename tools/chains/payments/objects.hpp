@@ -16,8 +16,8 @@ struct account_object {
     chainbase::id<account_object> id;
     account_name name;
     std::int64_t balance = 0;
-    std::uint32_t sent = 0; ///< payments
-    std::uint32_t received = 0;
+    std::uint32_t sent = 0;     ///< payments, modulo 2^32: the object stays small
+    std::uint32_t received = 0; ///< the same
 
     using keys = chainbase::keys<hashed_unique<by_name, &account_object::name>>;
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chainbase/id.hpp>
+#include <tools/chains/checked.hpp>
 #include <tools/chains/rules_of_chain.hpp>
 #include <tools/chains/social/objects.hpp>
 
@@ -75,6 +76,8 @@ private:
     void credit(id<account_object> account, std::int64_t account_object::* kind,
                 std::int64_t amount);
 
+    void require_given_fits() const;
+
     [[nodiscard]] const account_object& account(const account_name& name) const {
         return state_.template get<account_object, by_name>(name);
     }
@@ -83,7 +86,7 @@ private:
     [[nodiscard]] std::uint64_t about_account(std::uint32_t number) const;
     [[nodiscard]] std::uint64_t about_comment(std::uint32_t number) const;
     [[nodiscard]] std::uint64_t about_cashouts(std::uint32_t number) const;
-    [[nodiscard]] std::int64_t sum_of_balances() const;
+    [[nodiscard]] int128 sum_of_balances() const;
     void verify_comment(id<comment_object> number, verification& all) const;
 
     Comments comments_;

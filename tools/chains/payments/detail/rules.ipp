@@ -93,7 +93,7 @@ auto rules<State>::oracle() const -> named_counts {
 template <typename State>
 void rules<State>::check() const {
     std::int64_t held = 0;
-    std::uint64_t sent = 0, received = 0;
+    std::uint32_t sent = 0, received = 0; // modulo 2^32, as the accounts count
     for (const account_object& one : state_.template objects<account_object>()) {
         held += one.balance;
         sent += one.sent;
@@ -103,10 +103,11 @@ void rules<State>::check() const {
     if (held != all.issued)
         throw damaged_error("the money does not add up: " + std::to_string(all.issued) +
                             " was issued, the accounts hold " + std::to_string(held));
-    if (sent != all.payments || received != all.payments)
-        throw damaged_error("the payments do not add up: " + std::to_string(all.payments) +
-                            " in all, " + std::to_string(sent) + " sent, " +
-                            std::to_string(received) + " received");
+    const auto payments = static_cast<std::uint32_t>(all.payments);
+    if (sent != payments || received != payments)
+        throw damaged_error("the payments do not add up: modulo 2^32 there are " +
+                            std::to_string(payments) + " in all, " + std::to_string(sent) +
+                            " sent, " + std::to_string(received) + " received");
 }
 
 template <typename State>

@@ -78,8 +78,7 @@ void rules<State, Comments>::pay(const comment_object& due) {
     credit(account(due.author).id, &account_object::author_rewards, due.author_payout + remainder);
     add(totals_.author_paid, due.author_payout, "what authors were paid");
     add(totals_.curator_remainder_to_author, remainder, "what rounding left");
-    std::int64_t sum = totals_.author_paid;
-    add(sum, totals_.curator_paid, "what was paid in all");
+    require_given_fits();
     ++totals_.paid_posts;
     state_.modify(due, [](comment_object& paid) {
         paid.last_payout = paid.cashout_time;
@@ -115,8 +114,16 @@ void rules<State, Comments>::credit(id<account_object> account, std::int64_t acc
     if (amount == 0) return;
     state_.modify(state_.get(account), [&](account_object& to) {
         add(to.unclaimed, amount, "what an account can claim");
-        to.*kind += amount;
+        add(to.*kind, amount, "what an account was paid");
     });
+}
+
+/// All money that was ever given fits, and so does every sum of what accounts hold.
+template <typename State, typename Comments>
+void rules<State, Comments>::require_given_fits() const {
+    std::int64_t sum = totals_.author_paid;
+    add(sum, totals_.curator_paid, "the money of all accounts");
+    add(sum, totals_.deposited, "the money of all accounts");
 }
 
 // --- rule 2: accounts ---
@@ -229,6 +236,7 @@ template <typename State, typename Comments>
 void rules<State, Comments>::operator()(const deposit& op) {
     require(op.amount > 0, "an amount is above 0");
     add(totals_.deposited, op.amount, "what was deposited");
+    require_given_fits();
     state_.modify(account(op.to),
                   [&](account_object& to) { add(to.balance, op.amount, "a balance"); });
 }
@@ -287,6 +295,7 @@ std::uint64_t rules<State, Comments>::about_comment(std::uint32_t number) const 
     const auto one =
         comments_.template find<by_permlink>(by_id->template get<&comment_object::author>(),
                                              by_id->template get<&comment_object::permlink>());
+    if (!one) return 0; // it left memory between the two looks
     std::uint64_t sum = one->template get<&comment_object::body_bytes>();
     const auto [begin, end] =
         state_.template view<vote_object, by_comment_voter>().equal_range(one->id());
@@ -310,10 +319,10 @@ std::uint64_t rules<State, Comments>::about_cashouts(std::uint32_t number) const
 // --- what a replay is judged by ---
 
 template <typename State, typename Comments>
-std::int64_t rules<State, Comments>::sum_of_balances() const {
-    std::int64_t sum = 0;
+int128 rules<State, Comments>::sum_of_balances() const {
+    int128 sum = 0;
     for (const account_object& one : state_.template objects<account_object>())
-        sum += one.balance + one.unclaimed;
+        sum += static_cast<int128>(one.balance) + one.unclaimed;
     return sum;
 }
 
@@ -326,18 +335,18 @@ auto rules<State, Comments>::oracle() const -> named_counts {
             {"curator_remainder_to_author", all.curator_remainder_to_author},
             {"unassigned", all.unassigned},
             {"votes_on_paid", all.votes_on_paid},
-            {"sum_of_balances", sum_of_balances()}};
+            {"sum_of_balances", static_cast<std::int64_t>(sum_of_balances())}};
 }
 
 template <typename State, typename Comments>
 void rules<State, Comments>::check() const {
     const global_object& all = global();
-    const std::int64_t given = all.author_paid + all.curator_paid + all.deposited;
-    const std::int64_t held = sum_of_balances();
+    const int128 given = static_cast<int128>(all.author_paid) + all.curator_paid + all.deposited;
+    const int128 held = sum_of_balances();
     if (given != held)
-        throw damaged_error("the money does not add up: " + std::to_string(given) +
+        throw damaged_error("the money does not add up: " + to_string(given) +
                             " milli-HBD were paid and deposited, the accounts hold " +
-                            std::to_string(held));
+                            to_string(held));
 }
 
 template <typename State, typename Comments>
