@@ -69,3 +69,12 @@ TEST_CASE("a missing file or a folder is an input/output error") {
     CHECK_THROWS_AS(block_log_writer::open(folder / "none", sample_chain), io_error);
     CHECK_THROWS_AS(block_log_writer::create(folder / "none" / "log", sample_chain), io_error);
 }
+
+TEST_CASE("a refused read tells where it was, and what to do") {
+    const temporary_folder folder;
+    const file nothing_to_read = file::open_read(folder.path());
+    bytes some(100);
+    CHECK_THROWS_WITH(nothing_to_read.read_at(4711, some),
+                      Catch::Contains(folder.path().string()) && Catch::Contains("byte 4711") &&
+                          Catch::Contains("try again"));
+}

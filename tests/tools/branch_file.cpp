@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 #include <tests/support/random_source.hpp>
+#include <tests/tools/file_size_limit.hpp>
 #include <tests/tools/mutation.hpp>
 #include <tests/tools/sample_blocks.hpp>
 
@@ -146,6 +147,13 @@ TEST_CASE("a record with a right checksum and wrong blocks is refused") {
     write_file(folder / "forks", content);
     branch_file_reader reader(folder / "forks");
     CHECK_THROWS_WITH(reader.next(), Catch::Contains("cannot follow block"));
+}
+
+TEST_CASE("without room for the header no file of branches is left behind") {
+    const temporary_folder folder;
+    const file_size_limit limit(20);
+    CHECK_THROWS_AS(branch_file_writer(folder / "branches", sample_chain), out_of_space_error);
+    CHECK_FALSE(std::filesystem::exists(folder / "branches"));
 }
 
 TEST_CASE("another file, another chain and another version are no branches") {

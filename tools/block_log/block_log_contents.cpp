@@ -121,7 +121,21 @@ damaged_error damage_at(const file& log, std::uint64_t offset, const std::string
                         const std::string& reason) {
     return damaged_error(log.path().string() + ": damaged at byte " + std::to_string(offset) +
                          ", where " + expected + " is expected: " + reason +
-                         ". Nothing was changed; get the file again from a good copy");
+                         ". Nothing was changed; get the file again from a good copy, or keep what "
+                         "is good: chainbase-driver block-log salvage");
+}
+
+log_record record_of(const file& log, const log_contents& contents, std::size_t number) {
+    const block_log_index::entry& entry = contents.index.entries()[number];
+    const std::uint64_t end = contents.index.end_of(number);
+    record_check check = check_record(log, entry.offset, end);
+    const std::string first = "block " + std::to_string(entry.first_number);
+    if (!check.record) throw damage_at(log, entry.offset, first, check.reason);
+    if (check.record->end() != end || check.record->first_number() != entry.first_number)
+        throw damage_at(log, entry.offset, first,
+                        "the record differs from the index (chainbase-driver block-log verify "
+                        "tells which of them is wrong, repair-index makes the index anew)");
+    return std::move(*check.record);
 }
 
 std::string describe_torn_end(const log_contents& contents) {

@@ -50,6 +50,11 @@ struct log_contents {
 [[nodiscard]] damaged_error damage_at(const file& log, std::uint64_t offset,
                                       const std::string& expected, const std::string& reason);
 
+/// The record of that number, counted from 0. Throws damaged_error when it is none, or not the one
+/// that the index tells of.
+[[nodiscard]] log_record record_of(const file& log, const log_contents& contents,
+                                   std::size_t number);
+
 /// "N bytes after block M (reason)": for the warning about a torn end.
 [[nodiscard]] std::string describe_torn_end(const log_contents& contents);
 

@@ -128,6 +128,10 @@ bool block_log_index::is_consistent() const noexcept {
 }
 
 void block_log_index::save(const std::filesystem::path& path) const {
+    if (entries_.size() > UINT32_MAX)
+        throw limit_error(path.string() + ": an index has at most " + std::to_string(UINT32_MAX) +
+                          " records, the log has " + std::to_string(entries_.size()) +
+                          "; split the log (chainbase-driver block-log split)");
     index_header header;
     header.magic = index_magic;
     header.version = version;

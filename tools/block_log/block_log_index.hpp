@@ -58,7 +58,8 @@ public:
 
     friend bool operator==(const block_log_index&, const block_log_index&) = default;
 
-    /// Replaces the file at `path` in one step. Throws io_error or out_of_space_error.
+    /// Replaces the file at `path` in one step. Throws io_error or out_of_space_error, and
+    /// limit_error when the log has 2^32 records or more.
     void save(const std::filesystem::path& path) const;
 
 private:

@@ -14,16 +14,10 @@ block_log_records::block_log_records(std::shared_ptr<const file> log,
 }
 
 std::optional<log_record> block_log_records::next() {
-    const block_log_index& index = contents_->index;
-    if (next_ == index.entries().size()) return {};
-    const block_log_index::entry& expected = index.entries()[next_];
-    const std::uint64_t end = index.end_of(next_);
-    record_check check = check_record(*log_, expected.offset, end);
-    if (!check.record) fail_at(next_, check.reason);
-    if (check.record->end() != end || check.record->first_number() != expected.first_number)
-        fail_at(next_, "the record differs from the index (removing the index lets it be rebuilt)");
+    if (next_ == contents_->index.entries().size()) return {};
+    log_record result = record_of(*log_, *contents_, next_);
     ++next_;
-    return std::move(check.record);
+    return result;
 }
 
 std::optional<std::uint64_t> block_log_records::next_number() const noexcept {
@@ -38,11 +32,7 @@ std::uint64_t block_log_records::position() const noexcept {
 }
 
 void block_log_records::fail(const std::string& reason) const {
-    fail_at(next_ - 1, reason);
-}
-
-void block_log_records::fail_at(std::size_t record, const std::string& reason) const {
-    const block_log_index::entry& entry = contents_->index.entries()[record];
+    const block_log_index::entry& entry = contents_->index.entries()[next_ - 1];
     throw damage_at(*log_, entry.offset, "block " + std::to_string(entry.first_number), reason);
 }
 

@@ -34,7 +34,6 @@ private:
 
     block_log_records(std::shared_ptr<const file> log, std::shared_ptr<const log_contents> contents,
                       std::uint64_t from);
-    [[noreturn]] void fail_at(std::size_t record, const std::string& reason) const;
 
     std::shared_ptr<const file> log_;
     std::shared_ptr<const log_contents> contents_;

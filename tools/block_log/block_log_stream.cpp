@@ -63,19 +63,13 @@ std::uint64_t block_log_stream::position() const noexcept {
 }
 
 void block_log_stream::open_record() {
-    const auto& entry = contents_->index.entries()[next_record_];
-    const std::uint64_t end = contents_->index.end_of(next_record_);
-    const record_check check = check_record(*log_, entry.offset, end);
-    if (!check.record) fail(next_record_, check.reason);
-    if (check.record->end() != end || check.record->first_number() != entry.first_number)
-        fail(next_record_,
-             "the record differs from the index (removing the index lets it be rebuilt)");
+    const log_record record = record_of(*log_, *contents_, next_record_);
     try {
-        unpacked_ = check.record->unpack();
+        unpacked_ = record.unpack();
     } catch (const damaged_error& damage) {
         fail(next_record_, damage.what());
     }
-    stated_last_ = check.record->last_number();
+    stated_last_ = record.last_number();
     consumed_ = 0;
     ++next_record_;
 }

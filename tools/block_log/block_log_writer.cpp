@@ -26,17 +26,6 @@ void cut_torn_end(file& log, const log_contents& contents) {
     log.truncate(contents.index.log_bytes());
 }
 
-/// A half-written header would be no log: it goes again.
-void write_header(file& log, byte_view header) {
-    try {
-        log.write_at(0, header);
-    } catch (...) {
-        std::error_code ignored;
-        std::filesystem::remove(log.path(), ignored);
-        throw;
-    }
-}
-
 } // namespace
 
 block_log_writer::block_log_writer(file log, block_log_index index,
@@ -49,7 +38,7 @@ block_log_writer block_log_writer::create(const std::filesystem::path& path, std
     const chainbase::bytes header = encode_log_header(chain);
     file log = file::create(path);
     log.lock();
-    write_header(log, header);
+    log.write_first(header);
     block_log_index index(read_log_header(log, chain).checksum);
     return {std::move(log), std::move(index), options};
 }

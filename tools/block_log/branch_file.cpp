@@ -111,7 +111,7 @@ branch decode_branch(const branch_header& header, byte_view payload) {
 branch_file_writer::branch_file_writer(const std::filesystem::path& path, std::string_view chain) {
     const file_header header = header_for(chain);
     file_ = file::create(path);
-    file_.write_at(0, view_of(header));
+    file_.write_first(view_of(header));
     end_ = sizeof(header);
 }
 

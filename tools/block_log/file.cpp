@@ -75,7 +75,7 @@ std::size_t file::read_at(std::uint64_t offset, std::span<std::byte> out) const 
         const ssize_t got = ::pread(descriptor_, out.data() + done, out.size() - done,
                                     static_cast<off_t>(offset + done));
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0) fail("read", errno);
+        if (got < 0) fail("read at byte " + std::to_string(offset + done), errno);
         if (got == 0) break;
         done += static_cast<std::size_t>(got);
     }
@@ -93,8 +93,18 @@ void file::write_at(std::uint64_t offset, byte_view data) {
     }
 }
 
+void file::write_first(byte_view header) {
+    try {
+        write_at(0, header);
+    } catch (...) {
+        std::error_code ignored;
+        std::filesystem::remove(path_, ignored);
+        throw;
+    }
+}
+
 void file::truncate(std::uint64_t size) {
-    if (!try_truncate(size)) fail("truncate", errno);
+    if (!try_truncate(size)) fail("cutting it to " + std::to_string(size) + " bytes", errno);
 }
 
 bool file::try_truncate(std::uint64_t size) noexcept {
@@ -115,12 +125,14 @@ void file::lock() {
     fail("lock", errno);
 }
 
-void file::fail(const char* operation, int code) const {
-    throw io_error(path_.string() + ": " + operation + " failed: " + reason(code));
+void file::fail(const std::string& operation, int code) const {
+    throw io_error(path_.string() + ": " + operation + " failed: " + reason(code) +
+                   "; look at the device and its file system (dmesg), then try again");
 }
 
 void file::fail_write(std::uint64_t offset, std::size_t asked, int code) const {
-    if (code != ENOSPC && code != EDQUOT && code != EFBIG) fail("write", code);
+    if (code != ENOSPC && code != EDQUOT && code != EFBIG)
+        fail("write at byte " + std::to_string(offset), code);
     throw out_of_space_error(path_.string() + ": no room for " + std::to_string(asked) +
                              " bytes at byte " + std::to_string(offset) + " (" + reason(code) +
                              "); free space and try again");

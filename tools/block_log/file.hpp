@@ -4,14 +4,15 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 
 namespace chainbase {
 
 /// An open file of the operating system; closed by the destructor.
 ///
-/// A refused call throws io_error with file, operation and reason; a full disk, quota or file size
-/// limit throws out_of_space_error with file, offset and bytes asked. `read_at` may be called by
-/// any number of threads at once, everything else by one.
+/// A refused call throws io_error with file, operation, offset and reason; a full disk, quota or
+/// file size limit throws out_of_space_error with file, offset and bytes asked. `read_at` may be
+/// called by any number of threads at once, everything else by one.
 class file {
 public:
     /// No file; only assignment and destruction are allowed.
@@ -31,10 +32,10 @@ public:
     [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
     [[nodiscard]] bool is_open() const noexcept { return descriptor_ >= 0; }
 
-    /// Bytes in the file now.
     /// Whether the file has this name now, and none that took its place.
     [[nodiscard]] bool is_at(const std::filesystem::path& path) const noexcept;
 
+    /// Bytes in the file now.
     [[nodiscard]] std::uint64_t size() const;
 
     /// Fills `out` from `offset` on; returns the bytes read, fewer only at the end of the file.
@@ -42,6 +43,10 @@ public:
 
     /// Writes all of `data` at `offset`; after an exception any part of it may be in the file.
     void write_at(std::uint64_t offset, byte_view data);
+
+    /// Writes the header of a file that was just made. A half of one would be no file of any kind:
+    /// after an exception the file is removed.
+    void write_first(byte_view header);
 
     /// Cuts the file to `size` bytes.
     void truncate(std::uint64_t size);
@@ -59,7 +64,7 @@ public:
 
 private:
     file(std::filesystem::path path, int flags);
-    [[noreturn]] void fail(const char* operation, int code) const;
+    [[noreturn]] void fail(const std::string& operation, int code) const;
     [[noreturn]] void fail_write(std::uint64_t offset, std::size_t asked, int code) const;
 
     std::filesystem::path path_;
