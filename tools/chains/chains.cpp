@@ -1,13 +1,12 @@
 #include <pool_allocator/error.hpp>
+#include <tools/chains/chain_names.hpp>
 #include <tools/chains/chains.hpp>
 #include <tools/chains/operations_block.hpp>
 #include <tools/chains/payments/model.hpp>
-#include <tools/chains/payments/operations.hpp>
 #include <tools/chains/social/model.hpp>
-#include <tools/chains/social/operations.hpp>
 #include <tools/chains/swap/model.hpp>
-#include <tools/chains/swap/operations.hpp>
 
+#include <algorithm>
 #include <array>
 
 namespace chainbase {
@@ -38,6 +37,7 @@ constexpr std::array known_chains{
     known_chain{payments::chain_name, decode<payments::operation>,
                 without_archive<payments::make_model>},
 };
+static_assert(std::ranges::equal(known_chains, chain_names, {}, &known_chain::name));
 
 const known_chain& find(std::string_view chain) {
     std::string names;

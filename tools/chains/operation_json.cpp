@@ -1,7 +1,5 @@
+#include <tools/chains/chain_names.hpp>
 #include <tools/chains/operation_json.hpp>
-#include <tools/chains/payments/operations.hpp>
-#include <tools/chains/social/operations.hpp>
-#include <tools/chains/swap/operations.hpp>
 
 #include <algorithm>
 #include <array>
@@ -29,6 +27,7 @@ constexpr std::array known_chains{
     of<swap::decode_operation>(swap::chain_name),
     of<payments::decode_operation>(payments::chain_name),
 };
+static_assert(std::ranges::equal(known_chains, chain_names, {}, &known_chain::name));
 
 const known_chain* find(std::string_view chain) noexcept {
     const auto* const known = std::ranges::find(known_chains, chain, &known_chain::name);
