@@ -239,12 +239,32 @@ TEST_CASE("the index is repaired, and that is told") {
     CHECK(run({"repair-index", path, "--json"}).json()["changed"] == false);
 }
 
+TEST_CASE("the numbers to split at are told one by one, or with commas, and the log comes behind") {
+    const temporary_folder folder;
+    const std::string path = folder / "log";
+    const auto blocks = sample_blocks(10);
+    write_log(path, blocks);
+    const std::string third = std::to_string(blocks[3].number);
+    const std::string sixth = std::to_string(blocks[6].number);
+    const std::vector<std::vector<std::string>> calls{
+        {"split", "--at", third, "--at", sixth, path, "--json", "--to-folder", folder / "a"},
+        {"split", "--at", third + "," + sixth, path, "--json", "--to-folder", folder / "b"},
+    };
+    for (const auto& call : calls) {
+        CAPTURE(call);
+        CHECK(run(call).json()["logs"].size() == 3);
+    }
+    CHECK(run({"split", path, "--to-folder", folder / "c", "--at", third, sixth}).code() == 2);
+}
+
 TEST_CASE("a report that stdout does not take is a failure") {
     const temporary_folder folder;
     const std::string path = folder / "log";
     write_log(path, sample_blocks(10));
     for (const char* verb : {"info", "verify", "digest", "print"}) {
         driver_process process({"block-log", verb, path}, "/dev/full");
-        CHECK(process.wait().code() == 1);
+        const driver_run failed = process.wait();
+        CHECK(failed.code() == 1);
+        CHECK(failed.says("the work itself is done") == (verb != std::string_view("print")));
     }
 }

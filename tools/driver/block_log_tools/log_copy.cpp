@@ -14,7 +14,7 @@ void copy_blocks(log_record record, const block_range& range, unfinished_log& to
         if (range.contains(next->number)) to.append(*next);
 }
 
-std::string to_json(const std::string& chain, const std::vector<made_log>& made) {
+nlohmann::ordered_json json_of(const std::string& chain, const std::vector<made_log>& made) {
     nlohmann::ordered_json report{{"chain", chain}, {"logs", nlohmann::ordered_json::array()}};
     for (const made_log& one : made)
         report["logs"].push_back({{"path", one.path.string()},
@@ -22,7 +22,11 @@ std::string to_json(const std::string& chain, const std::vector<made_log>& made)
                                   {"last", one.last},
                                   {"blocks", one.blocks},
                                   {"bytes", one.bytes}});
-    return json_line(report);
+    return report;
+}
+
+std::string to_json(const std::string& chain, const std::vector<made_log>& made) {
+    return json_line(json_of(chain, made));
 }
 
 std::string to_text(const std::string& chain, const std::vector<made_log>& made) {

@@ -4,6 +4,8 @@
 #include <tools/driver/block_log_tools/block_range.hpp>
 #include <tools/driver/import/unfinished_log.hpp>
 
+#include <nlohmann/json.hpp>
+
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -41,7 +43,9 @@ void copy_blocks(block_log_records from, const block_range& range, unfinished_lo
     }
 }
 
-/// The reports as one JSON object, and for people.
+/// The reports as one JSON object, as its line, and for people.
+[[nodiscard]] nlohmann::ordered_json json_of(const std::string& chain,
+                                             const std::vector<made_log>& made);
 [[nodiscard]] std::string to_json(const std::string& chain, const std::vector<made_log>& made);
 [[nodiscard]] std::string to_text(const std::string& chain, const std::vector<made_log>& made);
 

@@ -22,7 +22,8 @@ public:
         if (text_.size() >= enough) flush();
     }
     void flush() {
-        if (!text_.empty()) print_or_throw(text_);
+        if (!text_.empty())
+            print_or_throw(text_, "the output ends here; direct stdout elsewhere and call again");
         text_.clear();
     }
 

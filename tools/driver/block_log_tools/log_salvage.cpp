@@ -78,7 +78,7 @@ salvage_report salvage_log(const salvage_options& options, log_progress& shown) 
 }
 
 std::string to_json(const salvage_report& report) {
-    auto json = nlohmann::ordered_json::parse(to_json(report.chain, report.logs));
+    nlohmann::ordered_json json = json_of(report.chain, report.logs);
     json["lost_count"] = report.lost_count;
     json["lost_bytes"] = report.lost_bytes;
     json["lost"] = to_json(report.lost);

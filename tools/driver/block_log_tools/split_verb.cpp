@@ -16,7 +16,11 @@ void add_split_verb(CLI::App& tools, exit_code& result) {
     CLI::App* verb = tools.add_subcommand("split", "Make several logs of one, in a new folder");
     verb->add_option("LOG", options->log, "the block log")->required();
     verb->add_option("--to-folder", options->to_folder, "the folder to make")->required();
-    auto* at = verb->add_option("--at", options->at, "numbers of blocks that begin a piece")
+    auto* at = verb->add_option("--at", options->at,
+                                "number of a block that begins a piece; several: 100,200 or "
+                                "--at 100 --at 200")
+                   ->delimiter(',')
+                   ->allow_extra_args(false)
                    ->transform(whole_number(0, UINT64_MAX));
     verb->add_option("--every", options->every, "blocks in a piece")
         ->transform(whole_number(1, UINT64_MAX))
