@@ -226,6 +226,10 @@ TEST_CASE("a peer of another chain, another version, or without a hello") {
     payload()[0] = std::byte{9};
     seal();
     first_words(hello, "does not speak this protocol");
+    bytes empty = with_header(0, 1);
+    const std::uint64_t sum = driver::frame_checksum({}, wire::message::hello);
+    std::memcpy(empty.data() + offsetof(wire::frame_header, checksum), &sum, sizeof sum);
+    first_words(empty, "does not speak this protocol");
 }
 
 TEST_CASE("a state of another chain, or another branch below the irreversible block") {

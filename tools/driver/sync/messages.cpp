@@ -135,7 +135,7 @@ bytes framed_keepalive() {
 hello_message read_hello(byte_view payload) {
     constexpr std::size_t kept_by_all_versions = offsetof(wire::hello, chain);
     wire::hello read{};
-    std::memcpy(&read, payload.data(), std::min(payload.size(), sizeof read));
+    if (!payload.empty()) std::memcpy(&read, payload.data(), std::min(payload.size(), sizeof read));
     if (payload.size() < kept_by_all_versions || read.magic != wire::magic)
         malformed("does not speak this protocol (its hello begins with other bytes)");
     if (read.version.value() != wire::version)

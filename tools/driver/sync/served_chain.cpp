@@ -82,7 +82,10 @@ bytes served_chain::cursor::frame_of_chain(std::size_t size, std::size_t availab
     }
     while (at_ < end && frame.size() < size) {
         const auto next = blocks_.next_encoded();
-        if (!next) break; // cannot be: the log is the one that was counted
+        if (!next)
+            throw damaged_error(chain_->log_.path().string() + ": ends before block " +
+                                std::to_string(chain_->ids_.at(at_).number) +
+                                ", which it had; chainbase-driver block-log verify tells more");
         if (!frame.has_room_for(next->encoded.size())) {
             carried_.emplace(next->encoded.begin(), next->encoded.end());
             break;
