@@ -15,7 +15,7 @@ namespace {
 
 driver::live::live_options impatient(const std::string& peer, const temporary_folder& folder) {
     driver::live::live_options how;
-    how.peers.push_back(driver::parse_endpoint(peer));
+    how.peers.push_back(parse_endpoint(peer));
     how.state = folder / "state";
     how.once = true;
     how.network.pause = std::chrono::milliseconds(1);

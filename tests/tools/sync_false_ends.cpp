@@ -23,14 +23,14 @@ struct liar {
     void tell(const scripted_peer::script& script, const char* why, std::uint64_t head) {
         const scripted_peer bad(script);
         const scripted_peer good([&](raw_connection& with, int) { all.give_all(with); });
-        call.options.peers = {driver::parse_endpoint(bad.address())};
+        call.options.peers = {parse_endpoint(bad.address())};
         CHECK_THROWS_WITH(call.run(), Contains(why) && Contains(bad.address()));
         {
             const driver::chain_state left(call.options.state, "payments", 5);
             CHECK(left.head() == head);
             CHECK(left.irreversible() == (head < 5 ? 0 : head - 5)); // nothing was made final
         }
-        call.options.peers.push_back(driver::parse_endpoint(good.address()));
+        call.options.peers.push_back(parse_endpoint(good.address()));
         CHECK(call.run().state.head == call.options.stop_at.value_or(30));
     }
 };

@@ -21,7 +21,7 @@ struct small_server {
         for (int i = 0; i < 40; ++i)
             head = tree.add(head, random);
         write_blocks(folder / "log", "payments", tree.chain_to(head));
-        how.request_limit = std::chrono::milliseconds(200);
+        how.hello_limit = how.request_limit = std::chrono::milliseconds(200);
         how.write_limit = std::chrono::milliseconds(200);
         server.emplace(folder / "log", std::vector<driver::losing_branch>{}, how);
     }
@@ -114,7 +114,8 @@ TEST_CASE("a client that reads nothing is hung up on, whatever it was sent") {
 
 TEST_CASE("one client too many is told to come later") {
     driver::block_server::options how;
-    how.connections = 2;
+    const bool of_one_address = GENERATE(false, true);
+    (of_one_address ? how.connections_per_address : how.connections) = 2;
     const small_server story(how);
     {
         raw_connection first(story.server->port());
@@ -152,4 +153,20 @@ TEST_CASE("blocks appear at the rate asked for, and a client waits for them") {
     CHECK(blocks == 41);
     CHECK(waits > 1);
     story.serves_others();
+}
+
+TEST_CASE("a client has longer to ask than to say who it is") {
+    const captured_log quiet;
+    const temporary_folder folder;
+    const given_chain all;
+    write_blocks(folder / "log", "payments", all.tree.chain_to(all.chain.back()));
+    driver::block_server::options how;
+    how.hello_limit = std::chrono::milliseconds(50);
+    const served server(folder / "log", {}, how);
+    raw_connection busy(server.port());
+    busy.send(driver::framed(driver::hello_message{"payments", {}, {}}));
+    static_cast<void>(busy.receive());
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    busy.send(driver::framed(driver::request_message{{{}}}));
+    CHECK(busy.receive().type == wire::message::blocks);
 }

@@ -38,7 +38,7 @@ struct story : given_chain {
         CHECK_THROWS_WITH(call.run(),
                           Contains(why) && Contains(bad.address()) && Contains("name another"));
         CHECK(driver::chain_state(call.options.state, "payments", 5).head() == head);
-        call.options.peers.push_back(driver::parse_endpoint(good.address()));
+        call.options.peers.push_back(parse_endpoint(good.address()));
         CHECK(call.run().state.state_digest == digest());
     }
 };

@@ -78,7 +78,7 @@ TEST_CASE("a fault that is found when the connection has ended counts for its pe
         all.give(with, 0, 1);
     });
     driver::peer_feed::options how;
-    how.peers = {driver::parse_endpoint(peer.address())};
+    how.peers = {parse_endpoint(peer.address())};
     how.pause = how.longest_pause = std::chrono::milliseconds(1);
     how.faulty_attempts = 3;
     driver::peer_feed feed(how);

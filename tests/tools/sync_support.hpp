@@ -54,7 +54,7 @@ struct sync_call {
 
     explicit sync_call(const std::vector<std::string>& peers) {
         for (const std::string& one : peers)
-            options.peers.push_back(driver::parse_endpoint(one));
+            options.peers.push_back(parse_endpoint(one));
         options.state = folder / "state";
         options.once = true;
         options.network.pause = std::chrono::milliseconds(1);

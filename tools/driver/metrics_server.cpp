@@ -2,16 +2,17 @@
 #include <chainbase/trace/quiet_thread.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/driver/metrics_server.hpp>
+#include <tools/endpoint_name.hpp>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
+#include <spdlog/spdlog.h>
 
 #include <atomic>
-#include <charconv>
 #include <optional>
-#include <sstream>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -130,25 +131,14 @@ private:
 } // namespace
 
 listen_address listen_address::parse(const std::string& text) {
-    const auto wrong = [&] {
-        return usage_error("\"" + text +
-                           "\" is no address to listen at; write ADDRESS:PORT, such "
-                           "as 127.0.0.1:9464, [::1]:9464 or :9464");
-    };
-    const std::size_t colon = text.rfind(':');
-    if (colon == std::string::npos) throw wrong();
-    listen_address at;
-    if (colon != 0) at.host = text.substr(0, colon);
-    const bool in_brackets = at.host.front() == '[' && at.host.back() == ']';
-    if (in_brackets) at.host = at.host.substr(1, at.host.size() - 2);
+    const endpoint_name named = parse_endpoint(text);
     boost::system::error_code failed;
-    const auto address = asio::ip::make_address(at.host, failed);
-    if (failed || address.is_v6() != in_brackets) throw wrong();
-    const char* const begin = text.data() + colon + 1;
-    const char* const end = text.data() + text.size();
-    const auto [last, error] = std::from_chars(begin, end, at.port);
-    if (error != std::errc() || last != end) throw wrong();
-    return at;
+    static_cast<void>(asio::ip::make_address(named.host, failed));
+    if (failed)
+        throw usage_error("\"" + text +
+                          "\" is no address to listen at: the host is to be a "
+                          "number, such as 127.0.0.1 or [::1]");
+    return {named.host, static_cast<std::uint16_t>(std::stoul(named.port))};
 }
 
 class metrics_server::listener {
@@ -163,13 +153,13 @@ public:
             acceptor_.bind(place);
             acceptor_.listen();
         } catch (const boost::system::system_error& failed) {
-            throw io_error(at.host + ":" + std::to_string(at.port) +
+            throw io_error(in_words(endpoint_name{at.host, std::to_string(at.port)}) +
                            ": cannot listen there: " + failed.code().message() +
                            "; name an address of this machine and a port that is free");
         }
         place_ = acceptor_.local_endpoint();
         accept();
-        thread_ = trace::quiet_thread("metrics", [this] { context_.run(); });
+        thread_ = trace::quiet_thread("metrics", [this] { work(); });
     }
     ~listener() {
         context_.stop();
@@ -181,8 +171,21 @@ public:
     [[nodiscard]] tcp::endpoint place() const { return place_; }
 
 private:
+    /// Whatever goes wrong costs no more than what was under way: the process has better to do.
+    void work() {
+        while (!context_.stopped()) {
+            try {
+                if (!is_accepting_) accept_later();
+                context_.run();
+            } catch (const std::exception& problem) {
+                spdlog::error("metrics: {}", problem.what());
+            }
+        }
+    }
     void accept() {
+        is_accepting_ = true;
         acceptor_.async_accept([this](beast::error_code failed, tcp::socket socket) {
+            is_accepting_ = false;
             if (failed == asio::error::operation_aborted) return;
             if (failed) return accept_later(); // out of descriptors, most likely
             if (source_.connections < source_.limits.connections)
@@ -202,6 +205,7 @@ private:
     tcp::acceptor acceptor_;
     asio::steady_timer retry_{context_};
     tcp::endpoint place_;
+    bool is_accepting_ = false; ///< the thread's, once it runs
     std::thread thread_;
 };
 
@@ -216,9 +220,8 @@ std::uint16_t metrics_server::port() const {
 }
 
 std::string metrics_server::address() const {
-    std::ostringstream text;
-    text << listener_->place();
-    return text.str();
+    const tcp::endpoint place = listener_->place();
+    return in_words(endpoint_name{place.address().to_string(), std::to_string(place.port())});
 }
 
 } // namespace chainbase::driver

@@ -1,3 +1,4 @@
+#include <tools/driver/observation.hpp>
 #include <tools/driver/sync/serve.hpp>
 #include <tools/driver/verbs.hpp>
 #include <tools/interruption.hpp>
@@ -42,6 +43,7 @@ void add_serve_verb(CLI::App& program, exit_code& result) {
     struct call : serve_options {
         std::string listen = "127.0.0.1:0";
         bool json = false;
+        observation_options watch;
     };
     const auto options = std::make_shared<call>();
     CLI::App* verb = program.add_subcommand(
@@ -49,7 +51,8 @@ void add_serve_verb(CLI::App& program, exit_code& result) {
     verb->add_option("--block-log", options->block_log, "the log")->required();
     verb->add_option("--forks", options->forks,
                      "a file of branches that lose against the log, as generate makes it");
-    verb->add_option("--listen", options->listen, "HOST:PORT; port 0: any, told on stdout")
+    verb->add_option("--listen", options->listen,
+                     "HOST:PORT, or :PORT for the loopback; port 0: any, told on stdout")
         ->capture_default_str();
     const auto rate = verb->add_option("--blocks-per-second", options->blocks_per_second,
                                        "let blocks appear at this rate, as on a chain that lives")
@@ -61,12 +64,18 @@ void add_serve_verb(CLI::App& program, exit_code& result) {
     verb->add_option("--connections", options->network.connections, "at most, at once")
         ->transform(whole_number(1, 10'000))
         ->capture_default_str();
+    verb->add_option("--connections-per-address", options->network.connections_per_address,
+                     "of those, from one address")
+        ->transform(whole_number(1, 10'000))
+        ->capture_default_str();
     verb->add_flag("--once", options->once, "end when a client has had everything and hung up");
     verb->add_flag("--json", options->json,
                    "two JSON objects on stdout, a line each: first where "
                    "it listens, at the end what was served");
+    add_observation_options(*verb, options->watch);
     verb->callback([options, &result] {
         const catch_interruption signals;
+        const observation watched(options->watch);
         options->network.listen = parse_endpoint(options->listen);
         const serve_report report = serve(*options, signals, [&](const serve_report& begun) {
             print(begun, options->json, false);

@@ -1,5 +1,4 @@
 #include <pool_allocator/error.hpp>
-#include <tools/digits.hpp>
 #include <tools/driver/sync/block_server.hpp>
 #include <tools/driver/sync/server_connection.hpp>
 
@@ -8,24 +7,14 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <set>
+#include <map>
+#include <utility>
 
 namespace chainbase::driver {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
-
-endpoint_name parse_endpoint(const std::string& text) {
-    const std::size_t colon = text.rfind(':');
-    const std::string port = colon == std::string::npos ? "" : text.substr(colon + 1);
-    std::string host = text.substr(0, std::min(colon, text.size()));
-    if (host.size() > 2 && host.front() == '[' && host.back() == ']')
-        host = host.substr(1, host.size() - 2);
-    if (host.empty() || !is_digits(port) || port.size() > 5 || std::stoul(port) > 65535)
-        throw usage_error("\"" + text + "\" is no address; name it as HOST:PORT");
-    return {host, port};
-}
 
 namespace {
 
@@ -34,15 +23,13 @@ tcp::endpoint resolved(asio::io_context& context, const endpoint_name& name) {
     tcp::resolver resolver(context);
     const auto found = resolver.resolve(name.host, name.port, tcp::resolver::passive, failure);
     if (failure || found.empty())
-        throw io_error(name.host + ":" + name.port + ": cannot be listened at (" +
-                       failure.message() + "); name an address of this machine");
+        throw io_error(in_words(name) + ": cannot be listened at (" + failure.message() +
+                       "); name an address of this machine");
     return found.begin()->endpoint();
 }
 
 std::string in_words(const tcp::endpoint& at) {
-    const bool is_v6 = at.address().is_v6();
-    return (is_v6 ? "[" : "") + at.address().to_string() + (is_v6 ? "]:" : ":") +
-           std::to_string(at.port());
+    return in_words(endpoint_name{at.address().to_string(), std::to_string(at.port())});
 }
 
 } // namespace
@@ -55,7 +42,7 @@ struct block_server::parts : server_connection::host {
     asio::io_context context{1};
     tcp::acceptor acceptor{context};
     asio::steady_timer pause{context};
-    std::set<std::shared_ptr<server_connection>> connections;
+    std::map<std::shared_ptr<server_connection>, asio::ip::address> connections; ///< from where
 
     parts(const served_chain& chain_, const options& how_) : chain(chain_), how(how_) {
         const tcp::endpoint at = resolved(context, how.listen);
@@ -94,11 +81,14 @@ struct block_server::parts : server_connection::host {
         error_code failure;
         const tcp::endpoint from = socket.remote_endpoint(failure);
         if (failure) return; // gone again
-        const bool is_full = connections.size() >= how.connections;
+        const auto of_address = std::ranges::count(connections, from.address(),
+                                                   [](const auto& one) { return one.second; });
+        const bool is_full = connections.size() >= how.connections ||
+                             std::cmp_greater_equal(of_address, how.connections_per_address);
         const auto made = std::make_shared<server_connection>(std::move(socket), in_words(from),
                                                               chain, how, *this);
         if (is_full) return made->turn_away();
-        connections.insert(made);
+        connections.emplace(made, from.address());
         made->start();
     }
 
@@ -126,7 +116,7 @@ block_server::block_server(const served_chain& chain, const options& how)
     : parts_(std::make_unique<parts>(chain, how)) {}
 
 block_server::~block_server() {
-    for (const auto& one : parts_->connections)
+    for (const auto& [one, from] : parts_->connections)
         one->close();
     parts_->acceptor.close();
     parts_->pause.cancel();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <tools/driver/sync/served_chain.hpp>
+#include <tools/endpoint_name.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -11,19 +12,12 @@
 
 namespace chainbase::driver {
 
-/// Where to listen or to connect to: "127.0.0.1:4000", "[::1]:0", "node.example:4000".
-struct endpoint_name {
-    std::string host;
-    std::string port;
-};
-/// Throws usage_error when it is none.
-[[nodiscard]] endpoint_name parse_endpoint(const std::string& text);
-
 /// Gives the blocks of a chain to whoever connects.
 ///
 /// Invariants: (1) what a client does, or does not do, costs its own connection only; (2) there are
-/// at most `connections` of them, each with one frame and one record of the log in memory, and with
-/// a time limit on every step; (3) what a client may send is read into bounded memory.
+/// at most `connections` of them, and `connections_per_address` from the same one, each with one
+/// frame and one record of the log in memory, and with a time limit on every step; (3) what a
+/// client may send is read into bounded memory.
 ///
 /// For one thread, in which all connections are served while run_for() runs.
 class block_server {
@@ -31,12 +25,15 @@ public:
     struct options {
         endpoint_name listen{"127.0.0.1", "0"};
         std::size_t connections = 64;
+        std::size_t connections_per_address = 8; ///< so that one client does not take all
         std::size_t frame_bytes = std::size_t{256} << 10;
         /// Blocks that appear each second behind the first `there`; nothing: all are there.
         std::optional<double> blocks_per_second;
         std::size_t there = 0;
-        std::chrono::milliseconds request_limit{10'000}; ///< to say who it is and what it has
-        std::chrono::milliseconds write_limit{30'000};   ///< to take a frame
+        std::chrono::milliseconds hello_limit{10'000}; ///< to say who it is
+        /// To say what it has. It applies first what others have sent, and opens its state.
+        std::chrono::milliseconds request_limit{60'000};
+        std::chrono::milliseconds write_limit{30'000}; ///< to take a frame
         std::chrono::milliseconds keepalive{2'000};
     };
 

@@ -1,6 +1,7 @@
 #include <pool_allocator/error.hpp>
 #include <tools/block_log/checksum.hpp>
 #include <tools/driver/sync/chain_ids.hpp>
+#include <tools/interruption.hpp>
 
 #include <spdlog/spdlog.h>
 
@@ -29,11 +30,15 @@ private:
 
 } // namespace
 
-chain_ids::chain_ids(const block_log_reader& log) {
+chain_ids::chain_ids(const block_log_reader& log, const std::function<bool()>& must_end) {
     ids_.reserve(log.count());
     reading_progress shown;
     block_log_stream blocks = log.stream();
     while (const auto next = blocks.next_encoded()) {
+        if (must_end && must_end())
+            throw interrupted_error("interrupted while reading " + log.path().string() +
+                                    ", at block " + std::to_string(next->number) +
+                                    "; nobody was served, and the same call begins anew");
         if (next->encoded.size() > largest_block)
             throw limit_error(log.path().string() + ": block " + std::to_string(next->number) +
                               " has " + std::to_string(next->encoded.size()) +

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -21,8 +22,9 @@ public:
         wire::max_payload - sizeof(wire::blocks) - sizeof(std::uint32_t);
 
     /// Reads the whole log, with progress on the log of the program. Throws damaged_error when it
-    /// is damaged, limit_error when a block is larger than the protocol takes.
-    explicit chain_ids(const block_log_reader& log);
+    /// is damaged, limit_error when a block is larger than the protocol takes, interrupted_error
+    /// when must_end() says so.
+    explicit chain_ids(const block_log_reader& log, const std::function<bool()>& must_end = {});
 
     [[nodiscard]] std::size_t count() const noexcept { return ids_.size(); }
     /// Of the block that `index` others come before. Requires index < count().

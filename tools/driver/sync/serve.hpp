@@ -33,7 +33,7 @@ struct serve_report {
 
 /// Serves the blocks of a log, and branches that lose against it, until a signal. Calls
 /// ready(report) as soon as it listens. Throws what reading the log and the branches throws,
-/// io_error when it cannot listen.
+/// interrupted_error when the signal comes before that is done, io_error when it cannot listen.
 [[nodiscard]] serve_report serve(const serve_options& options, const catch_interruption& signals,
                                  const std::function<void(const serve_report&)>& ready);
 

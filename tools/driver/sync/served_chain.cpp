@@ -8,8 +8,9 @@
 
 namespace chainbase::driver {
 
-served_chain::served_chain(const block_log_reader& log, std::vector<losing_branch> branches)
-    : log_(log), ids_(log) {
+served_chain::served_chain(const block_log_reader& log, std::vector<losing_branch> branches,
+                           const std::function<bool()>& must_end)
+    : log_(log), ids_(log, must_end) {
     for (losing_branch& one : branches) {
         const auto index = ids_.index_of(one.fork_point);
         if (one.fork_point != 0 && !index)

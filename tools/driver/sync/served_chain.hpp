@@ -26,7 +26,8 @@ public:
     /// Reads the log once. Branches that it does not overtake, at its end, are left away: who
     /// follows the longest chain would stay on them. Throws what chain_ids throws, and usage_error
     /// when a branch follows no block of the log.
-    explicit served_chain(const block_log_reader& log, std::vector<losing_branch> branches = {});
+    explicit served_chain(const block_log_reader& log, std::vector<losing_branch> branches = {},
+                          const std::function<bool()>& must_end = {});
 
     [[nodiscard]] const block_log_reader& log() const noexcept { return log_; }
     [[nodiscard]] const chain_ids& ids() const noexcept { return ids_; }

@@ -31,11 +31,15 @@ server_connection::server_connection(socket socket, std::string name, const serv
 
 void server_connection::start() {
     is_counted_ = true;
-    read_frame(message::hello, [this](byte_view payload) { take_hello(payload); });
+    read_frame(message::hello, how_.hello_limit,
+               [this](byte_view payload) { take_hello(payload); });
 }
 
 void server_connection::turn_away() {
-    refuse(refusal_reason::busy, "this server has all the connections that it takes; try later");
+    refuse(
+        refusal_reason::busy,
+        "this server has all the connections that it takes, or that it takes from one address; try "
+        "later");
 }
 
 void server_connection::close() {
@@ -77,8 +81,8 @@ void server_connection::limit(std::chrono::milliseconds time, const char* what) 
 }
 
 template <typename Then>
-void server_connection::read_frame(message expected, Then then) {
-    limit(how_.request_limit, "to say what it wants");
+void server_connection::read_frame(message expected, std::chrono::milliseconds within, Then then) {
+    limit(within, "to say what it wants");
     asio::async_read(socket_, asio::buffer(header_),
                      [self = shared_from_this(), expected, then](code failure, std::size_t) {
                          if (failure) return self->finish(end::gone);
@@ -127,7 +131,8 @@ void server_connection::take_hello(byte_view payload) {
                                                        chain_.log().chain() + ", not of " +
                                                        said.chain);
     write(framed(chain_.hello(server_.available())), [this] {
-        read_frame(message::request, [this](byte_view request) { take_request(request); });
+        read_frame(message::request, how_.request_limit,
+                   [this](byte_view request) { take_request(request); });
     });
 }
 
@@ -186,7 +191,7 @@ void server_connection::watch_for_end() {
             if (self->is_over_) return;
             if (!failure)
                 spdlog::warn("client {}: talks on after its request; hung up", self->name_);
-            self->finish(!failure ? end::refused : self->has_all_ ? end::finished : end::gone);
+            self->finish(failure ? end::gone : end::refused);
         });
 }
 
@@ -197,7 +202,7 @@ void server_connection::refuse(refusal_reason reason, const std::string& text) {
     if (is_over_ || std::exchange(is_refusing_, true)) return;
     spdlog::warn("client {}: refused: {}", name_, text);
     out_ = framed(refusal_message{reason, text});
-    limit(std::min(how_.write_limit, how_.request_limit), "to take a refusal");
+    limit(std::min(how_.write_limit, how_.hello_limit), "to take a refusal");
     asio::async_write(socket_, asio::buffer(out_), [self = shared_from_this()](code, std::size_t) {
         code ignored;
         self->socket_.shutdown(socket::shutdown_send, ignored);
@@ -209,6 +214,7 @@ void server_connection::finish(end how) {
     if (is_over_) return;
     close();
     const bool was_counted = std::exchange(is_counted_, false);
+    if (how == end::gone && has_all_) how = end::finished; // seen by a write before the read
     if (was_counted) server_.ended(shared_from_this(), is_refusing_ ? end::refused : how);
 }
 

@@ -48,7 +48,7 @@ private:
     using code = boost::system::error_code;
 
     template <typename Then>
-    void read_frame(wire::message expected, Then then);
+    void read_frame(wire::message expected, std::chrono::milliseconds within, Then then);
     template <typename Then>
     void read_payload(frame_start start, wire::message expected, Then then);
     template <typename Then>
