@@ -127,8 +127,11 @@ chain_follower::complaint chain_follower::about_link(outcome how, const block_pl
         return {severity::fault, link + ", whose number is another"};
     case outcome::full:
         return {tree_.has_waiting_of_others(sender_) ? severity::transient : severity::fault,
-                link + ", and " + std::to_string(tree_.waiting()) +
-                    " blocks beside the chain are enough"};
+                link + ", and there are " + std::to_string(tree_.waiting()) +
+                    " blocks beside the chain already, of at most " +
+                    std::to_string(tree_.bounds().blocks) + " with " +
+                    std::to_string(tree_.bounds().bytes >> 20) +
+                    " MiB: a fork that is larger cannot be followed"};
     default:
         return {severity::fault, link + ", which nobody has sent"};
     }

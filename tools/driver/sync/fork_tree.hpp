@@ -100,6 +100,7 @@ public:
     [[nodiscard]] bool has(const block_id& id) const { return nodes_.contains(id); }
     /// Why a block is known to be bad; nothing when it is not.
     [[nodiscard]] std::optional<std::string> bad(const block_id& id) const;
+    [[nodiscard]] const limits& bounds() const noexcept { return bounds_; }
     /// Blocks that are not applied.
     [[nodiscard]] std::size_t waiting() const noexcept { return waiting_; }
     /// Blocks that came beside another with the same parent.

@@ -1,11 +1,16 @@
 #include <tools/driver/sync/peer_connection.hpp>
 
 #include <boost/asio/connect.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <mutex>
+#include <thread>
 #include <utility>
 
 namespace chainbase::driver {
@@ -21,10 +26,39 @@ constexpr std::size_t least_room = std::size_t{256} << 10;
 
 } // namespace
 
+/// What a thread of its own looks up, and where it says so. Nobody waits for that thread: the
+/// system may take minutes, and cannot be interrupted.
+struct peer_connection::name_lookup {
+    std::mutex mutex;
+    asio::io_context* asked_by = nullptr; ///< null: nobody wants to know any more
+    std::function<void(error_code)> done; ///< for the thread that asks; called at most once
+    tcp::resolver::results_type found;
+
+    static void begin(const std::shared_ptr<name_lookup>& self, const endpoint_name& name) {
+        std::thread([self, name] {
+            asio::io_context own;
+            tcp::resolver resolver(own);
+            error_code failure;
+            auto found = resolver.resolve(name.host, name.port, failure);
+            const std::lock_guard held(self->mutex);
+            if (self->asked_by == nullptr) return;
+            self->found = std::move(found);
+            asio::post(*self->asked_by, [self, failure] { self->end(failure); });
+        }).detach();
+    }
+    void end(error_code how) {
+        if (done) std::exchange(done, nullptr)(how);
+    }
+    void abandon() {
+        const std::lock_guard held(mutex);
+        asked_by = nullptr;
+    }
+};
+
 peer_connection::peer_connection(asio::io_context& context, endpoint_name to, const limits& bounds,
                                  std::atomic<std::uint64_t>& received)
-    : context_(context), resolver_(context), socket_(context), to_(std::move(to)),
-      name_(to_.host + ":" + to_.port), bounds_(bounds), received_(received) {}
+    : context_(context), socket_(context), to_(std::move(to)), name_(in_words(to_)),
+      bounds_(bounds), received_(received) {}
 
 void peer_connection::fail(severity how, const std::string& what) const {
     throw peer_error(how, "peer " + name_ + ", byte " + std::to_string(taken_) +
@@ -58,22 +92,31 @@ void peer_connection::run(Begin begin, clock::time_point until, const char* what
 
 void peer_connection::cancel() {
     error_code ignored;
-    resolver_.cancel();
+    if (lookup_) lookup_->end(asio::error::operation_aborted);
     socket_.close(ignored);
+}
+
+boost::asio::ip::tcp::resolver::results_type peer_connection::look_up(clock::time_point until) {
+    const auto lookup = std::make_shared<name_lookup>();
+    struct registration {
+        peer_connection& of;
+        ~registration() { std::exchange(of.lookup_, nullptr)->abandon(); }
+    } const registered{*this};
+    lookup_ = lookup;
+    lookup->asked_by = &context_;
+    const auto stay = asio::make_work_guard(context_); // nothing else is under way in it
+    run(
+        [&](auto done) {
+            lookup->done = done;
+            name_lookup::begin(lookup, to_);
+        },
+        until, "while its name was looked up");
+    return lookup->found;
 }
 
 void peer_connection::connect() {
     const auto until = clock::now() + bounds_.connect;
-    tcp::resolver::results_type found;
-    run(
-        [&](auto done) {
-            resolver_.async_resolve(to_.host, to_.port,
-                                    [&found, done](error_code failure, auto results) mutable {
-                                        found = std::move(results);
-                                        done(failure);
-                                    });
-        },
-        until, "while its name was looked up");
+    const tcp::resolver::results_type found = look_up(until);
     run(
         [&](auto done) {
             asio::async_connect(

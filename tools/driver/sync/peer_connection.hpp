@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 namespace chainbase::driver {
@@ -64,8 +65,11 @@ private:
     void have(std::size_t size, clock::time_point until);
     void make_room(std::size_t size);
 
+    struct name_lookup;
+    [[nodiscard]] boost::asio::ip::tcp::resolver::results_type look_up(clock::time_point until);
+
     boost::asio::io_context& context_;
-    boost::asio::ip::tcp::resolver resolver_;
+    std::shared_ptr<name_lookup> lookup_; ///< while there is one
     boost::asio::ip::tcp::socket socket_;
     endpoint_name to_;
     std::string name_;

@@ -30,7 +30,7 @@ peer_feed::peer_feed(options how) : how_(std::move(how)) {
     if (!how_.chain.empty()) decode_ = decoder_of(how_.chain);
     chain_ = how_.chain;
     for (const endpoint_name& one : how_.peers)
-        peers_.push_back({one, 0, 0, false, {}});
+        peers_.emplace_back().name = one;
     thread_ = std::thread([this] { work(); });
 }
 
@@ -178,8 +178,23 @@ void peer_feed::judge(peer& one, severity how) const {
     one.is_given_up = how == severity::lasting ||
                       (how_.attempts != 0 && one.failures >= how_.attempts) ||
                       one.faults >= how_.faulty_attempts;
-    spdlog::warn("{}; {}", one.last_failure,
+    say(one);
+}
+
+/// The same failure of a peer, again and again, once a minute.
+void peer_feed::say(peer& one) const {
+    const auto now = clock::now();
+    if (one.last_failure == one.said && !one.is_given_up && now < one.say_again) {
+        ++one.unsaid;
+        return;
+    }
+    const std::string before =
+        one.unsaid == 0 ? "" : ", " + std::to_string(one.unsaid) + " times more since it was said";
+    spdlog::warn("{}{}; {}", one.last_failure, one.last_failure == one.said ? before : "",
                  one.is_given_up ? "this peer is given up" : "it is tried again");
+    one.said = one.last_failure;
+    one.unsaid = 0;
+    one.say_again = now + how_.say_again;
 }
 
 /// What was wrong with blocks of connections that had ended when they were applied.

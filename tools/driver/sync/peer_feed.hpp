@@ -37,6 +37,7 @@ public:
         std::chrono::milliseconds progress{30'000};
         std::chrono::milliseconds pause{100}; ///< after a first failure
         std::chrono::milliseconds longest_pause{5'000};
+        std::chrono::milliseconds say_again{60'000}; ///< the same failure of the same peer
         /// Failures in a row after which a peer is given up; 0: never, unless it is at fault.
         unsigned attempts = 0;
         unsigned faulty_attempts = 3;         ///< the same, of faults
@@ -60,6 +61,9 @@ private:
         unsigned faults = 0;
         bool is_given_up = false;
         std::string last_failure;
+        std::string said;         ///< of it last
+        std::uint64_t unsaid = 0; ///< times that the same failure came since
+        std::chrono::steady_clock::time_point say_again{};
     };
     struct refusal {
         std::uint64_t sender;
@@ -88,6 +92,7 @@ private:
     void push(event next, const peer_connection& from);
     void note_failure(peer& one, const peer_error& problem);
     void judge(peer& one, peer_error::severity how) const;
+    void say(peer& one) const;
     void pause_after(const peer& one);
     void require_not_refused() const;
     [[nodiscard]] bool must_end() const;

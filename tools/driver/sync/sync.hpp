@@ -21,9 +21,10 @@ struct sync_report {
 /// Applies the blocks of peers to a state, from the block after the state's head on, each in a
 /// session of its own, until a peer's chain ends (`once`), the block to stop at, or a signal.
 ///
-/// Throws usage_error when the state is of another chain than the first peer's or is beyond
-/// `stop_at`, peer_error when no peer is left, and what chain_state throws when a disk refuses. The
-/// state is then at the last good block, and the same call goes on.
+/// Throws usage_error when the state is of another chain than asked for or is beyond `stop_at`,
+/// peer_error when no peer is left, interrupted_error when a signal comes before a peer answers,
+/// and what chain_state throws when a disk refuses. The state is then at the last good block, and
+/// the same call goes on.
 [[nodiscard]] sync_report sync(const sync_options& options, const catch_interruption& signals);
 
 /// The report as one JSON object, and for people.
