@@ -126,6 +126,10 @@ TEST_CASE("calls of serve and sync that are wrong say why") {
     wrong({"sync", "--state", state}, "--peer HOST:PORT");
     wrong({"sync", "--state", state, "--peer", "here"}, "is no address");
     wrong({"sync", "--state", state, "--peer", "here:99999"}, "is no address");
+    wrong({"sync", "--state", state, "--peer", "::1:4000"}, "is no address");
+    wrong({"sync", "--state", state, "--peer", "a:1", "--chain", "nothing"}, "no model for");
+    wrong({"sync", "--state", state, "--block-log", "b", "--chain", "payments"}, "excludes");
+    wrong({"serve", "--block-log", log.path().string(), "--metrics", "here"}, "is no address");
     wrong({"sync", "--state", state, "--peer", "a:1", "--block-log", "b"}, "excludes");
     wrong({"sync", "--state", state, "--peer", "a:1", "--lag", "4097"}, "--lag");
     wrong({"serve", "--block-log", log.path().string(), "--listen", "nowhere"}, "is no address");
@@ -141,26 +145,113 @@ TEST_CASE("calls of serve and sync that are wrong say why") {
     CHECK(nobody.says("No peer is left"));
 }
 
-TEST_CASE("forks of a generated chain are followed and left, good ones and bad ones") {
-    const temporary_folder folder;
-    const std::string log = folder / "log";
-    const std::string seed = std::to_string(test_seed(23));
+namespace {
+
+/// A generated log with branches beside it, some of them bad, and what replaying it leads to.
+struct forked_log {
+    temporary_folder folder{memory_or_disk()};
+    std::string log = folder / "log";
+    json replayed;
+
+    explicit forked_log(std::uint64_t seed) {
+        const driver_run made =
+            run_driver({"generate", "--operations", "30000", "--accounts", "500", "--seed",
+                        std::to_string(seed), "--to", log, "--forks", "20", "--fork-depth", "8",
+                        "--bad-forks", "30"});
+        INFO(made.err);
+        REQUIRE(made.code() == 0);
+        replayed = call({"replay", "--block-log", log, "--state", folder / "replayed"});
+    }
+    /// What a call that comes to its end says.
+    static json call(std::vector<std::string> arguments) {
+        arguments.emplace_back("--json");
+        const driver_run run = run_driver(std::move(arguments));
+        INFO(run.err);
+        REQUIRE(run.code() == 0);
+        return run.json();
+    }
+    [[nodiscard]] std::vector<std::string> sync(const server_process& from,
+                                                const std::string& state) const {
+        return {"sync", "--peer", from.address(), "--state", folder / state, "--once", "--verify"};
+    }
+};
+
+} // namespace
+
+TEST_CASE(
+    "a sync that is killed among forks goes on to the same state, and so do live and replay") {
+    const std::uint64_t seed = test_seed(31);
     INFO("CHAINBASE_TEST_SEED=" << seed);
-    const driver_run made =
-        run_driver({"generate", "--operations", "30000", "--accounts", "500", "--seed", seed,
-                    "--to", log, "--forks", "20", "--fork-depth", "8", "--bad-forks", "30"});
-    INFO(made.err);
-    REQUIRE(made.code() == 0);
-    const json replayed =
-        run_driver({"replay", "--block-log", log, "--state", folder / "replayed", "--json"}).json();
-    server_process server(log, {"--forks", log + ".forks"});
-    const driver_run run = run_driver({"sync", "--peer", server.address(), "--state",
-                                       folder / "synced", "--once", "--verify", "--json"});
+    random_source random(seed);
+    const forked_log all(seed);
+    server_process server(all.log, {"--forks", all.log + ".forks"});
+    const auto begin = std::chrono::steady_clock::now();
+    forked_log::call(all.sync(server, "undisturbed"));
+    const auto longest =
+        static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::microseconds>(
+                                       std::chrono::steady_clock::now() - begin)
+                                       .count());
+    for (const std::string verb : {"sync", "live", "replay"}) {
+        const std::string state = all.folder / verb;
+        for (int kills = 0; kills < 4; ++kills) {
+            driver_process process(all.sync(server, verb));
+            std::this_thread::sleep_for(std::chrono::microseconds(random.below(longest)));
+            process.send(SIGKILL);
+            static_cast<void>(process.wait());
+        }
+        std::vector<std::string> last{verb, "--state", state};
+        if (verb == "replay")
+            last.insert(last.end(), {"--block-log", all.log});
+        else
+            last.insert(last.end(), {"--peer", server.address(), "--once"});
+        const json end = forked_log::call(last);
+        CHECK(end["state_digest"] == all.replayed["state_digest"]);
+        CHECK(end["head"] == all.replayed["head"]);
+    }
+}
+
+TEST_CASE("a server of forks that is killed and started again costs nothing but time") {
+    const std::uint64_t seed = test_seed(37);
+    INFO("CHAINBASE_TEST_SEED=" << seed);
+    random_source random(seed);
+    const forked_log all(seed);
+    server_process server(all.log, {"--forks", all.log + ".forks"});
+    std::vector<std::string> call = all.sync(server, "state");
+    call.emplace_back("--json");
+    driver_process process(call);
+    for (int kills = 0; kills < 5 && process.is_running(); ++kills) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(random.below(60)));
+        server.process().send(SIGKILL);
+        server.restart();
+    }
+    const driver_run run = process.wait();
     INFO(run.err);
     REQUIRE(run.code() == 0);
-    const json synced = run.json();
-    CHECK(synced["state_digest"] == replayed["state_digest"]);
-    CHECK(synced["operations"] == replayed["operations"]);
+    CHECK(run.json()["state_digest"] == all.replayed["state_digest"]);
+}
+
+TEST_CASE("a log in place of a peer: its end is the end, and a foreign one is refused") {
+    const forked_log all(test_seed(41));
+    const std::string state = all.folder / "state";
+    const json end = forked_log::call({"sync", "--block-log", all.log, "--state", state});
+    CHECK(end["state_digest"] == all.replayed["state_digest"]);
+    CHECK(end["irreversible"] == all.replayed["head"]);
+    const forked_log other(test_seed(43));
+    const driver_run foreign = run_driver({"sync", "--block-log", other.log, "--state", state});
+    INFO(foreign.err);
+    CHECK(foreign.code() == 2);
+    CHECK(foreign.says("use the log that the state was made from"));
+    const json again = forked_log::call({"sync", "--block-log", all.log, "--state", state});
+    CHECK(again["state_digest"] == all.replayed["state_digest"]);
+    CHECK(again["replayed_blocks"] == 0);
+}
+
+TEST_CASE("forks of a generated chain are followed and left, good ones and bad ones") {
+    const forked_log all(test_seed(23));
+    server_process server(all.log, {"--forks", all.log + ".forks"});
+    const json synced = forked_log::call(all.sync(server, "synced"));
+    CHECK(synced["state_digest"] == all.replayed["state_digest"]);
+    CHECK(synced["operations"] == all.replayed["operations"]);
     CHECK(synced["sync"]["popped_blocks"] > 10);
     CHECK(synced["sync"]["rejected_blocks"] > 0);
 }
