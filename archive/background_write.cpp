@@ -1,11 +1,17 @@
 #include <archive/background_write.hpp>
 #include <archive/store.hpp>
-
-#include <pthread.h>
+#include <chainbase/trace/quiet_thread.hpp>
+#include <pool_allocator/trace.hpp>
 
 #include <utility>
 
 namespace chainbase::archive {
+
+namespace {
+
+const trace::site waiting("archive.wait");
+
+} // namespace
 
 background_write::~background_write() {
     if (!thread_.joinable()) return;
@@ -18,7 +24,7 @@ background_write::~background_write() {
 }
 
 void background_write::start(write_batch batch) {
-    if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+    if (!thread_.joinable()) thread_ = trace::quiet_thread("archive", [this] { work(); });
     {
         const std::lock_guard lock(mutex_);
         batch_ = std::move(batch);
@@ -35,13 +41,15 @@ bool background_write::is_running() const {
 
 void background_write::finish() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !running_; });
+    if (running_) {
+        const trace::span timed(waiting);
+        changed_.wait(lock, [&] { return !running_; });
+    }
     started_ = false;
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
 void background_write::work() {
-    ::pthread_setname_np(::pthread_self(), "archive");
     std::unique_lock lock(mutex_);
     for (;;) {
         changed_.wait(lock, [&] { return running_ || ending_; });
@@ -53,6 +61,7 @@ void background_write::work() {
         } catch (...) {
             failure = std::current_exception();
         }
+        batch_ = {};
         lock.lock();
         failure_ = failure;
         running_ = false;

@@ -16,6 +16,7 @@ namespace chainbase::archive {
 
 namespace detail {
 
+inline const trace::site encoding("archive.encode");
 inline const trace::site handing_over("archive.hand_over");
 
 /// The store's key for the values that `from` (an object or a lookup value) has for key Key.
@@ -151,6 +152,7 @@ void lifecycle<T, Tags...>::take_out(const departure& leaving) {
 
 template <object_type T, typename... Tags>
 write_batch lifecycle<T, Tags...>::rows_of(const std::vector<departure>& leaving) const {
+    const trace::span timed(detail::encoding);
     write_batch batch;
     for (const departure& one : leaving)
         put(one, batch);
@@ -162,6 +164,7 @@ write_batch lifecycle<T, Tags...>::rows_of(const std::vector<departure>& leaving
 template <object_type T, typename... Tags>
 void lifecycle<T, Tags...>::take_out_all(const std::vector<departure>& leaving) {
     fault::reach(fault::step::after_write);
+    const trace::span timed(detail::handing_over);
     auto all = state_.start_session();
     for (const departure& one : leaving)
         take_out(one);
@@ -175,7 +178,6 @@ std::size_t lifecycle<T, Tags...>::hand_over(revision_number irreversible, std::
     const std::size_t before = take_out_written();
     const std::vector<departure> leaving = departures(irreversible, limit);
     if (leaving.empty()) return before;
-    const trace::span timed(detail::handing_over);
     rows_.write(rows_of(leaving));
     take_out_all(leaving);
     return before + leaving.size();
@@ -190,11 +192,11 @@ std::size_t lifecycle<T, Tags...>::hand_over_behind(revision_number irreversible
     const std::size_t left = take_out_written();
     const std::vector<departure> leaving = departures(irreversible, limit);
     if (leaving.empty()) return left;
-    const trace::span timed(detail::handing_over);
-    write_batch batch = rows_of(leaving);
+    std::vector<id<entry>> entries;
     for (const departure& one : leaving)
-        being_written_.push_back(one.from_queue->id);
-    behind_.start(std::move(batch));
+        entries.push_back(one.from_queue->id);
+    behind_.start(rows_of(leaving)); // may throw: then nothing is being written
+    being_written_ = std::move(entries);
     return left;
 }
 

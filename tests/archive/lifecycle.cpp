@@ -1,8 +1,13 @@
 #include <catch2/catch.hpp>
+#include <tests/archive/no_threads.hpp>
 #include <tests/archive/note.hpp>
 #include <tests/support/random_source.hpp>
 #include <tests/tools/temporary_folder.hpp>
+#include <tests/trace/found.hpp>
 
+#include <atomic>
+#include <system_error>
+#include <thread>
 #include <vector>
 
 /// Objects on their way from memory to the archive, and back when a block is popped.
@@ -42,6 +47,49 @@ private:
     [[noreturn]] static void fail() { throw io_error("fragile store: unplugged"); }
 };
 
+/// A store whose writes wait until it is opened.
+class latched_store final : public archive::store {
+public:
+    [[nodiscard]] std::string name() const override { return "latched store"; }
+    [[nodiscard]] bool outlives_process() const noexcept override { return false; }
+    void open() {
+        open_ = true;
+        open_.notify_all();
+    }
+
+protected:
+    void create_table(const archive::table_description& table) override {
+        rows_->open_table(table.name, table.key_names);
+    }
+    write_totals apply(const archive::write_batch& batch) override {
+        open_.wait(false);
+        rows_->write(batch);
+        return {};
+    }
+    std::optional<archive::pinned_row> read(archive::table_id table,
+                                            std::uint32_t id) const override {
+        return rows_->find(table, id);
+    }
+    std::optional<archive::pinned_row> read(archive::table_id table, std::uint32_t index,
+                                            archive::bytes_view key) const override {
+        return rows_->find(table, index, key);
+    }
+    std::uint64_t row_count(archive::table_id table) const override { return rows_->count(table); }
+    std::unique_ptr<archive::row_cursor_source> scan(archive::table_id,
+                                                     std::uint32_t) const override {
+        throw usage_error("latched store: cannot be walked");
+    }
+    std::unique_ptr<archive::key_cursor_source> scan(archive::table_id, std::uint32_t,
+                                                     archive::bytes_view) const override {
+        throw usage_error("latched store: cannot be walked");
+    }
+    void make_durable(bool) override {}
+
+private:
+    std::unique_ptr<archive::store> rows_ = archive::make_store(archive::store_kind::memory, {});
+    std::atomic<bool> open_{false};
+};
+
 struct world {
     temporary_folder folder;
     database state{folder / "state", small_state()};
@@ -57,6 +105,22 @@ struct world {
         session one = state.start_session();
         work();
         one.push();
+    }
+    /// So many, each retired, every block irreversible.
+    void retired_notes(int count) {
+        block([&] {
+            for (; count > 0; --count) {
+                ++written_;
+                all.retire(write(state, "alice", std::to_string(written_), written_));
+            }
+        });
+        state.commit(state.revision());
+    }
+    /// What left memory.
+    std::size_t hand_over_behind(std::size_t limit) {
+        std::size_t left = 0;
+        block([&] { left = all.hand_over_behind(state.committed_revision(), limit); });
+        return left;
     }
     /// Three notes, the middle one retired, every block irreversible.
     void three_notes() {
@@ -76,6 +140,9 @@ struct world {
     [[nodiscard]] bool in_store(std::uint32_t number) const {
         return rows->contains(archive::table_id{0}, number);
     }
+
+private:
+    int written_ = 0;
 };
 
 template <typename E, typename Action>
@@ -256,6 +323,65 @@ TEST_CASE("what is written behind is popped and handed over like anything else")
     w.all.hand_over(w.state.committed_revision());
     CHECK(w.all.in_memory() == 0);
     CHECK(w.all.archived() > 100);
+}
+
+TEST_CASE("nothing is waited for while rows are written, until too much waits") {
+    const tracing on;
+    auto store = std::make_unique<latched_store>();
+    latched_store& latch = *store;
+    world w(std::move(store));
+    w.retired_notes(2);
+    CHECK(w.hand_over_behind(2) == 0); // the write of these two does not end
+    for (int more = 3; more <= 7; ++more) {
+        w.retired_notes(1);
+        CHECK(w.hand_over_behind(2) == 0);
+        for (int n = 0; n < more; ++n)
+            REQUIRE(w.all.find(id<note>(static_cast<std::uint32_t>(n)))->in_memory());
+        CHECK(w.all.in_memory() == static_cast<std::size_t>(more));
+    }
+    w.retired_notes(1); // 8 wait now, four times as many as leave at once
+    const std::uint64_t waits = span_called("archive.wait").count;
+    std::atomic<bool> returned{false};
+    bool waited = false;
+    std::thread opener([&] {
+        while (!waited && !returned)
+            waited = span_called("archive.wait").in_flight == 1;
+        latch.open();
+    });
+    CHECK(w.hand_over_behind(2) == 2);
+    returned = true;
+    opener.join();
+    CHECK(waited);
+    CHECK(span_called("archive.wait").count == waits + 1);
+    CHECK(w.all.in_memory() == 6);
+}
+
+TEST_CASE("where no thread can be started nothing is lost, and nothing leaves twice") {
+    world w;
+    w.retired_notes(3);
+    {
+        const no_threads none;
+        CHECK_THROWS_AS(w.hand_over_behind(2), std::system_error);
+    }
+    CHECK(w.all.in_memory() == 3);
+    CHECK(w.hand_over_behind(2) == 0);
+    CHECK(w.hand_over() == 3);
+    CHECK(w.all.archived() == 3);
+    CHECK(w.all.find(id<note>(2))->get<&note::weight>() == 3);
+}
+
+TEST_CASE("what making rows takes is told apart from what leaving memory takes") {
+    const tracing on;
+    world w;
+    w.retired_notes(2);
+    const std::uint64_t encoded = span_called("archive.encode").count;
+    const std::uint64_t left = span_called("archive.hand_over").count;
+    CHECK(w.hand_over_behind(2) == 0);
+    CHECK(span_called("archive.encode").count == encoded + 1);
+    CHECK(span_called("archive.hand_over").count == left);
+    CHECK(w.hand_over() == 2);
+    CHECK(span_called("archive.encode").count == encoded + 1);
+    CHECK(span_called("archive.hand_over").count == left + 1);
 }
 
 TEST_CASE("a write behind the caller's back that fails is thrown, and nothing is lost") {

@@ -1,8 +1,7 @@
+#include <chainbase/trace/quiet_thread.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/trace.hpp>
 #include <tools/driver/block_feed.hpp>
-
-#include <pthread.h>
 
 #include <algorithm>
 #include <new>
@@ -50,7 +49,7 @@ block_feed::block_feed(const block_log_reader& log, block_decoder decode, const 
       begun_(std::min(log.record_of(how.from), end_record_)), delivered_(begun_) {
     try {
         for (unsigned i = 0; i < std::max(how.threads, 1u); ++i)
-            threads_.emplace_back([this] { work(); });
+            threads_.push_back(trace::quiet_thread("decode", [this] { work(); }));
     } catch (...) { // the system has no more of them
         end_threads();
         throw;
@@ -119,7 +118,6 @@ bool block_feed::may_begin() const {
 }
 
 void block_feed::work() {
-    ::pthread_setname_np(::pthread_self(), "decode");
     lock held(mutex_);
     while (begun_ < end_record_) {
         wait_for(wait_for_room, room_, held, waited_.for_room,
