@@ -12,9 +12,7 @@
 #include <tests/trace/found.hpp>
 #include <tests/trace/http_client.hpp>
 
-#include <atomic>
 #include <chrono>
-#include <functional>
 #include <sstream>
 #include <thread>
 
@@ -48,7 +46,6 @@ TEST_CASE("without options nothing is watched") {
     observation watched(observation_options{});
     CHECK_FALSE(trace::enabled());
     CHECK(watched.metrics_address().empty());
-    const auto calling = watched.each_second([] { FAIL("called"); });
 }
 
 TEST_CASE("the options reach the reporters, and tracing ends with them") {
@@ -62,7 +59,7 @@ TEST_CASE("the options reach the reporters, and tracing ends with them") {
         observation watched(options);
         CHECK(trace::enabled());
         touch_engine(folder);
-        const auto calling = watched.each_second([&] { level.set(42); });
+        level.set(42);
         exposition page(body_of(http_get(port_of(watched), "/metrics")));
         CHECK(page.values.at("chainbase_test_observed_level") == 42);
         CHECK(page.values.at("chainbase_spans_total{span=\"chainbase.open\"}") >= 1);
@@ -81,21 +78,6 @@ TEST_CASE("the options reach the reporters, and tracing ends with them") {
     }
     CHECK(opened);
     CHECK(line.at("gauges").at("test.observed.level") == 42.0);
-}
-
-TEST_CASE("the function is called every second, and not after its end") {
-    observation_options options;
-    options.metrics = ":0";
-    observation watched(options);
-    std::atomic<int> calls{0};
-    {
-        const auto calling = watched.each_second([&] { ++calls; });
-        while (calls < 3)
-            std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    const int last = calls;
-    (void)http_get(port_of(watched), "/metrics");
-    CHECK(calls == last);
 }
 
 TEST_CASE("what cannot be watched is told before the work begins") {

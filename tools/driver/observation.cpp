@@ -57,16 +57,15 @@ observation::observation(const observation_options& options) {
     if (!options.metrics.empty()) at = listen_address::parse(options.metrics);
     on_.emplace();
     if (at) {
-        server_.emplace(*at, [this] {
-            set_gauges();
+        server_.emplace(*at, [] {
+            resident.set(resident_bytes());
             return trace::prometheus_text(trace::snapshot());
         });
         spdlog::info("metrics: http://{}/metrics", server_->address());
     }
     if (!options.trace_log.empty()) log_.emplace(options.trace_log);
     if (!options.trace_file.empty()) file_.emplace(options.trace_file); // new, so it comes last
-    set_gauges();
-    ticker_.emplace("gauges", std::chrono::seconds(1), [this] { set_gauges(); });
+    ticker_.emplace("gauges", std::chrono::seconds(1), [] { resident.set(resident_bytes()); });
 }
 
 /// The ticker first, whose last call gives the reporters the last values.
@@ -75,29 +74,6 @@ observation::~observation() {
     server_.reset();
     file_.reset();
     log_.reset();
-}
-
-observation::calling observation::each_second(std::function<void()> set_gauges) {
-    {
-        const std::lock_guard lock(mutex_);
-        set_gauges_ = std::move(set_gauges);
-    }
-    this->set_gauges();
-    return calling(*this);
-}
-
-/// The last values are the ones that stay.
-void observation::stop_calling() {
-    set_gauges();
-    const std::lock_guard lock(mutex_);
-    set_gauges_ = nullptr;
-}
-
-void observation::set_gauges() {
-    if (!on_) return;
-    resident.set(resident_bytes());
-    const std::lock_guard lock(mutex_);
-    if (set_gauges_) set_gauges_();
 }
 
 std::string observation::metrics_address() const {

@@ -7,12 +7,8 @@
 #include <CLI/CLI.hpp>
 
 #include <filesystem>
-#include <functional>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <utility>
 
 namespace chainbase::driver {
 
@@ -41,25 +37,6 @@ public:
     observation(const observation&) = delete;
     observation& operator=(const observation&) = delete;
 
-    /// While one lives, its function is called: see each_second().
-    class calling {
-    public:
-        explicit calling(observation& by) noexcept : by_(&by) {}
-        calling(calling&& other) noexcept : by_(std::exchange(other.by_, nullptr)) {}
-        calling& operator=(calling&&) = delete;
-        ~calling() {
-            if (by_) by_->stop_calling();
-        }
-
-    private:
-        observation* by_;
-    };
-
-    /// Has `set_gauges` called about once a second by a thread of its own, and before Prometheus is
-    /// answered, never twice at once; not at all when nothing is watched. It must not throw. What
-    /// is returned ends that, and is to be destroyed before what the function uses. One at a time.
-    [[nodiscard]] calling each_second(std::function<void()> set_gauges);
-
     /// Where the metrics are: "127.0.0.1:9464"; empty without a server.
     [[nodiscard]] std::string metrics_address() const;
 
@@ -70,11 +47,6 @@ private:
         ~switched_on();
     };
 
-    void set_gauges();
-    void stop_calling();
-
-    std::mutex mutex_;
-    std::function<void()> set_gauges_;
     std::optional<switched_on> on_;
     std::optional<trace::interval_log> log_;
     std::optional<trace::perfetto_file> file_;
