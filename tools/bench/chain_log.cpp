@@ -2,9 +2,9 @@
 #include <tools/bench/chain_log.hpp>
 #include <tools/chains/chains.hpp>
 #include <tools/driver/block_feed.hpp>
+#include <tools/driver/replay_steps.hpp>
 
 #include <algorithm>
-#include <thread>
 #include <vector>
 
 namespace chainbase::bench {
@@ -19,7 +19,7 @@ struct block_size {
 
 std::vector<block_size> sizes_of(const block_log_reader& log) {
     std::vector<block_size> sizes;
-    driver::block_feed feed(log, decoder_of(log.chain()), {0, {}, preparing_threads()});
+    driver::block_feed feed(log, decoder_of(log.chain()), {0, {}, driver::preparing_threads()});
     while (auto next = feed.next()) {
         for (const auto& one : next->blocks)
             sizes.push_back({one->number(), one->transactions(), one->operations()});
@@ -58,11 +58,6 @@ chain_log survey(const std::filesystem::path& path, std::uint64_t live_blocks,
         if (i < first) result.sync_operations += sizes[i].operations;
     }
     return result;
-}
-
-unsigned preparing_threads() noexcept {
-    const unsigned others = std::max(std::thread::hardware_concurrency(), 2u) - 1;
-    return std::min(others, 4u);
 }
 
 } // namespace chainbase::bench

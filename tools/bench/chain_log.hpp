@@ -27,7 +27,4 @@ struct chain_log {
 [[nodiscard]] chain_log survey(const std::filesystem::path& path, std::uint64_t live_blocks,
                                std::uint64_t pending);
 
-/// Threads that prepare blocks: as the driver's replay takes.
-[[nodiscard]] unsigned preparing_threads() noexcept;
-
 } // namespace chainbase::bench

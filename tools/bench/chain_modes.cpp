@@ -5,6 +5,7 @@
 #include <tools/chains/lookahead.hpp>
 #include <tools/chains/rejected.hpp>
 #include <tools/driver/block_feed.hpp>
+#include <tools/driver/replay_steps.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -14,9 +15,6 @@
 namespace chainbase::bench {
 
 namespace {
-
-/// Objects that go to the archive with one block at most; as the driver's.
-constexpr std::size_t hand_over_limit = 1000;
 
 void apply_plainly(chain_model& model, run_of_blocks run) {
     for (const decoded_block* one : run) {
@@ -28,9 +26,9 @@ void apply_plainly(chain_model& model, run_of_blocks run) {
 }
 
 /// An engine that cannot ask for memory ahead is not made to spend time on it.
-void apply_run(chain_engine& engine, run_of_blocks run) {
+void apply_run(chain_engine& engine, run_of_blocks run, std::size_t hand_over_limit) {
     std::size_t at = 0;
-    engine.model().hand_over(hand_over_limit * run.size());
+    engine.model().hand_over_behind(hand_over_limit);
     if (engine.asks_ahead())
         apply_blocks(engine.model(), run, at);
     else
@@ -38,24 +36,17 @@ void apply_run(chain_engine& engine, run_of_blocks run) {
 }
 
 void apply_step(chain_engine& engine, run_of_blocks run, stepping how) {
-    if (how == stepping::without_sessions) return apply_run(engine, run);
+    const std::size_t limit = driver::step_hand_over_limit;
+    if (how == stepping::without_sessions) return apply_run(engine, run, limit);
     engine.start_session();
-    apply_run(engine, run);
+    apply_run(engine, run, limit);
     engine.push();
     engine.commit(engine.revision());
 }
 
-std::size_t step_of(run_of_blocks waiting) {
-    std::size_t operations = 0;
-    std::size_t blocks = 0;
-    while (blocks < waiting.size() && operations < operations_per_step)
-        operations += waiting[blocks++]->operations();
-    return blocks;
-}
-
 void apply_steps(chain_engine& engine, run_of_blocks blocks, stepping how) {
     while (!blocks.empty()) {
-        const std::size_t step = step_of(blocks);
+        const std::size_t step = driver::step_of(blocks);
         apply_step(engine, blocks.first(step), how);
         blocks = blocks.subspan(step);
     }
@@ -64,7 +55,7 @@ void apply_steps(chain_engine& engine, run_of_blocks blocks, stepping how) {
 void apply_one(chain_engine& engine, const decoded_block& next) {
     const decoded_block* const alone = &next;
     engine.start_session();
-    apply_run(engine, {&alone, 1});
+    apply_run(engine, {&alone, 1}, driver::block_hand_over_limit);
     engine.push();
     engine.commit(engine.revision() - blocks_to_irreversible);
 }
@@ -74,7 +65,7 @@ void finish(chain_engine& engine) {
     engine.commit(engine.revision());
     for (bool more = true; more;) {
         engine.start_session();
-        more = engine.model().hand_over(hand_over_limit) != 0;
+        more = engine.model().hand_over(driver::block_hand_over_limit) != 0;
         engine.push();
         engine.commit(engine.revision());
     }
@@ -141,7 +132,7 @@ private:
 std::vector<driver::block_feed::chunk> blocks_from(const chain_log& log) {
     const block_log_reader reader(log.path);
     driver::block_feed feed(reader, decoder_of(log.chain),
-                            {log.live_from, {}, preparing_threads()});
+                            {log.live_from, {}, driver::preparing_threads()});
     std::vector<driver::block_feed::chunk> all;
     while (auto next = feed.next())
         all.push_back(std::move(*next));
@@ -156,7 +147,7 @@ replay_times replay(chain_engine& engine, const chain_log& log, stepping how) {
     std::optional<driver::block_feed> feed;
     times.ns = nanoseconds([&] {
         feed.emplace(reader, decoder_of(log.chain),
-                     driver::block_feed::options{0, {}, preparing_threads()});
+                     driver::block_feed::options{0, {}, driver::preparing_threads()});
         feed_through(*feed, [&](run_of_blocks blocks) { apply_steps(engine, blocks, how); });
         finish(engine);
     });
@@ -175,7 +166,7 @@ double sync(chain_engine& engine, const chain_log& log) {
     if (log.live_from == 0) return 0;
     return nanoseconds([&] {
         driver::block_feed feed(reader, decoder_of(log.chain),
-                                {0, log.live_from - 1, preparing_threads()});
+                                {0, log.live_from - 1, driver::preparing_threads()});
         feed_through(feed, [&](run_of_blocks blocks) {
             for (const decoded_block* one : blocks)
                 apply_one(engine, *one);

@@ -14,8 +14,6 @@ namespace chainbase::bench {
 
 /// Blocks can be popped for so many blocks behind the head.
 inline constexpr std::int64_t blocks_to_irreversible = 20;
-/// As the driver's replay: enough to spread what a step costs over many operations.
-inline constexpr std::size_t operations_per_step = 8192;
 
 enum class stepping {
     without_sessions,
@@ -28,7 +26,7 @@ struct replay_times {
     double waiting_ns = 0; ///< of that, for blocks that were not prepared yet
 };
 
-/// Applies the whole log in steps of operations_per_step; other threads read, unpack and decode it.
+/// Applies the whole log in the driver's steps; other threads read, unpack and decode it.
 [[nodiscard]] replay_times replay(chain_engine& engine, const chain_log& log, stepping how);
 
 /// Applies blocks that are there already, likewise.

@@ -6,6 +6,7 @@
 #include <tools/chains/rejected.hpp>
 #include <tools/driver/bookkeeping.hpp>
 #include <tools/driver/chain_state.hpp>
+#include <tools/driver/replay_steps.hpp>
 
 #include <spdlog/spdlog.h>
 
@@ -15,11 +16,6 @@
 namespace chainbase::driver {
 
 namespace {
-
-/// Objects that leave memory within one block at most, so that no block takes long for others.
-constexpr std::size_t hand_over_limit = 1000;
-/// The same within a run of blocks.
-constexpr std::size_t run_hand_over_limit = 10'000;
 
 const trace::site block_apply("driver.block.apply");
 const trace::site run_apply("driver.run.apply");
@@ -205,7 +201,7 @@ void chain_state::parts::forget_old_blocks() {
 void chain_state::parts::apply(const decoded_block& next) {
     const trace::span timed(block_apply);
     session one = state.start_session();
-    model->hand_over_behind(hand_over_limit);
+    model->hand_over_behind(block_hand_over_limit);
     const decoded_block* const alone = &next;
     std::size_t at = 0;
     apply_blocks(*model, {&alone, 1}, at);
@@ -219,7 +215,7 @@ void chain_state::parts::apply(const decoded_block& next) {
 void chain_state::parts::apply_run(run_of_blocks run, std::size_t& at) {
     const trace::span timed(run_apply);
     session all = state.start_session();
-    model->hand_over_behind(run_hand_over_limit);
+    model->hand_over_behind(step_hand_over_limit);
     forget_old_blocks();
     apply_blocks(*model, run, at);
     remember(run);
@@ -364,7 +360,7 @@ void chain_state::finish() {
     state.commit(state.revision());
     for (bool more = true; more;) {
         session one = state.start_session();
-        more = parts_->model->hand_over(hand_over_limit) != 0;
+        more = parts_->model->hand_over(block_hand_over_limit) != 0;
         parts_->forget_old_blocks();
         one.squash();
     }
@@ -408,7 +404,7 @@ void chain_state::begin_block(std::int64_t timestamp) {
     parts_->made_at = timestamp;
     parts_->pending.emplace(parts_->state.start_session());
     try {
-        parts_->model->hand_over(hand_over_limit);
+        parts_->model->hand_over(block_hand_over_limit);
         parts_->model->begin_block(number, timestamp);
     } catch (...) {
         drop_pending();

@@ -5,10 +5,9 @@
 #include <tools/driver/open_log.hpp>
 #include <tools/driver/progress.hpp>
 #include <tools/driver/replay.hpp>
+#include <tools/driver/replay_steps.hpp>
 
-#include <algorithm>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace chainbase::driver {
@@ -27,24 +26,6 @@ const char* in_words(outcome how) {
         return "interrupted; the same call goes on";
     }
     return "";
-}
-
-/// Enough to spread what a step costs over many operations, and little enough to be done soon when
-/// it is to stop.
-constexpr std::size_t operations_per_step = 8192;
-
-/// How many blocks, at least one, make the next step.
-std::size_t step_of(run_of_blocks waiting) {
-    std::size_t operations = 0;
-    std::size_t blocks = 0;
-    while (blocks < waiting.size() && operations < operations_per_step)
-        operations += std::max<std::size_t>(waiting[blocks++]->operations(), 1);
-    return blocks;
-}
-
-unsigned threads_for(unsigned asked) {
-    const unsigned others = std::max(std::thread::hardware_concurrency(), 2u) - 1;
-    return asked != 0 ? asked : std::min(others, 4u);
 }
 
 /// What the chain's books say must be so, after the step that began with a block.
@@ -146,7 +127,7 @@ replay_report replay(const replay_options& options, const catch_interruption& si
     progress shown(state, log.position_of(state.head()),
                    options.stop_at ? log.position_of(*options.stop_at) : log.bytes());
     block_feed feed(log, decoder_of(log.chain()),
-                    {state.head() + 1, options.stop_at, threads_for(options.threads)});
+                    {state.head() + 1, options.stop_at, preparing_threads(options.threads)});
     const outcome how = apply_blocks(state, feed, log, options, signals, shown);
     if (how == outcome::end_of_log) state.finish();
     const double seconds = shown.seconds();
