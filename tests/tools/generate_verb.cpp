@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 #include <tests/tools/driver_process.hpp>
+#include <tests/tools/generated_logs.hpp>
 #include <tests/tools/real_logs.hpp>
 
 #include <chrono>
@@ -67,6 +68,7 @@ TEST_CASE("generate that is interrupted leaves nothing") {
 
 TEST_CASE("generate without one task, or with numbers that are none, is a wrong call") {
     const temporary_folder folder;
+    const generated_log log(payments_chain(1'000, 1));
     const std::vector<std::vector<std::string>> calls{
         {},
         {"--operations", "0"},
@@ -81,6 +83,14 @@ TEST_CASE("generate without one task, or with numbers that are none, is a wrong 
         {"--operations", "1000", "--accounts", "501"},
         {"--operations", "1000", "--chain", "swap"},
         {"--forks-of", "x"},
+        {"--operations", "1000", "--bad-forks", "5"},
+        {"--operations", "1000", "--fork-depth", "5"},
+        {"--operations", "1000", "--chain", "payments", "--mix", "vote=1"},
+        {"--operations", "1000", "--chain", "payments", "--cash-out-percent", "5"},
+        {"--forks-of", log.path(), "--forks", "5", "--mix", "custom=1"},
+        {"--forks-of", log.path(), "--forks", "5", "--cash-out-percent", "5"},
+        {"--forks-of", log.path(), "--forks", "5", "--skew", "0"},
+        {"--forks-of", log.path(), "--forks", "5", "--accounts", "20"},
     };
     for (const auto& more : calls) {
         const driver_run run = run_driver(call_for(folder / "log", more));
@@ -89,6 +99,9 @@ TEST_CASE("generate without one task, or with numbers that are none, is a wrong 
         CHECK(std::filesystem::is_empty(folder.path()));
     }
     CHECK(run_driver({"generate", "--operations", "1000"}).code() == 2);
+    for (const char* option : {"--seed", "--forks", "--accounts"})
+        CHECK(run_driver({"generate", "--compare", log.path(), option, "5"}).code() == 2);
+    CHECK(run_driver({"generate", "--fit", log.path(), "--json"}).code() == 2);
 }
 
 TEST_CASE("generate compares a log, and makes branches of one") {

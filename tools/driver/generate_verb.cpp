@@ -53,6 +53,15 @@ void require_one_task(const generate_call& call) {
         throw usage_error("--forks-of needs --forks: after how many per cent of the blocks");
 }
 
+/// What has no effect is no option of the chain of payments.
+void require_effect(const CLI::App& verb, const generate_call& call) {
+    if (call.chain.chain != payments::chain_name) return;
+    for (const char* option : {"--mix", "--cash-out-percent"})
+        if (verb.count(option) > 0)
+            throw usage_error(std::string(option) + " is of the social chain; leave it out with " +
+                              "--chain payments");
+}
+
 exit_code make(generate_call call) {
     if (!call.mix.empty()) call.chain.mix = generate::parse_mix(call.mix);
     call.chain.skew_milli = skew_milli(call.skew);
@@ -78,8 +87,9 @@ exit_code run(const generate_call& call) {
 }
 
 void add_chain_options(CLI::App& verb, generate_call& call) {
-    verb.add_option("--operations", call.chain.operations, "make a log of so many operations")
-        ->transform(whole_number(1, 100'000'000'000));
+    CLI::Option* const log =
+        verb.add_option("--operations", call.chain.operations, "make a log of so many operations")
+            ->transform(whole_number(1, 100'000'000'000));
     verb.add_option("--seed", call.chain.seed, "another seed, another chain of the same kind")
         ->transform(whole_number(0, UINT64_MAX))
         ->capture_default_str();
@@ -87,32 +97,41 @@ void add_chain_options(CLI::App& verb, generate_call& call) {
     verb.add_option("--chain", call.chain.chain, "which kind of chain")
         ->check(CLI::IsMember(
             {std::string(social::generated_chain_name), std::string(payments::chain_name)}))
-        ->capture_default_str();
+        ->capture_default_str()
+        ->needs(log);
     verb.add_option("--accounts", call.chain.accounts,
                     "accounts at the begin (a fiftieth of the operations, 10 to 1,000,000)")
-        ->transform(whole_number(2, 50'000'000));
+        ->transform(whole_number(2, 50'000'000))
+        ->needs(log);
     verb.add_option("--transactions-per-block", call.chain.transactions_per_block, "on average")
         ->transform(whole_number(1, 100'000))
-        ->capture_default_str();
+        ->capture_default_str()
+        ->needs(log);
     verb.add_option("--skew", call.skew, "how unevenly accounts are active: 0 not, 1 as real ones")
-        ->capture_default_str();
-    verb.add_option("--mix", call.mix, "kinds of operations and weights: custom=60,vote=22,...");
+        ->capture_default_str()
+        ->needs(log);
+    verb.add_option("--mix", call.mix, "kinds of operations and weights: custom=60,vote=22,...")
+        ->needs(log);
     verb.add_option("--cash-out-percent", call.chain.cash_out_percent,
                     "of the time that comments really had until their cash-out")
         ->transform(whole_number(1, 1000))
-        ->capture_default_str();
+        ->capture_default_str()
+        ->needs(log);
 }
 
 void add_fork_options(CLI::App& verb, generate_call& call) {
-    verb.add_option("--forks", call.forks.percent,
-                    "per cent of the blocks after which a branch forks off, in BLOCK_LOG.forks")
-        ->transform(whole_number(0, 100));
+    CLI::Option* const forks =
+        verb.add_option("--forks", call.forks.percent,
+                        "per cent of the blocks after which a branch forks off, in BLOCK_LOG.forks")
+            ->transform(whole_number(0, 100));
     verb.add_option("--fork-depth", call.forks.depth, "blocks of the longest branch")
         ->transform(whole_number(1, generate::deepest_fork))
-        ->capture_default_str();
+        ->capture_default_str()
+        ->needs(forks);
     verb.add_option("--bad-forks", call.forks.bad_percent,
                     "per cent of the branches that end with what the rules refuse")
-        ->transform(whole_number(0, 100));
+        ->transform(whole_number(0, 100))
+        ->needs(forks);
     verb.add_option("--forks-of", call.forks_of, "make branches of this log instead of a log");
 }
 
@@ -124,10 +143,16 @@ void add_generate_verb(CLI::App& program, exit_code& result) {
         "generate", "Make a block log of any length from a seed, or branches of a log");
     add_chain_options(*verb, *call);
     add_fork_options(*verb, *call);
-    verb->add_option("--compare", call->compare, "show how this log differs from real data");
-    verb->add_option("--fit", call->fit, "print what was measured of this log as a C++ header");
-    verb->add_flag("--json", call->json, "one JSON object on stdout");
-    verb->callback([call, &result] { result = run(*call); });
+    CLI::Option* const json = verb->add_flag("--json", call->json, "one JSON object on stdout");
+    verb->add_option("--compare", call->compare, "show how this log differs from real data")
+        ->excludes("--seed", "--forks");
+    verb->add_option("--fit", call->fit, "print what was measured of this log as a C++ header")
+        ->excludes("--seed", "--forks")
+        ->excludes(json);
+    verb->callback([call, verb, &result] {
+        require_effect(*verb, *call);
+        result = run(*call);
+    });
 }
 
 } // namespace chainbase::driver
