@@ -116,7 +116,13 @@ TEST_CASE("where nothing can come early there is no branch") {
     CHECK_FALSE(make_branch(4, idle, 1, random));
     const std::vector<block> last{{5, 15, {{{bytes{std::byte{1}}}}}}, {6, 18, {}}};
     for (int round = 0; round < 50; ++round)
-        if (const auto one = make_branch(4, last, 1, random)) check_dealt(*one, last, 1);
+        CHECK_FALSE(make_branch(4, last, 1, random));
+    const std::vector<block> next{last[0], {6, 18, {{{bytes{std::byte{2}}}}}}};
+    for (int round = 0; round < 50; ++round) {
+        const auto one = make_branch(4, next, 1, random);
+        REQUIRE(one);
+        check_dealt(*one, next, 1);
+    }
 }
 
 TEST_CASE("branches of generated chains are valid, and bad ones end with what is refused") {

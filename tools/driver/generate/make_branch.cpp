@@ -46,10 +46,11 @@ std::optional<branch> make_branch(std::uint64_t forks_after, std::span<const blo
                                   std::size_t length, random_numbers& random) {
     const std::vector<std::size_t> ends = ends_of(main.first(std::min(length + 1, main.size())));
     std::vector<std::size_t> dealt = deal(ends, length, random);
-    const std::size_t before_last = length > 1 ? dealt[length - 2] : 0;
+    if (dealt.front() == ends.front()) return {};
+    // An only block is not to become as it was.
+    const std::size_t before_last = length > 1 ? dealt[length - 2] : ends.front() + 1;
     if (random.chance(1, 4)) // some are still pending at the end
         dealt.back() -= random.below(std::min<std::size_t>(dealt.back() - before_last, 3) + 1);
-    if (dealt.front() == ends.front()) return {};
 
     branch result{forks_after, {}};
     auto from = main.begin();
