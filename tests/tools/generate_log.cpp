@@ -173,6 +173,20 @@ TEST_CASE("options that do not fit together are refused before a file is made") 
     CHECK(std::filesystem::is_empty(folder.path()));
 }
 
+TEST_CASE("a log that cannot get its name leaves no branches that refuse the same call") {
+    const captured_log quiet;
+    const temporary_folder folder;
+    const catch_interruption signals;
+    const auto make = [&] {
+        return generate_log(social_chain(2'000, 1), {.percent = 20}, folder / "log", signals);
+    };
+    std::filesystem::create_symlink("nowhere", folder / "log"); // a name that only the end sees
+    CHECK_THROWS_AS(make(), usage_error);
+    CHECK_FALSE(std::filesystem::exists(folder / "log.forks"));
+    std::filesystem::remove(folder / "log");
+    CHECK(make().forks.branches > 0);
+}
+
 TEST_CASE("accounts have names of their own") {
     std::set<std::string> names;
     for (std::uint32_t n = 0; n < 200'000; ++n)

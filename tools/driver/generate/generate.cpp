@@ -1,4 +1,5 @@
 #include <tools/block_log/block_log_reader.hpp>
+#include <tools/chains/payments/operations.hpp>
 #include <tools/chains/social/operations.hpp>
 #include <tools/driver/generate/generate.hpp>
 #include <tools/driver/import/unfinished_log.hpp>
@@ -7,8 +8,12 @@
 #include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 
+#include <array>
 #include <chrono>
 #include <optional>
+#include <system_error>
+#include <type_traits>
+#include <variant>
 
 namespace chainbase::generate {
 namespace {
@@ -17,6 +22,8 @@ namespace {
 constexpr block_log_options packing{.level = 3, .batch_bytes = 256 << 10};
 
 std::vector<std::string> kinds_of(std::string_view chain) {
+    using in_order = std::variant<payments::account_create, payments::payment>;
+    static_assert(std::is_same_v<payments::operation, in_order>);
     std::vector<std::string> names;
     if (chain != social::generated_chain_name) return {"account_create", "payment"};
     for (std::size_t i = 0; i < operation_mix::kinds; ++i)
@@ -35,7 +42,7 @@ public:
         for (const transaction& part : next.transactions) {
             report.operations += part.operations.size();
             for (const bytes& one : part.operations) // the kind is the first number of it
-                ++by_kind_[std::to_integer<std::size_t>(one.front()) % by_kind_.size()];
+                ++by_kind_[std::to_integer<std::size_t>(one.front())];
         }
         const double now = seconds();
         if (now < next_line_) return;
@@ -104,7 +111,13 @@ generate_report generate_log(const chain_options& options, const fork_options& f
     }
     // First the branches: who finds the log may rely on finding them.
     if (dealer) finish(*dealer, all.report);
-    all.report.bytes = log.finish();
+    try {
+        all.report.bytes = log.finish();
+    } catch (...) { // branches without their log would only be in the way of the same call
+        std::error_code ignored;
+        if (dealer) std::filesystem::remove(forks_path(to), ignored);
+        throw;
+    }
     return all.finish();
 }
 
