@@ -35,8 +35,7 @@ std::uint64_t total_of(const summary& a) {
 
 /// What makes the mean over posts and replies the generated one.
 uint128 common_factor(const measures& generated, distribution of_posts) {
-    const auto of_replies =
-        static_cast<distribution>(static_cast<std::size_t>(of_posts) + distributions_of_a_kind);
+    const auto of_replies = of_kind(of_posts, true);
     const summary post = steem_2016_fit.of(of_posts).real;
     const summary reply = steem_2016_fit.of(of_replies).real;
     const summary made_post = summary_of(generated.of(of_posts));
@@ -72,10 +71,6 @@ compared_distribution compare(const measures& generated, distribution which) {
         result.is_scaled = false;
     }
     return result;
-}
-
-std::uint32_t share(std::uint64_t part, std::uint64_t of, std::uint64_t scale) {
-    return of == 0 ? 0 : static_cast<std::uint32_t>(part * scale / of);
 }
 
 std::string line(std::string_view name, std::string_view side, const summary& of) {

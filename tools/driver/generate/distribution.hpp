@@ -37,6 +37,12 @@ enum class distribution : std::uint8_t {
 inline constexpr std::size_t distributions_of_a_kind = 8;
 inline constexpr std::size_t distribution_count = 20;
 
+/// One of posts, or the same of replies.
+[[nodiscard]] constexpr distribution of_kind(distribution of_posts, bool is_reply) noexcept {
+    return static_cast<distribution>(static_cast<std::size_t>(of_posts) +
+                                     (is_reply ? distributions_of_a_kind : 0));
+}
+
 /// The name in a report.
 [[nodiscard]] std::string_view name_of(distribution which) noexcept;
 /// The name in source text.

@@ -25,10 +25,6 @@ constexpr std::string_view closing = R"(
 } // namespace chainbase::generate
 )";
 
-std::uint64_t share(std::uint64_t part, std::uint64_t of, std::uint64_t scale) {
-    return of == 0 ? 0 : part * scale / of;
-}
-
 std::string text_of(const summary& one) {
     return fmt::format("{{{}, {}, {}, {}, {}, {}, {}, {}, {}}}", one.count, one.mean_milli, one.p50,
                        one.p90, one.p99, one.most, one.zero_permille, one.top1_permille,

@@ -98,8 +98,7 @@ private:
         result_.values[static_cast<std::size_t>(which)].push_back(value);
     }
     void note(bool is_post, distribution of_posts, std::int64_t value) {
-        const std::size_t kind = is_post ? 0 : distributions_of_a_kind;
-        result_.values[static_cast<std::size_t>(of_posts) + kind].push_back(value);
+        note(of_kind(of_posts, !is_post), value);
     }
     void note_all(const counts& from, distribution which) {
         for (const auto& [name, count] : from)

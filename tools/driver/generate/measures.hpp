@@ -31,6 +31,12 @@ struct measures {
     }
 };
 
+/// In units of which `scale` are the whole; 0 of nothing.
+[[nodiscard]] inline std::uint32_t share(std::uint64_t part, std::uint64_t of,
+                                         std::uint64_t scale) noexcept {
+    return of == 0 ? 0 : static_cast<std::uint32_t>(part * scale / of);
+}
+
 /// Reads a whole log. The replies to a comment are those in the log, but in steem-2016, which is a
 /// selection, those that the data states. Throws usage_error when the log is of a chain that is not
 /// social, and what reading a log throws.

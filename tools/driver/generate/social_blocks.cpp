@@ -17,8 +17,7 @@ constexpr std::size_t most_deposited = 1 << 16;
 
 /// What a comment has of it on average, in thousandths.
 std::uint64_t mean_of(distribution of_posts) {
-    const auto of_replies =
-        static_cast<distribution>(static_cast<std::size_t>(of_posts) + distributions_of_a_kind);
+    const auto of_replies = of_kind(of_posts, true);
     const auto post = static_cast<std::uint64_t>(steem_2016_fit.of(of_posts).real.mean_milli);
     const auto reply = static_cast<std::uint64_t>(steem_2016_fit.of(of_replies).real.mean_milli);
     return (post * (1000 - steem_2016_fit.reply_permille) + reply * steem_2016_fit.reply_permille) /
@@ -115,16 +114,13 @@ std::uint64_t social_blocks::place_near(std::uint64_t place) {
 social::operation social_blocks::new_comment() {
     const bool answers = random_.chance(steem_2016_fit.reply_permille, 1000);
     const auto parent = answers ? open_.take(open_comments::awaited::reply) : std::nullopt;
-    const std::size_t kind_offset = parent ? distributions_of_a_kind : 0;
-    const auto of_kind = [&](distribution of_posts) {
-        return static_cast<distribution>(static_cast<std::size_t>(of_posts) + kind_offset);
-    };
+    const bool is_reply = parent.has_value();
+    const auto draw_own = [&](distribution of_posts) { return draw(of_kind(of_posts, is_reply)); };
     const std::uint32_t author = draw_account(authors_);
     const std::uint64_t place = random_.next();
     social::comment op;
     op.author = names_[author];
-    op.permlink =
-        permlink(++comments_made_, draw(of_kind(distribution::post_permlink_bytes)), random_);
+    op.permlink = permlink(++comments_made_, draw_own(distribution::post_permlink_bytes), random_);
     if (parent) {
         op.parent_author = names_[open_[*parent].author];
         op.parent_permlink = open_[*parent].permlink;
@@ -132,32 +128,30 @@ social::operation social_blocks::new_comment() {
     } else {
         op.parent_permlink = "category-" + std::to_string(random_.below(64));
     }
-    op.title_bytes = static_cast<std::uint32_t>(draw(of_kind(distribution::post_title_bytes)));
-    op.body_bytes = static_cast<std::uint32_t>(draw(of_kind(distribution::post_body_bytes)));
-    draw_payout(op, kind_offset, place);
+    op.title_bytes = static_cast<std::uint32_t>(draw_own(distribution::post_title_bytes));
+    op.body_bytes = static_cast<std::uint32_t>(draw_own(distribution::post_body_bytes));
+    draw_payout(op, is_reply, place);
 
     const auto at = open_.add({author, op.permlink, op.cashout_time, 0, {}});
-    await(open_comments::awaited::vote, votes_, at, of_kind(distribution::post_votes), place);
+    await(open_comments::awaited::vote, votes_, at, of_kind(distribution::post_votes, is_reply),
+          place);
     const std::uint32_t votes = open_[at].awaited;
-    await(open_comments::awaited::reply, replies_, at, of_kind(distribution::post_children),
-          place_near(place));
+    await(open_comments::awaited::reply, replies_, at,
+          of_kind(distribution::post_children, is_reply), place_near(place));
     op.children = open_[at].awaited - votes;
     open_.forget_if_done(at);
     return op;
 }
 
-void social_blocks::draw_payout(social::comment& to, std::size_t kind_offset, std::uint64_t place) {
-    const auto of_kind = [&](distribution of_posts) {
-        return static_cast<distribution>(static_cast<std::size_t>(of_posts) + kind_offset);
-    };
+void social_blocks::draw_payout(social::comment& to, bool is_reply, std::uint64_t place) {
     const std::uint32_t paid =
-        kind_offset == 0 ? steem_2016_fit.paid_post_permille : steem_2016_fit.paid_reply_permille;
+        is_reply ? steem_2016_fit.paid_reply_permille : steem_2016_fit.paid_post_permille;
     if (!random_.chance(paid, 1000)) return;
-    const std::int64_t seconds =
-        draw(of_kind(distribution::post_cash_out_seconds)) * options_.cash_out_percent / 100;
+    const std::int64_t seconds = draw(of_kind(distribution::post_cash_out_seconds, is_reply)) *
+                                 options_.cash_out_percent / 100;
     to.cashout_time = builder_.timestamp() + std::max<std::int64_t>(seconds, 1);
     const auto part = [&](distribution which) {
-        return value_at(steem_2016_fit.of(of_kind(which)).points, place_near(place));
+        return value_at(steem_2016_fit.of(of_kind(which, is_reply)).points, place_near(place));
     };
     to.author_payout = part(distribution::post_author_payout);
     to.curator_payout = part(distribution::post_curator_payout);

@@ -45,7 +45,7 @@ private:
     [[nodiscard]] std::optional<std::uint32_t> draw_payer();
     [[nodiscard]] std::optional<open_comments::slot> take_votable();
     [[nodiscard]] std::int64_t draw(distribution which);
-    void draw_payout(social::comment& to, std::size_t kind, std::uint64_t place);
+    void draw_payout(social::comment& to, bool is_reply, std::uint64_t place);
     void await(open_comments::awaited what, const follow_up& how, open_comments::slot at,
                distribution which, std::uint64_t place);
     [[nodiscard]] std::uint64_t place_near(std::uint64_t place);
