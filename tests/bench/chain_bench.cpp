@@ -4,6 +4,8 @@
 #include <tools/bench/scratch_directory.hpp>
 #include <tools/block_log/block_log_writer.hpp>
 #include <tools/chains/payments/operations.hpp>
+#include <tools/chains/social/operations.hpp>
+#include <tools/driver/generate/generate.hpp>
 
 #include <nlohmann/json.hpp>
 #include <tests/bench/bench_program.hpp>
@@ -11,30 +13,59 @@
 #include <cmath>
 #include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 using namespace chainbase;
 using namespace chainbase::bench;
 
 namespace {
 
-/// A block log of payments: some accounts, then a payment per transaction, in a folder of its own.
+/// A block log of 60 blocks in a folder of its own.
 class small_log {
 public:
-    small_log() : path_(folder_.path() / "small.blocks") {
-        block_log_writer writer = block_log_writer::create(path_, payments::chain_name);
+    explicit small_log(std::string_view chain = payments::chain_name,
+                       block (*block_of)(std::uint64_t) = payments_of)
+        : path_(folder_.path() / "small.blocks") {
+        block_log_writer writer = block_log_writer::create(path_, std::string(chain));
         for (std::uint64_t number = 1; number <= 60; ++number)
             writer.append(block_of(number));
         writer.close();
     }
     [[nodiscard]] std::string path() const { return path_.string(); }
 
+    /// A post in each block is paid two blocks later, and all of it goes on to another account in
+    /// the block that pays it: as pending, before that block, there is no money yet.
+    static block posts_of(std::uint64_t number) {
+        const social::account_name author("author");
+        const social::account_name reader("reader");
+        const auto time = static_cast<std::int64_t>(number);
+        if (number == 1)
+            return of(number, {social::account_create{author}, social::account_create{reader}});
+        social::comment post;
+        post.author = author;
+        post.permlink = "post" + std::to_string(number);
+        post.cashout_time = time + 2;
+        post.author_payout = 10;
+        std::vector<social::operation> all{post, social::claim{author}};
+        if (number >= 4) all.push_back(social::transfer{author, reader, 10, ""});
+        return of(number, all);
+    }
+
 private:
     static constexpr std::uint64_t accounts = 20;
+
+    static block of(std::uint64_t number, const std::vector<social::operation>& operations) {
+        block made{number, static_cast<std::int64_t>(number), {}};
+        for (const social::operation& one : operations)
+            made.transactions.push_back({{social::encode(one)}});
+        return made;
+    }
 
     static payments::account_name account(std::uint64_t number) {
         return payments::account_name("account" + std::to_string(number % accounts));
     }
-    static block block_of(std::uint64_t number) {
+    static block payments_of(std::uint64_t number) {
         block made{number, static_cast<std::int64_t>(number), {}};
         for (std::uint64_t i = 0; i < 20; ++i) {
             const payments::operation one =
@@ -90,6 +121,33 @@ TEST_CASE("the chain report names every row of every engine, and one digest for 
     all.insert("replay_in_sessions");
     for (const char* engine : {"classical", "classical_hashed"})
         CHECK(operations_of(only.at("rows"), engine) == all);
+}
+
+TEST_CASE("all engines archive and reject alike, and come to one digest") {
+    const small_log log(social::generated_chain_name, small_log::posts_of);
+    const nlohmann::json report =
+        run_json("chain --live-blocks 5 --pending 20 --log " + log.path());
+    const nlohmann::json& only = report.at("logs").at(0);
+    CHECK(only.at("rejected") > 0);
+    CHECK(only.at("rejected") < only.at("pending"));
+    for (const char* engine : {"chainbase", "chainbase_archive", "classical", "classical_hashed"})
+        CHECK(operations_of(only.at("rows"), engine).contains("live_pending"));
+}
+
+TEST_CASE("a chain like a social network is replayed and followed by all engines alike") {
+    const scratch_directory folder{std::filesystem::temp_directory_path()};
+    generate::chain_options options;
+    options.operations = 20'000;
+    options.cash_out_percent = 1;
+    const catch_interruption signals;
+    const auto made = generate_log(options, {}, folder.path() / "social.blocks", signals);
+    const nlohmann::json report = run_json("chain --live-blocks 20 --pending 200 --log " +
+                                           (folder.path() / "social.blocks").string());
+    const nlohmann::json& only = report.at("logs").at(0);
+    CHECK(only.at("operations") == made.operations);
+    CHECK(only.at("state_digest").get<std::string>().size() == 64);
+    for (const char* engine : {"chainbase_archive", "classical", "classical_hashed"})
+        CHECK(operations_of(only.at("rows"), engine).contains("live_block"));
 }
 
 TEST_CASE("the chain bench also prints a table with the losing rows") {
