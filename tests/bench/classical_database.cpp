@@ -220,4 +220,14 @@ TEST_CASE("a classical database refuses what chainbase refuses, and sessions tak
     }
     CHECK(state.get(id<paper>(0)).score == 0);
     CHECK(state.revision() == 0);
+    const paper& second = state.create<paper>([](paper& one) { one.title = "second"; });
+    {
+        auto session = state.start_session();
+        const paper& third = state.create<paper>([](paper& one) { one.title = "third"; });
+        CHECK_THROWS_AS(state.modify(third, make_again), duplicate_key_error);
+        CHECK_THROWS_AS(state.modify(second, make_again), duplicate_key_error);
+    }
+    CHECK(state.get(id<paper>(1)).title.view() == "second");
+    CHECK(state.get<paper, by_title>("first").id == id<paper>(0));
+    CHECK(state.next_id<paper>().value == 2);
 }

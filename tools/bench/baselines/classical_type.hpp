@@ -165,7 +165,8 @@ public:
 /// classical_index for any object type: one container and one undo stack in a mapped segment.
 ///
 /// A change or an initialisation that throws leaves what it did until the session is undone, as in
-/// this family; without a session it stays.
+/// this family; without a session it stays. One that meets an equal key costs the object: the
+/// container drops what it cannot place, and to keep a copy for that would slow every change.
 template <object_type T, hashed_keys Hashed>
 class classical_type final : public classical_type_base {
     using container = typename detail::classical_container<T, Hashed, typename T::keys>::type;
@@ -196,7 +197,8 @@ public:
 
     template <typename Change>
     void modify(const T& object, Change& change) {
-        if (!stack_.empty()) stack_.back().keep_old_value(object.id.value, object);
+        const std::uint32_t number = object.id.value;
+        if (!stack_.empty()) stack_.back().keep_old_value(number, object);
         std::exception_ptr failure; // one that came through would make the container drop the node
         const bool placed = objects_.modify(objects_.iterator_to(object), [&](T& changed) {
             try {
@@ -206,7 +208,9 @@ public:
             }
         });
         if (failure) std::rethrow_exception(failure);
-        if (!placed) throw duplicate_key_error(name_ + ": a change met an equal key");
+        if (placed) return;
+        if (!stack_.empty()) stack_.back().keep_lost(number);
+        throw duplicate_key_error(name_ + ": a change met an equal key");
     }
 
     void remove(const T& object) {

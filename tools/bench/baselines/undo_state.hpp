@@ -48,6 +48,14 @@ struct undo_state {
             removed_values.try_emplace(id, object);
     }
 
+    /// Effects: the object of `id`, of which keep_old_value() knows, is gone.
+    void keep_lost(std::uint64_t id) {
+        if (made(id))
+            new_ids.erase(id);
+        else
+            move_to_removed(id);
+    }
+
     /// Effects: takes over what the next inner session changed, so that undoing this one undoes
     /// both. Nodes change hands, except of objects that this session modified and the inner one
     /// removed.
