@@ -58,7 +58,8 @@ std::vector<std::string> engines_to_run(const account_options& options) {
 
 void check_space(const account_options& options) {
     constexpr std::uintmax_t per_object = 700;
-    require_space(options.directory, (std::uintmax_t{64} << 20) + options.objects * per_object);
+    require_space(options.directory, (std::uintmax_t{64} << 20) + options.objects * per_object,
+                  "fewer objects");
 }
 
 using measure = void (account_engine::*)(const account_plan&, const store_options&, measurements&);

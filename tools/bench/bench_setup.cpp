@@ -14,12 +14,14 @@ std::filesystem::path default_directory() {
     return std::filesystem::is_directory(memory) ? memory : std::filesystem::temp_directory_path();
 }
 
-void require_space(const std::filesystem::path& directory, std::uintmax_t needed) {
+void require_space(const std::filesystem::path& directory, std::uintmax_t needed,
+                   std::string_view smaller) {
     const std::uintmax_t there = std::filesystem::space(directory).available;
     if (there < needed)
         throw out_of_space_error("bench: " + directory.string() + " has " + std::to_string(there) +
                                  " bytes free and " + std::to_string(needed) +
-                                 " are needed; take fewer objects or another --directory");
+                                 " are needed; take " + std::string(smaller) +
+                                 " or another --directory");
 }
 
 void throw_if_interrupted() {

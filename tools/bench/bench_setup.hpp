@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <string_view>
 
 /// What every bench does around its work.
 namespace chainbase::bench {
@@ -9,8 +11,10 @@ namespace chainbase::bench {
 [[nodiscard]] std::filesystem::path default_directory();
 
 /// Throws out_of_space_error unless the file system of `directory` has `needed` bytes free: a
-/// sparse file that meets a full one ends the process with SIGBUS.
-void require_space(const std::filesystem::path& directory, std::uintmax_t needed);
+/// sparse file that meets a full one ends the process with SIGBUS. `smaller` is what to take for
+/// less work: "fewer objects".
+void require_space(const std::filesystem::path& directory, std::uintmax_t needed,
+                   std::string_view smaller);
 
 /// So that an interrupted run removes its files, which may take most of the memory. Throws error
 /// when a signal was noted.

@@ -151,7 +151,8 @@ void run_growth(const growth_options& options) {
     require_rising(options.objects);
     constexpr std::uintmax_t per_object = 250;
     require_space(options.directory,
-                  (std::uintmax_t{256} << 20) + options.objects.back() * per_object);
+                  (std::uintmax_t{256} << 20) + options.objects.back() * per_object,
+                  "fewer objects");
     warn_about_conditions();
     const catch_interruption signals(catch_interruption::further_signals::end_the_process);
     const nlohmann::json machine = describe_machine(options.directory);

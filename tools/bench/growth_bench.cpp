@@ -5,18 +5,8 @@
 #include <tools/whole_number.hpp>
 
 #include <memory>
-#include <string>
 
 namespace chainbase::bench {
-
-namespace {
-
-std::string check_engine(const std::string& name) {
-    return find_chain_engine(name) != nullptr ? ""
-                                              : std::string("no engine is called ").append(name);
-}
-
-} // namespace
 
 void add_growth_bench(CLI::App& program) {
     const auto options = std::make_shared<growth_options>();
@@ -34,7 +24,7 @@ void add_growth_bench(CLI::App& program) {
         ->transform(whole_number(1, 1000));
     command->add_option("--engines", options->engines, "Comma-separated; chainbase,classical")
         ->delimiter(',')
-        ->check(CLI::Validator(check_engine, "ENGINE"));
+        ->check(CLI::Validator(check_chain_engine, "ENGINE"));
     command->add_option("--directory", options->directory, "Where the states are made")
         ->capture_default_str()
         ->check(CLI::ExistingDirectory);
