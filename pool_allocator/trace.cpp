@@ -109,14 +109,17 @@ using detail::cell;
 using detail::gauge_cell;
 using detail::thread_record;
 
+/// Read in the order in which, however long this is interrupted in between, own time is never more
+/// than all of it, and nothing is in flight that was not.
 void add_cell(span_reading& to, const cell& from) {
+    const std::uint64_t own = from.own.load(std::memory_order_acquire);
+    const std::uint64_t begun = from.begun.load(std::memory_order_acquire);
     const std::uint64_t measured = value_of(from.measured);
-    const std::uint64_t begun = value_of(from.begun);
     to.count += measured + value_of(from.passed);
     to.in_flight += begun > measured ? begun - measured : 0;
     to.measured += measured;
     to.total_ns += clock::nanoseconds(value_of(from.total));
-    to.own_ns += clock::nanoseconds(value_of(from.own));
+    to.own_ns += clock::nanoseconds(own);
     to.longest_ns = std::max(to.longest_ns, clock::nanoseconds(value_of(from.longest)));
     for (std::size_t b = 0; b < histogram::buckets; ++b)
         to.times.add(b, value_of(from.buckets[b]));

@@ -37,7 +37,7 @@ TEST_CASE("an even rate gives what is left at this rate, and the margin shrinks"
     const auto range = estimate.range(1000);
     REQUIRE(range);
     CHECK(range->first == Approx(10));
-    CHECK(chainbase::driver::in_words(*range) == "10 to 13 s left");
+    CHECK(chainbase::driver::in_words(*range) == "10 s to 13 s left");
     CHECK(range->second == Approx(10 * (1 + 1000. / 4000)));
     const auto nearly_done = estimate.range(1);
     REQUIRE(nearly_done);
@@ -68,7 +68,7 @@ TEST_CASE("while nothing moves there is no upper end, and when it goes on there 
     REQUIRE(still);
     CHECK(still->first >= moving->first);
     CHECK(std::isinf(still->second));
-    CHECK(chainbase::driver::in_words(*still) == "at least 1 s left, nothing moves");
+    CHECK(chainbase::driver::in_words(*still) == "at least 2 s left, nothing moves");
     estimate.note(21, 10'100);
     const auto again = estimate.range(1000);
     REQUIRE(again);
