@@ -113,9 +113,10 @@ TEST_CASE("the chain report names every row of every engine, and one digest for 
     CHECK(only.at("transactions") == 1200);
     CHECK(only.at("pending") == 5 * 50);
     CHECK(only.at("state_digest").get<std::string>().size() == 64);
-    std::set<std::string> all{"replay",       "replay_applying", "replay_helping", "replay_waiting",
-                              "sync",         "sync_to_replay",  "live_block",
-                              "live_pending", "state_bytes",     "state_bytes_per_object"};
+    std::set<std::string> all{
+        "replay",      "replay_applying",       "replay_helping", "replay_waiting",
+        "sync",        "sync_to_replay",        "live_block",     "live_pending",
+        "state_bytes", "state_bytes_per_object"};
     for (const char* engine : {"chainbase", "chainbase_archive"})
         CHECK(operations_of(only.at("rows"), engine) == all);
     all.insert("replay_in_sessions");

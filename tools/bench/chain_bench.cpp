@@ -86,9 +86,9 @@ private:
             const replay_times times = replay(engine, log_, entry.how_to_replay());
             result = per_operation(times.ns, log_.operations);
             measured_.add("replay", metric::ns, result);
-            measured_.add("replay_applying", metric::ns,
-                          per_operation(times.ns - times.waiting_ns - times.helping_ns,
-                                        log_.operations));
+            measured_.add(
+                "replay_applying", metric::ns,
+                per_operation(times.ns - times.waiting_ns - times.helping_ns, log_.operations));
             measured_.add("replay_helping", metric::ratio, times.helping_ns / times.ns);
             measured_.add("replay_waiting", metric::ratio, times.waiting_ns / times.ns);
             const auto bytes = static_cast<double>(engine.held_bytes());

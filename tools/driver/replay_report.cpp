@@ -137,8 +137,7 @@ std::string to_text(const replay_report& report) {
         report.interrupted ? ", interrupted: the same call goes on" : "", report.replayed_blocks,
         report.replayed_operations, report.seconds, report.operations_per_second(),
         seconds_of(report.waited.for_blocks), 100 * report.apply_busy(),
-        seconds_of(report.waited.helping),
-        seconds_of(report.waited.for_room));
+        seconds_of(report.waited.helping), seconds_of(report.waited.for_room));
     text += "in memory (objects, bytes):\n";
     for (const type_statistics& type : report.memory.types)
         text += fmt::format("  {:<28}{:>16}{:>14}\n", type.name, type.objects,

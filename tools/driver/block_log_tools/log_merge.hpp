@@ -1,7 +1,7 @@
 #pragma once
 
-#include <tools/driver/log_progress.hpp>
 #include <tools/driver/block_log_tools/log_split.hpp>
+#include <tools/driver/log_progress.hpp>
 
 #include <filesystem>
 #include <vector>

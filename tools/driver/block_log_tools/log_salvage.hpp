@@ -1,8 +1,8 @@
 #pragma once
 
 #include <tools/driver/block_log_tools/log_copy.hpp>
-#include <tools/driver/log_progress.hpp>
 #include <tools/driver/block_log_tools/record_walk.hpp>
+#include <tools/driver/log_progress.hpp>
 
 #include <cstdint>
 #include <filesystem>

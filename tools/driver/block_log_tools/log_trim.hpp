@@ -1,8 +1,8 @@
 #pragma once
 
 #include <tools/driver/block_log_tools/block_range.hpp>
-#include <tools/driver/log_progress.hpp>
 #include <tools/driver/block_log_tools/log_split.hpp>
+#include <tools/driver/log_progress.hpp>
 
 #include <filesystem>
 

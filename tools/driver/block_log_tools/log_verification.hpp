@@ -1,7 +1,7 @@
 #pragma once
 
-#include <tools/driver/log_progress.hpp>
 #include <tools/driver/block_log_tools/record_walk.hpp>
+#include <tools/driver/log_progress.hpp>
 
 #include <cstdint>
 #include <filesystem>
