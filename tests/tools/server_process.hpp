@@ -1,5 +1,6 @@
 #pragma once
 
+#include <catch2/catch.hpp>
 #include <tests/tools/driver_process.hpp>
 #include <tests/tools/real_logs.hpp>
 
