@@ -24,7 +24,7 @@ void add_following_options(CLI::App& verb, following_options& to) {
     verb.add_option(
             "--lag", to.lag,
             "blocks that can be popped: the deepest fork followed, as far as its blocks take no "
-            "more than 64 MiB")
+            "more than 256 MiB decoded")
         ->transform(whole_number(0, wire::max_known_blocks - 1))
         ->capture_default_str();
     verb.add_option("--stop-at", to.stop_at, "end when the head is a block of this number")
