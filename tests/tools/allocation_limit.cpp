@@ -21,14 +21,29 @@ allocation_limit::~allocation_limit() {
 
 } // namespace chainbase::test
 
+namespace {
+
+void* allocated(std::size_t size) noexcept {
+    return size > chainbase::test::most_bytes ? nullptr : std::malloc(size);
+}
+
+} // namespace
+
 void* operator new(std::size_t size) {
-    void* const got = size > chainbase::test::most_bytes ? nullptr : std::malloc(size);
+    void* const got = allocated(size);
     if (got == nullptr) throw std::bad_alloc();
     return got;
+}
+// A sanitizer has one of its own, whose memory must not come to the operators below.
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+    return allocated(size);
 }
 void operator delete(void* one) noexcept {
     std::free(one);
 }
 void operator delete(void* one, std::size_t) noexcept {
+    std::free(one);
+}
+void operator delete(void* one, const std::nothrow_t&) noexcept {
     std::free(one);
 }
