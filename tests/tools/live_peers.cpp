@@ -15,12 +15,7 @@ namespace {
 
 driver::live::live_options impatient(const std::string& peer, const temporary_folder& folder) {
     driver::live::live_options how;
-    how.peers.push_back(parse_endpoint(peer));
-    how.state = folder / "state";
-    how.once = true;
-    how.network.pause = std::chrono::milliseconds(1);
-    how.network.longest_pause = std::chrono::milliseconds(20);
-    how.network.limits.silence = std::chrono::minutes(5); // scripts keep nothing alive
+    follow_impatiently(how, {peer}, folder / "state");
     return how;
 }
 
@@ -34,20 +29,9 @@ TEST_CASE("a node in storms of forks and bad blocks ends where the model ends") 
     driver::live::live_figures all;
     for (int round = 0; round < 6; ++round) {
         const std::uint32_t lag = 1 + random.below(10);
-        payments_tree tree(lag);
-        std::vector<bytes> frames{frame_of(tree, 1)};
-        for (int i = 0; i < 120; ++i) {
-            const std::size_t parent =
-                random.chance(700) ? tree.any_parent(random, 1 + round) : tree.head();
-            frames.push_back(frame_of(tree, tree.add(parent, random, random.chance(60))));
-        }
-        const scripted_peer peer([&](raw_connection& with, int) {
-            with.greet("payments");
-            for (const bytes& one : frames)
-                with.send(one);
-            with.send(end_at(tree.at(tree.head()).place));
-            with.wait_for_end();
-        });
+        const storm blocks(random, lag, 1 + static_cast<std::size_t>(round));
+        const payments_tree& tree = blocks.tree;
+        const scripted_peer peer([&](raw_connection& with, int) { blocks.send(with); });
         const temporary_folder folder;
         driver::live::live_options how = impatient(peer.address(), folder);
         how.lag = lag;

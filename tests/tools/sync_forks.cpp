@@ -16,20 +16,9 @@ TEST_CASE("storms of forks and bad blocks, over a connection, end where the mode
     std::uint64_t rejected = 0;
     for (int round = 0; round < 6; ++round) {
         const std::uint32_t lag = 1 + random.below(10);
-        payments_tree tree(lag);
-        std::vector<bytes> frames{frame_of(tree, 1)};
-        for (int i = 0; i < 150; ++i) {
-            const std::size_t parent =
-                random.chance(700) ? tree.any_parent(random, 1 + round) : tree.head();
-            frames.push_back(frame_of(tree, tree.add(parent, random, random.chance(60))));
-        }
-        const scripted_peer peer([&](raw_connection& with, int) {
-            with.greet("payments");
-            for (const bytes& one : frames)
-                with.send(one);
-            with.send(end_at(tree.at(tree.head()).place));
-            with.wait_for_end();
-        });
+        const storm blocks(random, lag, 1 + static_cast<std::size_t>(round));
+        const payments_tree& tree = blocks.tree;
+        const scripted_peer peer([&](raw_connection& with, int) { blocks.send(with); });
         sync_call call({peer.address()});
         call.options.lag = lag;
         call.options.verify = true;

@@ -47,19 +47,26 @@ private:
     std::thread thread_;
 };
 
-/// A sync into a folder of its own, impatient.
+/// To follow these peers to the end of their chain, without patience.
+inline void follow_impatiently(driver::following_options& how,
+                               const std::vector<std::string>& peers,
+                               const std::filesystem::path& state) {
+    for (const std::string& one : peers)
+        how.peers.push_back(parse_endpoint(one));
+    how.state = state;
+    how.once = true;
+    how.network.pause = std::chrono::milliseconds(1);
+    how.network.longest_pause = std::chrono::milliseconds(20);
+    how.network.limits.silence = std::chrono::minutes(5); // scripts keep nothing alive
+}
+
+/// A sync into a folder of its own.
 struct sync_call {
     temporary_folder folder{memory_or_disk()};
     driver::sync_options options;
 
     explicit sync_call(const std::vector<std::string>& peers) {
-        for (const std::string& one : peers)
-            options.peers.push_back(parse_endpoint(one));
-        options.state = folder / "state";
-        options.once = true;
-        options.network.pause = std::chrono::milliseconds(1);
-        options.network.longest_pause = std::chrono::milliseconds(20);
-        options.network.limits.silence = std::chrono::minutes(5); // scripts keep nothing alive
+        follow_impatiently(options, peers, folder / "state");
     }
     [[nodiscard]] driver::sync_report run() const {
         const catch_interruption signals;
@@ -113,6 +120,32 @@ struct given_chain {
     }
     [[nodiscard]] driver::block_place place(std::size_t i) const { return tree.at(chain[i]).place; }
     [[nodiscard]] std::string digest() const { return tree.digest_at(chain.back()); }
+};
+
+/// Blocks grown at random places of a tree, some of them bad, and the peer that sends them in the
+/// order in which they came.
+class storm {
+public:
+    storm(random_source& random, std::size_t lag, std::size_t recent) : tree(lag) {
+        frames_.push_back(frame_of(tree, 1));
+        for (int i = 0; i < 150; ++i) {
+            const std::size_t parent =
+                random.chance(700) ? tree.any_parent(random, recent) : tree.head();
+            frames_.push_back(frame_of(tree, tree.add(parent, random, random.chance(60))));
+        }
+    }
+    void send(raw_connection& to) const {
+        to.greet("payments");
+        for (const bytes& one : frames_)
+            to.send(one);
+        to.send(end_at(tree.at(tree.head()).place));
+        to.wait_for_end();
+    }
+
+    payments_tree tree;
+
+private:
+    std::vector<bytes> frames_;
 };
 
 } // namespace chainbase::test
