@@ -59,10 +59,8 @@ compared_distribution compare(const measures& generated, distribution which) {
     case distribution::reply_votes:
         result.real = scaled(fit, common_factor(generated, distribution::post_votes));
         break;
-    case distribution::post_children:
-    case distribution::reply_children:
-        result.real = scaled(fit, common_factor(generated, distribution::post_children));
-        break;
+    case distribution::post_descendants:
+    case distribution::reply_descendants:
     case distribution::comments_of_author:
     case distribution::votes_of_voter:
         result.real = scaled(fit, own_factor(fit.real, result.generated));
@@ -127,8 +125,6 @@ comparison compare(const measures& generated) {
     result.reply_permille = share(of.replies, of.posts + of.replies, 1000);
     result.paid_post_permille = share(of.paid_posts, of.posts, 1000);
     result.paid_reply_permille = share(of.paid_replies, of.replies, 1000);
-    result.deep_reply_permille =
-        share(of.replies_to_replies, of.replies_to_posts + of.replies_to_replies, 1000);
     result.author_per_100_000 = share(of.authors, of.accounts, 100'000);
     result.voter_per_100_000 = share(of.voters, of.accounts, 100'000);
     return result;
@@ -136,9 +132,7 @@ comparison compare(const measures& generated) {
 
 std::string to_text(const comparison& of) {
     std::string text = shares_in_words(of);
-    text += fmt::format("replies to replies, of the replies: {:.1f} %\n\n",
-                        of.deep_reply_permille / 10.0);
-    text += fmt::format("{:<34} {:<9} {:>18} {:>14} {:>16} {:>16} {:>18} {:>6} {:>6} {:>5}\n", "",
+    text += fmt::format("\n{:<34} {:<9} {:>18} {:>14} {:>16} {:>16} {:>18} {:>6} {:>6} {:>5}\n", "",
                         "", "mean", "p50", "p90", "p99", "most", "zero %", "top 1%", "gini");
     for (const compared_distribution& row : of.distributions) {
         text += line(name_of(row.which), row.is_scaled ? "real *" : "real", row.real);
@@ -161,7 +155,6 @@ std::string to_json(const comparison& of) {
                                      {"reply_permille", of.reply_permille},
                                      {"paid_post_permille", of.paid_post_permille},
                                      {"paid_reply_permille", of.paid_reply_permille},
-                                     {"deep_reply_permille", of.deep_reply_permille},
                                      {"author_per_100_000", of.author_per_100_000},
                                      {"voter_per_100_000", of.voter_per_100_000},
                                      {"distributions", rows}};

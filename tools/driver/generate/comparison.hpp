@@ -26,7 +26,6 @@ struct comparison {
     std::uint32_t reply_permille = 0;      ///< of the comments
     std::uint32_t paid_post_permille = 0;  ///< of the posts
     std::uint32_t paid_reply_permille = 0; ///< of the replies
-    std::uint32_t deep_reply_permille = 0; ///< of the replies, those to replies
     std::uint32_t author_per_100_000 = 0;  ///< of the accounts
     std::uint32_t voter_per_100_000 = 0;   ///< of the accounts
 };

@@ -9,8 +9,8 @@
 
 namespace chainbase::generate {
 
-/// What is measured of a social chain and drawn for another. Those of posts and of replies stand in
-/// the same order, so that reply = post + distributions_of_a_kind.
+/// What is measured of a social chain and, but for reply_descendants, drawn for another. Those of
+/// posts and of replies stand in the same order, so that reply = post + distributions_of_a_kind.
 enum class distribution : std::uint8_t {
     post_title_bytes,
     post_body_bytes,
@@ -19,7 +19,7 @@ enum class distribution : std::uint8_t {
     post_author_payout,    ///< milli-HBD, of those that are to be paid
     post_curator_payout,   ///< the same
     post_votes,
-    post_children, ///< replies to it
+    post_descendants, ///< replies to it, replies to these, and so on
     reply_title_bytes,
     reply_body_bytes,
     reply_permlink_bytes,
@@ -27,15 +27,16 @@ enum class distribution : std::uint8_t {
     reply_author_payout,
     reply_curator_payout,
     reply_votes,
-    reply_children,
-    vote_percent, ///< hundredths of a percent
+    reply_descendants, ///< follow from the depths
+    reply_depth,       ///< 1 of a reply to a post; of those whose post is known
+    vote_percent,      ///< hundredths of a percent
     vote_rshares,
     comments_of_author, ///< posts and replies, of those who have any
     votes_of_voter,     ///< of those who cast any
 };
 
 inline constexpr std::size_t distributions_of_a_kind = 8;
-inline constexpr std::size_t distribution_count = 20;
+inline constexpr std::size_t distribution_count = 21;
 
 /// One of posts, or the same of replies.
 [[nodiscard]] constexpr distribution of_kind(distribution of_posts, bool is_reply) noexcept {

@@ -4,6 +4,7 @@
 #include <tools/driver/generate/measures.hpp>
 
 #include <algorithm>
+#include <ranges>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -11,10 +12,14 @@
 namespace chainbase::generate {
 namespace {
 
+constexpr std::size_t none = SIZE_MAX;
+
 struct counted_comment {
     bool is_post = false;
+    std::size_t parent = none; ///< its place, which is before this one's
+    std::int64_t depth = 0;    ///< 0 of a post; -1 where the post is not in the log
     std::int64_t votes = 0;
-    std::int64_t children = 0;
+    std::int64_t descendants = 0;
 };
 
 std::string key_of(std::string_view author, std::string_view permlink) {
@@ -26,8 +31,8 @@ std::string key_of(std::string_view author, std::string_view permlink) {
 
 class measurement {
 public:
-    /// `states_children`: the log says of a comment what is not counted then.
-    explicit measurement(bool states_children) : states_children_(states_children) {}
+    /// `states_descendants`: the log says of a comment what is not counted then.
+    explicit measurement(bool states_descendants) : states_descendants_(states_descendants) {}
 
     void add(const block& next) {
         now_ = next.timestamp;
@@ -37,9 +42,11 @@ public:
     }
 
     measures finish() {
-        for (const auto& [key, one] : comments_) {
+        if (!states_descendants_) count_descendants();
+        for (const counted_comment& one : comments_) {
             note(one.is_post, distribution::post_votes, one.votes);
-            note(one.is_post, distribution::post_children, one.children);
+            note(one.is_post, distribution::post_descendants, one.descendants);
+            if (one.depth > 0) note(distribution::reply_depth, one.depth);
         }
         note_all(by_author_, distribution::comments_of_author);
         note_all(by_voter_, distribution::votes_of_voter);
@@ -75,21 +82,31 @@ private:
             note(is_post, distribution::post_author_payout, op.author_payout);
             note(is_post, distribution::post_curator_payout, op.curator_payout);
         }
-        if (!is_post) answer(op);
-        comments_[key_of(op.author, op.permlink)] = {is_post, 0,
-                                                     states_children_ ? op.children : 0};
+        counted_comment one{is_post, none, is_post ? 0 : -1, 0, op.children};
+        if (!is_post) find_parent(op, one);
+        places_[key_of(op.author, op.permlink)] = comments_.size();
+        comments_.push_back(one);
     }
 
-    void answer(const social::comment& op) {
-        const auto parent = comments_.find(key_of(op.parent_author, op.parent_permlink));
-        if (parent == comments_.end()) return;
-        ++(parent->second.is_post ? result_.replies_to_posts : result_.replies_to_replies);
-        if (!states_children_) ++parent->second.children;
+    void find_parent(const social::comment& op, counted_comment& of) const {
+        const auto found = places_.find(key_of(op.parent_author, op.parent_permlink));
+        if (found == places_.end()) return;
+        of.parent = found->second;
+        const std::int64_t above = comments_[of.parent].depth;
+        of.depth = above < 0 ? -1 : above + 1;
+    }
+
+    void count_descendants() {
+        for (counted_comment& one : comments_)
+            one.descendants = 0;
+        for (const counted_comment& one : std::views::reverse(comments_))
+            if (one.parent != none) comments_[one.parent].descendants += one.descendants + 1;
     }
 
     void add(const social::vote& op) {
         ++by_voter_[std::string(op.voter.view())];
-        ++comments_[key_of(op.author, op.permlink)].votes;
+        const auto on = places_.find(key_of(op.author, op.permlink));
+        if (on != places_.end()) ++comments_[on->second].votes;
         note(distribution::vote_percent, op.percent);
         note(distribution::vote_rshares, op.rshares);
     }
@@ -105,9 +122,10 @@ private:
             note(which, count);
     }
 
-    bool states_children_;
+    bool states_descendants_;
     std::int64_t now_ = 0;
-    std::unordered_map<std::string, counted_comment> comments_;
+    std::vector<counted_comment> comments_; ///< as they came
+    std::unordered_map<std::string, std::size_t> places_;
     counts by_author_;
     counts by_voter_;
     measures result_;

@@ -21,8 +21,6 @@ struct measures {
     std::uint64_t paid_replies = 0;
     std::uint64_t authors = 0;
     std::uint64_t voters = 0;
-    std::uint64_t replies_to_posts = 0; ///< of those whose parent is in the log
-    std::uint64_t replies_to_replies = 0;
     /// Sorted.
     std::array<std::vector<std::int64_t>, distribution_count> values;
 
@@ -37,9 +35,9 @@ struct measures {
     return of == 0 ? 0 : static_cast<std::uint32_t>(part * scale / of);
 }
 
-/// Reads a whole log. The replies to a comment are those in the log, but in steem-2016, which is a
-/// selection, those that the data states. Throws usage_error when the log is of a chain that is not
-/// social, and what reading a log throws.
+/// Reads a whole log. The descendants of a comment are those in the log, but in steem-2016, which
+/// is a selection, those that the data states. Throws usage_error when the log is of a chain that
+/// is not social, and what reading a log throws.
 [[nodiscard]] measures measure(const std::filesystem::path& block_log);
 
 } // namespace chainbase::generate

@@ -15,9 +15,23 @@ open_comments::slot open_comments::add(open_comment one) {
     return at;
 }
 
+open_comments::slot open_comments::add_reply(slot post, open_comment one) {
+    const slot at = add(std::move(one));
+    if (--comments_[post].replies_awaited > 0) {
+        ++comments_[at].awaited;
+        comments_[post].thread.push_back(at);
+    } else {
+        for (const slot complete : std::exchange(comments_[post].thread, {}))
+            came(complete);
+    }
+    came(post);
+    return at;
+}
+
 void open_comments::await(awaited what, slot at, std::uint64_t block) {
     queue(what).push(block << 32 | at);
     ++comments_[at].awaited;
+    if (what == awaited::reply) ++comments_[at].replies_awaited;
 }
 
 std::optional<open_comments::slot> open_comments::take(awaited what) {

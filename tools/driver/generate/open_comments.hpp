@@ -14,12 +14,17 @@ struct open_comment {
     std::uint32_t author = 0; ///< the number of an account
     std::string permlink;
     std::int64_t cashout_time = 0;
-    std::uint32_t awaited = 0;         ///< votes and replies
-    std::vector<std::uint32_t> voters; ///< who voted already
+    std::uint32_t depth = 0;             ///< 1 of a reply to a post
+    std::uint32_t awaited = 0;           ///< votes, replies, and the end of a reply's thread
+    std::uint32_t replies_awaited = 0;   ///< of a post: to it, to its replies, and so on
+    std::vector<std::uint32_t> voters{}; ///< who voted already
+    std::vector<std::uint32_t>
+        thread{}; ///< of a post to which replies are to come: those that came
 };
 
 /// The comments that something is still to come to, and what comes when. Nothing is kept of a
-/// comment to which all came, so memory is bounded by what is awaited at a time.
+/// comment to which all came and whose thread is complete, so memory is bounded by what is awaited
+/// at a time.
 class open_comments {
 public:
     using slot = std::uint32_t;
@@ -31,8 +36,12 @@ public:
 
     /// A comment to which nothing is to come yet.
     [[nodiscard]] slot add(open_comment one);
+    /// A reply to which nothing is to come yet, to a post that was taken for it or to a reply in
+    /// its thread. In place of came(post).
+    [[nodiscard]] slot add_reply(slot post, open_comment one);
     [[nodiscard]] open_comment& operator[](slot at) noexcept { return comments_[at]; }
 
+    /// Replies are awaited by posts, for the whole thread.
     void await(awaited what, slot at, std::uint64_t block);
     [[nodiscard]] std::size_t waiting(awaited what) const noexcept { return queue(what).size(); }
 

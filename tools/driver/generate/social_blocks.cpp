@@ -52,9 +52,13 @@ social_blocks::social_blocks(const chain_options& options)
     };
     if (comments == 0) return;
     votes_ = {votes * 1000 * one / comments / mean_of(distribution::post_votes), target(votes)};
-    replies_ = {std::uint64_t{steem_2016_fit.reply_permille} * one /
-                    mean_of(distribution::post_children),
+    const fitted_distribution& descendants = steem_2016_fit.of(distribution::post_descendants);
+    replies_ = {std::uint64_t{steem_2016_fit.reply_permille} * 1000 * one /
+                    (1000 - steem_2016_fit.reply_permille) /
+                    static_cast<std::uint64_t>(descendants.real.mean_milli),
                 target(replies)};
+    const std::int64_t deepest = steem_2016_fit.of(distribution::reply_depth).real.most;
+    replies_owed_.resize(static_cast<std::size_t>(deepest) + 1);
 }
 
 std::optional<block> social_blocks::next() {
@@ -113,18 +117,20 @@ std::uint64_t social_blocks::place_near(std::uint64_t place) {
 
 social::operation social_blocks::new_comment() {
     const bool answers = random_.chance(steem_2016_fit.reply_permille, 1000);
-    const auto parent = answers ? open_.take(open_comments::awaited::reply) : std::nullopt;
-    const bool is_reply = parent.has_value();
+    const auto post = answers ? open_.take(open_comments::awaited::reply) : std::nullopt;
+    const bool is_reply = post.has_value();
     const auto draw_own = [&](distribution of_posts) { return draw(of_kind(of_posts, is_reply)); };
     const std::uint32_t author = draw_account(authors_);
     const std::uint64_t place = random_.next();
     social::comment op;
     op.author = names_[author];
     op.permlink = permlink(++comments_made_, draw_own(distribution::post_permlink_bytes), random_);
-    if (parent) {
-        op.parent_author = names_[open_[*parent].author];
-        op.parent_permlink = open_[*parent].permlink;
-        open_.came(*parent);
+    std::uint32_t depth = 0;
+    if (post) {
+        const open_comment& parent = open_[draw_parent(*post)];
+        op.parent_author = names_[parent.author];
+        op.parent_permlink = parent.permlink;
+        depth = parent.depth + 1;
     } else {
         op.parent_permlink = "category-" + std::to_string(random_.below(64));
     }
@@ -132,15 +138,33 @@ social::operation social_blocks::new_comment() {
     op.body_bytes = static_cast<std::uint32_t>(draw_own(distribution::post_body_bytes));
     draw_payout(op, is_reply, place);
 
-    const auto at = open_.add({author, op.permlink, op.cashout_time, 0, {}});
+    open_comment made{
+        .author = author, .permlink = op.permlink, .cashout_time = op.cashout_time, .depth = depth};
+    const auto at = post ? open_.add_reply(*post, std::move(made)) : open_.add(std::move(made));
     await(open_comments::awaited::vote, votes_, at, of_kind(distribution::post_votes, is_reply),
           place);
-    const std::uint32_t votes = open_[at].awaited;
-    await(open_comments::awaited::reply, replies_, at,
-          of_kind(distribution::post_children, is_reply), place_near(place));
-    op.children = open_[at].awaited - votes;
+    if (!is_reply)
+        await(open_comments::awaited::reply, replies_, at, distribution::post_descendants,
+              place_near(place));
+    op.children = open_[at].replies_awaited;
     open_.forget_if_done(at);
     return op;
+}
+
+/// The post or one of its replies. A thread need not be deep enough for the depth that the data
+/// would have next, so that is owed, and what is owed most of all that the thread allows comes.
+open_comments::slot social_blocks::draw_parent(open_comments::slot post) {
+    ++replies_owed_[static_cast<std::size_t>(draw(distribution::reply_depth))];
+    std::vector<std::vector<open_comments::slot>> parents(replies_owed_.size());
+    parents[1] = {post};
+    for (const open_comments::slot reply : open_[post].thread)
+        if (const std::size_t below = open_[reply].depth + 1; below < parents.size())
+            parents[below].push_back(reply);
+    std::size_t depth = 1;
+    for (std::size_t deeper = 2; deeper < parents.size() && !parents[deeper].empty(); ++deeper)
+        if (replies_owed_[deeper] > replies_owed_[depth]) depth = deeper;
+    --replies_owed_[depth];
+    return parents[depth][random_.below(parents[depth].size())];
 }
 
 void social_blocks::draw_payout(social::comment& to, bool is_reply, std::uint64_t place) {

@@ -28,7 +28,7 @@ public:
 private:
     /// Draws of one kind of what comes to comments, as often as the mix and the data ask for.
     struct follow_up {
-        std::uint64_t per_comment = 0; ///< of what the data has, in 2^-16
+        std::uint64_t per_comment = 0; ///< or per post, of what the data has, in 2^-16
         std::uint64_t target = 0;      ///< how much is best awaited at a time
     };
 
@@ -46,6 +46,7 @@ private:
     [[nodiscard]] std::optional<open_comments::slot> take_votable();
     [[nodiscard]] std::int64_t draw(distribution which);
     void draw_payout(social::comment& to, bool is_reply, std::uint64_t place);
+    [[nodiscard]] open_comments::slot draw_parent(open_comments::slot post);
     void await(open_comments::awaited what, const follow_up& how, open_comments::slot at,
                distribution which, std::uint64_t place);
     [[nodiscard]] std::uint64_t place_near(std::uint64_t place);
@@ -60,7 +61,8 @@ private:
     activity voters_;
     follow_up votes_;
     follow_up replies_;
-    std::uint64_t follow_up_blocks_; ///< within which votes and replies come
+    std::vector<std::int64_t> replies_owed_; ///< by depth: drawn from the data, less those made
+    std::uint64_t follow_up_blocks_;         ///< within which votes and replies come
     std::uint64_t comments_made_ = 0;
     open_comments open_;
     std::vector<social::account_name> names_;
