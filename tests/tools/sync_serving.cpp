@@ -4,12 +4,25 @@
 #include <tests/tools/captured_log.hpp>
 #include <tests/tools/sync_support.hpp>
 
+#include <netdb.h>
+
 #include <algorithm>
 
 /// Where a server is, and how those who look for one speak about it.
 using namespace chainbase;
 using namespace chainbase::test;
 using Catch::Matchers::Contains;
+
+namespace {
+
+bool has_address(const char* host) {
+    addrinfo* found = nullptr;
+    if (getaddrinfo(host, nullptr, nullptr, &found) != 0) return false;
+    freeaddrinfo(found);
+    return true;
+}
+
+} // namespace
 
 TEST_CASE("an address is a host, a colon and a port, and is printed as it is read") {
     for (const char* text : {"127.0.0.1:4000", "[::1]:0", "node.example:65535"})
@@ -23,6 +36,10 @@ TEST_CASE("an address is a host, a colon and a port, and is printed as it is rea
 
 TEST_CASE("a peer is found by its name, and one whose name takes too long costs itself only") {
     const captured_log quiet;
+    if (!has_address("localhost")) { // a container without /etc/hosts
+        WARN("skipped: localhost has no address here");
+        return;
+    }
     const given_chain all;
     const scripted_peer peer([&](raw_connection& with, int) { all.give_all(with); });
     sync_call call({"localhost:" + std::to_string(peer.port())});
