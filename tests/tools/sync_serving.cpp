@@ -1,10 +1,9 @@
 #include <pool_allocator/error.hpp>
 
 #include <catch2/catch.hpp>
+#include <netdb.h>
 #include <tests/tools/captured_log.hpp>
 #include <tests/tools/sync_support.hpp>
-
-#include <netdb.h>
 
 #include <algorithm>
 
