@@ -98,7 +98,7 @@ catalogue catalogue::read(const std::filesystem::path& folder) {
     return result;
 }
 
-void catalogue::write(const std::filesystem::path& folder) const {
+std::string catalogue::text() const {
     json types = json::array();
     for (const entry& one : entries_) {
         json type = to_json(one.schema);
@@ -107,7 +107,11 @@ void catalogue::write(const std::filesystem::path& folder) const {
     }
     const json list = {
         {"format", format}, {"container_layout", container_layout}, {"types", types}};
-    replace_file(file_in(folder), list.dump(1) + "\n");
+    return list.dump(1) + "\n";
+}
+
+void catalogue::write(const std::filesystem::path& folder) const {
+    replace_file(file_in(folder), text());
 }
 
 const catalogue::entry* catalogue::find(const std::string& type) const noexcept {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <vector>
 
 namespace chainbase {
@@ -23,6 +24,8 @@ public:
     static catalogue read(const std::filesystem::path& folder);
     /// Replaces the list in `folder`, durably. Throws io_error, out_of_space_error.
     void write(const std::filesystem::path& folder) const;
+    /// What write() writes.
+    [[nodiscard]] std::string text() const;
 
     [[nodiscard]] const entry* find(const std::string& type) const noexcept;
     void add(entry added) { entries_.push_back(std::move(added)); }

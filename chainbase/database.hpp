@@ -55,6 +55,15 @@ public:
     /// rolls back to the last completed block. No call but the destructor is allowed afterwards.
     void abandon() noexcept;
 
+    /// How the state was opened: created, attached, rolled back or restored, and from which
+    /// revision it goes on.
+    [[nodiscard]] const opening& opened() const noexcept { return segment_.opened(); }
+    /// Makes a checkpoint of what is there, which a crash of the machine does not take, and waits
+    /// until it is on storage. By itself that happens by time, at the end of a block, without
+    /// anyone waiting. Throws usage_error within an operation, when only reading or with
+    /// durability::process; io_error, out_of_space_error: then the one before is what it was.
+    checkpoint::outcome make_checkpoint() { return segment_.make_checkpoint(); }
+
     /// Makes T known under `name`, in a new state or in one that has it with the same layout.
     /// Throws usage_error when T or `name` is registered already, schema_error naming the first
     /// difference of the layout, and what creating files throws.

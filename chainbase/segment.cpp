@@ -1,3 +1,5 @@
+#include <chainbase/checkpoint/restore.hpp>
+#include <chainbase/checkpoint/service.hpp>
 #include <chainbase/detail/root_prefix.hpp>
 #include <chainbase/segment.hpp>
 #include <pool_allocator/error.hpp>
@@ -7,6 +9,7 @@
 #include <undo/log_check.hpp>
 
 #include <boost/crc.hpp>
+#include <boost/uuid/random_generator.hpp>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -27,7 +30,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const trace::site opening("chainbase.open");
+const trace::site open_span("chainbase.open");
 const trace::site recovering("chainbase.recover");
 const trace::site closing("chainbase.close");
 
@@ -46,6 +49,26 @@ std::string boot_id() {
     while (!id.empty() && id.back() == '\n')
         id.pop_back();
     return id.substr(0, sizeof(segment_header::boot) - 1);
+}
+
+std::string boot_of(const segment_header& header) {
+    return {header.boot, strnlen(header.boot, sizeof header.boot)};
+}
+
+segment_header fresh_header(std::uint64_t window_bytes, std::uint32_t windows) {
+    segment_header header{};
+    std::memcpy(header.magic, magic, sizeof magic);
+    header.format = segment_header::current_format;
+    header.windows = windows;
+    header.window_bytes = window_bytes;
+    header.checksum = static_checksum(header);
+    return header;
+}
+
+void write_header(const fs::path& folder, const segment_header& header) {
+    std::string page(segment::header_bytes, '\0');
+    std::memcpy(page.data(), &header, sizeof header);
+    replace_file(folder / "header", page);
 }
 
 /// Whether nothing is in the way of a new state: no folder, an empty one, or what an interrupted
@@ -131,10 +154,11 @@ void require_type(const type_windows& type) {
 
 segment::segment(fs::path state, const open_options& options)
     : state_(std::move(state)), options_(options) {
-    const trace::span timed(opening);
+    const trace::span timed(open_span);
     try {
         if (writable() && !fs::exists(folder())) check_options();
         lock_and_find();
+        if (writable()) restore_if_needed();
         if (writable() && !fs::exists(folder())) create_files();
         map_header();
         check_header();
@@ -157,6 +181,129 @@ segment::~segment() {
     }
 }
 
+disk& segment::checkpoint_disk() const noexcept {
+    return options_.checkpoint_disk ? *options_.checkpoint_disk : disk::of_system();
+}
+
+bool segment::has_checkpoint() const {
+    disk& on = checkpoint_disk();
+    return on.exists(checkpoint_folder() / "published.0") ||
+           on.exists(checkpoint_folder() / "published.1");
+}
+
+/// Empty when the segment is what its last writer left, or when only its owner can say.
+std::string segment::why_restore() const {
+    const fs::path file = folder() / "header";
+    if (!fs::exists(file)) return "its segment is not there";
+    const std::string content = read_file(file);
+    if (content.size() < sizeof(segment_header)) return {};
+    segment_header found;
+    std::memcpy(&found, content.data(), sizeof found);
+    if (std::memcmp(found.magic, magic, sizeof magic) != 0) return {};
+    if (found.checksum != static_checksum(found)) return {};
+    const bool is_of_this_boot = boot_of(found) == boot_id();
+    if (is_of_this_boot || (found.clean == 1 && found.synced == 1)) return {};
+    return found.clean == 1 ? "the machine restarted after it was closed"
+                            : "the machine restarted while it was open";
+}
+
+void segment::restore_if_needed() {
+    if (!has_checkpoint()) return;
+    opened_.why = why_restore();
+    if (opened_.why.empty()) return;
+    spdlog::info("{}: {}; restoring the last checkpoint", state_.string(), opened_.why);
+    const fs::path fresh = state_ / "segment.new";
+    const checkpoint::restored done =
+        checkpoint::restore(checkpoint_disk(), checkpoint_folder(), fresh, options_.restoring);
+    segment_header header = fresh_header(done.from.window_bytes, done.from.windows);
+    header.identity = done.from.state;
+    const std::string boot = boot_id();
+    std::memcpy(header.boot, boot.data(), boot.size());
+    write_header(fresh, header);
+    replace_by(fresh);
+    opened_.how = opening::way::restored;
+    opened_.generation = done.from.generation;
+    if (!done.damage.empty()) {
+        opened_.why +=
+            "; another checkpoint, which may have been newer, is damaged: " + done.damage;
+        spdlog::warn("{}: a checkpoint is damaged, it may have been the newest: {}",
+                     state_.string(), done.damage);
+    }
+    spdlog::info("{}: restored checkpoint {} of revision {}, {} MiB in {:.1f} s", state_.string(),
+                 done.from.generation, done.from.revision, done.bytes >> 20, done.seconds);
+}
+
+/// The old segment is of no use, but goes only when the other one is in its place.
+void segment::replace_by(const fs::path& fresh) {
+    const fs::path old = state_ / "segment.old";
+    fs::remove_all(old);
+    if (fs::exists(folder())) fs::rename(folder(), old);
+    fs::rename(fresh, folder());
+    sync_folder(state_);
+    fs::remove_all(old);
+}
+
+struct segment::checkpoint_maker {
+    checkpoint_maker(segment& of)
+        : maker(of.checkpoint_disk(), of.checkpoint_folder(), of.header().identity,
+                of.addresses_->pages()),
+          service(maker, [&of] { return captured(of); }, *of.log_, of.options_.checkpoints) {}
+
+    static checkpoint::checkpointer::source captured(const segment& of) {
+        checkpoint::checkpointer::source now;
+        of.each_window([&](const window& file) {
+            if (&file != of.log_file_.get()) now.windows.push_back(&file);
+        });
+        now.log = of.log_.get();
+        now.catalogue = of.catalogue_.text();
+        now.window_bytes = of.header().window_bytes;
+        now.windows_reserved = of.header().windows;
+        return now;
+    }
+
+    checkpoint::checkpointer maker;
+    checkpoint::service service;
+};
+
+/// Nobody knows what another process changed, unless it closed the state with a checkpoint.
+void segment::start_checkpoints() {
+    if (options_.promise == durability::process) return;
+    checkpoints_ = std::make_unique<checkpoint_maker>(*this);
+    const checkpoint::publication* newest = checkpoints_->maker.done().newest();
+    if (newest && newest->generation == opened_generation_) return;
+    each_window([&](const window& file) {
+        const std::uint64_t each = addresses_->window_bytes() / page_tracker::page_bytes;
+        addresses_->pages().suspect(file.index() * each, file.bytes() / page_tracker::page_bytes);
+    });
+}
+
+bool segment::has_changed() const noexcept {
+    std::uint64_t changed = 0;
+    each_window([&](const window& file) {
+        if (&file == log_file_.get()) return;
+        const std::uint64_t each = addresses_->window_bytes() / page_tracker::page_bytes;
+        changed += addresses_->pages().count_changed(file.index() * each,
+                                                     file.bytes() / page_tracker::page_bytes);
+    });
+    return changed != 0 || log_->revision() != opened_.revision;
+}
+
+checkpoint::outcome segment::make_checkpoint() {
+    undo_log::require_no_operation();
+    if (!checkpoints_)
+        throw usage_error(state_.string() + ": has no checkpoints, since it is open " +
+                          (writable() ? "with durability::process" : "read-only"));
+    return checkpoints_->service.now();
+}
+
+void segment::sync_before_checkpoints(std::function<void()> call) {
+    if (checkpoints_) checkpoints_->service.sync_before(std::move(call));
+}
+
+checkpoint::history segment::checkpoints() const {
+    return checkpoints_ ? checkpoints_->service.so_far() : checkpoint::history();
+}
+
 /// Of a state to be created: before anything is.
 void segment::check_options() const {
     if (options_.window_bytes == 0 || options_.window_bytes % address_space::alignment != 0)
@@ -176,7 +323,7 @@ void segment::lock_and_find() {
         if (fs::exists(folder() / "header")) return;
         throw format_error(state_.string() + ": no chainbase state is there; check the path");
     }
-    const bool known = fs::exists(folder() / "header");
+    const bool known = fs::exists(folder() / "header") || has_checkpoint();
     if (!known && !is_free(state_)) {
         if (fs::exists(lock) && fs::exists(folder()))
             throw damaged_error((folder() / "header").string() +
@@ -184,13 +331,13 @@ void segment::lock_and_find() {
         throw format_error(state_.string() + ": the folder is not empty and holds no chainbase "
                                              "state; name another folder");
     }
-    if (known && !fs::exists(lock)) {
+    if (known && !fs::exists(lock) && fs::exists(folder() / "header")) {
         require_magic(folder() / "header", read_file(folder() / "header"));
         throw damaged_error(lock.string() + ": missing; create an empty file of this name if no "
                                             "other process has the state open");
     }
     fs::create_directories(state_);
-    lock_.emplace(lock, !known);
+    lock_.emplace(lock, !fs::exists(folder() / "header"));
 }
 
 /// Makes an empty, closed segment under another name and renames it when it is complete.
@@ -211,7 +358,6 @@ void segment::create_files() {
 
 void segment::fill_folder(const fs::path& fresh) {
     catalogue_.write(fresh);
-    segment_header header{};
     {
         const address_space addresses(options_.window_bytes, options_.windows);
         window file = window::create({&addresses, undo_log::window_index}, fresh / "undo_log",
@@ -221,15 +367,14 @@ void segment::fill_folder(const fs::path& fresh) {
         if (options_.sync) buffers.sync();
         if (options_.sync) file.sync();
     }
-    std::memcpy(header.magic, magic, sizeof magic);
-    header.format = segment_header::current_format;
-    header.windows = static_cast<std::uint32_t>(options_.windows);
-    header.window_bytes = options_.window_bytes;
-    header.checksum = static_checksum(header);
+    segment_header header =
+        fresh_header(options_.window_bytes, static_cast<std::uint32_t>(options_.windows));
+    const boost::uuids::uuid identity = boost::uuids::random_generator()();
+    std::memcpy(header.identity.data(), identity.data, identity.size());
     header.clean = 1;
-    std::string page(header_bytes, '\0');
-    std::memcpy(page.data(), &header, sizeof header);
-    replace_file(fresh / "header", page);
+    header.synced = 1;
+    write_header(fresh, header);
+    opened_.how = opening::way::created;
 }
 
 void segment::refresh() {
@@ -279,15 +424,19 @@ void segment::check_header() const {
 }
 
 void segment::check_closed() const {
-    if (is_closed()) return;
-    const std::string boot(header().boot, strnlen(header().boot, sizeof header().boot));
-    if (boot != boot_id())
+    const bool is_of_another_boot = boot_of(header()) != boot_id();
+    if (is_closed() && (header().synced == 1 || !is_of_another_boot)) return;
+    if (is_of_another_boot && has_checkpoint()) // only reading: else it was restored
+        throw unclean_error(state_.string() +
+                            ": the machine restarted since it was written. Open the state for "
+                            "writing once, which restores its last checkpoint, then read it");
+    if (is_of_another_boot)
         throw unclean_error(
             state_.string() +
             ": the machine restarted while this state was open, so its pages may be of different "
-            "times. Nothing was changed. Choose: (1) put a copy of the folder in its place; (2) "
-            "move it away and replay the block log into a new folder; (3) keep it to examine it, "
-            "its archive is still valid");
+            "times, and it has no checkpoint. Nothing was changed. Choose: (1) put a copy of the "
+            "folder in its place; (2) move it away and replay the block log into a new folder; (3) "
+            "keep it to examine it, its archive is still valid");
     if (!writable() && !options_.allow_unclean && !has_writer() && !is_closed())
         throw unclean_error(state_.string() +
                             ": the last writer died. Open the state for writing once, which rolls "
@@ -378,18 +527,24 @@ void segment::check_lengths() const {
 void segment::take_over() {
     log_check(*addresses_, *log_file_).require_sound(); // while nothing has changed yet
     const bool was_closed = is_closed();
+    const bool was_synced = header().synced == 1;
+    opened_generation_ = was_closed ? header().generation : 0;
     mark_open();
     try {
         lock_->announce();
         const trace::span timed(recovering); // finds nothing to do after a proper close
         log_ = std::make_unique<undo_log>(*addresses_, *log_file_, false);
         buffers_->attach(*log_);
+        start_checkpoints();
     } catch (...) {
         log_.reset();
-        if (was_closed) mark_closed();
+        if (was_closed) mark_closed(was_synced, opened_generation_);
         throw;
     }
     const recovery& found = log_->recovered();
+    opened_.revision = log_->revision();
+    if (opened_.how == opening::way::attached && !was_closed)
+        opened_.how = opening::way::rolled_back;
     if (found.operation || found.sessions != 0)
         spdlog::info("{}: the last writer stopped in the middle; rolled back {} unfinished "
                      "session(s), now at revision {}",
@@ -405,12 +560,15 @@ void segment::mark_open() {
     const std::string boot = boot_id();
     std::memset(header_.at->boot, 0, sizeof header_.at->boot);
     std::memcpy(header_.at->boot, boot.data(), boot.size());
+    header_.at->generation = 0;
     std::atomic_ref(header_.at->clean).store(0, std::memory_order_release);
     sync_header();
 }
 
-void segment::mark_closed() {
+void segment::mark_closed(bool synced, std::uint64_t generation) {
     const std::uint32_t roots = roots_checksum();
+    header_.at->synced = synced ? 1 : 0;
+    header_.at->generation = generation;
     header_.at->roots = roots != 0 ? roots : 1; // 0 stands for "none yet"
     const std::atomic_ref clean(header_.at->clean);
     clean.store(1, std::memory_order_release);
@@ -432,13 +590,22 @@ void segment::close() {
     const trace::span timed(closing);
     while (log_->open_sessions() != 0)
         log_->undo();
-    if (options_.sync) each_window([](window& file) { file.sync(); });
-    mark_closed();
+    std::uint64_t generation = 0;
+    if (checkpoints_) {
+        generation = checkpoints_->service.now().generation;
+        checkpoints_.reset();
+    } else if (opened_generation_ != 0 && !has_changed()) {
+        generation = opened_generation_;
+    } else if (options_.sync) {
+        each_window([](window& file) { file.sync(); });
+    }
+    mark_closed(generation == 0 && options_.sync, generation);
     log_.reset();
     lock_.reset();
 }
 
 void segment::abandon() noexcept {
+    checkpoints_.reset();
     log_.reset();
     lock_.reset();
 }

@@ -1,15 +1,18 @@
 #pragma once
 
 #include <chainbase/catalogue.hpp>
+#include <chainbase/checkpoint/outcome.hpp>
 #include <chainbase/files.hpp>
 #include <chainbase/index_base.hpp>
 #include <pool_allocator/address_space.hpp>
 #include <pool_allocator/size_classes.hpp>
 #include <undo/undo_log.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,9 +21,17 @@
 
 namespace chainbase {
 
+class disk;
+
 enum class open_mode {
     read_write, ///< the one writer; creates the state if there is none
     read_only,  ///< beside a writer or without one; changes nothing
+};
+
+/// What a state survives. Each promises what those before it do.
+enum class durability {
+    process,    ///< a kill: the last completed block is there. The machine: what was closed
+    checkpoint, ///< the machine: the last checkpoint is there, at most an interval old
 };
 
 /// How a state is opened. The window sizes count only when it is created.
@@ -33,6 +44,13 @@ struct open_options {
     /// Whether opening and closing wait until what they promise is on storage. Without it a clean
     /// close protects against everything but a crash of the machine shortly after.
     bool sync = true;
+    durability promise = durability::checkpoint;
+    /// When checkpoints are made, besides the one when the state is closed.
+    checkpoint::rhythm checkpoints;
+    /// Called while a checkpoint is restored.
+    checkpoint::progress restoring;
+    /// Where checkpoints are; null: the operating system's.
+    disk* checkpoint_disk = nullptr;
     /// Read-only: also map a state whose writer died, as it is, in the middle of an operation.
     bool allow_unclean = false;
 
@@ -41,6 +59,21 @@ struct open_options {
 #else
     static constexpr std::size_t default_window_bytes = std::size_t{64} << 30;
 #endif
+};
+
+/// How a state came to be what it is when it was opened.
+struct opening {
+    enum class way {
+        created,
+        attached,    ///< it was closed properly
+        rolled_back, ///< its writer died: to the last completed block
+        restored,    ///< from a checkpoint, which then was rolled back, too
+    };
+    way how = way::attached;
+    revision_number revision = 0; ///< from which it goes on
+    /// Of a restored one: which checkpoint, why, and what is wrong with the other one.
+    std::uint64_t generation = 0;
+    std::string why;
 };
 
 /// The first page of `segment/header`.
@@ -52,8 +85,10 @@ struct open_options {
 ///    32  checksum        4  CRC-32 of the 32 bytes before
 ///    36  clean           4  1: closed properly, and `roots` holds
 ///    40  roots           4  CRC-32 over the header pages of all windows, when clean
-///    44  reserved        4
+///    44  synced          4  1: when it was closed its files were on storage
 ///    48  boot           40  kernel's boot id when it was last opened for writing, zero-padded
+///    88  identity       16  of the state; its checkpoints have the same
+///   104  generation      8  of the checkpoint that holds just this state, 0 if none does
 struct segment_header {
     char magic[16];
     std::uint32_t format;
@@ -62,12 +97,14 @@ struct segment_header {
     std::uint32_t checksum;
     std::uint32_t clean;
     std::uint32_t roots;
-    std::uint32_t reserved;
+    std::uint32_t synced;
     char boot[40];
+    std::array<std::byte, 16> identity;
+    std::uint64_t generation;
 
-    static constexpr std::uint32_t current_format = 1;
+    static constexpr std::uint32_t current_format = 2;
 };
-static_assert(sizeof(segment_header) == 88);
+static_assert(sizeof(segment_header) == 112);
 
 /// The shared memory of one state: its folder, the windows mapped from it, the log.
 ///
@@ -78,7 +115,9 @@ static_assert(sizeof(segment_header) == 88);
 /// Opening takes the writer's lock before anything is read, and changes nothing if it fails:
 ///  - closed properly: attach;
 ///  - not closed, same boot (the writer died): roll back to the last completed block;
-///  - not closed, another boot: unclean_error, since the kernel wrote pages back in any order.
+///  - another boot, and not known to be on storage, or not there at all: what the newest checkpoint
+///    that is whole has, rolled back likewise; without a checkpoint unclean_error, since the kernel
+///    wrote pages back in any order.
 class segment {
 public:
     static constexpr std::size_t header_bytes = 4096;
@@ -96,6 +135,19 @@ public:
     /// then, and nothing may be changed any more. Does nothing the second time, or when only
     /// reading. Throws io_error; the state then counts as not closed.
     void close();
+
+    /// How it was opened.
+    [[nodiscard]] const opening& opened() const noexcept { return opened_; }
+
+    /// Makes a checkpoint of what is there and waits until it is on storage. Requires that no
+    /// operation runs. Throws usage_error when only reading, or without checkpoints; io_error,
+    /// out_of_space_error: then the last one is what it was.
+    checkpoint::outcome make_checkpoint();
+    /// `call` makes sure that what the state relies on is on storage, before each checkpoint is
+    /// published, in another thread; null: nothing. Does nothing without checkpoints.
+    void sync_before_checkpoints(std::function<void()> call);
+    /// What became of the checkpoints since the state was opened. In any thread.
+    [[nodiscard]] checkpoint::history checkpoints() const;
 
     /// Ends writing as a kill would: the next opening rolls back to the last completed block.
     void abandon() noexcept;
@@ -137,7 +189,7 @@ public:
     /// Runs `build`, which initialises a new window, with all stores exempt from the log.
     template <typename Build>
     void initialise_unlogged(Build&& build) {
-        unlogged_barrier barrier;
+        unlogged_barrier barrier(*addresses_);
         barrier.run(std::forward<Build>(build));
     }
 
@@ -145,7 +197,7 @@ private:
     /// A barrier for memory that nothing refers to yet.
     class unlogged_barrier final : public write_barrier {
     public:
-        unlogged_barrier() : write_barrier(nullptr) {}
+        explicit unlogged_barrier(const address_space& range) : write_barrier(range) {}
         template <typename Build>
         void run(Build&& build) {
             enter_operation();
@@ -163,6 +215,14 @@ private:
 
     void check_options() const;
     void lock_and_find();
+    [[nodiscard]] disk& checkpoint_disk() const noexcept;
+    [[nodiscard]] std::filesystem::path checkpoint_folder() const { return state_ / "checkpoint"; }
+    [[nodiscard]] bool has_checkpoint() const;
+    [[nodiscard]] std::string why_restore() const;
+    void restore_if_needed();
+    void replace_by(const std::filesystem::path& fresh);
+    void start_checkpoints();
+    [[nodiscard]] bool has_changed() const noexcept;
     void create_files();
     void fill_folder(const std::filesystem::path& fresh);
     void map_header();
@@ -177,7 +237,7 @@ private:
     [[nodiscard]] std::uint32_t next_free_window() const noexcept;
     [[nodiscard]] bool is_closed() const noexcept;
     void mark_open();
-    void mark_closed();
+    void mark_closed(bool synced, std::uint64_t generation);
     void sync_header() const;
     template <typename Visitor>
     void each_window(Visitor&& visit) const;
@@ -199,6 +259,10 @@ private:
     std::unique_ptr<size_classes> buffers_;
     std::vector<std::unique_ptr<type_windows>> types_;
     std::unique_ptr<undo_log> log_; ///< null when only reading
+    struct checkpoint_maker;
+    std::unique_ptr<checkpoint_maker> checkpoints_; ///< null without checkpoints
+    std::uint64_t opened_generation_ = 0; ///< of the checkpoint that holds what was opened
+    opening opened_;
 };
 
 } // namespace chainbase

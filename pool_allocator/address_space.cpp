@@ -47,6 +47,8 @@ address_space::address_space(std::size_t window_bytes, std::size_t windows)
     const auto misaligned = reinterpret_cast<std::uintptr_t>(at) % alignment;
     base_ = reserved_ + (misaligned ? alignment - misaligned : 0);
     try {
+        pages_ = std::make_unique<page_tracker>(base_,
+                                                window_bytes * windows / page_tracker::page_bytes);
         enter_registry();
     } catch (...) {
         munmap(reserved_, reserved_bytes_);

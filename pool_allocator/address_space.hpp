@@ -1,5 +1,7 @@
 #pragma once
 
+#include <pool_allocator/page_tracker.hpp>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -56,6 +58,9 @@ public:
         file_bytes_[index] = bytes;
     }
 
+    /// Which pages changed. Windows that are written cover theirs.
+    [[nodiscard]] page_tracker& pages() const noexcept { return *pages_; }
+
     /// What the registry knows of a range.
     struct range {
         std::uintptr_t base = 0;
@@ -95,6 +100,7 @@ private:
     std::size_t window_bytes_;
     std::size_t windows_;
     std::unique_ptr<std::size_t[]> file_bytes_; ///< by window
+    std::unique_ptr<page_tracker> pages_;
 };
 
 } // namespace chainbase

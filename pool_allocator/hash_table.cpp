@@ -75,6 +75,7 @@ void hash_table::grow() {
     write_barrier::active().note_outgrown(*this);
     const std::size_t used_before = window_.bytes();
     window_.grow_range(area_offset(to), area_offset(to));
+    write_barrier::active().written(area(to), area_offset(to));
     if (used_before > area_offset(to)) // an undone growth left its entries
         std::memset(area(to), 0, std::min(used_before - area_offset(to), area_offset(to)));
     const entry* old = area(from);

@@ -26,7 +26,10 @@ public:
         if (end > window_.bytes()) window_.grow_to(end);
     }
     /// Enters an id that was never entered before. Needs no log: it is not below next id.
-    void set_new(std::uint32_t id, slot_number slot) noexcept { entry(id) = slot; }
+    void set_new(std::uint32_t id, slot_number slot) noexcept {
+        write_barrier::active().written(&entry(id), entry_bytes);
+        entry(id) = slot;
+    }
     /// Changes the entry of an existing id, through the barrier.
     void set(std::uint32_t id, slot_number slot) noexcept {
         write_barrier::active().record_word(&entry(id));

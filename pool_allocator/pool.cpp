@@ -9,7 +9,11 @@ namespace chainbase {
 
 void* pool_state::take() noexcept {
     ++live;
-    if (free_head == 0) return address(high_water++);
+    if (free_head == 0) {
+        std::byte* fresh = address(high_water++);
+        write_barrier::active().written(fresh, window_header::of(this).slot_bytes);
+        return fresh;
+    }
     std::byte* slot = address(free_head);
     // Also of a slot that is fresh in the epoch: if the operation fails, its first word is the free
     // list's again.

@@ -77,6 +77,8 @@ window::window(const place& where, std::filesystem::path file, file_descriptor d
     struct stat status{};
     if (fstat(descriptor_.number(), &status) != 0) fail(file_, "examine");
     set_bytes(static_cast<std::size_t>(status.st_size));
+    is_written_ = how != mode::read_only;
+    if (is_written_) cover(bytes_);
     const int access = how == mode::read_only ? PROT_READ : PROT_READ | PROT_WRITE;
     void* at = mmap(where.addresses->place(where.index), limit_, access,
                     MAP_SHARED | MAP_NORESERVE | MAP_FIXED, descriptor_.number(), 0);
@@ -89,7 +91,7 @@ window::window(window&& other) noexcept
     : place_(other.place_), file_(std::move(other.file_)),
       descriptor_(std::move(other.descriptor_)), kind_(other.kind_),
       base_(std::exchange(other.base_, nullptr)), bytes_(other.bytes_), limit_(other.limit_),
-      holes_(other.holes_) {}
+      is_written_(other.is_written_), holes_(other.holes_) {}
 
 window::~window() {
     if (base_) place_.addresses->vacate(place_.index);
@@ -101,6 +103,7 @@ window window::create(const place& where, const std::filesystem::path& file,
     if (made_file.number() < 0) fail(file, "create");
     window made(where, file, std::move(made_file), shape.kind, mode::create);
     made.extend(0, page);
+    made.changing(0, page);
     made.write_header(shape);
     return made;
 }
@@ -170,8 +173,9 @@ void window::grow_range(std::size_t offset, std::size_t length) {
 
 void window::extend(std::size_t offset, std::size_t length) {
     fault::reach(fault::point::growth);
-    allocate(offset, length);
     const std::size_t end = offset + length;
+    cover(end);
+    allocate(offset, length);
     make_resident(base_, offset, end, kind_ != window_kind::undo_log);
     set_bytes(std::max(bytes_, end));
 }
@@ -199,6 +203,7 @@ void window::allocate(std::size_t offset, std::size_t length) {
 void window::shrink_to(std::size_t needed) {
     const std::size_t length = std::max(round_up(needed, page), page);
     if (length >= bytes_) return;
+    changing(length, bytes_ - length);
     if (ftruncate(descriptor_.number(), static_cast<off_t>(length)) != 0) fail(file_, "shorten");
     set_bytes(length);
 }
@@ -207,6 +212,7 @@ bool window::punch(std::size_t offset, std::size_t length) noexcept {
     const std::size_t begin = round_up(offset, page);
     const std::size_t end = (offset + length) / page * page;
     if (begin >= end) return false;
+    changing(begin, end - begin);
     int result = 0;
     do
         result = fallocate(descriptor_.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
@@ -253,6 +259,16 @@ void window::refresh() {
     struct stat status{};
     if (fstat(descriptor_.number(), &status) != 0) fail(file_, "examine");
     set_bytes(static_cast<std::size_t>(status.st_size));
+}
+
+void window::cover(std::size_t bytes) {
+    page_tracker& pages = place_.addresses->pages();
+    const std::uint64_t each = limit_ / page_tracker::page_bytes;
+    pages.cover(place_.index * each, std::max<std::uint64_t>(bytes / page_tracker::page_bytes, 1));
+}
+
+void window::changing(std::size_t offset, std::size_t length) noexcept {
+    if (is_written_) place_.addresses->pages().written(base_ + offset, length);
 }
 
 void window::set_bytes(std::size_t bytes) noexcept {

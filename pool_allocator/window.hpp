@@ -135,6 +135,8 @@ private:
     void extend(std::size_t offset, std::size_t length);
     void allocate(std::size_t offset, std::size_t length);
     void set_bytes(std::size_t bytes) noexcept;
+    void cover(std::size_t bytes);
+    void changing(std::size_t offset, std::size_t length) noexcept;
     [[nodiscard]] bool may_have_holes() noexcept;
 
     place place_;
@@ -144,6 +146,7 @@ private:
     std::byte* base_ = nullptr;
     std::size_t bytes_ = 0;
     std::size_t limit_ = 0;
+    bool is_written_ = false;   ///< by this process, so the page tracker is told
     std::optional<bool> holes_; ///< whether there may be some, once it was asked
 };
 

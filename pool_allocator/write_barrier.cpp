@@ -9,6 +9,9 @@ namespace chainbase {
 static_assert(address_space::max_bytes == record_trailer::reach,
               "the offset field of a record names every byte of the largest range, and no more");
 
+write_barrier::write_barrier(const address_space& range) noexcept
+    : range_base_(range.base()), pages_(&range.pages()) {}
+
 void write_barrier::record_long(const void* address, std::size_t bytes) {
     constexpr std::size_t piece = std::size_t{64} << 10;
     const auto* from = static_cast<const std::byte*>(address);

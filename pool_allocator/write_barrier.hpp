@@ -2,6 +2,7 @@
 
 #include <pool_allocator/fault_injection.hpp>
 #include <pool_allocator/fwd.hpp>
+#include <pool_allocator/page_tracker.hpp>
 
 #include <atomic>
 #include <cassert>
@@ -88,6 +89,7 @@ private:
 ///  2. An *epoch* is a time in which nothing was rolled back and no session began or ended. What
 ///     was logged once in it need not be logged again in it; epochs are never reused.
 ///  3. Bytes in the fresh range did not exist when the epoch began; their content needs no log.
+///  4. The page tracker knows of every page that changed in the epoch, before it changes.
 class write_barrier {
 public:
     write_barrier(const write_barrier&) = delete;
@@ -109,12 +111,19 @@ public:
         assert(record_trailer::fits(bytes) && "the length would spill into the record's kind");
         std::memcpy(cursor_, address, bytes);
         append(offset_of(address), bytes, kind);
+        written(address, bytes);
     }
     /// Appends one 4-byte word, unless it is fresh. Requires reserved room.
     void record_word(const void* address) noexcept {
         if (is_fresh(address)) return;
         std::memcpy(cursor_, address, 4);
         append(offset_of(address), 4, record_kind::words);
+        written(address, 4);
+    }
+    /// The bytes at `address` are going to change without a record, because no rollback needs
+    /// them: what is new.
+    void written(const void* address, std::size_t bytes) noexcept {
+        pages_->written(address, bytes);
     }
     /// Appends a note about the node at `address`: what rolling back skips and session_changes
     /// reads. Requires reserved room.
@@ -166,7 +175,7 @@ public:
     void attach_buffers(size_classes* buffers) noexcept { buffers_ = buffers; }
 
 protected:
-    explicit write_barrier(std::byte* range_base) noexcept : range_base_(range_base) {}
+    explicit write_barrier(const address_space& range) noexcept;
     virtual ~write_barrier() = default;
 
     /// Supplies a chunk with room for `bytes`: sets cursor_ and end_, and moves the tail there.
@@ -208,6 +217,7 @@ protected:
     }
 
     std::byte* range_base_;
+    page_tracker* pages_;
     std::byte* log_base_ = nullptr; ///< where the window of the log begins
     std::byte* cursor_ = nullptr;   ///< where the next record goes
     std::byte* end_ = nullptr;      ///< end of the chunk

@@ -68,7 +68,7 @@ void make_room(boost::circular_buffer<T>& buffer) {
 } // namespace
 
 undo_log::undo_log(const address_space& addresses, window& file, bool create)
-    : write_barrier(addresses.base()), undo_log_view(file), addresses_(addresses), window_(file),
+    : write_barrier(addresses), undo_log_view(file), addresses_(addresses), window_(file),
       chunks_(window_, reinterpret_cast<log_words*>(window_.root())->chunks) {
     log_base_ = window_.base();
     tail_ = &words().tail;
@@ -189,6 +189,7 @@ void undo_log::copy_back(log_position until) noexcept {
     const auto apply = [&] {
         for (std::size_t i = 0; i < count; ++i) {
             fault::reach(fault::point::rollback_copy);
+            written(batch[i].to, batch[i].bytes);
             if (batch[i].bytes == 4)
                 std::memcpy(batch[i].to, batch[i].from, 4);
             else
@@ -288,6 +289,7 @@ void undo_log::push_session(session_id id) noexcept {
     store_mark_state(pushed.mark, session_mark::completed);
     if (std::exchange(pushed.open, false)) --open_;
     new_epoch();
+    if (boundary_ && open_ == 0) boundary_->reached();
 }
 
 inline void undo_log::pop_session() noexcept {

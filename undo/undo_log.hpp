@@ -136,6 +136,16 @@ struct session_id {
     std::uint64_t epoch; ///< the first one in it
 };
 
+/// Who is told when a block ends.
+class block_boundary {
+public:
+    /// A session was pushed, and none is open any more. By the writer, between operations.
+    virtual void reached() noexcept = 0;
+
+protected:
+    ~block_boundary() = default;
+};
+
 /// What attaching found unfinished and rolled back.
 struct recovery {
     bool operation = false;     ///< an operation was under way
@@ -227,6 +237,19 @@ public:
     /// and no operation. Throws io_error; the log is sound then, too.
     void trim();
 
+    /// @name Captures (used by checkpoints)
+    /// @{
+    /// Calls visit(offset, bytes) for the pages of the window that recovery and undo need: the
+    /// header page, and what is in use of the chunks.
+    template <typename Visitor>
+    void each_live_range(Visitor&& visit) const;
+    /// `who` is told of the ends of blocks; null: nobody.
+    void call_at_boundaries(block_boundary* who) noexcept { boundary_ = who; }
+    /// From here on every byte that changes is logged, and with it announced to the page tracker,
+    /// as if nothing had been. Requires that no operation runs.
+    void forget_what_was_logged() noexcept { new_epoch(); }
+    /// @}
+
     using undo_log_view::words;
     [[nodiscard]] window& file() noexcept { return window_; }
     [[nodiscard]] const address_space& addresses() const noexcept { return addresses_; }
@@ -276,6 +299,7 @@ private:
     boost::circular_buffer<slot_number> chain_;  ///< the linked chunks, oldest first
     boost::circular_buffer<live_session> stack_; ///< oldest first
     std::size_t open_ = 0;
+    block_boundary* boundary_ = nullptr;
     logged_objects logged_objects_;
     recovery recovered_;
 };
@@ -293,6 +317,18 @@ void undo_log_view::each_record_down_to(log_position until, Visitor&& visit) con
             visit(trailer, static_cast<const std::byte*>(file_.base() + at));
         }
         if (at != until) at = header_of(chunk).previous_end;
+    }
+}
+
+template <typename Visitor>
+void undo_log::each_live_range(Visitor&& visit) const {
+    constexpr std::uint64_t page = window_header::page_bytes;
+    visit(std::uint64_t{0}, page);
+    for (std::size_t i = 0; i < chain_.size(); ++i) {
+        const log_position begin = chunk_begin(chain_[i]);
+        const bool is_last = i + 1 == chain_.size();
+        const log_position end = is_last ? words().tail : header_of(chain_[i + 1]).previous_end;
+        visit(begin, (end - begin + page - 1) / page * page);
     }
 }
 

@@ -29,6 +29,7 @@ using notes = archive::lifecycle<note, by_title, by_weight>;
 inline open_options small_state() {
     open_options options;
     options.sync = false;
+    options.promise = durability::process;
     options.window_bytes = std::size_t{64} << 20;
     return options;
 }

@@ -20,7 +20,7 @@ std::uint64_t chunks_wanted() {
 }
 
 /// 2000 objects, and some 1500 modifications per block.
-constexpr chain_options large{
+const chain_options large{
     .changes = {.objects = 334, .spread = 10, .interrupts = 5, .modifies = 850},
     .transactions = 9,
     .operations = 900};

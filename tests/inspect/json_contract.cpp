@@ -43,7 +43,7 @@ TEST_CASE("stat --json has every member, and its numbers add up") {
     CHECK(found.at("archive").is_null());
 
     const json& header = found.at("header");
-    CHECK(header.at("format") == 1);
+    CHECK(header.at("format") == 2);
     CHECK(header.at("windows") == 80);
     CHECK(header.at("window_bytes") == 64 << 20);
     CHECK(header.at("boot").get<std::string>().size() == 36);

@@ -4,7 +4,9 @@ namespace chainbase::test {
 
 chain_model::chain_model(const std::filesystem::path& state, std::uint64_t seed,
                          const chain_options& options)
-    : options_(options), world_(state, {.changes = options.changes, .verify = false}), seed_(seed) {
+    : options_(options),
+      world_(state, {.changes = options.changes, .verify = false, .how = options.how}),
+      seed_(seed) {
     if (!options_.filled || world_.peak() > 0 || world_.db().revision() > 0) return;
     random_source random(seed_);
     world_.fill(random);

@@ -14,6 +14,7 @@ struct chain_options {
     bool filled = true;             ///< a new state gets its objects before the first step
     std::uint32_t transactions = 5; ///< of a block, fewer than that
     std::uint32_t operations = 8;   ///< of a transaction, fewer than that
+    open_options how = quick_options();
 };
 
 /// A deterministic chain over all sample types: step n applies a block in a session (with inner

@@ -44,6 +44,7 @@ open_options quick_options(open_mode mode) {
     options.window_bytes = std::size_t{64} << 20;
     options.windows = 80;
     options.sync = false;
+    options.promise = durability::process;
     return options;
 }
 

@@ -24,7 +24,7 @@ private:
     std::filesystem::path path_;
 };
 
-/// Small windows, and no waiting for storage.
+/// Small windows, no waiting for storage, and no checkpoints.
 [[nodiscard]] open_options quick_options(open_mode mode = open_mode::read_write);
 
 } // namespace chainbase::test

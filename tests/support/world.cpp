@@ -49,7 +49,7 @@ void world::read_models() {
 world::~world() = default;
 
 void world::open() {
-    db_ = std::make_unique<database>(state_, quick_options());
+    db_ = std::make_unique<database>(state_, options_.how);
     for (const auto& type : types_)
         type->add_to(*db_);
 }

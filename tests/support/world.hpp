@@ -23,6 +23,7 @@ struct walk_options {
     /// models are read from the database again after an undo, and a state with sessions can be
     /// taken over.
     bool verify = true;
+    open_options how = quick_options();
 };
 
 /// A database of all sample types and its model, changed together. What undo leaves is compared
@@ -33,6 +34,7 @@ public:
     ~world();
 
     [[nodiscard]] database& db() noexcept { return *db_; }
+    [[nodiscard]] const database& db() const noexcept { return *db_; }
     [[nodiscard]] std::size_t depth() const noexcept { return sessions_.size(); }
     [[nodiscard]] std::uint64_t refusals() const noexcept { return refusals_; }
     [[nodiscard]] std::uint64_t undone() const noexcept { return undone_; }

@@ -71,6 +71,35 @@ TEST_CASE("interrupted with SIGINT or SIGTERM, a replay closes cleanly and goes 
     });
 }
 
+TEST_CASE("after losses of power a replay goes on from its last checkpoint to the same state") {
+    const std::string chain = GENERATE("steem-2016", "eos-swap-2022");
+    const real_log log(chain);
+    const std::uint64_t seed = test_seed(new_seed());
+    CAPTURE(seed);
+    random_source random(seed);
+    const auto longest = static_cast<std::uint32_t>(duration_of(log).count());
+    const std::vector<std::string> often{"--verify", "--checkpoint-interval", "0.02"};
+    int restored = 0;
+    for (int losses = 0; restored < 3 && losses < 60; ++losses) {
+        driver_process process(log.replay(often));
+        std::this_thread::sleep_for(std::chrono::microseconds(random.below(longest)));
+        process.send(SIGKILL);
+        const driver_run run = process.wait();
+        INFO("stderr: " << run.err);
+        REQUIRE((run.was_killed() || run.code() == 0));
+        if (run.says("restored checkpoint")) ++restored;
+        if (run.code() == 0) // too late: once more from the begin
+            std::filesystem::remove_all(log.state());
+        else if (std::filesystem::exists(log.state() / "checkpoint" / "published.0"))
+            std::filesystem::remove_all(log.state() / "segment"); // as memory is
+    }
+    const driver_run last = run_driver(log.replay(often));
+    INFO("stderr: " << last.err);
+    REQUIRE(last.code() == 0);
+    CHECK(last.json()["state_digest"] == digest_at_end(log.chain()));
+    CHECK(restored == 3);
+}
+
 TEST_CASE("several signals at once are one") {
     const real_log log("steem-2016");
     const auto half = duration_of(log) / 2;

@@ -12,6 +12,11 @@ const trace::gauge operations("chain.operations");
 const trace::gauge archived("chain.archived.objects");
 const trace::gauge segment_bytes("segment.bytes");
 const trace::gauge log_bytes("segment.undo_log.bytes");
+const trace::gauge checkpoints_made("checkpoint.made");
+const trace::gauge checkpoints_failed("checkpoint.failed");
+const trace::gauge checkpoint_seconds("checkpoint.seconds");
+const trace::gauge checkpoint_pause("checkpoint.pause_seconds");
+const trace::gauge checkpoint_bytes("checkpoint.bytes");
 
 } // namespace
 
@@ -32,6 +37,13 @@ void chain_gauges::show(const chain_state& state) {
     for (const auto& [type, objects] : state.model().archived())
         left += objects;
     archived.set(static_cast<double>(left));
+    const checkpoint::history checkpoints = state.checkpoints();
+    checkpoints_made.set(static_cast<double>(checkpoints.made));
+    checkpoints_failed.set(static_cast<double>(checkpoints.failed));
+    const checkpoint::outcome last = checkpoints.last.value_or(checkpoint::outcome());
+    checkpoint_seconds.set(last.seconds);
+    checkpoint_pause.set(last.pause_seconds);
+    checkpoint_bytes.set(static_cast<double>(last.bytes));
     const segment_statistics memory = state.memory();
     segment_bytes.set(static_cast<double>(memory.total));
     log_bytes.set(static_cast<double>(memory.log.total));

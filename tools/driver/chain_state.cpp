@@ -34,6 +34,20 @@ block_id id_of(const applied_block& one) {
     return {one.id_high, one.id_low};
 }
 
+open_options how_to_open(const promise_options& promise) {
+    open_options how;
+    how.promise = promise.checkpoints ? durability::checkpoint : durability::process;
+    how.checkpoints.interval = promise.checkpoint_interval;
+    how.restoring = [next = std::chrono::steady_clock::now() + std::chrono::seconds(1)](
+                        std::uint64_t done, std::uint64_t all) mutable {
+        const auto now = std::chrono::steady_clock::now();
+        if (now < next) return;
+        next = now + std::chrono::seconds(1);
+        spdlog::info("restoring: {} of {} MiB", done >> 20, all >> 20);
+    };
+    return how;
+}
+
 /// What is remembered of blocks that were applied in one session.
 struct last_of_run {
     std::uint64_t number;
@@ -57,13 +71,15 @@ struct chain_state::parts {
     std::int64_t lag;
     std::int64_t made_at = 0; ///< the time of the block that is made here
 
-    parts(const std::filesystem::path& folder, const std::string& chain_, std::int64_t lag_)
-        : state(of_known_chain(folder, chain_)), chain(chain_), decode(decoder_of(chain_)),
-          lag(lag_) {
+    parts(const std::filesystem::path& folder, const std::string& chain_, std::int64_t lag_,
+          const promise_options& promise)
+        : state(of_known_chain(folder, chain_), how_to_open(promise)), chain(chain_),
+          decode(decoder_of(chain_)), lag(lag_) {
         identify();
         state.add_type<applied_block>("applied_block");
         require_archive(folder / "archive");
         rows = archive::make_store(archive::store_kind::rocksdb, folder / "archive");
+        state.memory().sync_before_checkpoints([this] { rows->sync(); });
         model = make_chain_model(chain, state, *rows);
     }
     ~parts() {
@@ -118,7 +134,8 @@ struct chain_state::parts {
 /// rows, nothing believes it.
 void chain_state::parts::close() {
     pending.reset();
-    model.reset(); // which may still be writing rows
+    model.reset();                                   // which may still be writing rows
+    state.memory().sync_before_checkpoints(nullptr); // the rows are about to go
     try {
         if (rows) rows->sync();
     } catch (...) {
@@ -261,14 +278,18 @@ void chain_state::parts::naming(const decoded_block* const& of, Work&& work) con
 }
 
 chain_state::chain_state(const std::filesystem::path& folder, const std::string& chain,
-                         std::int64_t lag)
-    : parts_(std::make_unique<parts>(folder, chain, lag)) {}
+                         std::int64_t lag, const promise_options& promise)
+    : parts_(std::make_unique<parts>(folder, chain, lag, promise)) {}
 
 chain_state::~chain_state() = default;
 
 std::optional<std::string> chain_state::chain_of(const std::filesystem::path& folder) {
-    if (!std::filesystem::exists(folder / "segment")) return std::nullopt;
-    database state(folder);
+    if (!std::filesystem::exists(folder / "segment") &&
+        !std::filesystem::exists(folder / "checkpoint"))
+        return std::nullopt;
+    open_options only_to_look;
+    only_to_look.promise = durability::process;
+    database state(folder, only_to_look);
     std::optional<std::string> chain;
     if (state.memory().types().find(identity_type) != nullptr) {
         state.add_type<chain_identity>(identity_type);
@@ -482,6 +503,10 @@ const chain_model& chain_state::model() const noexcept {
 
 const archive::statistics& chain_state::lookups() const noexcept {
     return parts_->rows->stats();
+}
+
+checkpoint::history chain_state::checkpoints() const {
+    return parts_->state.memory().checkpoints();
 }
 
 segment_statistics chain_state::memory() const {

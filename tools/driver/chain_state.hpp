@@ -1,11 +1,13 @@
 #pragma once
 
 #include <archive/statistics.hpp>
+#include <chainbase/checkpoint/outcome.hpp>
 #include <chainbase/statistics.hpp>
 #include <tools/block_log/block_id.hpp>
 #include <tools/block_log/block_log_reader.hpp>
 #include <tools/chains/chain_model.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -26,6 +28,13 @@ struct block_place {
     friend bool operator==(const block_place&, const block_place&) = default;
 };
 
+/// What of a state survives.
+struct promise_options {
+    /// A crash of the machine, too: back to the last checkpoint. Else a kill alone.
+    bool checkpoints = true;
+    std::chrono::milliseconds checkpoint_interval{30'000};
+};
+
 /// A chain's state in a folder: the database, the archive in `archive/` below it, and the chain's
 /// model over both. Blocks are applied one by one, each in a session of its own that can be popped,
 /// or, where nothing will ever be popped, in runs of many. Transactions that are in no block yet
@@ -43,7 +52,8 @@ public:
     /// Opens the state of `chain` in `folder`, or makes it. Throws usage_error when there is no
     /// model for the chain or the folder holds a state of another chain or program, and what
     /// opening a database and a store throws; then nothing was changed.
-    chain_state(const std::filesystem::path& folder, const std::string& chain, std::int64_t lag);
+    chain_state(const std::filesystem::path& folder, const std::string& chain, std::int64_t lag,
+                const promise_options& promise = {});
     /// Of which chain the state in a folder is; nothing when there is none. Opens it as a writer
     /// does, so that it is in order, and closes it. Throws what opening a database throws.
     [[nodiscard]] static std::optional<std::string> chain_of(const std::filesystem::path& folder);
@@ -134,6 +144,7 @@ public:
     [[nodiscard]] const chain_model& model() const noexcept;
     [[nodiscard]] const archive::statistics& lookups() const noexcept;
     [[nodiscard]] segment_statistics memory() const;
+    [[nodiscard]] checkpoint::history checkpoints() const;
     /// For its locks, and for who reads.
     [[nodiscard]] database& state() noexcept;
 

@@ -118,7 +118,7 @@ void require_begin(chain_state& state, const block_log_reader& log, const replay
 replay_report replay(const replay_options& options, const catch_interruption& signals) {
     const block_log_reader log = open_log(options.block_log);
     require_no_block_0(log);
-    chain_state state(options.state, log.chain(), 0);
+    chain_state state(options.state, log.chain(), 0, options.promise);
     require_begin(state, log, options);
     if (options.stop_at) state.require_not_beyond(*options.stop_at);
     const std::uint64_t blocks_before = state.blocks();

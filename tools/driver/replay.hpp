@@ -20,6 +20,7 @@ struct replay_options {
     /// Threads that read, check, unpack and decode blocks; 0: as many as the machine has beside the
     /// one that applies.
     unsigned threads = 0;
+    promise_options promise;
     /// Check the chain's identities after every step, not only at the end.
     bool validate = false;
     /// Look for every object by id and by key when the replay stops.

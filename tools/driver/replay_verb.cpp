@@ -1,5 +1,6 @@
 #include <tools/driver/observation.hpp>
 #include <tools/driver/replay.hpp>
+#include <tools/driver/verb_options.hpp>
 #include <tools/driver/verbs.hpp>
 #include <tools/interruption.hpp>
 #include <tools/print.hpp>
@@ -21,6 +22,7 @@ void add_replay_verb(CLI::App& program, exit_code& result) {
         ->required();
     verb->add_option("--state", options->state, "folder of the state; made when there is none")
         ->required();
+    add_promise_options(*verb, options->promise);
     verb->add_option("--from", options->from,
                      "number of the first block to apply; refused unless it is the next")
         ->transform(whole_number(1, UINT64_MAX));

@@ -1,7 +1,10 @@
 #include <tools/driver/verb_options.hpp>
 #include <tools/whole_number.hpp>
 
+#include <chrono>
+#include <cmath>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace chainbase::driver {
@@ -18,6 +21,7 @@ void add_following_options(CLI::App& verb, following_options& to) {
                          ->excludes(peers);
     verb.add_option("--state", to.state, "folder of the state; made when there is none")
         ->required();
+    add_promise_options(verb, to.promise);
     verb.add_option("--chain", to.chain,
                     "the chain of a new state; default: that of the first peer that answers")
         ->excludes(log);
@@ -39,6 +43,24 @@ void add_following_options(CLI::App& verb, following_options& to) {
     verb.add_flag("--once", to.once,
                   "end at the end of the peer's chain, as at that of a log; else wait for more "
                   "blocks");
+}
+
+void add_promise_options(CLI::App& verb, promise_options& to) {
+    verb.add_option_function<std::string>(
+            "--durability",
+            [&to](const std::string& name) { to.checkpoints = name == "checkpoint"; },
+            "what the state survives: a kill of the process alone, or a crash of the machine, "
+            "too, back to its last checkpoint")
+        ->check(CLI::IsMember({"process", "checkpoint"}))
+        ->default_str("checkpoint");
+    const auto set = [&to](const double& seconds) {
+        to.checkpoint_interval = std::chrono::milliseconds(std::llround(seconds * 1000));
+    };
+    verb.add_option_function<double>("--checkpoint-interval", set,
+                                     "seconds between checkpoints, which are also made when the "
+                                     "state is closed; 0: only then")
+        ->check(CLI::Range(0.0, 86'400.0))
+        ->default_str("30");
 }
 
 void add_reading_options(CLI::App& verb, live::readers::options& to) {

@@ -18,6 +18,9 @@ namespace chainbase::driver {
 /// `--threads`, `--once`.
 void add_following_options(CLI::App& verb, following_options& to);
 
+/// `--durability` and `--checkpoint-interval`: what of a state survives.
+void add_promise_options(CLI::App& verb, promise_options& to);
+
 /// `--readers` and `--questions`.
 void add_reading_options(CLI::App& verb, live::readers::options& to);
 

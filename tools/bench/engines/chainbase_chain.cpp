@@ -12,6 +12,7 @@ namespace {
 open_options options_for_bench() {
     open_options options;
     options.sync = false;
+    options.promise = durability::process;
     return options;
 }
 

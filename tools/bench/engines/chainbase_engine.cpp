@@ -72,6 +72,7 @@ struct empty_type {
 open_options options_for_bench() {
     open_options options;
     options.sync = false;
+    options.promise = durability::process;
     return options;
 }
 

@@ -37,7 +37,7 @@ std::unique_ptr<block_source> make_block_source(const following_options& options
 
 std::unique_ptr<chain_state> open_state(const following_options& options,
                                         const std::string& chain) {
-    auto state = std::make_unique<chain_state>(options.state, chain, options.lag);
+    auto state = std::make_unique<chain_state>(options.state, chain, options.lag, options.promise);
     if (options.block_log) state->go_on_with(open_log(*options.block_log));
     return state;
 }

@@ -22,6 +22,7 @@ struct following_options {
     std::filesystem::path state;
     /// Of a new state that follows peers; empty: the first peer's.
     std::string chain;
+    promise_options promise;
     /// Blocks that can be popped again: the deepest fork that is followed.
     std::uint32_t lag = 20;
     /// The number of the last block to apply; nothing: all.

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <chainbase/checkpoint/outcome.hpp>
+#include <chainbase/checkpoint/page_table.hpp>
+#include <chainbase/checkpoint/publication.hpp>
+#include <chainbase/checkpoint/slot_file.hpp>
+#include <pool_allocator/page_tracker.hpp>
+#include <pool_allocator/window.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace chainbase {
+class undo_log;
+}
+
+namespace chainbase::checkpoint {
+
+/// Makes checkpoints of one segment, one at a time: capture() by the writer at a block boundary,
+/// then write() by another thread while the writer goes on.
+///
+/// Thread-safety: capture() and give_up() by the writer; write() by one thread at a time, between
+/// a capture and the next.
+class checkpointer final : private page_tracker::keeper {
+public:
+    /// What a segment is made of, at a capture.
+    struct source {
+        std::vector<const window*> windows; ///< but for the log
+        undo_log* log = nullptr;
+        std::string catalogue;
+        std::uint64_t window_bytes = 0;
+        std::uint32_t windows_reserved = 0;
+    };
+
+    /// Of the state called `state`, in the folder of its checkpoint, which is made when it is not
+    /// there. Throws io_error; damaged_error, when the folder's files are another state's or of no
+    /// use; then nothing was changed.
+    checkpointer(disk& on, std::filesystem::path folder, const slot_file::identity& state,
+                 page_tracker& pages);
+
+    /// What is published. Not while write() runs.
+    [[nodiscard]] const published& done() const noexcept { return published_; }
+
+    /// Begins a checkpoint of what is there at this moment. Requires no operation, and that the
+    /// former one was written. Throws std::bad_alloc; then nothing began.
+    void capture(const source& of);
+    /// Writes and publishes what was captured; `sync_before` is called when all but the publication
+    /// is on storage. Throws io_error, out_of_space_error, damaged_error, and what sync_before
+    /// throws: then the published checkpoints are what they were, and what was captured counts as
+    /// changed again.
+    outcome write(const std::function<void()>& sync_before);
+
+private:
+    struct kept_page {
+        std::uint64_t number;
+        bool is_known;
+        std::unique_ptr<page> content;
+    };
+    struct captured_window {
+        std::string name;
+        std::uint32_t index;
+        std::uint64_t bytes;
+        std::uint64_t first; ///< page of the address space
+        std::uint64_t pages() const noexcept { return bytes / page_bytes; }
+    };
+
+    void keep(std::uint64_t page, bool is_known) noexcept override;
+    void load();
+    void write_all(outcome& result, const std::function<void()>& sync_before);
+    void write_window(const captured_window& one, outcome& result);
+    void write_log(outcome& result);
+    void write_kept(page_table& table, const captured_window& of, outcome& result);
+    void put(page_table& table, std::uint64_t page, std::span<const std::byte, page_bytes> content,
+             bool is_known, outcome& result);
+    void publish(outcome& result);
+    void forget() noexcept;
+    [[nodiscard]] std::unique_ptr<page> fresh_page();
+
+    disk& on_;
+    std::filesystem::path folder_;
+    slot_file::identity state_;
+    page_tracker& pages_;
+    published published_;
+
+    // of the checkpoint under way
+    publication next_;
+    std::vector<captured_window> windows_;
+    std::vector<std::pair<std::uint64_t, std::unique_ptr<page>>> log_pages_;
+    captured_window log_;
+    std::uint64_t known_ = 0; ///< pages that are to be written for sure
+    double pause_ = 0;
+    std::vector<std::pair<std::uint64_t, bool>> copied_; ///< no longer captured; and is_known
+
+    std::mutex kept_mutex_;
+    std::vector<kept_page> kept_;
+    std::vector<std::unique_ptr<page>> spare_;
+    std::uint64_t copied_ahead_ = 0;
+    std::thread::id writer_;
+    bool lost_ = false; ///< there was no memory for a copy
+
+    // the files; not loaded before the first checkpoint, nor after one that failed
+    std::unique_ptr<slot_file> slots_;
+    std::map<std::string, page_table> tables_;
+    std::vector<slot> replaced_; ///< of the newest publication, by the one under way
+    std::vector<slot> outlived_; ///< of the older publication alone
+};
+
+} // namespace chainbase::checkpoint

@@ -1,0 +1,108 @@
+#include <chainbase/checkpoint/disk.hpp>
+#include <chainbase/files.hpp>
+#include <pool_allocator/file_descriptor.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace chainbase {
+namespace {
+
+namespace fs = std::filesystem;
+
+class system_file final : public disk_file {
+public:
+    system_file(fs::path file, file_descriptor descriptor)
+        : file_(std::move(file)), descriptor_(std::move(descriptor)) {}
+
+    void write(std::uint64_t offset, std::span<const std::byte> data) override {
+        while (!data.empty()) {
+            const ssize_t count = ::pwrite(descriptor_.number(), data.data(), data.size(),
+                                           static_cast<off_t>(offset));
+            if (count < 0 && errno == EINTR) continue;
+            if (count < 0) throw_file_error(file_, "write");
+            data = data.subspan(static_cast<std::size_t>(count));
+            offset += static_cast<std::uint64_t>(count);
+        }
+    }
+
+    std::size_t read(std::uint64_t offset, std::span<std::byte> into) const override {
+        std::size_t total = 0;
+        while (total < into.size()) {
+            const ssize_t count = ::pread(descriptor_.number(), into.data() + total,
+                                          into.size() - total, static_cast<off_t>(offset + total));
+            if (count < 0 && errno == EINTR) continue;
+            if (count < 0) throw_file_error(file_, "read");
+            if (count == 0) break;
+            total += static_cast<std::size_t>(count);
+        }
+        return total;
+    }
+
+    void sync() override {
+        if (::fdatasync(descriptor_.number()) != 0) throw_file_error(file_, "sync");
+    }
+
+    void reserve(std::uint64_t offset, std::uint64_t length) override {
+        int reason = 0;
+        do
+            reason = ::posix_fallocate(descriptor_.number(), static_cast<off_t>(offset),
+                                       static_cast<off_t>(length));
+        while (reason == EINTR);
+        if (reason == 0) return;
+        errno = reason;
+        throw_file_error(file_, "reserve " + std::to_string(length) + " bytes for");
+    }
+
+    void resize(std::uint64_t bytes) override {
+        if (::ftruncate(descriptor_.number(), static_cast<off_t>(bytes)) != 0)
+            throw_file_error(file_, "resize");
+    }
+
+    std::uint64_t bytes() const override {
+        struct stat status{};
+        if (::fstat(descriptor_.number(), &status) != 0) throw_file_error(file_, "examine");
+        return static_cast<std::uint64_t>(status.st_size);
+    }
+
+private:
+    fs::path file_;
+    file_descriptor descriptor_;
+};
+
+class system_disk final : public disk {
+public:
+    std::unique_ptr<disk_file> open(const fs::path& file, mode how) override {
+        const int flags = how == mode::read     ? O_RDONLY
+                          : how == mode::create ? O_RDWR | O_CREAT | O_EXCL
+                                                : O_RDWR;
+        file_descriptor opened(::open(file.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0600));
+        if (opened.number() < 0) throw_file_error(file, how == mode::create ? "create" : "open");
+        return std::make_unique<system_file>(file, std::move(opened));
+    }
+    bool exists(const fs::path& file) override { return fs::exists(fs::symlink_status(file)); }
+    void rename(const fs::path& from, const fs::path& to) override {
+        if (::rename(from.c_str(), to.c_str()) != 0) throw_file_error(from, "rename");
+    }
+    void remove(const fs::path& file) override {
+        if (::unlink(file.c_str()) != 0 && errno != ENOENT) throw_file_error(file, "remove");
+    }
+    void make_folder(const fs::path& folder) override {
+        if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
+            throw_file_error(folder, "create");
+    }
+    void sync_folder(const fs::path& folder) override { chainbase::sync_folder(folder); }
+};
+
+} // namespace
+
+disk& disk::of_system() noexcept {
+    static system_disk only;
+    return only;
+}
+
+} // namespace chainbase

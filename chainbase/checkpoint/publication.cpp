@@ -1,0 +1,221 @@
+#include <chainbase/checkpoint/publication.hpp>
+#include <pool_allocator/error.hpp>
+
+#include <boost/algorithm/hex.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <utility>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace chainbase::checkpoint {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr char magic[16] = "chainbase state";
+constexpr std::uint32_t format = 1;
+constexpr std::size_t pages_of_a_leaf = 256;
+
+struct header {
+    char magic[16];
+    std::uint32_t format;
+    std::uint32_t text_bytes;
+    std::uint64_t leaves;
+    std::uint64_t sum;
+};
+static_assert(sizeof(header) == 40 && offsetof(header, sum) == 32);
+
+struct stored_leaf {
+    std::uint32_t slot;
+    std::uint32_t zero;
+    std::uint64_t sum;
+};
+static_assert(sizeof(stored_leaf) == 16);
+
+std::uint64_t sum_of_file(std::span<const std::byte> content) {
+    XXH3_state_t* state = XXH3_createState();
+    XXH3_64bits_reset(state);
+    XXH3_64bits_update(state, content.data(), offsetof(header, sum));
+    XXH3_64bits_update(state, content.data() + sizeof(header), content.size() - sizeof(header));
+    const std::uint64_t sum = XXH3_64bits_digest(state);
+    XXH3_freeState(state);
+    return sum;
+}
+
+std::uint64_t leaves_of(std::uint64_t bytes) noexcept {
+    const std::uint64_t pages = bytes / page_bytes;
+    return (pages + pages_of_a_leaf - 1) / pages_of_a_leaf;
+}
+
+json text_of(const publication& one) {
+    json files = json::array();
+    for (const publication::file& file : one.files)
+        files.push_back({{"name", file.name}, {"index", file.index}, {"bytes", file.bytes}});
+    std::string state;
+    boost::algorithm::hex_lower(
+        std::string(reinterpret_cast<const char*>(one.state.data()), one.state.size()),
+        std::back_inserter(state));
+    return {{"state", state},
+            {"generation", one.generation},
+            {"revision", one.revision},
+            {"committed", one.committed},
+            {"time", one.time},
+            {"window_bytes", one.window_bytes},
+            {"windows", one.windows},
+            {"catalogue", one.catalogue},
+            {"files", files}};
+}
+
+publication from_text(const json& text) {
+    publication one;
+    const std::string state = boost::algorithm::unhex(text.at("state").get<std::string>());
+    if (state.size() != one.state.size()) throw std::invalid_argument("an identity has 16 bytes");
+    std::memcpy(one.state.data(), state.data(), state.size());
+    text.at("generation").get_to(one.generation);
+    text.at("revision").get_to(one.revision);
+    text.at("committed").get_to(one.committed);
+    text.at("time").get_to(one.time);
+    text.at("window_bytes").get_to(one.window_bytes);
+    text.at("windows").get_to(one.windows);
+    text.at("catalogue").get_to(one.catalogue);
+    for (const json& file : text.at("files"))
+        one.files.push_back({file.at("name"), file.at("index"), file.at("bytes"), {}});
+    return one;
+}
+
+[[noreturn]] void damaged(const std::filesystem::path& file, std::size_t at,
+                          const std::string& what) {
+    throw damaged_error(file.string() + ": offset " + std::to_string(at) + ": " + what);
+}
+
+/// Names lead nowhere else, and the leaves are all there.
+void require_sound(const publication& one, std::uint64_t leaves,
+                   const std::filesystem::path& from) {
+    std::uint64_t expected = 0;
+    for (const publication::file& file : one.files) {
+        const bool is_plain = !file.name.empty() && file.name.front() != '.' &&
+                              file.name.find('/') == std::string::npos &&
+                              file.name.find('\0') == std::string::npos;
+        if (!is_plain || file.bytes % page_bytes != 0 || file.bytes > one.window_bytes ||
+            file.index >= one.windows)
+            damaged(from, sizeof(header), "\"" + file.name + "\" is no file of a segment");
+        expected += leaves_of(file.bytes);
+    }
+    if (leaves != expected)
+        damaged(from, 24,
+                std::to_string(leaves) + " leaves, its files have " + std::to_string(expected));
+}
+
+} // namespace
+
+std::vector<std::byte> publication::encode() const {
+    const std::string text = text_of(*this).dump();
+    header h{};
+    std::memcpy(h.magic, magic, sizeof magic);
+    h.format = format;
+    h.text_bytes = static_cast<std::uint32_t>(text.size());
+    for (const file& one : files)
+        h.leaves += one.leaves.size();
+    std::vector<std::byte> content(sizeof h + text.size() + h.leaves * sizeof(stored_leaf));
+    std::memcpy(content.data(), &h, sizeof h);
+    std::memcpy(content.data() + sizeof h, text.data(), text.size());
+    std::byte* to = content.data() + sizeof h + text.size();
+    for (const file& one : files)
+        for (const placed_page& leaf : one.leaves) {
+            const stored_leaf stored{leaf.slot, 0, leaf.sum};
+            std::memcpy(to, &stored, sizeof stored);
+            to += sizeof stored;
+        }
+    h.sum = sum_of_file(content);
+    std::memcpy(content.data(), &h, sizeof h);
+    return content;
+}
+
+publication publication::decode(std::span<const std::byte> content,
+                                const std::filesystem::path& from) {
+    header h{};
+    if (content.size() < sizeof h) damaged(from, content.size(), "the file ends here");
+    std::memcpy(&h, content.data(), sizeof h);
+    if (std::memcmp(h.magic, magic, sizeof magic) != 0)
+        damaged(from, 0, "not a published checkpoint");
+    const std::size_t rest = content.size() - sizeof h;
+    if (h.text_bytes > rest || h.leaves > (rest - h.text_bytes) / sizeof(stored_leaf))
+        damaged(from, content.size(), "the file ends here");
+    content = content.first(sizeof h + h.text_bytes + h.leaves * sizeof(stored_leaf));
+    if (h.sum != sum_of_file(content)) damaged(from, 32, "the checksum does not match");
+    if (h.format != format)
+        throw format_error(from.string() + ": format " + std::to_string(h.format) +
+                           ", this program reads " + std::to_string(format) +
+                           "; open it with the program that wrote it, or replay");
+    try {
+        const auto* text = reinterpret_cast<const char*>(content.data()) + sizeof h;
+        publication one = from_text(json::parse(text, text + h.text_bytes));
+        require_sound(one, h.leaves, from);
+        std::size_t at = sizeof h + h.text_bytes;
+        for (file& each : one.files)
+            for (std::uint64_t i = leaves_of(each.bytes); i > 0; --i, at += sizeof(stored_leaf)) {
+                stored_leaf leaf{};
+                std::memcpy(&leaf, content.data() + at, sizeof leaf);
+                each.leaves.push_back({leaf.slot, leaf.sum});
+            }
+        return one;
+    } catch (const json::exception& e) {
+        damaged(from, sizeof h, e.what());
+    } catch (const boost::algorithm::hex_decode_error&) {
+        damaged(from, sizeof h, "an identity is 32 hexadecimal digits");
+    } catch (const std::invalid_argument& e) {
+        damaged(from, sizeof h, e.what());
+    }
+}
+
+published::published(disk& on, std::filesystem::path folder) : on_(on), folder_(std::move(folder)) {
+    for (int which : {0, 1}) {
+        if (!on_.exists(file(which))) continue;
+        const auto opened = on_.open(file(which), disk::mode::read);
+        std::vector<std::byte> content(opened->bytes());
+        content.resize(opened->read(0, content));
+        try {
+            content_[which] = publication::decode(content, file(which));
+        } catch (const damaged_error& e) {
+            why_ += (why_.empty() ? "" : "; ") + std::string(e.what());
+        }
+    }
+}
+
+int published::newest_file() const noexcept {
+    if (!content_[0]) return 1;
+    if (!content_[1]) return 0;
+    return content_[1]->generation > content_[0]->generation ? 1 : 0;
+}
+
+const publication* published::newest() const noexcept {
+    const auto& one = content_[newest_file()];
+    return one ? &*one : nullptr;
+}
+
+const publication* published::older() const noexcept {
+    const auto& one = content_[1 - newest_file()];
+    return one ? &*one : nullptr;
+}
+
+void published::publish(publication next) {
+    const int which = 1 - newest_file();
+    content_[which].reset(); // whatever happens, it is not what it was
+    const std::vector<std::byte> content = next.encode();
+    const bool is_new = !on_.exists(file(which));
+    const auto opened = on_.open(file(which), is_new ? disk::mode::create : disk::mode::write);
+    opened->reserve(0, content.size());
+    opened->write(0, content);
+    opened->sync();
+    // Each time: a process that died may have made the names without it.
+    on_.sync_folder(folder_);
+    content_[which] = std::move(next);
+}
+
+} // namespace chainbase::checkpoint

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <chainbase/checkpoint/slot_file.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace chainbase::checkpoint {
+
+/// A page of the segment, or a leaf of its page table: where its content is. Slot 0: all zeros.
+struct placed_page {
+    checkpoint::slot slot = 0;
+    std::uint64_t sum = 0; ///< 0 of a page of zeros
+
+    friend bool operator==(const placed_page&, const placed_page&) = default;
+};
+
+/// What a checkpoint says of itself; the content of `published.0` or `published.1`.
+///
+///     0  magic         16  "chainbase state" and a zero byte, as long as the file is whole
+///    16  format         4
+///    20  text_bytes     4  of the text
+///    24  leaves         8  how many
+///    32  sum            8  XXH3-64 of the 32 bytes before, then of all that follows
+///    40  text              JSON: what is below, but for the leaves
+///        leaves            16 bytes each: slot (4), zero (4), sum (8); of all files, in their
+///        order
+struct publication {
+    struct file {
+        std::string name; ///< in the segment's folder
+        std::uint32_t index = 0;
+        std::uint64_t bytes = 0;
+        std::vector<placed_page> leaves; ///< of 256 pages each
+    };
+
+    slot_file::identity state{};
+    std::uint64_t generation = 0; ///< +1 with each checkpoint of the state
+    std::int64_t revision = 0;    ///< the newest that was pushed
+    std::int64_t committed = 0;   ///< the newest that cannot be undone
+    std::int64_t time = 0;        ///< Unix seconds
+    std::uint64_t window_bytes = 0;
+    std::uint32_t windows = 0;
+    std::string catalogue; ///< the text of catalogue.json
+    std::vector<file> files;
+
+    [[nodiscard]] std::vector<std::byte> encode() const;
+    /// Throws damaged_error, format_error, naming `from`.
+    [[nodiscard]] static publication decode(std::span<const std::byte> content,
+                                            const std::filesystem::path& from);
+};
+
+/// The two files of publications in the folder of a checkpoint.
+class published {
+public:
+    /// Reads what is there. A file that is damaged counts as none; why() says what is wrong with
+    /// it. Throws io_error.
+    published(disk& on, std::filesystem::path folder);
+
+    /// The one of the larger generation; null without any.
+    [[nodiscard]] const publication* newest() const noexcept;
+    /// The other one.
+    [[nodiscard]] const publication* older() const noexcept;
+    /// What is wrong with the files that are there, empty if nothing is.
+    [[nodiscard]] const std::string& why() const noexcept { return why_; }
+
+    /// Replaces what is not newest() and waits until it is on storage; then it is newest(). Throws
+    /// io_error, out_of_space_error: then the file may or may not hold it, or be damaged, and the
+    /// next call replaces it again; newest() is what it was, and on storage.
+    void publish(publication next);
+
+    [[nodiscard]] std::filesystem::path file(int which) const {
+        return folder_ / ("published." + std::to_string(which));
+    }
+
+private:
+    [[nodiscard]] int newest_file() const noexcept;
+
+    disk& on_;
+    std::filesystem::path folder_;
+    std::optional<publication> content_[2];
+    std::string why_;
+};
+
+} // namespace chainbase::checkpoint

@@ -1,0 +1,198 @@
+#include <chainbase/checkpoint/page_table.hpp>
+#include <chainbase/checkpoint/restore.hpp>
+#include <chainbase/files.hpp>
+#include <pool_allocator/error.hpp>
+#include <pool_allocator/file_descriptor.hpp>
+#include <pool_allocator/trace.hpp>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+namespace chainbase::checkpoint {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const trace::site restoring("checkpoint.restore");
+
+/// A file of the segment while it is filled.
+class filled_file {
+public:
+    filled_file(const fs::path& file, std::uint64_t bytes)
+        : bytes_(bytes),
+          descriptor_(
+              ::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)) {
+        if (descriptor_.number() < 0) throw_file_error(file, "create");
+        const int reason = posix_fallocate(descriptor_.number(), 0, static_cast<off_t>(bytes));
+        errno = reason;
+        if (reason != 0) throw_file_error(file, "reserve " + std::to_string(bytes) + " bytes for");
+        void* at =
+            mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_.number(), 0);
+        if (at == MAP_FAILED) throw_file_error(file, "map");
+        at_ = static_cast<std::byte*>(at);
+        madvise(at_, bytes_, MADV_HUGEPAGE); // advice
+    }
+    filled_file(const filled_file&) = delete;
+    filled_file& operator=(const filled_file&) = delete;
+    ~filled_file() { munmap(at_, bytes_); }
+
+    [[nodiscard]] std::byte* page(std::uint64_t number) const noexcept {
+        return at_ + number * page_bytes;
+    }
+
+private:
+    std::uint64_t bytes_;
+    file_descriptor descriptor_;
+    std::byte* at_ = nullptr;
+};
+
+/// Where the content of a slot belongs.
+struct wanted_page {
+    checkpoint::slot slot;
+    std::uint64_t sum;
+    std::byte* to;
+};
+
+/// Slots that lie side by side are read in one call.
+class slot_reader {
+public:
+    explicit slot_reader(const slot_file& from) : from_(from), buffer_(batch * page_bytes) {}
+
+    /// `wanted` in the order of slots. Calls visit(one, content, is_whole).
+    template <typename Visitor>
+    void read(std::span<const wanted_page> wanted, Visitor&& visit) {
+        for (std::size_t begin = 0; begin < wanted.size();) {
+            std::size_t end = begin + 1;
+            while (end < wanted.size() && end - begin < batch &&
+                   wanted[end].slot == wanted[begin].slot + (end - begin))
+                ++end;
+            from_.read(wanted[begin].slot, std::span(buffer_).first((end - begin) * page_bytes));
+            for (std::size_t i = begin; i < end; ++i) {
+                const std::span<const std::byte, page_bytes> content(
+                    buffer_.data() + (i - begin) * page_bytes, page_bytes);
+                visit(wanted[i], content, sum_of(content) == wanted[i].sum);
+            }
+            begin = end;
+        }
+    }
+
+private:
+    static constexpr std::size_t batch = 256;
+
+    const slot_file& from_;
+    std::vector<std::byte> buffer_;
+};
+
+std::string place_of(const slot_file& file, slot number) {
+    return file.file().string() + ": offset " + std::to_string(std::uint64_t{number} * page_bytes) +
+           ": the page's checksum does not match";
+}
+
+slot_file open_slots(disk& on, const fs::path& folder, const publication& of) {
+    const fs::path file = folder / "pages";
+    if (!on.exists(file)) throw damaged_error(file.string() + ": missing");
+    return {on, file, of.state, disk::mode::read};
+}
+
+/// Throws damaged_error.
+std::uint64_t fill(disk& on, const fs::path& folder, const publication& from, const fs::path& into,
+                   const progress& tell) {
+    const slot_file slots = open_slots(on, folder, from);
+    std::vector<std::unique_ptr<filled_file>> files;
+    std::vector<wanted_page> wanted;
+    for (const publication::file& one : from.files) {
+        files.push_back(std::make_unique<filled_file>(into / one.name, one.bytes));
+        const page_table table(one, slots);
+        for (std::uint64_t page = 0; page < table.pages(); ++page)
+            if (const placed_page at = table.at(page); at.slot != 0)
+                wanted.push_back({at.slot, at.sum, files.back()->page(page)});
+    }
+    std::ranges::sort(wanted, {}, &wanted_page::slot);
+    const std::uint64_t all = wanted.size() * page_bytes;
+    const std::uint64_t step = std::max<std::uint64_t>(wanted.size() / 100, 1);
+    std::uint64_t done = 0;
+    slot_reader(slots).read(wanted, [&](const wanted_page& one, auto content, bool is_whole) {
+        if (!is_whole) throw damaged_error(place_of(slots, one.slot));
+        std::memcpy(one.to, content.data(), page_bytes);
+        if (++done % step == 0 && tell) tell(done * page_bytes, all);
+    });
+    return all;
+}
+
+void restore_one(disk& on, const fs::path& folder, const publication& from, const fs::path& into,
+                 const progress& tell, restored& result) {
+    fs::remove_all(into);
+    fs::create_directories(into);
+    fs::permissions(into, fs::perms::owner_all);
+    result.bytes = fill(on, folder, from, into, tell);
+    replace_file(into / "catalogue.json", from.catalogue);
+    result.from = from;
+}
+
+} // namespace
+
+restored restore(disk& from, const fs::path& folder, const fs::path& into, const progress& tell) {
+    const trace::span timed(restoring);
+    const auto begin = std::chrono::steady_clock::now();
+    const published found(from, folder);
+    restored result;
+    result.damage = found.why();
+    for (const publication* one : {found.newest(), found.older()}) {
+        if (!one) continue;
+        try {
+            restore_one(from, folder, *one, into, tell, result);
+            result.seconds =
+                std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+            return result;
+        } catch (const damaged_error& e) {
+            if (!result.damage.empty()) result.damage += "; ";
+            result.damage += e.what();
+        }
+    }
+    fs::remove_all(into);
+    throw damaged_error(folder.string() + ": holds no checkpoint that is whole (" +
+                        (result.damage.empty() ? "none was published" : result.damage) +
+                        "); restore the folder from a copy, or replay into a new one");
+}
+
+std::uint64_t check(disk& from, const fs::path& folder,
+                    const std::function<void(const std::string&)>& found) {
+    const published all(from, folder);
+    if (!all.why().empty()) found(all.why());
+    std::vector<wanted_page> wanted;
+    std::uint64_t looked_at = 0;
+    for (const publication* one : {all.newest(), all.older()}) {
+        if (!one) continue;
+        const slot_file slots = open_slots(from, folder, *one);
+        wanted.clear();
+        for (const publication::file& file : one->files) {
+            try {
+                const page_table table(file, slots);
+                for (const placed_page& page : table.all())
+                    if (page.slot != 0) wanted.push_back({page.slot, page.sum, nullptr});
+                looked_at += table.leaves().size();
+            } catch (const damaged_error& e) {
+                found("checkpoint " + std::to_string(one->generation) + ", " + file.name + ": " +
+                      e.what());
+            }
+        }
+        std::ranges::sort(wanted, {}, &wanted_page::slot);
+        looked_at += wanted.size();
+        slot_reader(slots).read(wanted, [&](const wanted_page& page, auto, bool is_whole) {
+            if (!is_whole)
+                found("checkpoint " + std::to_string(one->generation) + ": " +
+                      place_of(slots, page.slot));
+        });
+    }
+    return looked_at;
+}
+
+} // namespace chainbase::checkpoint

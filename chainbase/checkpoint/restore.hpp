@@ -1,0 +1,36 @@
+#pragma once
+
+#include <chainbase/checkpoint/outcome.hpp>
+#include <chainbase/checkpoint/publication.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+namespace chainbase::checkpoint {
+
+/// What a restore found.
+struct restored {
+    publication from; ///< what was restored
+    /// What is wrong with the other checkpoint, which may have been newer; empty if nothing is.
+    std::string damage;
+    std::uint64_t bytes = 0; ///< of pages that were read
+    double seconds = 0;
+};
+
+/// Makes the files of a segment, all but its header, from the newest checkpoint in `folder` that is
+/// whole: `into` is made anew for it. What is in `folder` is read only. The log in it is not rolled
+/// back: that is for who opens the segment.
+///
+/// Throws damaged_error when no checkpoint is whole, saying what is wrong with each; io_error,
+/// out_of_space_error.
+[[nodiscard]] restored restore(disk& from, const std::filesystem::path& folder,
+                               const std::filesystem::path& into, const progress& tell = {});
+
+/// Reads every page of the checkpoints in `folder`, and compares it with its sum. Calls
+/// `found(text)` for each that is damaged. Returns how many pages were looked at. Throws io_error.
+std::uint64_t check(disk& from, const std::filesystem::path& folder,
+                    const std::function<void(const std::string&)>& found);
+
+} // namespace chainbase::checkpoint

@@ -1,0 +1,118 @@
+#include <chainbase/checkpoint/service.hpp>
+#include <chainbase/trace/quiet_thread.hpp>
+
+#include <spdlog/spdlog.h>
+
+#include <utility>
+
+namespace chainbase::checkpoint {
+
+using clock = std::chrono::steady_clock;
+
+service::service(checkpointer& of, std::function<checkpointer::source()> source, undo_log& log,
+                 const rhythm& when)
+    : checkpointer_(of), source_(std::move(source)), log_(log), when_(when),
+      captured_at_(clock::now()), thread_(trace::quiet_thread("checkpoint", [this] { run(); })) {
+    log_.call_at_boundaries(this);
+}
+
+service::~service() {
+    log_.call_at_boundaries(nullptr);
+    {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return phase_ == phase::idle; });
+        phase_ = phase::stopping;
+    }
+    changed_.notify_all();
+    thread_.join();
+}
+
+void service::sync_before(std::function<void()> call) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return phase_ == phase::idle; });
+    sync_before_ = std::move(call);
+}
+
+bool service::is_due() noexcept {
+    ++blocks_;
+    if (when_.blocks != 0 && blocks_ >= when_.blocks) return true;
+    return when_.interval.count() != 0 && clock::now() - captured_at_ >= when_.interval;
+}
+
+/// Of a block that ends while a checkpoint is written nothing is due: the next one will do.
+void service::reached() noexcept {
+    if (!is_due() || phase_ != phase::idle) return;
+    try {
+        capture();
+    } catch (const std::bad_alloc&) {
+        captured_at_ = clock::now(); // and again after the interval
+        const std::lock_guard lock(mutex_);
+        ++history_.failed;
+        history_.last_failure = "no memory for the pages of the undo log";
+    }
+}
+
+/// Requires that none is under way.
+void service::capture() {
+    checkpointer_.capture(source_());
+    captured_at_ = clock::now();
+    blocks_ = 0;
+    {
+        const std::lock_guard lock(mutex_);
+        phase_ = phase::captured;
+    }
+    changed_.notify_all();
+}
+
+outcome service::now() {
+    const auto wait = [this] {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return phase_ == phase::idle; });
+    };
+    wait();
+    capture();
+    wait();
+    const std::lock_guard lock(mutex_);
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+    return *history_.last;
+}
+
+history service::so_far() const {
+    const std::lock_guard lock(mutex_);
+    return history_;
+}
+
+void service::run() {
+    for (;;) {
+        {
+            std::unique_lock lock(mutex_);
+            changed_.wait(lock, [this] { return phase_ != phase::idle; });
+            if (phase_ == phase::stopping) return;
+        }
+        write_captured();
+        changed_.notify_all();
+    }
+}
+
+void service::write_captured() {
+    try {
+        const outcome done = checkpointer_.write(sync_before_);
+        const std::lock_guard lock(mutex_);
+        ++history_.made;
+        history_.last = done;
+        history_.last_failure.clear();
+        failure_ = nullptr;
+        phase_ = phase::idle;
+    } catch (const std::exception& problem) {
+        const std::lock_guard lock(mutex_);
+        if (history_.last_failure != problem.what())
+            spdlog::error("checkpoint: {}; the one before stays, the state goes on",
+                          problem.what());
+        ++history_.failed;
+        history_.last_failure = problem.what();
+        failure_ = std::current_exception();
+        phase_ = phase::idle;
+    }
+}
+
+} // namespace chainbase::checkpoint

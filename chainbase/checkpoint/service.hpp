@@ -1,0 +1,68 @@
+#pragma once
+
+#include <chainbase/checkpoint/checkpointer.hpp>
+#include <undo/undo_log.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace chainbase::checkpoint {
+
+/// Makes checkpoints while a segment is written: captures where the writer's blocks end, and writes
+/// in a thread of its own.
+///
+/// One that fails is reported once, the state goes on, and the next one is due after the interval:
+/// what is on the disk stays what it was.
+///
+/// Thread-safety: all calls by the writer, but for so_far().
+class service final : public block_boundary {
+public:
+    /// `source` describes the segment at a capture. `log` calls at the end of each block.
+    service(checkpointer& of, std::function<checkpointer::source()> source, undo_log& log,
+            const rhythm& when);
+    /// Waits for the checkpoint under way.
+    ~service();
+
+    /// Called by each checkpoint, in its thread, before it is published: syncs what the state
+    /// relies on. What it throws is the checkpoint's failure.
+    void sync_before(std::function<void()> call);
+
+    /// Makes a checkpoint of what is there now and waits until it is published. Requires no
+    /// operation. Throws what checkpointer::write throws.
+    outcome now();
+
+    [[nodiscard]] history so_far() const;
+
+    void reached() noexcept override;
+
+private:
+    enum class phase { idle, captured, stopping };
+
+    [[nodiscard]] bool is_due() noexcept;
+    void capture();
+    void run();
+    void write_captured();
+
+    checkpointer& checkpointer_;
+    std::function<checkpointer::source()> source_;
+    undo_log& log_;
+    rhythm when_;
+    std::uint64_t blocks_ = 0; ///< since the last capture
+    std::chrono::steady_clock::time_point captured_at_;
+
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    std::atomic<phase> phase_ = phase::idle;
+    std::function<void()> sync_before_;
+    std::exception_ptr failure_; ///< of the last one
+    history history_;
+    std::thread thread_;
+};
+
+} // namespace chainbase::checkpoint

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <chainbase/checkpoint/disk.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace chainbase::checkpoint {
+
+inline constexpr std::size_t page_bytes = 4096;
+
+/// A slot of `pages`; 0 stands for a page of zeros, which has none.
+using slot = std::uint32_t;
+using page = std::array<std::byte, page_bytes>;
+
+/// XXH3-64 of a page; never 0.
+[[nodiscard]] std::uint64_t sum_of(std::span<const std::byte, page_bytes> content) noexcept;
+
+/// The file `pages`: slots of a page each, free or in use. Which are in use is known by the page
+/// tables of the publications, so the file itself says nothing about it; slot 0 says what the file
+/// is.
+///
+///     0  magic     16  "chainbase pages" and a zero byte
+///    16  format     4
+///    20  reserved   4  zero
+///    24  identity  16  of the state
+///    40  sum        8  XXH3-64 of the 40 bytes before
+///
+/// Not thread-safe.
+class slot_file {
+public:
+    using identity = std::array<std::byte, 16>;
+
+    /// A new file, or an existing one in which all slots are free until use() was called. Throws
+    /// io_error, out_of_space_error, and of an existing one format_error, damaged_error, and
+    /// usage_error when it is another state's.
+    slot_file(disk& on, std::filesystem::path file, const identity& state, disk::mode how);
+
+    /// Says that a slot is in use. Throws damaged_error when the file has no such slot.
+    void use(slot one);
+    [[nodiscard]] bool is_used(slot one) const noexcept { return one < used_.size() && used_[one]; }
+    /// Makes sure that `count` slots can be taken and written. Throws out_of_space_error, io_error.
+    void reserve(std::uint64_t count);
+    /// A free slot, in use from now on. Requires a reserved one.
+    [[nodiscard]] slot take();
+    void free(slot one) noexcept;
+    [[nodiscard]] std::uint64_t slots() const noexcept { return used_.size(); }
+    [[nodiscard]] std::uint64_t free_slots() const noexcept { return free_; }
+
+    /// Writes `content` to slot `one`, at once or when the next ones do not lie beside it.
+    void write(slot one, std::span<const std::byte, page_bytes> content);
+    /// Waits until all that was written is on storage. See disk_file::sync.
+    void sync();
+    /// Reads `into.size() / page_bytes` slots from `first` on. Throws damaged_error when the file
+    /// ends before.
+    void read(slot first, std::span<std::byte> into) const;
+    /// The same of one slot whose content has this sum. Throws damaged_error when it has not.
+    void read(slot one, std::uint64_t sum, std::span<std::byte, page_bytes> into) const;
+
+    [[nodiscard]] const std::filesystem::path& file() const noexcept { return path_; }
+
+private:
+    static constexpr std::size_t batch_bytes = std::size_t{1} << 20;
+
+    void write_header(const identity& state);
+    void check_header(const identity& state) const;
+    void flush();
+
+    std::filesystem::path path_;
+    std::unique_ptr<disk_file> file_;
+    std::vector<bool> used_;
+    std::uint64_t free_ = 0;
+    std::uint64_t next_ = 1; ///< where to look for a free slot
+    std::vector<std::byte> batch_;
+    slot batch_first_ = 0;
+};
+
+} // namespace chainbase::checkpoint

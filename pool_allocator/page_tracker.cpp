@@ -1,0 +1,109 @@
+#include <pool_allocator/error.hpp>
+#include <pool_allocator/page_tracker.hpp>
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <string>
+#include <thread>
+
+namespace chainbase {
+
+page_tracker::page_tracker(const std::byte* base, std::uint64_t pages)
+    : base_(base), pages_(pages) {
+    void* at = mmap(nullptr, pages, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED)
+        throw limit_error(
+            "cannot reserve " + std::to_string(pages) + " bytes of addresses (" +
+            std::strerror(errno) +
+            "): raise `ulimit -v`, or create the state with smaller or fewer windows");
+    states_ = static_cast<state*>(at);
+}
+
+page_tracker::~page_tracker() {
+    munmap(states_, pages_);
+}
+
+void page_tracker::cover(std::uint64_t first, std::uint64_t pages) {
+    const std::uint64_t begin = first / page_bytes * page_bytes; // of states, a byte each
+    const std::uint64_t end =
+        std::min((first + pages + page_bytes - 1) / page_bytes * page_bytes, pages_);
+    if (mprotect(states_ + begin, end - begin, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
+}
+
+/// Copies a captured page; tells what it was. The one who changed its state copies it.
+bool page_tracker::take_copy(std::uint64_t page, state& found) noexcept {
+    if (found != state::captured && found != state::suspect_captured) return false;
+    if (!at(page).compare_exchange_strong(found, state::copying)) return false;
+    keeper_->keep(page, found == state::captured);
+    return true;
+}
+
+void page_tracker::change(std::uint64_t page) noexcept {
+    for (;;) {
+        state found = at(page).load();
+        if (found == state::copying) {
+            std::this_thread::yield(); // a page takes less than a microsecond
+            continue;
+        }
+        const bool is_captured = found == state::captured || found == state::suspect_captured;
+        if (is_captured && !take_copy(page, found)) continue;
+        at(page).store(state::written);
+        return;
+    }
+}
+
+void page_tracker::suspect(std::uint64_t first, std::uint64_t pages) noexcept {
+    for (std::uint64_t page = first; page < first + pages; ++page)
+        at(page).store(state::suspect, std::memory_order_relaxed);
+}
+
+std::uint64_t page_tracker::count_changed(std::uint64_t first, std::uint64_t pages) const noexcept {
+    std::uint64_t count = 0;
+    for (std::uint64_t page = first; page < first + pages; ++page) {
+        const state found = at(page).load(std::memory_order_relaxed);
+        if (found == state::written || found == state::suspect) ++count;
+    }
+    return count;
+}
+
+std::uint64_t page_tracker::capture(std::uint64_t first, std::uint64_t pages,
+                                    keeper& with) noexcept {
+    keeper_ = &with;
+    std::uint64_t count = 0;
+    for (std::uint64_t page = first; page < first + pages; ++page) {
+        const state found = at(page).load(std::memory_order_relaxed);
+        if (found != state::written && found != state::suspect) continue;
+        at(page).store(found == state::written ? state::captured : state::suspect_captured);
+        ++count;
+    }
+    return count;
+}
+
+void page_tracker::copy(std::uint64_t first, std::uint64_t pages) noexcept {
+    for (std::uint64_t page = first; page < first + pages; ++page) {
+        state found = at(page).load();
+        if (take_copy(page, found)) at(page).store(state::clean);
+        while (at(page).load() == state::copying) // by the writer: the keeper has it after that
+            std::this_thread::yield();
+    }
+}
+
+void page_tracker::release(std::uint64_t first, std::uint64_t pages) noexcept {
+    for (std::uint64_t page = first; page < first + pages; ++page) {
+        state found = at(page).load();
+        if (found == state::captured) at(page).compare_exchange_strong(found, state::written);
+        if (found == state::suspect_captured)
+            at(page).compare_exchange_strong(found, state::suspect);
+    }
+}
+
+void page_tracker::give_back(std::uint64_t page, bool is_known) noexcept {
+    state clean = state::clean;
+    at(page).compare_exchange_strong(clean, is_known ? state::written : state::suspect);
+}
+
+} // namespace chainbase

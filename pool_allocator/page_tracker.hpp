@@ -1,0 +1,111 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace chainbase {
+
+/// Which pages of an address space changed since they were last captured, and, while a capture is
+/// copied, which of them still hold what they held when it began.
+///
+/// The writer calls written() before it stores to a page. A capture declares all pages that changed
+/// captured, in an instant; then another thread copies them one by one while the writer goes on.
+/// A page that is about to change before it was copied is copied by the writer itself, through the
+/// keeper of the capture (copy on demand). So what is copied is the state of the instant.
+///
+/// One byte for each page, in memory of this process. Thread-safety: copy() and give_back() by any
+/// one thread, all else by the writer.
+class page_tracker {
+public:
+    static constexpr std::size_t page_bytes = 4096;
+    static constexpr unsigned page_shift = 12;
+
+    /// Takes what a page holds while the writer waits. Called for each captured page at most once,
+    /// by the thread that copies or by the writer, never by both for the same page.
+    class keeper {
+    public:
+        /// `is_known`: the page changed; else it may be what the last capture had.
+        virtual void keep(std::uint64_t page, bool is_known) noexcept = 0;
+
+    protected:
+        ~keeper() = default;
+    };
+
+    /// For `pages` pages, the first of which begins at `base`; none is covered yet. Throws
+    /// limit_error when the process may not have so many addresses.
+    page_tracker(const std::byte* base, std::uint64_t pages);
+    ~page_tracker();
+    page_tracker(const page_tracker&) = delete;
+    page_tracker& operator=(const page_tracker&) = delete;
+
+    [[nodiscard]] const std::byte* address(std::uint64_t page) const noexcept {
+        return base_ + page * page_bytes;
+    }
+
+    /// Makes room for what is known of `pages` pages from `first` on. All other calls are about
+    /// pages that are covered. Throws std::bad_alloc.
+    void cover(std::uint64_t first, std::uint64_t pages);
+
+    /// The bytes at `address` are going to change. Requires some.
+    void written(const void* address, std::size_t bytes) noexcept {
+        const auto offset =
+            static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - base_);
+        written_at(offset, bytes);
+    }
+    /// The same, by the distance from the base.
+    void written_at(std::uint64_t offset, std::size_t bytes) noexcept {
+        const std::uint64_t first = offset >> page_shift;
+        const std::uint64_t last = (offset + bytes - 1) >> page_shift;
+        if (!is_written(first)) [[unlikely]]
+            change(first);
+        for (std::uint64_t page = first + 1; page <= last; ++page)
+            if (!is_written(page)) change(page);
+    }
+
+    /// Nothing is known of `pages` pages from `first` on: each may have changed. For a segment that
+    /// another process wrote.
+    void suspect(std::uint64_t first, std::uint64_t pages) noexcept;
+
+    /// How many pages a capture of these pages would have.
+    [[nodiscard]] std::uint64_t count_changed(std::uint64_t first,
+                                              std::uint64_t pages) const noexcept;
+    /// Declares the pages of this range that changed, or may have, captured: they are passed to
+    /// `with`, by copy() or by the writer before it changes them. Requires that those of the former
+    /// capture all were. Returns how many pages there are.
+    std::uint64_t capture(std::uint64_t first, std::uint64_t pages, keeper& with) noexcept;
+    /// Passes each page of the range that is still captured to the keeper.
+    void copy(std::uint64_t first, std::uint64_t pages) noexcept;
+    /// The pages of the range that are still captured count as changed again, and are not passed to
+    /// the keeper any more.
+    void release(std::uint64_t first, std::uint64_t pages) noexcept;
+    /// A page that was passed to the keeper counts as changed again: its copy is of no use.
+    void give_back(std::uint64_t page, bool is_known) noexcept;
+
+private:
+    /// Of a page. What was just covered is clean.
+    enum class state : std::uint8_t {
+        clean,
+        written,
+        suspect,
+        captured,
+        suspect_captured,
+        copying
+    };
+
+    [[gnu::cold]] [[gnu::noinline]] void change(std::uint64_t page) noexcept;
+    [[nodiscard]] std::atomic_ref<state> at(std::uint64_t page) const noexcept {
+        return std::atomic_ref(states_[page]);
+    }
+    [[nodiscard]] bool is_written(std::uint64_t page) const noexcept {
+        return at(page).load(std::memory_order_relaxed) == state::written;
+    }
+    [[nodiscard]] bool take_copy(std::uint64_t page, state& found) noexcept;
+
+    const std::byte* base_;
+    state* states_;
+    std::uint64_t pages_;
+    keeper* keeper_ = nullptr;
+};
+
+} // namespace chainbase

@@ -1,0 +1,250 @@
+// Checkpoints of a state: what is restored, when, and what it says of itself.
+
+#include <chainbase/database.hpp>
+#include <pool_allocator/error.hpp>
+
+#include <catch2/catch.hpp>
+#include <tests/support/sample_types.hpp>
+#include <tests/support/scratch_state.hpp>
+#include <tests/support/snapshot.hpp>
+#include <tests/support/world.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+using namespace chainbase;
+using namespace chainbase::test;
+using Catch::Matchers::Contains;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct counter {
+    chainbase::id<counter> id;
+    std::uint64_t value = 0;
+    shared_string text;
+    using keys = chainbase::keys<>;
+};
+BOOST_DESCRIBE_STRUCT(counter, (), (id, value, text))
+
+open_options with_checkpoints() {
+    open_options options = quick_options();
+    options.promise = durability::checkpoint;
+    options.checkpoints.interval = std::chrono::milliseconds(0);
+    return options;
+}
+
+class counters {
+public:
+    explicit counters(const fs::path& state, const open_options& how = with_checkpoints())
+        : db(state, how) {
+        db.add_type<counter>("counter");
+    }
+    void add(std::uint64_t value, std::string_view text = {}) {
+        db.create<counter>([&](counter& one) {
+            one.value = value;
+            one.text = text;
+        });
+    }
+    void set(std::uint32_t which, std::uint64_t value) {
+        db.modify(db.get(id<counter>(which)), [&](counter& one) { one.value = value; });
+    }
+    [[nodiscard]] std::uint64_t value(std::uint32_t which) const {
+        return db.get(id<counter>(which)).value;
+    }
+
+    database db;
+};
+
+/// What a machine that starts again finds: no segment, or one of another time.
+void restart_the_machine(const fs::path& state) {
+    fs::remove_all(state / "segment");
+}
+
+} // namespace
+
+TEST_CASE("a state says how it was opened") {
+    const scratch_folder folder;
+    const fs::path state = folder / "state";
+    {
+        counters some(state);
+        CHECK(some.db.opened().how == opening::way::created);
+        some.add(1);
+        some.db.set_revision(7);
+        some.db.close();
+    }
+    {
+        counters some(state);
+        CHECK(some.db.opened().how == opening::way::attached);
+        CHECK(some.db.opened().revision == 7);
+        some.db.abandon();
+    }
+    {
+        counters some(state);
+        CHECK(some.db.opened().how == opening::way::rolled_back);
+        some.db.abandon();
+    }
+    restart_the_machine(state);
+    CHECK_THROWS_AS(database(state, quick_options(open_mode::read_only)), error);
+    counters some(state);
+    CHECK(some.db.opened().how == opening::way::restored);
+    CHECK(some.db.opened().generation == 1);
+    CHECK(some.db.opened().revision == 7);
+    CHECK_THAT(some.db.opened().why, Contains("not there"));
+    CHECK(some.value(0) == 1);
+}
+
+TEST_CASE("what changes after a checkpoint in the middle of a session is in the next one") {
+    const scratch_folder folder;
+    const fs::path state = folder / "state";
+    {
+        counters some(state);
+        some.add(1, "one");
+        auto block = some.db.start_session();
+        some.set(0, 2);
+        some.add(10);
+        CHECK(some.db.make_checkpoint().generation == 1);
+        some.set(0, 3); // its image is in the log already
+        some.set(1, 11);
+        some.add(12);
+        block.push();
+        CHECK(some.db.make_checkpoint().generation == 2);
+        some.set(0, 4);
+        some.db.abandon();
+    }
+    restart_the_machine(state);
+    {
+        counters some(state);
+        CHECK(some.db.opened().generation == 2);
+        CHECK(some.value(0) == 3);
+        CHECK(some.value(1) == 11);
+        CHECK(some.value(2) == 12);
+        some.db.undo();
+        CHECK(some.value(0) == 1);
+        CHECK(some.db.count<counter>() == 1);
+        some.db.abandon();
+    }
+    // The first one had the session open: it is rolled back.
+    restart_the_machine(state);
+    const fs::path newest = state / "checkpoint" / "published.1";
+    REQUIRE(fs::exists(newest));
+    std::ofstream(newest, std::ios::in | std::ios::out) << "damage";
+    counters some(state);
+    CHECK(some.db.opened().generation == 1);
+    CHECK_THAT(some.db.opened().why, Contains("published.1") && Contains("offset 0"));
+    CHECK(some.value(0) == 1);
+    CHECK(some.db.count<counter>() == 1);
+}
+
+TEST_CASE("a checkpoint writes what changed, also after the state was closed") {
+    const scratch_folder folder;
+    const fs::path state = folder / "state";
+    {
+        counters some(state);
+        for (std::uint64_t i = 0; i < 20'000; ++i)
+            some.add(i, "a text that takes a buffer of its own");
+        CHECK(some.db.make_checkpoint().pages > 400);
+        CHECK(some.db.make_checkpoint().pages < 10);
+        some.set(5, 50);
+        CHECK(some.db.make_checkpoint().pages < 10);
+        some.db.close();
+    }
+    {
+        counters some(state);
+        some.set(6, 60);
+        CHECK(some.db.make_checkpoint().pages < 10);
+        some.db.abandon();
+    }
+    { // nobody knows what a writer that died had changed: compared, and not written again
+        counters some(state);
+        some.set(7, 70);
+        CHECK(some.db.make_checkpoint().pages < 10);
+        some.db.abandon();
+    }
+    { // a look changes nothing
+        open_options only_to_look = quick_options();
+        counters(state, only_to_look).db.close();
+    }
+    restart_the_machine(state);
+    const counters some(state);
+    CHECK(some.value(5) == 50);
+    CHECK(some.value(6) == 60);
+    CHECK(some.value(7) == 70);
+    CHECK(some.value(19'999) == 19'999);
+}
+
+TEST_CASE("without checkpoints nothing is promised beyond a kill") {
+    const scratch_folder folder;
+    const fs::path state = folder / "state";
+    counters some(state, quick_options());
+    CHECK_THROWS_WITH(some.db.make_checkpoint(), Contains("durability::process"));
+    some.add(1);
+    some.db.close();
+    CHECK_FALSE(fs::exists(state / "checkpoint"));
+}
+
+TEST_CASE("the checkpoint of another state is not taken for one's own") {
+    const scratch_folder folder;
+    {
+        counters(folder / "one").add(1);
+    }
+    {
+        counters(folder / "other").add(2);
+    }
+    fs::remove_all(folder / "one" / "checkpoint");
+    fs::copy(folder / "other" / "checkpoint", folder / "one" / "checkpoint");
+    CHECK_THROWS_WITH(counters(folder / "one"), Contains("another state"));
+}
+
+TEST_CASE("what a state relies on is synced before its checkpoints") {
+    const scratch_folder folder;
+    const fs::path state = folder / "state";
+    counters some(state);
+    std::uint64_t synced = 0;
+    some.db.memory().sync_before_checkpoints([&] { ++synced; });
+    some.add(1);
+    some.db.make_checkpoint();
+    CHECK(synced == 1);
+    some.db.memory().sync_before_checkpoints([] { throw io_error("rows are not on storage"); });
+    some.add(2);
+    CHECK_THROWS_WITH(some.db.make_checkpoint(), Contains("rows are not on storage"));
+    some.db.memory().sync_before_checkpoints(nullptr);
+    some.db.abandon();
+    restart_the_machine(state);
+    CHECK(counters(state).db.count<counter>() == 1);
+}
+
+TEST_CASE("a compacted state and a new type are in the next checkpoint") {
+    const scratch_folder folder;
+    const fs::path state = folder / "state";
+    const std::string text(100'000, 'x');
+    {
+        database db(state, with_checkpoints());
+        db.add_type<counter>("counter");
+        for (std::uint64_t i = 0; i < 5'000; ++i)
+            db.create<counter>([&](counter& one) {
+                one.value = i;
+                one.text = i % 100 == 0 ? std::string_view(text) : std::string_view("short");
+            });
+        db.make_checkpoint();
+        for (std::uint32_t i = 0; i < 4'990; ++i)
+            db.remove(db.get(id<counter>(i)));
+        db.compact();
+        db.add_type<account>("account");
+        db.create<account>([](account& one) { one.name = "alice"; });
+        db.make_checkpoint();
+        db.abandon();
+    }
+    restart_the_machine(state);
+    database db(state, with_checkpoints());
+    db.add_type<counter>("counter");
+    db.add_type<account>("account");
+    CHECK(db.count<counter>() == 10);
+    CHECK(db.get(id<counter>(4'999)).value == 4'999);
+    CHECK(db.count<account>() == 1);
+    // The log of what was removed is gone again, and so is what it took on the disk.
+    db.make_checkpoint();
+    db.make_checkpoint();
+}

@@ -1,0 +1,119 @@
+// A checkpoint with flipped bits, or cut: the newest one, or the one before it with the reason, or
+// a refusal that names the file; never anything else. Every flip in what is used is found by
+// check().
+
+#include <chainbase/checkpoint/restore.hpp>
+#include <pool_allocator/error.hpp>
+
+#include <catch2/catch.hpp>
+#include <spdlog/spdlog.h>
+#include <tests/failure/checkpointed_chain.hpp>
+
+#include <string>
+
+using namespace chainbase;
+using namespace chainbase::test;
+using Catch::Matchers::Contains;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A chain with two checkpoints that are not the first ones, at rest.
+class damaged_chain {
+public:
+    explicit damaged_chain(std::uint64_t seed)
+        : chain(seed, checkpointed_chain::when_asked()), random(seed) {
+        for (int i = 0; i < 6; ++i) {
+            for (std::uint32_t steps = 1 + random.below(5); steps > 0; --steps)
+                chain.apply();
+            chain.make_checkpoint();
+        }
+    }
+
+    struct found {
+        std::uint64_t generation = 0; ///< 0: refused
+        std::string why;
+    };
+    [[nodiscard]] found open(simulated_disk& disk) const {
+        found result;
+        result.generation = chain.restored_from(disk, &result.why);
+        return result;
+    }
+    [[nodiscard]] fs::path folder() const { return chain.state() / "checkpoint"; }
+
+    checkpointed_chain chain;
+    random_source random;
+};
+
+std::uint64_t problems_in(simulated_disk& disk, const fs::path& folder) {
+    std::uint64_t count = 0;
+    checkpoint::check(disk, folder, [&](const std::string&) { ++count; });
+    return count;
+}
+
+} // namespace
+
+TEST_CASE("bits of a checkpoint flipped") {
+    spdlog::set_level(spdlog::level::off);
+    const std::uint64_t seed = test_seed(new_seed());
+    CAPTURE(seed);
+    damaged_chain all(seed);
+    CHECK(problems_in(all.chain.disk, all.folder()) == 0);
+    std::uint64_t newest = 0;
+    std::uint64_t older = 0;
+    std::uint64_t refused = 0;
+    for (const auto& [file, bytes] : all.chain.disk.sizes()) {
+        const std::uint64_t tries = file.filename() == "pages" ? 150 : 50;
+        for (std::uint64_t i = 0; i < tries; ++i) {
+            simulated_disk disk(all.chain.disk);
+            const std::uint64_t bit = all.random.next() % (bytes * 8);
+            disk.flip(file, bit);
+            INFO(file << ": byte " << bit / 8);
+            const bool is_found = problems_in(disk, all.folder()) > 0;
+            const auto result = all.open(disk);
+            if (result.generation == all.chain.promised) {
+                ++newest;
+                const bool is_told = result.why.find("damaged") != std::string::npos;
+                CHECK(is_told == (file.filename() != "pages")); // the older one is not read
+            } else if (result.generation != 0) {
+                ++older;
+                CHECK(result.generation == all.chain.promised - 1);
+                CHECK(is_found);
+                CHECK_THAT(result.why, Contains(file.filename().string()));
+            } else {
+                ++refused;
+                CHECK(is_found);
+                CHECK_THAT(result.why, Contains(file.string()) && Contains("offset"));
+            }
+        }
+    }
+    CAPTURE(newest, older, refused);
+    CHECK(newest > 0);
+    CHECK(older >= 50); // each one in the newer publication
+    spdlog::set_level(spdlog::level::warn);
+}
+
+TEST_CASE("files of a checkpoint cut or gone") {
+    spdlog::set_level(spdlog::level::off);
+    const std::uint64_t seed = test_seed(new_seed());
+    CAPTURE(seed);
+    damaged_chain all(seed);
+    for (const auto& [file, bytes] : all.chain.disk.sizes())
+        for (int i = 0; i < 12; ++i) {
+            simulated_disk disk(all.chain.disk);
+            const std::uint64_t length = i == 0 ? 0 : all.random.next() % bytes;
+            if (i == 1)
+                disk.remove(file);
+            else
+                disk.open(file, disk::mode::write)->resize(length);
+            INFO(file << " cut to " << length);
+            const auto result = all.open(disk);
+            const bool is_pages = file.filename() == "pages";
+            if (result.generation != 0)
+                CHECK(result.generation >= all.chain.promised - 1);
+            else
+                CHECK(is_pages); // two publications are two chances
+        }
+    spdlog::set_level(spdlog::level::warn);
+}

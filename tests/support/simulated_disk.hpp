@@ -1,0 +1,93 @@
+#pragma once
+
+#include <chainbase/checkpoint/disk.hpp>
+
+#include <tests/support/random_source.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace chainbase::test {
+
+/// A disk in memory that can lose power: what was written since a file was synced may then be
+/// there, or not, or torn between two sectors of 512 bytes, in any order; and so may what happened
+/// to names since their folder was synced.
+///
+/// A sync that fails drops what was to be synced, though reads still show it, and no later one
+/// brings it back, which is what Linux does; or it did work. Thread-safe.
+class simulated_disk final : public disk {
+public:
+    enum class call {
+        open,
+        write,
+        read,
+        sync,
+        reserve,
+        resize,
+        rename,
+        remove,
+        make_folder,
+        sync_folder
+    };
+
+    simulated_disk() = default;
+    /// What the other one has at this moment, durable or not. Its files are closed, its hook is not
+    /// set.
+    simulated_disk(const simulated_disk& other);
+    simulated_disk& operator=(const simulated_disk&) = delete;
+
+    /// Called before each call about a file; what it throws is the call's failure. A
+    /// write that fails may have written a part, `part_of_a_failed_write` bytes.
+    std::function<void(call, const std::filesystem::path&)> before;
+    std::size_t part_of_a_failed_write = 0;
+    bool failed_sync_works = false; ///< all is there, but nobody knows
+
+    /// All that is not durable is decided by chance. Requires that no file is open.
+    void lose_power(random_source& random);
+    /// Flips a bit of a file, durably.
+    void flip(const std::filesystem::path& file, std::uint64_t bit);
+    [[nodiscard]] std::map<std::filesystem::path, std::uint64_t> sizes() const;
+
+    [[nodiscard]] std::unique_ptr<disk_file> open(const std::filesystem::path& file,
+                                                  mode how) override;
+    [[nodiscard]] bool exists(const std::filesystem::path& file) override;
+    void rename(const std::filesystem::path& from, const std::filesystem::path& to) override;
+    void remove(const std::filesystem::path& file) override;
+    void make_folder(const std::filesystem::path& folder) override;
+    void sync_folder(const std::filesystem::path& folder) override;
+
+private:
+    using content = std::vector<std::byte>;
+    /// A write, or with no data a change of length.
+    struct change {
+        std::uint64_t at;
+        content data;
+        bool is_resize;
+    };
+    struct inode {
+        content seen; ///< by the process
+        content durable;
+        std::vector<change> pending; ///< seen, and not yet durable
+    };
+    class open_file;
+    using names = std::map<std::filesystem::path, std::shared_ptr<inode>>;
+
+    void reached(call which, const std::filesystem::path& file) const {
+        if (before) before(which, file);
+    }
+    static void apply(content& to, const change& one);
+    static void apply_torn(content& to, const change& one, random_source& random);
+
+    mutable std::mutex mutex_;
+    names seen_;
+    names durable_;
+};
+
+} // namespace chainbase::test
