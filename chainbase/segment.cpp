@@ -193,8 +193,8 @@ bool segment::has_checkpoint() const {
 
 /// Empty when the segment is what its last writer left, or when only its owner can say.
 std::string segment::why_restore() const {
+    if (!fs::exists(folder())) return "its segment is not there";
     const fs::path file = folder() / "header";
-    if (!fs::exists(file)) return "its segment is not there";
     const std::string content = read_file(file);
     if (content.size() < sizeof(segment_header)) return {};
     segment_header found;
@@ -203,11 +203,13 @@ std::string segment::why_restore() const {
     if (found.checksum != static_checksum(found)) return {};
     const bool is_of_this_boot = boot_of(found) == boot_id();
     if (is_of_this_boot || (found.clean == 1 && found.synced == 1)) return {};
+    if (found.clean == 1 && found.generation == 0) return {}; // nobody promised anything about it
     return found.clean == 1 ? "the machine restarted after it was closed"
                             : "the machine restarted while it was open";
 }
 
 void segment::restore_if_needed() {
+    fs::remove_all(state_ / "segment.old"); // a restore that was killed left it
     if (!has_checkpoint()) return;
     opened_.why = why_restore();
     if (opened_.why.empty()) return;
@@ -220,6 +222,11 @@ void segment::restore_if_needed() {
     const std::string boot = boot_id();
     std::memcpy(header.boot, boot.data(), boot.size());
     write_header(fresh, header);
+    require_same_identity(done.from.state);
+    if (!done.unusable.empty()) { // before anybody can build upon it
+        checkpoint_disk().rename(done.unusable, done.unusable.string() + ".damaged");
+        checkpoint_disk().sync_folder(checkpoint_folder());
+    }
     replace_by(fresh);
     opened_.how = opening::way::restored;
     opened_.generation = done.from.generation;
@@ -231,6 +238,18 @@ void segment::restore_if_needed() {
     }
     spdlog::info("{}: restored checkpoint {} of revision {}, {} MiB in {:.1f} s", state_.string(),
                  done.from.generation, done.from.revision, done.bytes >> 20, done.seconds);
+}
+
+/// Of the segment that is there, if its header can be read, and of the checkpoint.
+void segment::require_same_identity(const std::array<std::byte, 16>& of_checkpoint) const {
+    if (!fs::exists(folder() / "header")) return;
+    const std::string content = read_file(folder() / "header");
+    segment_header found;
+    std::memcpy(&found, content.data(), sizeof found); // why_restore() has seen that it is whole
+    if (found.identity == of_checkpoint) return;
+    throw usage_error(checkpoint_folder().string() +
+                      ": holds the checkpoint of another state than " + folder().string() +
+                      "; put the folder of this state in its place, or move it away");
 }
 
 /// The old segment is of no use, but goes only when the other one is in its place.
@@ -270,22 +289,27 @@ void segment::start_checkpoints() {
     if (options_.promise == durability::process) return;
     checkpoints_ = std::make_unique<checkpoint_maker>(*this);
     const checkpoint::publication* newest = checkpoints_->maker.done().newest();
-    if (newest && newest->generation == opened_generation_) return;
+    if (newest && newest->generation == found_.generation) return;
     each_window([&](const window& file) {
         const std::uint64_t each = addresses_->window_bytes() / page_tracker::page_bytes;
         addresses_->pages().suspect(file.index() * each, file.bytes() / page_tracker::page_bytes);
     });
 }
 
+/// Since it was opened.
 bool segment::has_changed() const noexcept {
-    std::uint64_t changed = 0;
+    if (log_->revision() != found_.revision || log_->committed_revision() != found_.committed)
+        return true;
+    if (const checkpoint::history made = checkpoints(); made.made + made.failed != 0) return true;
+    bool is_written = false;
     each_window([&](const window& file) {
         if (&file == log_file_.get()) return;
         const std::uint64_t each = addresses_->window_bytes() / page_tracker::page_bytes;
-        changed += addresses_->pages().count_changed(file.index() * each,
-                                                     file.bytes() / page_tracker::page_bytes);
+        is_written =
+            is_written || addresses_->pages().has_written(file.index() * each,
+                                                          file.bytes() / page_tracker::page_bytes);
     });
-    return changed != 0 || log_->revision() != opened_.revision;
+    return is_written;
 }
 
 checkpoint::outcome segment::make_checkpoint() {
@@ -323,11 +347,14 @@ void segment::lock_and_find() {
         if (fs::exists(folder() / "header")) return;
         throw format_error(state_.string() + ": no chainbase state is there; check the path");
     }
-    const bool known = fs::exists(folder() / "header") || has_checkpoint();
+    const bool known =
+        fs::exists(folder() / "header") || (has_checkpoint() && !fs::exists(folder()));
     if (!known && !is_free(state_)) {
         if (fs::exists(lock) && fs::exists(folder()))
-            throw damaged_error((folder() / "header").string() +
-                                ": missing; restore it from a copy, or name another folder");
+            throw damaged_error(
+                (folder() / "header").string() +
+                ": missing; restore it from a copy, or, if there is a checkpoint to "
+                "go back to, move the segment's folder away");
         throw format_error(state_.string() + ": the folder is not empty and holds no chainbase "
                                              "state; name another folder");
     }
@@ -426,6 +453,14 @@ void segment::check_header() const {
 void segment::check_closed() const {
     const bool is_of_another_boot = boot_of(header()) != boot_id();
     if (is_closed() && (header().synced == 1 || !is_of_another_boot)) return;
+    if (is_closed() && header().generation == 0)
+        throw unclean_error(
+            state_.string() +
+            ": was closed without waiting for storage (open_options::sync), and the machine "
+            "restarted since, so nobody knows whether it is whole. Nothing was changed. Choose: "
+            "(1) "
+            "replay the block log into a new folder; (2) remove " +
+            folder().string() + ", to go back to its last checkpoint if it has one");
     if (is_of_another_boot && has_checkpoint()) // only reading: else it was restored
         throw unclean_error(state_.string() +
                             ": the machine restarted since it was written. Open the state for "
@@ -526,9 +561,9 @@ void segment::check_lengths() const {
 
 void segment::take_over() {
     log_check(*addresses_, *log_file_).require_sound(); // while nothing has changed yet
-    const bool was_closed = is_closed();
-    const bool was_synced = header().synced == 1;
-    opened_generation_ = was_closed ? header().generation : 0;
+    found_.closed = is_closed();
+    found_.synced = header().synced == 1;
+    found_.generation = found_.closed ? header().generation : 0;
     mark_open();
     try {
         lock_->announce();
@@ -538,12 +573,14 @@ void segment::take_over() {
         start_checkpoints();
     } catch (...) {
         log_.reset();
-        if (was_closed) mark_closed(was_synced, opened_generation_);
+        if (found_.closed) mark_closed(found_.synced, found_.generation);
         throw;
     }
     const recovery& found = log_->recovered();
     opened_.revision = log_->revision();
-    if (opened_.how == opening::way::attached && !was_closed)
+    found_.revision = log_->revision();
+    found_.committed = log_->committed_revision();
+    if (opened_.how == opening::way::attached && !found_.closed)
         opened_.how = opening::way::rolled_back;
     if (found.operation || found.sessions != 0)
         spdlog::info("{}: the last writer stopped in the middle; rolled back {} unfinished "
@@ -558,8 +595,10 @@ bool segment::is_closed() const noexcept {
 /// The boot first: a state that is open and has another one's number counts as lost.
 void segment::mark_open() {
     const std::string boot = boot_id();
-    std::memset(header_.at->boot, 0, sizeof header_.at->boot);
-    std::memcpy(header_.at->boot, boot.data(), boot.size());
+    if (boot_of(header()) != boot) { // else a reader would see none for a moment
+        std::memset(header_.at->boot, 0, sizeof header_.at->boot);
+        std::memcpy(header_.at->boot, boot.data(), boot.size());
+    }
     header_.at->generation = 0;
     std::atomic_ref(header_.at->clean).store(0, std::memory_order_release);
     sync_header();
@@ -590,16 +629,17 @@ void segment::close() {
     const trace::span timed(closing);
     while (log_->open_sessions() != 0)
         log_->undo();
-    std::uint64_t generation = 0;
-    if (checkpoints_) {
-        generation = checkpoints_->service.now().generation;
+    if (found_.closed && !has_changed()) { // also who only finds that it is another program's
         checkpoints_.reset();
-    } else if (opened_generation_ != 0 && !has_changed()) {
-        generation = opened_generation_;
-    } else if (options_.sync) {
-        each_window([](window& file) { file.sync(); });
+        mark_closed(found_.synced, found_.generation);
+    } else if (checkpoints_) {
+        const std::uint64_t generation = checkpoints_->service.now().generation;
+        checkpoints_.reset();
+        mark_closed(false, generation);
+    } else {
+        if (options_.sync) each_window([](window& file) { file.sync(); });
+        mark_closed(options_.sync, 0);
     }
-    mark_closed(generation == 0 && options_.sync, generation);
     log_.reset();
     lock_.reset();
 }

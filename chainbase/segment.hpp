@@ -31,7 +31,8 @@ enum class open_mode {
 /// What a state survives. Each promises what those before it do.
 enum class durability {
     process,    ///< a kill: the last completed block is there. The machine: what was closed
-    checkpoint, ///< the machine: the last checkpoint is there, at most an interval old
+    checkpoint, ///< the machine: the last checkpoint is there. Made at the ends of blocks (pushed
+                ///< sessions), so it is an interval old, a block, and the time that writing takes
 };
 
 /// How a state is opened. The window sizes count only when it is created.
@@ -108,9 +109,9 @@ static_assert(sizeof(segment_header) == 112);
 
 /// The shared memory of one state: its folder, the windows mapped from it, the log.
 ///
-/// The state folder holds `lock` and `segment/` with `header`, `catalogue.json`, `undo_log`, the
-/// `buffers.*` and, for every type, `<type>.objects`, `<type>.ids`, `<type>.<n>.hash`. `ls -l`
-/// shows what each takes.
+/// The state folder holds `lock`, `checkpoint/` (a README of its own) and `segment/` with `header`,
+/// `catalogue.json`, `undo_log`, the `buffers.*` and, for every type, `<type>.objects`,
+/// `<type>.ids`, `<type>.<n>.hash`. `ls -l` shows what each takes.
 ///
 /// Opening takes the writer's lock before anything is read, and changes nothing if it fails:
 ///  - closed properly: attach;
@@ -144,9 +145,11 @@ public:
     /// out_of_space_error: then the last one is what it was.
     checkpoint::outcome make_checkpoint();
     /// `call` makes sure that what the state relies on is on storage, before each checkpoint is
-    /// published, in another thread; null: nothing. Does nothing without checkpoints.
+    /// published, in another thread; null: nothing. It is called until another one takes its place
+    /// or the state is closed, which makes a checkpoint, too. Does nothing without checkpoints.
     void sync_before_checkpoints(std::function<void()> call);
-    /// What became of the checkpoints since the state was opened. In any thread.
+    /// What became of the checkpoints since the state was opened. In any thread, but not beside
+    /// close() and abandon().
     [[nodiscard]] checkpoint::history checkpoints() const;
 
     /// Ends writing as a kill would: the next opening rolls back to the last completed block.
@@ -220,6 +223,7 @@ private:
     [[nodiscard]] bool has_checkpoint() const;
     [[nodiscard]] std::string why_restore() const;
     void restore_if_needed();
+    void require_same_identity(const std::array<std::byte, 16>& of_checkpoint) const;
     void replace_by(const std::filesystem::path& fresh);
     void start_checkpoints();
     [[nodiscard]] bool has_changed() const noexcept;
@@ -261,7 +265,14 @@ private:
     std::unique_ptr<undo_log> log_; ///< null when only reading
     struct checkpoint_maker;
     std::unique_ptr<checkpoint_maker> checkpoints_; ///< null without checkpoints
-    std::uint64_t opened_generation_ = 0; ///< of the checkpoint that holds what was opened
+    /// What the header said when it was opened, and where the state stood.
+    struct {
+        bool closed = false;
+        bool synced = false;
+        std::uint64_t generation = 0; ///< of the checkpoint that holds just that
+        revision_number revision = 0;
+        revision_number committed = 0;
+    } found_;
     opening opened_;
 };
 

@@ -61,6 +61,12 @@ void page_tracker::suspect(std::uint64_t first, std::uint64_t pages) noexcept {
         at(page).store(state::suspect, std::memory_order_relaxed);
 }
 
+bool page_tracker::has_written(std::uint64_t first, std::uint64_t pages) const noexcept {
+    for (std::uint64_t page = first; page < first + pages; ++page)
+        if (is_written(page)) return true;
+    return false;
+}
+
 std::uint64_t page_tracker::count_changed(std::uint64_t first, std::uint64_t pages) const noexcept {
     std::uint64_t count = 0;
     for (std::uint64_t page = first; page < first + pages; ++page) {

@@ -14,8 +14,8 @@ namespace chainbase {
 /// A page that is about to change before it was copied is copied by the writer itself, through the
 /// keeper of the capture (copy on demand). So what is copied is the state of the instant.
 ///
-/// One byte for each page, in memory of this process. Thread-safety: copy() and give_back() by any
-/// one thread, all else by the writer.
+/// One byte for each page, in memory of this process. Thread-safety: copy(), release(), give_back()
+/// and, after a capture that failed, suspect() by any one thread, all else by the writer.
 class page_tracker {
 public:
     static constexpr std::size_t page_bytes = 4096;
@@ -67,6 +67,8 @@ public:
     /// another process wrote.
     void suspect(std::uint64_t first, std::uint64_t pages) noexcept;
 
+    /// Whether one of these pages was announced since it was last captured.
+    [[nodiscard]] bool has_written(std::uint64_t first, std::uint64_t pages) const noexcept;
     /// How many pages a capture of these pages would have.
     [[nodiscard]] std::uint64_t count_changed(std::uint64_t first,
                                               std::uint64_t pages) const noexcept;

@@ -255,6 +255,17 @@ void window::sync() const {
         fail(file_, "sync");
 }
 
+void window::read(std::size_t offset, std::span<std::byte> into) const {
+    while (!into.empty()) {
+        const ssize_t count =
+            ::pread(descriptor_.number(), into.data(), into.size(), static_cast<off_t>(offset));
+        if (count < 0 && errno == EINTR) continue;
+        if (count <= 0) fail(file_, "read");
+        into = into.subspan(static_cast<std::size_t>(count));
+        offset += static_cast<std::size_t>(count);
+    }
+}
+
 void window::refresh() {
     struct stat status{};
     if (fstat(descriptor_.number(), &status) != 0) fail(file_, "examine");

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace chainbase {
@@ -123,6 +124,8 @@ public:
     [[nodiscard]] bool holes_take_space() const noexcept;
     /// Writes every page to the file's storage and waits for it. Throws io_error.
     void sync() const;
+    /// Copies bytes of the file, which has them, without filling holes. Throws io_error.
+    void read(std::size_t offset, std::span<std::byte> into) const;
     /// Reads the length again (a read-only mapping of a file that another process grows). Throws
     /// io_error.
     void refresh();

@@ -3,6 +3,8 @@
 #include <pool_allocator/trace.hpp>
 #include <undo/undo_log.hpp>
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -42,6 +44,7 @@ checkpointer::checkpointer(disk& on, std::filesystem::path folder, const slot_fi
                            page_tracker& pages)
     : on_(on), folder_(std::move(folder)), state_(state), pages_(pages),
       published_((on.make_folder(folder_), on), folder_) {
+    on_.sync_folder(folder_.parent_path());
     const publication* newest = published_.newest();
     if (newest && newest->state != state)
         throw usage_error(folder_.string() + ": holds the checkpoint of another state; put the "
@@ -64,7 +67,7 @@ void checkpointer::capture(const source& of) {
     next.catalogue = of.catalogue;
     const auto described = [&](const window& file) {
         const std::uint64_t each = of.window_bytes / page_bytes;
-        return captured_window{file.name(), file.index(), file.bytes(), file.index() * each};
+        return captured_window{&file, file.name(), file.index(), file.bytes(), file.index() * each};
     };
     std::vector<captured_window> windows;
     for (const window* file : of.windows)
@@ -102,16 +105,20 @@ std::unique_ptr<page> checkpointer::fresh_page() {
 
 /// By the writer, too: so without an exception, and the disk is not waited for.
 void checkpointer::keep(std::uint64_t number, bool is_known) noexcept {
+    const bool is_writer = std::this_thread::get_id() == writer_;
     const std::lock_guard lock(kept_mutex_);
     try {
         copied_.emplace_back(number, is_known);
         kept_page one{number, is_known, fresh_page()};
-        std::memcpy(one.content->data(), pages_.address(number), page_bytes);
+        if (is_writer)
+            std::memcpy(one.content->data(), pages_.address(number), page_bytes);
+        else // through the file: reading a hole through memory would fill it
+            copied_window_->read(number * page_bytes - copied_first_, *one.content);
         kept_.push_back(std::move(one));
-    } catch (const std::bad_alloc&) {
+    } catch (const std::exception&) {
         lost_ = true; // the checkpoint fails; the state goes on
     }
-    if (std::this_thread::get_id() != writer_) return;
+    if (!is_writer) return;
     ++copied_ahead_;
     pages_copied_ahead.add();
 }
@@ -157,37 +164,60 @@ void checkpointer::write_all(outcome& result, const std::function<void()>& sync_
 
 /// What is there on the disk, in place of what an attempt that failed left in memory.
 void checkpointer::load() {
+    published_.confirm();
+    while (published_.newest()) {
+        try {
+            load_newest();
+            return;
+        } catch (const damaged_error& e) {
+            spdlog::error("checkpoint {} is damaged and set aside, what is not in the one before "
+                          "is written anew: {}",
+                          published_.newest()->generation, e.what());
+            published_.set_newest_aside();
+        }
+    }
+    // Pages that no publication names are what an unfinished first checkpoint left, or of one that
+    // was set aside.
     const std::filesystem::path file = folder_ / "pages";
-    // Pages that no publication names are what an unfinished first checkpoint left.
-    if (!published_.newest()) on_.remove(file);
-    const bool is_new = !on_.exists(file);
-    if (is_new && published_.newest())
-        throw damaged_error(file.string() +
-                            ": missing; put it back from a copy, or move the folder "
-                            "away to begin with a new checkpoint");
-    slots_ = std::make_unique<slot_file>(on_, file, state_,
-                                         is_new ? disk::mode::create : disk::mode::write);
+    on_.remove(file);
+    slots_ = std::make_unique<slot_file>(on_, file, state_, disk::mode::create);
+    on_.sync_folder(folder_);
+    tables_.clear();
+    outlived_.clear();
+}
+
+void checkpointer::load_newest() {
+    const std::filesystem::path file = folder_ / "pages";
+    if (!on_.exists(file)) throw damaged_error(file.string() + ": missing");
+    auto slots = std::make_unique<slot_file>(on_, file, state_, disk::mode::write);
     on_.sync_folder(folder_); // also of a file that another process made
     tables_.clear();
     outlived_.clear();
-    if (const publication* newest = published_.newest()) {
-        for (const publication::file& one : newest->files) {
-            const auto [at, added] = tables_.emplace(one.name, page_table(one, *slots_));
-            each_slot(at->second, [&](slot number) { slots_->use(number); });
+    for (const publication::file& one : published_.newest()->files) {
+        const auto [at, added] = tables_.emplace(one.name, page_table(one, *slots));
+        each_slot(at->second, [&](slot number) { slots->use(number); });
+    }
+    if (const publication* older = published_.older()) {
+        try {
+            for (const publication::file& one : older->files)
+                each_slot(page_table(one, *slots), [&](slot number) {
+                    if (!slots->is_used(number)) outlived_.push_back(number);
+                    slots->use(number);
+                });
+        } catch (const damaged_error& e) {
+            spdlog::warn("checkpoint {} is damaged, and will be replaced: {}", older->generation,
+                         e.what());
         }
     }
-    if (const publication* older = published_.older())
-        for (const publication::file& one : older->files)
-            each_slot(page_table(one, *slots_), [&](slot number) {
-                if (!slots_->is_used(number)) outlived_.push_back(number);
-                slots_->use(number);
-            });
+    slots_ = std::move(slots);
 }
 
 void checkpointer::write_window(const captured_window& one, outcome& result) {
     constexpr std::uint64_t batch = 256; // pages: a MiB
     page_table& table = tables_[one.name];
     table.resize(one.pages(), replaced_);
+    copied_window_ = one.from;
+    copied_first_ = one.first * page_bytes;
     for (std::uint64_t page = 0; page < one.pages(); page += batch) {
         pages_.copy(one.first + page, std::min(batch, one.pages() - page));
         write_kept(table, one, result);
@@ -200,7 +230,9 @@ void checkpointer::write_kept(page_table& table, const captured_window& of, outc
     std::vector<kept_page> now;
     {
         const std::lock_guard lock(kept_mutex_);
-        if (lost_) throw std::bad_alloc();
+        if (lost_)
+            throw io_error("a page of the segment could not be copied; free memory, or check the "
+                           "disk of the segment");
         const auto is_here = [&](const kept_page& one) {
             return one.number - of.first < of.pages();
         };
@@ -273,6 +305,9 @@ void checkpointer::forget() noexcept {
     const std::lock_guard lock(kept_mutex_);
     for (const auto& [number, is_known] : copied_)
         pages_.give_back(number, is_known);
+    if (lost_) // also of which page it was
+        for (const captured_window& one : windows_)
+            pages_.suspect(one.first, one.pages());
     kept_.clear();
     tables_.clear();
     slots_.reset();

@@ -26,8 +26,8 @@ namespace chainbase::checkpoint {
 /// Makes checkpoints of one segment, one at a time: capture() by the writer at a block boundary,
 /// then write() by another thread while the writer goes on.
 ///
-/// Thread-safety: capture() and give_up() by the writer; write() by one thread at a time, between
-/// a capture and the next.
+/// Thread-safety: capture() by the writer; write() by one thread at a time, between a capture and
+/// the next.
 class checkpointer final : private page_tracker::keeper {
 public:
     /// What a segment is made of, at a capture.
@@ -40,8 +40,7 @@ public:
     };
 
     /// Of the state called `state`, in the folder of its checkpoint, which is made when it is not
-    /// there. Throws io_error; damaged_error, when the folder's files are another state's or of no
-    /// use; then nothing was changed.
+    /// there. Throws io_error, format_error, usage_error when the checkpoint is another state's.
     checkpointer(disk& on, std::filesystem::path folder, const slot_file::identity& state,
                  page_tracker& pages);
 
@@ -64,6 +63,7 @@ private:
         std::unique_ptr<page> content;
     };
     struct captured_window {
+        const window* from;
         std::string name;
         std::uint32_t index;
         std::uint64_t bytes;
@@ -73,6 +73,7 @@ private:
 
     void keep(std::uint64_t page, bool is_known) noexcept override;
     void load();
+    void load_newest();
     void write_all(outcome& result, const std::function<void()>& sync_before);
     void write_window(const captured_window& one, outcome& result);
     void write_log(outcome& result);
@@ -103,7 +104,9 @@ private:
     std::vector<std::unique_ptr<page>> spare_;
     std::uint64_t copied_ahead_ = 0;
     std::thread::id writer_;
-    bool lost_ = false; ///< there was no memory for a copy
+    const window* copied_window_ = nullptr; ///< by write(), at the moment
+    std::uint64_t copied_first_ = 0;        ///< where it begins in the address space
+    bool lost_ = false;                     ///< there was no memory for a copy
 
     // the files; not loaded before the first checkpoint, nor after one that failed
     std::unique_ptr<slot_file> slots_;

@@ -1,9 +1,7 @@
 #include <chainbase/checkpoint/page_table.hpp>
-#include <pool_allocator/error.hpp>
 
 #include <algorithm>
-#include <cstring>
-#include <string>
+#include <array>
 
 namespace chainbase::checkpoint {
 

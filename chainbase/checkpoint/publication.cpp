@@ -4,9 +4,9 @@
 #include <boost/algorithm/hex.hpp>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <stdexcept>
 #include <utility>
 
 #define XXH_INLINE_ALL
@@ -177,15 +177,44 @@ publication publication::decode(std::span<const std::byte> content,
 published::published(disk& on, std::filesystem::path folder) : on_(on), folder_(std::move(folder)) {
     for (int which : {0, 1}) {
         if (!on_.exists(file(which))) continue;
-        const auto opened = on_.open(file(which), disk::mode::read);
-        std::vector<std::byte> content(opened->bytes());
-        content.resize(opened->read(0, content));
-        try {
-            content_[which] = publication::decode(content, file(which));
-        } catch (const damaged_error& e) {
+        const auto note = [&](const error& e) {
             why_ += (why_.empty() ? "" : "; ") + std::string(e.what());
+        };
+        try {
+            content_[which] = publication::decode(content_of(which), file(which));
+        } catch (const damaged_error& e) {
+            note(e);
+        } catch (const io_error& e) {
+            note(e);
         }
     }
+}
+
+std::vector<std::byte> published::content_of(int which) const {
+    const auto opened = on_.open(file(which), disk::mode::read);
+    std::vector<std::byte> content(opened->bytes());
+    content.resize(opened->read(0, content));
+    return content;
+}
+
+void published::confirm() {
+    const int newest = newest_file();
+    if (content_[newest]) { // the same bytes: a crash meanwhile tears nothing
+        const std::vector<std::byte> content = content_of(newest);
+        const auto opened = on_.open(file(newest), disk::mode::write);
+        opened->write(0, content);
+        opened->sync();
+    }
+    for (int which : {0, 1})
+        if (!content_[which]) on_.remove(file(which));
+    on_.sync_folder(folder_);
+}
+
+void published::set_newest_aside() {
+    const int newest = newest_file();
+    on_.rename(file(newest), file(newest).string() + ".damaged");
+    on_.sync_folder(folder_);
+    content_[newest].reset();
 }
 
 int published::newest_file() const noexcept {
@@ -206,11 +235,11 @@ const publication* published::older() const noexcept {
 
 void published::publish(publication next) {
     const int which = 1 - newest_file();
-    content_[which].reset(); // whatever happens, it is not what it was
     const std::vector<std::byte> content = next.encode();
     const bool is_new = !on_.exists(file(which));
     const auto opened = on_.open(file(which), is_new ? disk::mode::create : disk::mode::write);
     opened->reserve(0, content.size());
+    content_[which].reset(); // whatever happens, it is not what it was
     opened->write(0, content);
     opened->sync();
     // Each time: a process that died may have made the names without it.

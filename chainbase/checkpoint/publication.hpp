@@ -56,8 +56,8 @@ struct publication {
 /// The two files of publications in the folder of a checkpoint.
 class published {
 public:
-    /// Reads what is there. A file that is damaged counts as none; why() says what is wrong with
-    /// it. Throws io_error.
+    /// Reads what is there. A file that is damaged or cannot be read counts as none; why() says
+    /// what is wrong with it. Throws format_error, of a later format.
     published(disk& on, std::filesystem::path folder);
 
     /// The one of the larger generation; null without any.
@@ -67,16 +67,27 @@ public:
     /// What is wrong with the files that are there, empty if nothing is.
     [[nodiscard]] const std::string& why() const noexcept { return why_; }
 
+    /// Makes sure that newest() is on storage, and that nothing else is there that a crash could
+    /// bring back: a process that died may have written without syncing. To be called before slots
+    /// are used again. Throws io_error.
+    void confirm();
+    /// Gives newest() another name, since pages that it names are damaged; older() is the newest
+    /// then. Throws io_error.
+    void set_newest_aside();
+
     /// Replaces what is not newest() and waits until it is on storage; then it is newest(). Throws
     /// io_error, out_of_space_error: then the file may or may not hold it, or be damaged, and the
     /// next call replaces it again; newest() is what it was, and on storage.
     void publish(publication next);
 
+    /// Where newest() is.
+    [[nodiscard]] std::filesystem::path newest_path() const { return file(newest_file()); }
+
+private:
+    [[nodiscard]] std::vector<std::byte> content_of(int which) const;
     [[nodiscard]] std::filesystem::path file(int which) const {
         return folder_ / ("published." + std::to_string(which));
     }
-
-private:
     [[nodiscard]] int newest_file() const noexcept;
 
     disk& on_;

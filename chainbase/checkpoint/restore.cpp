@@ -31,7 +31,10 @@ public:
           descriptor_(
               ::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)) {
         if (descriptor_.number() < 0) throw_file_error(file, "create");
-        const int reason = posix_fallocate(descriptor_.number(), 0, static_cast<off_t>(bytes));
+        int reason = 0;
+        do
+            reason = posix_fallocate(descriptor_.number(), 0, static_cast<off_t>(bytes));
+        while (reason == EINTR);
         errno = reason;
         if (reason != 0) throw_file_error(file, "reserve " + std::to_string(bytes) + " bytes for");
         void* at =
@@ -131,7 +134,6 @@ void restore_one(disk& on, const fs::path& folder, const publication& from, cons
                  const progress& tell, restored& result) {
     fs::remove_all(into);
     fs::create_directories(into);
-    fs::permissions(into, fs::perms::owner_all);
     result.bytes = fill(on, folder, from, into, tell);
     replace_file(into / "catalogue.json", from.catalogue);
     result.from = from;
@@ -155,6 +157,11 @@ restored restore(disk& from, const fs::path& folder, const fs::path& into, const
         } catch (const damaged_error& e) {
             if (!result.damage.empty()) result.damage += "; ";
             result.damage += e.what();
+            if (one == found.newest()) result.unusable = found.newest_path();
+        } catch (...) {
+            std::error_code ignored; // what failed is reported
+            fs::remove_all(into, ignored);
+            throw;
         }
     }
     fs::remove_all(into);

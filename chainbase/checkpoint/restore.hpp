@@ -15,6 +15,9 @@ struct restored {
     publication from; ///< what was restored
     /// What is wrong with the other checkpoint, which may have been newer; empty if nothing is.
     std::string damage;
+    /// The publication that is whole and newer, but names pages that are not: nothing may be built
+    /// upon it. Empty if there is none.
+    std::filesystem::path unusable;
     std::uint64_t bytes = 0; ///< of pages that were read
     double seconds = 0;
 };

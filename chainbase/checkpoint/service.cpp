@@ -46,9 +46,8 @@ void service::reached() noexcept {
         capture();
     } catch (const std::bad_alloc&) {
         captured_at_ = clock::now(); // and again after the interval
-        const std::lock_guard lock(mutex_);
-        ++history_.failed;
-        history_.last_failure = "no memory for the pages of the undo log";
+        blocks_ = 0;
+        ++without_memory_;
     }
 }
 
@@ -79,7 +78,9 @@ outcome service::now() {
 
 history service::so_far() const {
     const std::lock_guard lock(mutex_);
-    return history_;
+    history all = history_;
+    all.failed += without_memory_;
+    return all;
 }
 
 void service::run() {
@@ -105,13 +106,20 @@ void service::write_captured() {
         phase_ = phase::idle;
     } catch (const std::exception& problem) {
         const std::lock_guard lock(mutex_);
-        if (history_.last_failure != problem.what())
-            spdlog::error("checkpoint: {}; the one before stays, the state goes on",
-                          problem.what());
         ++history_.failed;
-        history_.last_failure = problem.what();
         failure_ = std::current_exception();
         phase_ = phase::idle;
+        tell(problem.what());
+    }
+}
+
+/// Requires the mutex.
+void service::tell(const char* problem) noexcept {
+    try {
+        if (history_.last_failure == problem) return;
+        spdlog::error("checkpoint: {}; the one before stays, the state goes on", problem);
+        history_.last_failure = problem;
+    } catch (const std::exception&) { // without memory it stays untold
     }
 }
 

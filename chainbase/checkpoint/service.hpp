@@ -48,6 +48,7 @@ private:
     void capture();
     void run();
     void write_captured();
+    void tell(const char* problem) noexcept;
 
     checkpointer& checkpointer_;
     std::function<checkpointer::source()> source_;
@@ -60,7 +61,8 @@ private:
     std::condition_variable changed_;
     std::atomic<phase> phase_ = phase::idle;
     std::function<void()> sync_before_;
-    std::exception_ptr failure_; ///< of the last one
+    std::atomic<std::uint64_t> without_memory_ = 0; ///< captures that failed
+    std::exception_ptr failure_;                    ///< of the last one
     history history_;
     std::thread thread_;
 };

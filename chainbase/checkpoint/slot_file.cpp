@@ -65,14 +65,14 @@ void slot_file::check_header(const identity& state) const {
         throw format_error(path_.string() +
                            ": offset 0: not the pages of a checkpoint; restore the "
                            "file from a copy, or replay into a new folder");
-    if (h.format != format)
-        throw format_error(path_.string() + ": format " + std::to_string(h.format) +
-                           ", this program reads " + std::to_string(format) +
-                           "; open it with the program that wrote it, or replay");
     if (h.sum != header_sum(h) || file_->bytes() < page_bytes)
         throw damaged_error(path_.string() +
                             ": offset 40: the checksum does not match; restore the "
                             "file from a copy, or replay into a new folder");
+    if (h.format != format)
+        throw format_error(path_.string() + ": format " + std::to_string(h.format) +
+                           ", this program reads " + std::to_string(format) +
+                           "; open it with the program that wrote it, or replay");
     if (h.state != state)
         throw usage_error(path_.string() + ": is the checkpoint of another state; put the file of "
                                            "this state in its place, or move the folder away");
@@ -135,7 +135,13 @@ void slot_file::sync() {
 
 void slot_file::read(slot first, std::span<std::byte> into) const {
     const std::uint64_t at = std::uint64_t{first} * page_bytes;
-    if (file_->read(at, into) < into.size())
+    std::size_t found = 0;
+    try {
+        found = file_->read(at, into);
+    } catch (const io_error& e) { // a sector that cannot be read
+        throw damaged_error(e.what());
+    }
+    if (found < into.size())
         throw damaged_error(path_.string() + ": offset " + std::to_string(at) +
                             ": the file ends within " + std::to_string(into.size()) +
                             " bytes that are needed");

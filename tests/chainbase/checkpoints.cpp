@@ -9,6 +9,8 @@
 #include <tests/support/snapshot.hpp>
 #include <tests/support/world.hpp>
 
+#include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -58,9 +60,17 @@ public:
     database db;
 };
 
-/// What a machine that starts again finds: no segment, or one of another time.
+/// What a machine that starts again finds of a segment in memory.
 void restart_the_machine(const fs::path& state) {
     fs::remove_all(state / "segment");
+}
+
+/// The same of a segment on a disk.
+void restart_beside(const fs::path& state) {
+    std::fstream header(state / "segment" / "header",
+                        std::ios::binary | std::ios::in | std::ios::out);
+    header.seekp(offsetof(segment_header, boot));
+    header << "another boot";
 }
 
 } // namespace
@@ -94,6 +104,71 @@ TEST_CASE("a state says how it was opened") {
     CHECK(some.db.opened().revision == 7);
     CHECK_THAT(some.db.opened().why, Contains("not there"));
     CHECK(some.value(0) == 1);
+}
+
+TEST_CASE("after another boot a segment is believed if it was put on storage, else not") {
+    const scratch_folder folder;
+    const fs::path state = folder / "state";
+    open_options synced = quick_options();
+    synced.sync = true;
+    {
+        counters some(state, synced);
+        some.add(1);
+        some.db.close();
+    }
+    restart_beside(state);
+    {
+        counters some(state); // with checkpoints from here on
+        CHECK(some.db.opened().how == opening::way::attached);
+        some.add(2);
+        some.db.close();
+    }
+    restart_beside(state);
+    CHECK_THROWS_WITH(database(state, quick_options(open_mode::read_only)),
+                      Contains("restores its last checkpoint"));
+    {
+        counters some(state);
+        CHECK(some.db.opened().how == opening::way::restored);
+        CHECK_THAT(some.db.opened().why, Contains("after it was closed"));
+        CHECK(some.db.count<counter>() == 2);
+        some.add(3);
+        some.db.abandon();
+    }
+    restart_beside(state);
+    {
+        counters some(state);
+        CHECK_THAT(some.db.opened().why, Contains("while it was open"));
+        CHECK(some.db.count<counter>() == 2);
+        some.db.close();
+    }
+    {
+        counters some(state, quick_options()); // promises nothing
+        some.add(4);
+        some.db.close();
+    }
+    restart_beside(state);
+    CHECK_THROWS_WITH(counters(state), Contains("without waiting for storage"));
+    restart_the_machine(state);
+    CHECK(counters(state).db.count<counter>() == 2);
+}
+
+TEST_CASE("a look at a closed state changes nothing and makes no checkpoint") {
+    const scratch_folder folder;
+    const fs::path state = folder / "state";
+    {
+        counters some(state);
+        some.add(1);
+        some.db.close();
+    }
+    open_options how = with_checkpoints();
+    how.promise = GENERATE(durability::process, durability::checkpoint);
+    {
+        counters(state, how).db.close();
+    }
+    restart_beside(state);
+    const counters some(state);
+    CHECK(some.db.opened().how == opening::way::restored);
+    CHECK(some.db.opened().generation == 1);
 }
 
 TEST_CASE("what changes after a checkpoint in the middle of a session is in the next one") {
@@ -139,6 +214,7 @@ TEST_CASE("what changes after a checkpoint in the middle of a session is in the 
 }
 
 TEST_CASE("a checkpoint writes what changed, also after the state was closed") {
+    const std::string large(300'000, 'x');
     const scratch_folder folder;
     const fs::path state = folder / "state";
     {
@@ -149,6 +225,8 @@ TEST_CASE("a checkpoint writes what changed, also after the state was closed") {
         CHECK(some.db.make_checkpoint().pages < 10);
         some.set(5, 50);
         CHECK(some.db.make_checkpoint().pages < 10);
+        some.add(8, large);
+        CHECK(some.db.make_checkpoint().pages > large.size() / 4096);
         some.db.close();
     }
     {
@@ -163,16 +241,13 @@ TEST_CASE("a checkpoint writes what changed, also after the state was closed") {
         CHECK(some.db.make_checkpoint().pages < 10);
         some.db.abandon();
     }
-    { // a look changes nothing
-        open_options only_to_look = quick_options();
-        counters(state, only_to_look).db.close();
-    }
     restart_the_machine(state);
     const counters some(state);
     CHECK(some.value(5) == 50);
     CHECK(some.value(6) == 60);
     CHECK(some.value(7) == 70);
     CHECK(some.value(19'999) == 19'999);
+    CHECK(some.db.get(id<counter>(20'000)).text.view() == large);
 }
 
 TEST_CASE("without checkpoints nothing is promised beyond a kill") {
@@ -196,6 +271,9 @@ TEST_CASE("the checkpoint of another state is not taken for one's own") {
     fs::remove_all(folder / "one" / "checkpoint");
     fs::copy(folder / "other" / "checkpoint", folder / "one" / "checkpoint");
     CHECK_THROWS_WITH(counters(folder / "one"), Contains("another state"));
+    restart_beside(folder / "one");
+    CHECK_THROWS_WITH(counters(folder / "one"), Contains("another state"));
+    CHECK(fs::exists(folder / "one" / "segment" / "counter.objects"));
 }
 
 TEST_CASE("what a state relies on is synced before its checkpoints") {
@@ -234,6 +312,7 @@ TEST_CASE("a compacted state and a new type are in the next checkpoint") {
         db.compact();
         db.add_type<account>("account");
         db.create<account>([](account& one) { one.name = "alice"; });
+        db.create<counter>([&](counter& one) { one.text = text; });
         db.make_checkpoint();
         db.abandon();
     }
@@ -241,10 +320,8 @@ TEST_CASE("a compacted state and a new type are in the next checkpoint") {
     database db(state, with_checkpoints());
     db.add_type<counter>("counter");
     db.add_type<account>("account");
-    CHECK(db.count<counter>() == 10);
+    CHECK(db.count<counter>() == 11);
+    CHECK(db.get(id<counter>(5'000)).text.view() == text);
     CHECK(db.get(id<counter>(4'999)).value == 4'999);
     CHECK(db.count<account>() == 1);
-    // The log of what was removed is gone again, and so is what it took on the disk.
-    db.make_checkpoint();
-    db.make_checkpoint();
 }

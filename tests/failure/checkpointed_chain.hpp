@@ -39,14 +39,14 @@ public:
     static checkpoint::rhythm when_asked() { return {std::chrono::milliseconds(0), 0}; }
 
     void apply() { chain_->apply(steps_++); }
-    /// Throws what the checkpoint throws; then the next one has the same number.
+    /// Throws what the checkpoint throws; then it may be there all the same, and the next one has
+    /// its number or, by another process, a higher one.
     void make_checkpoint() {
-        const std::uint64_t generation = promised + 1;
-        expected[generation].push_back(
-            {digest_of(db()), db().revision(), db().committed_revision()});
-        db().make_checkpoint();
-        expected[generation] = {expected[generation].back()};
-        promised = generation;
+        const stand now{digest_of(db()), db().revision(), db().committed_revision()};
+        for (std::uint64_t next = 1; next <= 3; ++next)
+            expected[promised + next].push_back(now);
+        promised = db().make_checkpoint().generation;
+        expected[promised] = {now};
     }
     /// As a kill, but for the checkpoint under way, which is finished.
     void abandon() { db().abandon(); }
@@ -82,6 +82,32 @@ public:
         std::filesystem::rename(away, state());
         if (problem) throw *problem;
         return generation;
+    }
+
+    /// Restores from `on` in place of this chain, is killed, opens what is left, and makes a
+    /// checkpoint, which is restored. Throws mismatch when that is not what was checkpointed.
+    opening checkpointed_again(simulated_disk& on) const {
+        const std::filesystem::path away = folder_ / "away";
+        std::filesystem::rename(state(), away);
+        const auto how = options_on(on, when_asked()).how;
+        world(state(), {.verify = false, .how = how}).db().abandon();
+        std::uint64_t digest = 0;
+        {
+            world killed(state(), {.verify = false, .how = how});
+            killed.db().make_checkpoint();
+            digest = digest_of(killed.db());
+            killed.db().abandon();
+        }
+        std::filesystem::remove_all(state() / "segment");
+        opening result;
+        {
+            const world restored(state(), {.verify = false, .how = how});
+            result = restored.db().opened();
+            expect(digest_of(restored.db()) == digest, "what was checkpointed");
+        }
+        std::filesystem::remove_all(state());
+        std::filesystem::rename(away, state());
+        return result;
     }
 
     simulated_disk disk;

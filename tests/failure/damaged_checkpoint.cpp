@@ -94,6 +94,28 @@ TEST_CASE("bits of a checkpoint flipped") {
     spdlog::set_level(spdlog::level::warn);
 }
 
+TEST_CASE("nothing is built upon a checkpoint whose pages are damaged") {
+    spdlog::set_level(spdlog::level::off);
+    const std::uint64_t seed = test_seed(new_seed());
+    CAPTURE(seed);
+    damaged_chain all(seed);
+    const auto pages = all.folder() / "pages";
+    std::uint64_t built = 0;
+    for (int i = 0; i < 200; ++i) {
+        simulated_disk disk(all.chain.disk);
+        disk.flip(pages, all.random.next() % (disk.sizes().at(pages) * 8));
+        simulated_disk restored(disk);
+        if (all.open(restored).generation != all.chain.promised - 1) continue;
+        // The state was restored from the older one, then killed, and goes on.
+        const auto next = all.chain.checkpointed_again(restored);
+        REQUIRE(next.generation >= all.chain.promised);
+        CHECK(problems_in(restored, all.folder()) == 0);
+        ++built;
+    }
+    CHECK(built > 0);
+    spdlog::set_level(spdlog::level::warn);
+}
+
 TEST_CASE("files of a checkpoint cut or gone") {
     spdlog::set_level(spdlog::level::off);
     const std::uint64_t seed = test_seed(new_seed());

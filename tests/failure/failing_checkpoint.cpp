@@ -65,6 +65,7 @@ bool fail_call(std::uint64_t n, const failure& fail, random_source& random) {
     const bool failed = fail_at(chain, n, fail);
     expect(digest_of(chain.db()) == digest, "a failed checkpoint changes nothing");
     expect(restored_after_a_loss(chain, random) >= chain.promised, "what was promised");
+    if (random.chance(500)) chain.reopen();
     apply_some(chain, random);
     // The power goes in the middle of the next one, which may not touch what the failed one may
     // have left on the disk.

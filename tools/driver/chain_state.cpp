@@ -79,8 +79,8 @@ struct chain_state::parts {
         state.add_type<applied_block>("applied_block");
         require_archive(folder / "archive");
         rows = archive::make_store(archive::store_kind::rocksdb, folder / "archive");
-        state.memory().sync_before_checkpoints([this] { rows->sync(); });
         model = make_chain_model(chain, state, *rows);
+        state.memory().sync_before_checkpoints([this] { rows->sync(); });
     }
     ~parts() {
         try {
