@@ -1,6 +1,7 @@
 #include <chainbase/checkpoint/restore.hpp>
 #include <chainbase/checkpoint/service.hpp>
-#include <chainbase/detail/root_prefix.hpp>
+#include <chainbase/detail/file_lengths.hpp>
+#include <chainbase/detail/segment_header.hpp>
 #include <chainbase/segment.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/hash_table.hpp>
@@ -22,11 +23,17 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <string_view>
+#include <string>
 
 namespace chainbase {
 
 namespace fs = std::filesystem;
+using detail::boot_id;
+using detail::boot_of;
+using detail::fresh_header;
+using detail::require_magic;
+using detail::static_checksum;
+using detail::write_header;
 
 namespace {
 
@@ -34,42 +41,7 @@ const trace::site open_span("chainbase.open");
 const trace::site recovering("chainbase.recover");
 const trace::site closing("chainbase.close");
 
-constexpr char magic[16] = "chainbase state";
 constexpr std::uint32_t first_type_window = size_classes::first_window + size_classes::window_count;
-
-std::uint32_t static_checksum(const segment_header& header) {
-    boost::crc_32_type crc;
-    crc.process_bytes(&header, offsetof(segment_header, checksum));
-    return crc.checksum();
-}
-
-/// Different after every start of the machine.
-std::string boot_id() {
-    std::string id = read_file("/proc/sys/kernel/random/boot_id");
-    while (!id.empty() && id.back() == '\n')
-        id.pop_back();
-    return id.substr(0, sizeof(segment_header::boot) - 1);
-}
-
-std::string boot_of(const segment_header& header) {
-    return {header.boot, strnlen(header.boot, sizeof header.boot)};
-}
-
-segment_header fresh_header(std::uint64_t window_bytes, std::uint32_t windows) {
-    segment_header header{};
-    std::memcpy(header.magic, magic, sizeof magic);
-    header.format = segment_header::current_format;
-    header.windows = windows;
-    header.window_bytes = window_bytes;
-    header.checksum = static_checksum(header);
-    return header;
-}
-
-void write_header(const fs::path& folder, const segment_header& header) {
-    std::string page(segment::header_bytes, '\0');
-    std::memcpy(page.data(), &header, sizeof header);
-    replace_file(folder / "header", page);
-}
 
 /// Whether nothing is in the way of a new state: no folder, an empty one, or what an interrupted
 /// creation left.
@@ -81,11 +53,9 @@ bool is_free(const fs::path& state) {
     });
 }
 
-/// The first bytes of a segment's header.
-void require_magic(const fs::path& file, std::string_view content) {
-    if (content.substr(0, sizeof magic) == std::string_view(magic, sizeof magic)) return;
-    throw format_error(file.string() + ": offset 0: not the header of a chainbase state; check the "
-                                       "path, or name another folder");
+/// As the page tracker counts them.
+std::uint64_t first_page_of(const window& file) {
+    return std::uint64_t{file.index()} * (file.limit() / page_tracker::page_bytes);
 }
 
 /// Its files are called after a type.
@@ -100,54 +70,6 @@ void require_file_name(const std::string& type) {
     throw usage_error("add_type(\"" + type +
                       "\"): files are called after a type; name it with 1 to "
                       "200 letters, digits and . _ -, the first one not a dot");
-}
-
-template <typename T>
-T copy_of(const std::byte* from) {
-    T copy;
-    std::memcpy(&copy, from, sizeof copy);
-    return copy;
-}
-
-/// What a window's root block counts as used must be in its file: a store beyond its end kills.
-void require_length(const window& file, std::uint64_t used) {
-    if (used <= file.bytes()) return;
-    throw damaged_error(file.file().string() + ": truncated to " + std::to_string(file.bytes()) +
-                        " of at least " + std::to_string(used) +
-                        " bytes; restore the folder from a copy, or replay into a new one");
-}
-
-/// Of objects and buffers; page runs count their pages in the same word.
-void require_slots(const window& file) {
-    const auto pool = copy_of<pool_state>(file.root());
-    const window_header& h = file.header();
-    if (pool.high_water > 1) // slot 0 is never stored to
-        require_length(file, h.first_slot + std::uint64_t{pool.high_water} * h.slot_bytes);
-}
-
-void require_log(const window& file) {
-    const auto words = copy_of<log_words>(file.root());
-    require_length(file, window_header::page_bytes +
-                             std::uint64_t{words.chunks.high_water} * undo_log::chunk_bytes);
-    for (const log_position at : {words.tail, words.completed})
-        if (at <= window_header::page_bytes || at > file.bytes())
-            throw damaged_error(file.file().string() + ": offset 64: the log ends at " +
-                                std::to_string(at) + ", outside its " +
-                                std::to_string(file.bytes()) +
-                                " bytes; restore the folder from a copy, or replay into a new one");
-}
-
-void require_type(const type_windows& type) {
-    require_slots(*type.objects);
-    const auto root = copy_of<detail::root_prefix>(type.objects->root());
-    require_length(*type.ids, window_header::page_bytes + std::uint64_t{root.next_id} * 4);
-    const std::byte* states = type.objects->root() + sizeof root;
-    for (const auto& table : type.tables) {
-        const auto state = copy_of<hash_state>(states);
-        const std::uint64_t area = hash_table::entry_bytes << std::min(state.log2_capacity, 32U);
-        require_length(*table, 2 * area); // an area lies at its own length
-        states += sizeof state;
-    }
 }
 
 } // namespace
@@ -199,8 +121,7 @@ std::string segment::why_restore() const {
     if (content.size() < sizeof(segment_header)) return {};
     segment_header found;
     std::memcpy(&found, content.data(), sizeof found);
-    if (std::memcmp(found.magic, magic, sizeof magic) != 0) return {};
-    if (found.checksum != static_checksum(found)) return {};
+    if (!detail::is_whole(found)) return {};
     const bool is_of_this_boot = boot_of(found) == boot_id();
     if (is_of_this_boot || (found.clean == 1 && found.synced == 1)) return {};
     if (found.clean == 1 && found.generation == 0) return {}; // nobody promised anything about it
@@ -291,8 +212,7 @@ void segment::start_checkpoints() {
     const checkpoint::publication* newest = checkpoints_->maker.done().newest();
     if (newest && newest->generation == found_.generation) return;
     each_window([&](const window& file) {
-        const std::uint64_t each = addresses_->window_bytes() / page_tracker::page_bytes;
-        addresses_->pages().suspect(file.index() * each, file.bytes() / page_tracker::page_bytes);
+        addresses_->pages().suspect(first_page_of(file), file.bytes() / page_tracker::page_bytes);
     });
 }
 
@@ -304,9 +224,8 @@ bool segment::has_changed() const noexcept {
     bool is_written = false;
     each_window([&](const window& file) {
         if (&file == log_file_.get()) return;
-        const std::uint64_t each = addresses_->window_bytes() / page_tracker::page_bytes;
         is_written =
-            is_written || addresses_->pages().has_written(file.index() * each,
+            is_written || addresses_->pages().has_written(first_page_of(file),
                                                           file.bytes() / page_tracker::page_bytes);
     });
     return is_written;
@@ -436,7 +355,7 @@ void segment::map_header() {
 
 void segment::check_header() const {
     const std::string file = (folder() / "header").string();
-    require_magic(file, {header().magic, sizeof magic});
+    require_magic(file, {header().magic, sizeof header().magic});
     if (header().checksum != static_checksum(header()))
         throw damaged_error(file + ": offset 16: the checksum does not match; restore it from a "
                                    "copy, or replay into a new folder");
@@ -553,10 +472,10 @@ void segment::check_roots() const {
 /// words change, and a reader does not store.
 void segment::check_lengths() const {
     if (!writable()) return;
-    require_log(*log_file_);
-    buffers_->each_window([](const window& file) { require_slots(file); });
+    detail::require_log(*log_file_);
+    buffers_->each_window([](const window& file) { detail::require_slots(file); });
     for (const auto& type : types_)
-        require_type(*type);
+        detail::require_type(*type);
 }
 
 void segment::take_over() {

@@ -29,7 +29,7 @@ public:
     filled_file(const fs::path& file, std::uint64_t bytes)
         : bytes_(bytes),
           descriptor_(
-              ::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)) {
+              ::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644)) {
         if (descriptor_.number() < 0) throw_file_error(file, "create");
         int reason = 0;
         do

@@ -1,0 +1,61 @@
+#include <chainbase/detail/segment_header.hpp>
+#include <pool_allocator/error.hpp>
+
+#include <boost/crc.hpp>
+
+#include <cstddef>
+#include <cstring>
+
+namespace chainbase::detail {
+
+namespace {
+
+constexpr char magic[16] = "chainbase state";
+
+} // namespace
+
+std::uint32_t static_checksum(const segment_header& header) {
+    boost::crc_32_type crc;
+    crc.process_bytes(&header, offsetof(segment_header, checksum));
+    return crc.checksum();
+}
+
+bool is_whole(const segment_header& header) {
+    return std::memcmp(header.magic, magic, sizeof magic) == 0 &&
+           header.checksum == static_checksum(header);
+}
+
+void require_magic(const std::filesystem::path& file, std::string_view content) {
+    if (content.substr(0, sizeof magic) == std::string_view(magic, sizeof magic)) return;
+    throw format_error(file.string() + ": offset 0: not the header of a chainbase state; check the "
+                                       "path, or name another folder");
+}
+
+std::string boot_id() {
+    std::string id = read_file("/proc/sys/kernel/random/boot_id");
+    while (!id.empty() && id.back() == '\n')
+        id.pop_back();
+    return id.substr(0, sizeof(segment_header::boot) - 1);
+}
+
+std::string boot_of(const segment_header& header) {
+    return {header.boot, strnlen(header.boot, sizeof header.boot)};
+}
+
+segment_header fresh_header(std::uint64_t window_bytes, std::uint32_t windows) {
+    segment_header header{};
+    std::memcpy(header.magic, magic, sizeof magic);
+    header.format = segment_header::current_format;
+    header.windows = windows;
+    header.window_bytes = window_bytes;
+    header.checksum = static_checksum(header);
+    return header;
+}
+
+void write_header(const std::filesystem::path& folder, const segment_header& header) {
+    std::string page(segment::header_bytes, '\0');
+    std::memcpy(page.data(), &header, sizeof header);
+    replace_file(folder / "header", page);
+}
+
+} // namespace chainbase::detail

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <chainbase/segment.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+/// What is read from a segment's header, and written to it, as a file.
+namespace chainbase::detail {
+
+/// Of what never changes in a header.
+[[nodiscard]] std::uint32_t static_checksum(const segment_header& header);
+/// Whether it begins as a header does and its checksum is right.
+[[nodiscard]] bool is_whole(const segment_header& header);
+/// Throws format_error when `content` does not begin as a header does.
+void require_magic(const std::filesystem::path& file, std::string_view content);
+
+/// Different after every start of the machine. Throws io_error.
+[[nodiscard]] std::string boot_id();
+/// In which it was last opened for writing.
+[[nodiscard]] std::string boot_of(const segment_header& header);
+
+/// Of a segment that is not closed and was never opened.
+[[nodiscard]] segment_header fresh_header(std::uint64_t window_bytes, std::uint32_t windows);
+/// Replaces `folder`/header. Throws as replace_file does.
+void write_header(const std::filesystem::path& folder, const segment_header& header);
+
+} // namespace chainbase::detail
