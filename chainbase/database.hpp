@@ -63,6 +63,10 @@ public:
     /// anyone waiting. Throws usage_error within an operation, when only reading or with
     /// durability::process; io_error, out_of_space_error: then the one before is what it was.
     checkpoint::outcome make_checkpoint() { return segment_.make_checkpoint(); }
+    /// Waits until all blocks (pushed sessions) so far survive a crash of the machine. With
+    /// durability::commit that is the next sync of the redo log, at most a few milliseconds away;
+    /// else, or when that log is broken off, a checkpoint. Throws as make_checkpoint.
+    void wait_until_durable() { segment_.wait_until_durable(); }
 
     /// Makes T known under `name`, in a new state or in one that has it with the same layout.
     /// Throws usage_error when T or `name` is registered already, schema_error naming the first

@@ -151,14 +151,23 @@ void segment::restore_if_needed() {
     replace_by(fresh);
     opened_.how = opening::way::restored;
     opened_.generation = done.from.generation;
+    opened_.blocks = done.blocks;
+    if (!done.end_of_blocks.empty()) {
+        opened_.why += "; blocks after revision " + std::to_string(done.revision) +
+                       " are not restored: " + done.end_of_blocks;
+        spdlog::info("{}: the redo log ends within a block, which had not been synced: {}",
+                     state_.string(), done.end_of_blocks);
+    }
     if (!done.damage.empty()) {
         opened_.why +=
             "; another checkpoint, which may have been newer, is damaged: " + done.damage;
         spdlog::warn("{}: a checkpoint is damaged, it may have been the newest: {}",
                      state_.string(), done.damage);
     }
-    spdlog::info("{}: restored checkpoint {} of revision {}, {} MiB in {:.1f} s", state_.string(),
-                 done.from.generation, done.from.revision, done.bytes >> 20, done.seconds);
+    spdlog::info("{}: restored checkpoint {} of revision {} and {} blocks after it, {} MiB in "
+                 "{:.1f} s",
+                 state_.string(), done.from.generation, done.from.revision, done.blocks,
+                 done.bytes >> 20, done.seconds);
 }
 
 /// Of the segment that is there, if its header can be read, and of the checkpoint.
@@ -187,7 +196,24 @@ struct segment::checkpoint_maker {
     checkpoint_maker(segment& of)
         : maker(of.checkpoint_disk(), of.checkpoint_folder(), of.header().identity,
                 of.addresses_->pages()),
-          service(maker, [&of] { return captured(of); }, *of.log_, of.options_.checkpoints) {}
+          service(
+              maker, [&of] { return captured(of); }, *of.log_, of.options_.checkpoints,
+              redo_log_of(of)) {}
+
+    std::unique_ptr<checkpoint::redo_log> redo_log_of(const segment& of) const {
+        if (of.options_.promise != durability::commit) return nullptr;
+        checkpoint::redo_log::stand from;
+        if (const checkpoint::publication* newest = maker.done().newest()) {
+            from.revision = newest->revision;
+            from.used = checkpoint::run_of(newest->redo);
+            if (newest->generation == of.found_.generation) from.next = newest->redo;
+        }
+        if (const checkpoint::publication* older = maker.done().older())
+            from.used = std::max(from.used, checkpoint::run_of(older->redo));
+        return std::make_unique<checkpoint::redo_log>(of.checkpoint_disk(), of.checkpoint_folder(),
+                                                      of.header().identity, *of.addresses_,
+                                                      *of.log_, from);
+    }
 
     static checkpoint::checkpointer::source captured(const segment& of) {
         checkpoint::checkpointer::source now;
@@ -231,12 +257,22 @@ bool segment::has_changed() const noexcept {
     return is_written;
 }
 
+void segment::require_checkpoints() const {
+    if (checkpoints_) return;
+    throw usage_error(state_.string() + ": has no checkpoints, since it is open " +
+                      (writable() ? "with durability::process" : "read-only"));
+}
+
 checkpoint::outcome segment::make_checkpoint() {
     undo_log::require_no_operation();
-    if (!checkpoints_)
-        throw usage_error(state_.string() + ": has no checkpoints, since it is open " +
-                          (writable() ? "with durability::process" : "read-only"));
+    require_checkpoints();
     return checkpoints_->service.now();
+}
+
+void segment::wait_until_durable() {
+    undo_log::require_no_operation();
+    require_checkpoints();
+    checkpoints_->service.wait_until_durable();
 }
 
 void segment::sync_before_checkpoints(std::function<void()> call) {

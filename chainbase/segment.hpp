@@ -33,6 +33,8 @@ enum class durability {
     process,    ///< a kill: the last completed block is there. The machine: what was closed
     checkpoint, ///< the machine: the last checkpoint is there. Made at the ends of blocks (pushed
                 ///< sessions), so it is an interval old, a block, and the time that writing takes
+    commit,     ///< the machine: the last block that was synced is there, milliseconds after it was
+                ///< pushed. Who must know waits (wait_until_durable)
 };
 
 /// How a state is opened. The window sizes count only when it is created.
@@ -72,8 +74,10 @@ struct opening {
     };
     way how = way::attached;
     revision_number revision = 0; ///< from which it goes on
-    /// Of a restored one: which checkpoint, why, and what is wrong with the other one.
+    /// Of a restored one: which checkpoint, how many blocks of the redo log after it, why, and what
+    /// is wrong with the other checkpoint or with the next block.
     std::uint64_t generation = 0;
+    std::uint64_t blocks = 0;
     std::string why;
 };
 
@@ -144,6 +148,9 @@ public:
     /// operation runs. Throws usage_error when only reading, or without checkpoints; io_error,
     /// out_of_space_error: then the last one is what it was.
     checkpoint::outcome make_checkpoint();
+    /// Waits until all blocks that were pushed survive a crash of the machine: until the redo log
+    /// has them, or else for a checkpoint. Throws as make_checkpoint.
+    void wait_until_durable();
     /// `call` makes sure that what the state relies on is on storage, before each checkpoint is
     /// published, in another thread; null: nothing. It is called until another one takes its place
     /// or the state is closed, which makes a checkpoint, too. Does nothing without checkpoints.
@@ -226,6 +233,7 @@ private:
     void require_same_identity(const std::array<std::byte, 16>& of_checkpoint) const;
     void replace_by(const std::filesystem::path& fresh);
     void start_checkpoints();
+    void require_checkpoints() const;
     [[nodiscard]] bool has_changed() const noexcept;
     void create_files();
     void fill_folder(const std::filesystem::path& fresh);

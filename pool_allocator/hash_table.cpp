@@ -95,8 +95,8 @@ void hash_table::grow() {
 
 void hash_table::release_smaller() noexcept {
     if (smallest_kept_ >= state_.log2_capacity) return;
-    window_.punch(area_offset(smallest_kept_),
-                  area_offset(state_.log2_capacity) - area_offset(smallest_kept_));
+    window_.discard(area_offset(smallest_kept_),
+                    area_offset(state_.log2_capacity) - area_offset(smallest_kept_));
     smallest_kept_ = state_.log2_capacity;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <pool_allocator/changed_ranges.hpp>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -49,19 +51,26 @@ public:
 
     /// The bytes at `address` are going to change. Requires some.
     void written(const void* address, std::size_t bytes) noexcept {
-        const auto offset =
-            static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - base_);
-        written_at(offset, bytes);
+        written_at(offset_of(address), bytes);
     }
     /// The same, by the distance from the base.
     void written_at(std::uint64_t offset, std::size_t bytes) noexcept {
-        const std::uint64_t first = offset >> page_shift;
-        const std::uint64_t last = (offset + bytes - 1) >> page_shift;
-        if (!is_written(first)) [[unlikely]]
-            change(first);
-        for (std::uint64_t page = first + 1; page <= last; ++page)
-            if (!is_written(page)) change(page);
+        if (ranges_) ranges_->add(offset, bytes);
+        change_pages(offset, bytes);
     }
+
+    /// As written(), of bytes that cannot be described as a range: they are given back, or new.
+    void replaced(const void* address, std::size_t bytes) noexcept {
+        change_pages(offset_of(address), bytes);
+        if (ranges_) ranges_->lose();
+    }
+    /// The bytes are given back, and nobody reads them before they are announced again.
+    void discarded(const void* address, std::size_t bytes) noexcept {
+        change_pages(offset_of(address), bytes);
+        if (ranges_) ranges_->discard(offset_of(address), bytes);
+    }
+    /// From here on each range that is announced is noted in `to`, too; null: nowhere.
+    void note_ranges(changed_ranges* to) noexcept { ranges_ = to; }
 
     /// Nothing is known of `pages` pages from `first` on: each may have changed. For a segment that
     /// another process wrote.
@@ -95,6 +104,17 @@ private:
         copying
     };
 
+    [[nodiscard]] std::uint64_t offset_of(const void* address) const noexcept {
+        return static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - base_);
+    }
+    void change_pages(std::uint64_t offset, std::size_t bytes) noexcept {
+        const std::uint64_t first = offset >> page_shift;
+        const std::uint64_t last = (offset + bytes - 1) >> page_shift;
+        if (!is_written(first)) [[unlikely]]
+            change(first);
+        for (std::uint64_t page = first + 1; page <= last; ++page)
+            if (!is_written(page)) change(page);
+    }
     [[gnu::cold]] [[gnu::noinline]] void change(std::uint64_t page) noexcept;
     [[nodiscard]] std::atomic_ref<state> at(std::uint64_t page) const noexcept {
         return std::atomic_ref(states_[page]);
@@ -108,6 +128,7 @@ private:
     state* states_;
     std::uint64_t pages_;
     keeper* keeper_ = nullptr;
+    changed_ranges* ranges_ = nullptr;
 };
 
 } // namespace chainbase

@@ -213,6 +213,18 @@ bool window::punch(std::size_t offset, std::size_t length) noexcept {
     const std::size_t end = (offset + length) / page * page;
     if (begin >= end) return false;
     changing(begin, end - begin);
+    return punch_pages(begin, end);
+}
+
+void window::discard(std::size_t offset, std::size_t length) noexcept {
+    const std::size_t begin = round_up(offset, page);
+    const std::size_t end = (offset + length) / page * page;
+    if (begin >= end) return;
+    if (is_written_) place_.addresses->pages().discarded(base_ + begin, end - begin);
+    punch_pages(begin, end);
+}
+
+bool window::punch_pages(std::size_t begin, std::size_t end) noexcept {
     int result = 0;
     do
         result = fallocate(descriptor_.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
@@ -279,7 +291,7 @@ void window::cover(std::size_t bytes) {
 }
 
 void window::changing(std::size_t offset, std::size_t length) noexcept {
-    if (is_written_) place_.addresses->pages().written(base_ + offset, length);
+    if (is_written_) place_.addresses->pages().replaced(base_ + offset, length);
 }
 
 void window::set_bytes(std::size_t bytes) noexcept {

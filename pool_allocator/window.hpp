@@ -114,6 +114,8 @@ public:
     /// Returns whether it did. Not every file system can: then they stay as they are, so nothing
     /// may depend on it.
     bool punch(std::size_t offset, std::size_t length) noexcept;
+    /// As punch, of bytes that nobody reads before they are written again.
+    void discard(std::size_t offset, std::size_t length) noexcept;
     /// Makes sure that storing to [offset, offset + length) of the file cannot fail, although it
     /// may have been punched. Throws out_of_space_error, io_error; then nothing changed.
     void fill_holes(std::size_t offset, std::size_t length);
@@ -140,6 +142,7 @@ private:
     void set_bytes(std::size_t bytes) noexcept;
     void cover(std::size_t bytes);
     void changing(std::size_t offset, std::size_t length) noexcept;
+    bool punch_pages(std::size_t begin, std::size_t end) noexcept;
     [[nodiscard]] bool may_have_holes() noexcept;
 
     place place_;

@@ -77,6 +77,7 @@ undo_log::undo_log(const address_space& addresses, window& file, bool create)
         initialise();
     else
         recover();
+    note_changes_from_here();
 }
 
 void undo_log::initialise() {
@@ -171,9 +172,25 @@ void undo_log::rebuild_free_chunks() {
 }
 
 void undo_log::move_tail(log_position to) noexcept {
+    note_lower(to);
     cursor_ = log_base_ + to;
     end_ = log_base_ + chunk_begin(chunk_of(to)) + chunk_bytes;
     words().tail = to;
+}
+
+/// Chunks are compared by their sequence: their numbers come in any order.
+void undo_log::note_lower(log_position to) noexcept {
+    const slot_number chunk = chunk_of(to);
+    if (chunk == lowest_.chunk && header_of(chunk).sequence == lowest_.sequence) {
+        lowest_.at = std::min(lowest_.at, to);
+    } else if (header_of(chunk).sequence < lowest_.sequence) {
+        lowest_ = {chunk, header_of(chunk).sequence, to};
+    }
+}
+
+void undo_log::note_changes_from_here() noexcept {
+    const slot_number chunk = chunk_of(words().tail);
+    lowest_ = {chunk, header_of(chunk).sequence, words().tail};
 }
 
 // --- rolling back ---
@@ -254,6 +271,7 @@ session_mark undo_log_view::mark_at(log_position position) const noexcept {
 }
 
 void undo_log::store_mark_state(log_position mark, std::uint32_t state) noexcept {
+    note_lower(mark);
     std::memcpy(log_base_ + mark + offsetof(session_mark, state), &state, sizeof state);
     ordered();
 }

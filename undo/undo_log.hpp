@@ -248,6 +248,12 @@ public:
     /// From here on every byte that changes is logged, and with it announced to the page tracker,
     /// as if nothing had been. Requires that no operation runs.
     void forget_what_was_logged() noexcept { new_epoch(); }
+    /// Calls visit(offset, bytes) for what changed in the window since note_changes_from_here(), as
+    /// far as recovery and undo need it: the words, and the records with their chunks' headers.
+    /// Between operations.
+    template <typename Visitor>
+    void each_changed_range(Visitor&& visit) const;
+    void note_changes_from_here() noexcept;
     /// @}
 
     using undo_log_view::words;
@@ -289,6 +295,7 @@ private:
     /// Copies everything at or after `until` back, newest first. Moves no word of the log.
     void copy_back(log_position until) noexcept;
     void move_tail(log_position to) noexcept;
+    void note_lower(log_position to) noexcept;
     [[gnu::hot]] void empty_log() noexcept;
     void restart_in_first_chunk() noexcept;
     void release_outgrown() noexcept;
@@ -300,6 +307,12 @@ private:
     boost::circular_buffer<live_session> stack_; ///< oldest first
     std::size_t open_ = 0;
     block_boundary* boundary_ = nullptr;
+    /// The lowest place of the log that changed since changes are noted.
+    struct {
+        slot_number chunk = 0;
+        std::uint64_t sequence = 0; ///< of the chunk
+        log_position at = 0;
+    } lowest_;
     logged_objects logged_objects_;
     recovery recovered_;
 };
@@ -329,6 +342,22 @@ void undo_log::each_live_range(Visitor&& visit) const {
         const bool is_last = i + 1 == chain_.size();
         const log_position end = is_last ? words().tail : header_of(chain_[i + 1]).previous_end;
         visit(begin, (end - begin + page - 1) / page * page);
+    }
+}
+
+template <typename Visitor>
+void undo_log::each_changed_range(Visitor&& visit) const {
+    visit(std::uint64_t{sizeof(window_header)}, std::uint64_t{sizeof(log_words)});
+    log_position end = words().tail;
+    for (std::size_t i = chain_.size(); i-- > 0;) {
+        const slot_number chunk = chain_[i];
+        const chunk_header& header = header_of(chunk);
+        if (header.sequence < lowest_.sequence) return;
+        const bool is_lowest = header.sequence == lowest_.sequence;
+        const log_position begin = is_lowest ? lowest_.at : first_record(chunk);
+        visit(chunk_begin(chunk), std::uint64_t{sizeof(chunk_header)});
+        if (begin < end) visit(begin, end - begin);
+        end = header.previous_end;
     }
 }
 

@@ -1,4 +1,5 @@
 #include <chainbase/checkpoint/checkpointer.hpp>
+#include <chainbase/checkpoint/redo_files.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/trace.hpp>
 #include <undo/undo_log.hpp>
@@ -62,6 +63,7 @@ void checkpointer::capture(const source& of) {
     next.revision = of.log->revision();
     next.committed = of.log->committed_revision();
     next.time = std::time(nullptr);
+    next.redo = of.redo;
     next.window_bytes = of.window_bytes;
     next.windows = of.windows_reserved;
     next.catalogue = of.catalogue;
@@ -296,6 +298,14 @@ void checkpointer::publish(outcome& result) {
     published_.publish(std::move(next_));
     for (const slot one : std::exchange(outlived_, std::exchange(replaced_, {})))
         slots_->free(one);
+}
+
+/// What follows a checkpoint without a redo log has none, whatever others left.
+void checkpointer::remove_redone() {
+    std::uint64_t needed = UINT64_MAX;
+    for (const publication* one : {published_.newest(), published_.older()})
+        if (one && one->redo != 0) needed = std::min(needed, one->redo);
+    remove_redo_before(on_, folder_, needed);
 }
 
 /// After a failure: what was captured counts as changed, and the files are looked at again.

@@ -35,6 +35,7 @@ public:
         std::vector<const window*> windows; ///< but for the log
         undo_log* log = nullptr;
         std::string catalogue;
+        std::uint64_t redo = 0; ///< publication::redo
         std::uint64_t window_bytes = 0;
         std::uint32_t windows_reserved = 0;
     };
@@ -55,6 +56,9 @@ public:
     /// throws: then the published checkpoints are what they were, and what was captured counts as
     /// changed again.
     outcome write(const std::function<void()>& sync_before);
+
+    /// Removes the files of the redo log that no published checkpoint needs. Throws io_error.
+    void remove_redone();
 
 private:
     struct kept_page {

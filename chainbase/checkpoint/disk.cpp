@@ -85,6 +85,16 @@ public:
         return std::make_unique<system_file>(file, std::move(opened));
     }
     bool exists(const fs::path& file) override { return fs::exists(fs::symlink_status(file)); }
+    std::vector<std::string> names_in(const fs::path& folder) override {
+        std::vector<std::string> names;
+        std::error_code problem;
+        for (fs::directory_iterator at(folder, problem), end; !problem && at != end;
+             at.increment(problem))
+            names.push_back(at->path().filename().string());
+        if (!problem || problem == std::errc::no_such_file_or_directory) return names;
+        errno = problem.value();
+        throw_file_error(folder, "list");
+    }
     void rename(const fs::path& from, const fs::path& to) override {
         if (::rename(from.c_str(), to.c_str()) != 0) throw_file_error(from, "rename");
     }

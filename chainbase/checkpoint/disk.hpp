@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
 namespace chainbase {
 
@@ -47,6 +49,9 @@ public:
     [[nodiscard]] virtual std::unique_ptr<disk_file> open(const std::filesystem::path& file,
                                                           mode how) = 0;
     [[nodiscard]] virtual bool exists(const std::filesystem::path& file) = 0;
+    /// The names of what is in `folder`, in no order; none when it is not there.
+    [[nodiscard]] virtual std::vector<std::string>
+    names_in(const std::filesystem::path& folder) = 0;
     /// Gives a file another name, replacing what had it. On storage after sync_folder.
     virtual void rename(const std::filesystem::path& from, const std::filesystem::path& to) = 0;
     /// Removes a file, if it is there. On storage after sync_folder.

@@ -25,12 +25,26 @@ struct outcome {
     double seconds = 0;             ///< until it was published
 };
 
+/// What the redo log brought to storage so far.
+struct redo_history {
+    /// Whether blocks go there at the moment; else the next checkpoint brings them to storage.
+    bool is_whole = false;
+    std::uint64_t blocks = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t syncs = 0; ///< each of all blocks that waited
+    std::uint64_t waiting_bytes = 0;
+    std::uint64_t failed = 0;
+    std::string last_failure;
+    std::int64_t durable = 0; ///< revision of the last block that a crash does not take
+};
+
 /// What became of the checkpoints so far.
 struct history {
     std::uint64_t made = 0;
     std::uint64_t failed = 0;
     std::optional<outcome> last;
-    std::string last_failure; ///< empty when the last one succeeded
+    std::string last_failure;         ///< empty when the last one succeeded
+    std::optional<redo_history> redo; ///< with durability::commit
 };
 
 /// Called while a checkpoint is restored with how much of how much was done, in bytes; about a

@@ -66,6 +66,7 @@ json text_of(const publication& one) {
             {"revision", one.revision},
             {"committed", one.committed},
             {"time", one.time},
+            {"redo", one.redo},
             {"window_bytes", one.window_bytes},
             {"windows", one.windows},
             {"catalogue", one.catalogue},
@@ -81,6 +82,7 @@ publication from_text(const json& text) {
     text.at("revision").get_to(one.revision);
     text.at("committed").get_to(one.committed);
     text.at("time").get_to(one.time);
+    text.at("redo").get_to(one.redo);
     text.at("window_bytes").get_to(one.window_bytes);
     text.at("windows").get_to(one.windows);
     text.at("catalogue").get_to(one.catalogue);

@@ -42,6 +42,7 @@ struct publication {
     std::int64_t revision = 0;    ///< the newest that was pushed
     std::int64_t committed = 0;   ///< the newest that cannot be undone
     std::int64_t time = 0;        ///< Unix seconds
+    std::uint64_t redo = 0;       ///< sequence of the first block that it does not have, 0: none is
     std::uint64_t window_bytes = 0;
     std::uint32_t windows = 0;
     std::string catalogue; ///< the text of catalogue.json

@@ -1,4 +1,5 @@
 #include <chainbase/checkpoint/page_table.hpp>
+#include <chainbase/checkpoint/redo_files.hpp>
 #include <chainbase/checkpoint/restore.hpp>
 #include <chainbase/files.hpp>
 #include <pool_allocator/error.hpp>
@@ -12,6 +13,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -26,36 +28,46 @@ const trace::site restoring("checkpoint.restore");
 /// A file of the segment while it is filled.
 class filled_file {
 public:
-    filled_file(const fs::path& file, std::uint64_t bytes)
-        : bytes_(bytes),
+    filled_file(fs::path file, std::uint64_t bytes)
+        : file_(std::move(file)),
           descriptor_(
-              ::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644)) {
-        if (descriptor_.number() < 0) throw_file_error(file, "create");
-        int reason = 0;
-        do
-            reason = posix_fallocate(descriptor_.number(), 0, static_cast<off_t>(bytes));
-        while (reason == EINTR);
-        errno = reason;
-        if (reason != 0) throw_file_error(file, "reserve " + std::to_string(bytes) + " bytes for");
-        void* at =
-            mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_.number(), 0);
-        if (at == MAP_FAILED) throw_file_error(file, "map");
-        at_ = static_cast<std::byte*>(at);
-        madvise(at_, bytes_, MADV_HUGEPAGE); // advice
+              ::open(file_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644)) {
+        if (descriptor_.number() < 0) throw_file_error(file_, "create");
+        grow_to(bytes);
     }
     filled_file(const filled_file&) = delete;
     filled_file& operator=(const filled_file&) = delete;
     ~filled_file() { munmap(at_, bytes_); }
 
-    [[nodiscard]] std::byte* page(std::uint64_t number) const noexcept {
-        return at_ + number * page_bytes;
+    [[nodiscard]] std::byte* begin() const noexcept { return at_; }
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+
+    /// Throws out_of_space_error, io_error.
+    void grow_to(std::uint64_t bytes) {
+        int reason = 0;
+        do
+            reason = posix_fallocate(descriptor_.number(), 0, static_cast<off_t>(bytes));
+        while (reason == EINTR);
+        errno = reason;
+        if (reason != 0) throw_file_error(file_, "reserve " + std::to_string(bytes) + " bytes for");
+        void* at =
+            at_ ? mremap(at_, bytes_, bytes, MREMAP_MAYMOVE)
+                : mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_.number(), 0);
+        if (at == MAP_FAILED) throw_file_error(file_, "map");
+        at_ = static_cast<std::byte*>(at);
+        bytes_ = bytes;
+        madvise(at_, bytes_, MADV_HUGEPAGE); // advice
     }
 
 private:
-    std::uint64_t bytes_;
+    fs::path file_;
     file_descriptor descriptor_;
+    std::uint64_t bytes_ = 0;
     std::byte* at_ = nullptr;
 };
+
+/// The files of a segment by their windows.
+using filled_files = std::map<std::uint64_t, std::unique_ptr<filled_file>>;
 
 /// Where the content of a slot belongs.
 struct wanted_page {
@@ -107,16 +119,16 @@ slot_file open_slots(disk& on, const fs::path& folder, const publication& of) {
 
 /// Throws damaged_error.
 std::uint64_t fill(disk& on, const fs::path& folder, const publication& from, const fs::path& into,
-                   const progress& tell) {
+                   filled_files& files, const progress& tell) {
     const slot_file slots = open_slots(on, folder, from);
-    std::vector<std::unique_ptr<filled_file>> files;
     std::vector<wanted_page> wanted;
     for (const publication::file& one : from.files) {
-        files.push_back(std::make_unique<filled_file>(into / one.name, one.bytes));
+        auto file = std::make_unique<filled_file>(into / one.name, one.bytes);
         const page_table table(one, slots);
         for (std::uint64_t page = 0; page < table.pages(); ++page)
             if (const placed_page at = table.at(page); at.slot != 0)
-                wanted.push_back({at.slot, at.sum, files.back()->page(page)});
+                wanted.push_back({at.slot, at.sum, file->begin() + page * page_bytes});
+        files[one.index] = std::move(file);
     }
     std::ranges::sort(wanted, {}, &wanted_page::slot);
     const std::uint64_t all = wanted.size() * page_bytes;
@@ -130,13 +142,82 @@ std::uint64_t fill(disk& on, const fs::path& folder, const publication& from, co
     return all;
 }
 
+/// Empty when putting the block over the files is possible: nothing was changed yet.
+std::string obstacle_to(const redo_block& block, const filled_files& files,
+                        std::uint64_t window_bytes) {
+    std::map<std::uint64_t, std::uint64_t> longer;
+    for (const redo_block::length& one : block.lengths()) {
+        const bool is_ours = one.bytes == 0 || files.contains(one.window);
+        if (!is_ours || one.bytes % page_bytes != 0 || one.bytes > window_bytes)
+            return "window " + std::to_string(one.window) + " has no " + std::to_string(one.bytes) +
+                   " bytes";
+        longer[one.window] = one.bytes;
+    }
+    for (const redo_block::change& one : block.changes()) {
+        const std::uint64_t window = one.offset / window_bytes;
+        const auto file = files.find(window);
+        const std::uint64_t length = file == files.end()       ? 0
+                                     : longer.contains(window) ? longer.at(window)
+                                                               : file->second->bytes();
+        if (one.offset % window_bytes + one.bytes > length)
+            return "a change at offset " + std::to_string(one.offset % window_bytes) +
+                   " of window " + std::to_string(window) + " is outside of its file";
+    }
+    return {};
+}
+
+void put_over(const redo_block& block, const filled_files& files, std::uint64_t window_bytes) {
+    for (const redo_block::length& one : block.lengths())
+        if (one.bytes != 0 && one.bytes > files.at(one.window)->bytes())
+            files.at(one.window)->grow_to(one.bytes);
+    for (const redo_block::change& one : block.changes())
+        std::memcpy(files.at(one.offset / window_bytes)->begin() + one.offset % window_bytes,
+                    block.bytes_of(one), one.bytes);
+}
+
+/// Up to the last block that is whole.
+void redo(disk& on, const fs::path& folder, const publication& from, const filled_files& files,
+          restored& result) {
+    result.revision = from.revision;
+    result.blocks = 0;
+    result.end_of_blocks.clear();
+    if (from.redo == 0) return;
+    redo_reader log(on, folder, from.state, from.redo);
+    redo_block block;
+    for (std::string place = log.place(); log.next(block); place = log.place()) {
+        const std::string obstacle = obstacle_to(block, files, from.window_bytes);
+        if (!obstacle.empty()) {
+            result.end_of_blocks = place + ": " + obstacle;
+            return;
+        }
+        put_over(block, files, from.window_bytes);
+        result.revision = block.revision();
+        ++result.blocks;
+    }
+    result.end_of_blocks = log.why();
+}
+
 void restore_one(disk& on, const fs::path& folder, const publication& from, const fs::path& into,
                  const progress& tell, restored& result) {
     fs::remove_all(into);
     fs::create_directories(into);
-    result.bytes = fill(on, folder, from, into, tell);
+    filled_files files;
+    result.bytes = fill(on, folder, from, into, files, tell);
+    redo(on, folder, from, files, result);
     replace_file(into / "catalogue.json", from.catalogue);
     result.from = from;
+}
+
+std::uint64_t check_blocks(disk& on, const fs::path& folder, const published& all,
+                           const std::function<void(const std::string&)>& found) {
+    if (!all.newest() || all.newest()->redo == 0) return 0;
+    redo_reader log(on, folder, all.newest()->state, all.newest()->redo);
+    redo_block block;
+    std::uint64_t blocks = 0;
+    while (log.next(block))
+        ++blocks;
+    if (!log.why().empty()) found(log.why());
+    return blocks;
 }
 
 } // namespace
@@ -199,7 +280,7 @@ std::uint64_t check(disk& from, const fs::path& folder,
                       place_of(slots, page.slot));
         });
     }
-    return looked_at;
+    return looked_at + check_blocks(from, folder, all, found);
 }
 
 } // namespace chainbase::checkpoint

@@ -12,7 +12,11 @@ namespace chainbase::checkpoint {
 
 /// What a restore found.
 struct restored {
-    publication from; ///< what was restored
+    publication from;          ///< what was restored
+    std::int64_t revision = 0; ///< where that, with the blocks of the redo log, ends
+    std::uint64_t blocks = 0;  ///< of the redo log
+    /// Why no block followed those; empty when the redo log ends there.
+    std::string end_of_blocks;
     /// What is wrong with the other checkpoint, which may have been newer; empty if nothing is.
     std::string damage;
     /// The publication that is whole and newer, but names pages that are not: nothing may be built
@@ -23,16 +27,17 @@ struct restored {
 };
 
 /// Makes the files of a segment, all but its header, from the newest checkpoint in `folder` that is
-/// whole: `into` is made anew for it. What is in `folder` is read only. The log in it is not rolled
-/// back: that is for who opens the segment.
+/// whole, and the blocks of the redo log that follow it: `into` is made anew for it. What is in
+/// `folder` is read only. The log in it is not rolled back: that is for who opens the segment.
 ///
 /// Throws damaged_error when no checkpoint is whole, saying what is wrong with each; io_error,
 /// out_of_space_error.
 [[nodiscard]] restored restore(disk& from, const std::filesystem::path& folder,
                                const std::filesystem::path& into, const progress& tell = {});
 
-/// Reads every page of the checkpoints in `folder`, and compares it with its sum. Calls
-/// `found(text)` for each that is damaged. Returns how many pages were looked at. Throws io_error.
+/// Reads every page of the checkpoints in `folder`, and every block of the redo log that follows
+/// the newest one, and compares it with its sum. Calls `found(text)` for each that is damaged.
+/// Returns how many pages and blocks were looked at. Throws io_error.
 std::uint64_t check(disk& from, const std::filesystem::path& folder,
                     const std::function<void(const std::string&)>& found);
 

@@ -9,10 +9,18 @@ namespace chainbase::checkpoint {
 
 using clock = std::chrono::steady_clock;
 
+namespace {
+
+/// Between attempts to begin a new run of the redo log.
+constexpr std::chrono::seconds retry_interval{1};
+
+} // namespace
+
 service::service(checkpointer& of, std::function<checkpointer::source()> source, undo_log& log,
-                 const rhythm& when)
-    : checkpointer_(of), source_(std::move(source)), log_(log), when_(when),
-      captured_at_(clock::now()), thread_(trace::quiet_thread("checkpoint", [this] { run(); })) {
+                 const rhythm& when, std::unique_ptr<redo_log> redo)
+    : checkpointer_(of), source_(std::move(source)), log_(log), when_(when), redo_(std::move(redo)),
+      captured_at_(redo_ && !redo_->is_whole() ? clock::time_point() : clock::now()),
+      thread_(trace::quiet_thread("checkpoint", [this] { run(); })) {
     log_.call_at_boundaries(this);
 }
 
@@ -35,12 +43,14 @@ void service::sync_before(std::function<void()> call) {
 
 bool service::is_due() noexcept {
     ++blocks_;
+    if (redo_ && !redo_->is_whole() && clock::now() - captured_at_ >= retry_interval) return true;
     if (when_.blocks != 0 && blocks_ >= when_.blocks) return true;
     return when_.interval.count() != 0 && clock::now() - captured_at_ >= when_.interval;
 }
 
 /// Of a block that ends while a checkpoint is written nothing is due: the next one will do.
 void service::reached() noexcept {
+    if (redo_) redo_->block_ended();
     if (!is_due() || phase_ != phase::idle) return;
     try {
         capture();
@@ -53,7 +63,10 @@ void service::reached() noexcept {
 
 /// Requires that none is under way.
 void service::capture() {
-    checkpointer_.capture(source_());
+    checkpointer::source now = source_();
+    now.redo = redo_at_capture_ = redo_ ? redo_->captured() : redo_log::nowhere;
+    revision_at_capture_ = log_.revision();
+    checkpointer_.capture(now);
     captured_at_ = clock::now();
     blocks_ = 0;
     {
@@ -63,22 +76,32 @@ void service::capture() {
     changed_.notify_all();
 }
 
+void service::wait_until_idle() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return phase_ == phase::idle; });
+}
+
 outcome service::now() {
-    const auto wait = [this] {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [this] { return phase_ == phase::idle; });
-    };
-    wait();
+    wait_until_idle();
     capture();
-    wait();
+    wait_until_idle();
     const std::lock_guard lock(mutex_);
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
     return *history_.last;
 }
 
+/// The checkpoint under way may be the one that the blocks follow.
+void service::wait_until_durable() {
+    if (redo_ && redo_->wait_until_synced()) return;
+    wait_until_idle();
+    if (redo_ && redo_->wait_until_synced()) return;
+    now();
+}
+
 history service::so_far() const {
     const std::lock_guard lock(mutex_);
     history all = history_;
+    if (redo_) all.redo = redo_->so_far();
     all.failed += without_memory_;
     return all;
 }
@@ -98,6 +121,7 @@ void service::run() {
 void service::write_captured() {
     try {
         const outcome done = checkpointer_.write(sync_before_);
+        tell_redo_log();
         const std::lock_guard lock(mutex_);
         ++history_.made;
         history_.last = done;
@@ -110,6 +134,16 @@ void service::write_captured() {
         failure_ = std::current_exception();
         phase_ = phase::idle;
         tell(problem.what());
+    }
+}
+
+/// That blocks which come before both checkpoints are not needed any more.
+void service::tell_redo_log() noexcept {
+    try {
+        if (redo_) redo_->published(redo_at_capture_, revision_at_capture_);
+        checkpointer_.remove_redone();
+    } catch (const std::exception& problem) {
+        spdlog::warn("redo log: {}; the file stays, it is not needed", problem.what());
     }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chainbase/checkpoint/checkpointer.hpp>
+#include <chainbase/checkpoint/redo_log.hpp>
 #include <undo/undo_log.hpp>
 
 #include <atomic>
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -23,9 +25,10 @@ namespace chainbase::checkpoint {
 /// Thread-safety: all calls by the writer, but for so_far().
 class service final : public block_boundary {
 public:
-    /// `source` describes the segment at a capture. `log` calls at the end of each block.
+    /// `source` describes the segment at a capture. `log` calls at the end of each block. `redo`
+    /// brings the blocks between checkpoints to storage, if it is not null.
     service(checkpointer& of, std::function<checkpointer::source()> source, undo_log& log,
-            const rhythm& when);
+            const rhythm& when, std::unique_ptr<redo_log> redo);
     /// Waits for the checkpoint under way.
     ~service();
 
@@ -37,6 +40,10 @@ public:
     /// operation. Throws what checkpointer::write throws.
     outcome now();
 
+    /// Waits until all blocks that ended are on storage: by the redo log if they are there, else by
+    /// a checkpoint. Requires no operation. Throws what now() throws.
+    void wait_until_durable();
+
     [[nodiscard]] history so_far() const;
 
     void reached() noexcept override;
@@ -46,16 +53,21 @@ private:
 
     [[nodiscard]] bool is_due() noexcept;
     void capture();
+    void wait_until_idle();
     void run();
     void write_captured();
+    void tell_redo_log() noexcept;
     void tell(const char* problem) noexcept;
 
     checkpointer& checkpointer_;
     std::function<checkpointer::source()> source_;
     undo_log& log_;
     rhythm when_;
+    std::unique_ptr<redo_log> redo_;
     std::uint64_t blocks_ = 0; ///< since the last capture
     std::chrono::steady_clock::time_point captured_at_;
+    std::uint64_t redo_at_capture_ = 0; ///< publication::redo
+    std::int64_t revision_at_capture_ = 0;
 
     mutable std::mutex mutex_;
     std::condition_variable changed_;

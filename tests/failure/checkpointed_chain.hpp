@@ -4,6 +4,7 @@
 #include <tests/support/mismatch.hpp>
 #include <tests/support/simulated_disk.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -19,6 +20,8 @@ struct stand {
     std::uint64_t digest;
     revision_number revision;
     revision_number committed;
+
+    bool operator==(const stand&) const = default;
 };
 
 /// A chain whose state is in checkpoints of a disk that a test has in its hands.
@@ -117,15 +120,11 @@ public:
 
 private:
     static void expect_one_of(const std::vector<stand>& all, const database& restored) {
-        const std::uint64_t digest = digest_of(restored);
-        for (const stand& one : all) {
-            if (one.digest != digest) continue;
-            expect(restored.revision() == one.revision, "the checkpoint's revision");
-            expect(restored.committed_revision() == one.committed, "what can be undone");
-            check_keys_of(restored);
-            return;
-        }
-        throw mismatch("restored objects that are in no checkpoint of this generation");
+        const stand now{digest_of(restored), restored.revision(), restored.committed_revision()};
+        if (std::ranges::count(all, now) == 0)
+            throw mismatch("restored revision " + std::to_string(now.revision) +
+                           " with objects that are in no checkpoint of this generation");
+        check_keys_of(restored);
     }
 
     scratch_folder folder_;

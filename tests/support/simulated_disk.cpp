@@ -180,6 +180,14 @@ bool simulated_disk::exists(const fs::path& file) {
     return seen_.contains(file);
 }
 
+std::vector<std::string> simulated_disk::names_in(const fs::path& folder) {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::string> names;
+    for (const auto& [name, what] : seen_)
+        if (name.parent_path() == folder) names.push_back(name.filename().string());
+    return names;
+}
+
 void simulated_disk::rename(const fs::path& from, const fs::path& to) {
     reached(call::rename, from);
     const std::lock_guard lock(mutex_);

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -58,6 +59,7 @@ public:
     [[nodiscard]] std::unique_ptr<disk_file> open(const std::filesystem::path& file,
                                                   mode how) override;
     [[nodiscard]] bool exists(const std::filesystem::path& file) override;
+    std::vector<std::string> names_in(const std::filesystem::path& folder) override;
     void rename(const std::filesystem::path& from, const std::filesystem::path& to) override;
     void remove(const std::filesystem::path& file) override;
     void make_folder(const std::filesystem::path& folder) override;

@@ -36,7 +36,7 @@ block_id id_of(const applied_block& one) {
 
 open_options how_to_open(const promise_options& promise) {
     open_options how;
-    how.promise = promise.checkpoints ? durability::checkpoint : durability::process;
+    how.promise = promise.level;
     how.checkpoints.interval = promise.checkpoint_interval;
     how.restoring = [next = std::chrono::steady_clock::now() + std::chrono::seconds(1)](
                         std::uint64_t done, std::uint64_t all) mutable {

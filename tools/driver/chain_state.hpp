@@ -30,8 +30,7 @@ struct block_place {
 
 /// What of a state survives.
 struct promise_options {
-    /// A crash of the machine, too: back to the last checkpoint. Else a kill alone.
-    bool checkpoints = true;
+    durability level = durability::checkpoint;
     std::chrono::milliseconds checkpoint_interval{30'000};
 };
 

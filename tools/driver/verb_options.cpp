@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -46,12 +47,14 @@ void add_following_options(CLI::App& verb, following_options& to) {
 }
 
 void add_promise_options(CLI::App& verb, promise_options& to) {
+    static const std::map<std::string, durability> levels{{"process", durability::process},
+                                                          {"checkpoint", durability::checkpoint},
+                                                          {"commit", durability::commit}};
     verb.add_option_function<std::string>(
-            "--durability",
-            [&to](const std::string& name) { to.checkpoints = name == "checkpoint"; },
-            "what the state survives: a kill of the process alone, or a crash of the machine, "
-            "too, back to its last checkpoint")
-        ->check(CLI::IsMember({"process", "checkpoint"}))
+            "--durability", [&to](const std::string& name) { to.level = levels.at(name); },
+            "what the state survives: a kill of the process alone, or a crash of the machine, too, "
+            "back to its last checkpoint, or to the last block that was synced, milliseconds ago")
+        ->check(CLI::IsMember({"process", "checkpoint", "commit"}))
         ->default_str("checkpoint");
     const auto set = [&to](const double& seconds) {
         to.checkpoint_interval = std::chrono::milliseconds(std::llround(seconds * 1000));

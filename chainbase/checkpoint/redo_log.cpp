@@ -1,0 +1,273 @@
+#include <chainbase/checkpoint/redo_log.hpp>
+#include <chainbase/trace/quiet_thread.hpp>
+#include <pool_allocator/address_space.hpp>
+#include <pool_allocator/trace.hpp>
+#include <undo/undo_log.hpp>
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace chainbase::checkpoint {
+
+namespace {
+
+const trace::site describing("redo.block");
+const trace::site waiting_for_room("redo.wait");
+const trace::site writing("redo.write");
+const trace::site syncing("redo.sync");
+const trace::counter bytes_written("redo.bytes");
+
+constexpr std::uint64_t most_queued = std::uint64_t{64} << 20;
+constexpr std::uint64_t reserved_at_once = std::uint64_t{4} << 20;
+constexpr std::size_t written_at_once = std::size_t{4} << 20;
+
+redo_run newest_run(disk& on, const std::filesystem::path& folder, redo_run used) {
+    const std::vector<std::uint64_t> files = redo_files(on, folder);
+    return files.empty() ? used : std::max(used, run_of(files.back()));
+}
+
+} // namespace
+
+redo_log::redo_log(disk& on, std::filesystem::path folder, const slot_file::identity& state,
+                   const address_space& addresses, undo_log& log, const stand& from)
+    : on_(on), folder_(std::move(folder)), state_(state), addresses_(addresses), log_(log),
+      lengths_(addresses.windows()), next_(from.next), first_of_file_(from.next),
+      is_broken_(from.next == nowhere), anchor_(from.next) {
+    history_.durable = from.revision;
+    if (is_broken_) { // until captured(), which takes the next run
+        next_ = first_of_run(newest_run(on_, folder_, from.used));
+        ranges_.lose();
+    }
+    addresses_.pages().note_ranges(&ranges_);
+    log_.note_changes_from_here();
+    thread_ = trace::quiet_thread("redo", [this] { run(); });
+}
+
+redo_log::~redo_log() {
+    addresses_.pages().note_ranges(nullptr);
+    {
+        const std::lock_guard lock(mutex_);
+        is_stopping_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+}
+
+// --- by the writer ---
+
+void redo_log::block_ended() noexcept {
+    const trace::span timed(describing);
+    try {
+        if (!is_whole())
+            break_off();
+        else
+            queue_block();
+    } catch (const std::exception&) { // no memory for a copy, or too much to copy
+        break_off();
+    }
+    if (is_broken_) return;
+    ranges_.clear();
+    log_.note_changes_from_here();
+}
+
+/// Nothing is noted until the next capture.
+void redo_log::break_off() noexcept {
+    is_broken_ = true;
+    ranges_.lose();
+}
+
+void redo_log::queue_block() {
+    std::unique_ptr<waiting> one = fresh();
+    one->first_of_file = first_of_file_;
+    redo_block& block = one->block;
+    block.begin(next_, log_);
+    for (std::size_t window = 0; window < lengths_.size(); ++window)
+        if (const std::uint64_t now = addresses_.file_bytes(window); now != lengths_[window])
+            block.add_length({window, lengths_[window] = now});
+    for (const changed_ranges::range& one : ranges_.all())
+        block.add(addresses_.base(), one.offset, one.bytes);
+    const std::uint64_t begin_of_log = log_.file().index() * addresses_.window_bytes();
+    log_.each_changed_range([&](std::uint64_t offset, std::uint64_t bytes) {
+        block.add(addresses_.base(), begin_of_log + offset, bytes);
+    });
+    const std::uint64_t bytes = block.content_bytes();
+    std::unique_lock lock(mutex_);
+    if (queued_bytes_ > most_queued) {
+        const trace::span timed(waiting_for_room);
+        changed_.wait(lock, [this] { return queued_bytes_ <= most_queued || is_broken_; });
+    }
+    if (is_broken_) return;
+    queue_.push_back(std::move(one));
+    queued_bytes_ += bytes;
+    ++next_;
+    lock.unlock();
+    changed_.notify_all();
+}
+
+std::unique_ptr<redo_log::waiting> redo_log::fresh() {
+    const std::lock_guard lock(mutex_);
+    if (spare_.empty()) return std::make_unique<waiting>();
+    std::unique_ptr<waiting> one = std::move(spare_.back());
+    spare_.pop_back();
+    return one;
+}
+
+std::uint64_t redo_log::captured() noexcept {
+    const std::lock_guard lock(mutex_);
+    if (!is_whole()) {
+        next_ = first_of_run(run_of(next_) + 1);
+        is_broken_ = false;
+        ranges_.clear();
+        log_.note_changes_from_here();
+        std::ranges::fill(lengths_, 0);
+    }
+    first_of_file_ = next_;
+    return next_;
+}
+
+bool redo_log::wait_until_synced() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return is_broken_ || queued_bytes_ == 0; });
+    return is_whole() && run_of(anchor_) == run_of(next_);
+}
+
+void redo_log::published(std::uint64_t first, std::int64_t revision) noexcept {
+    const std::lock_guard lock(mutex_);
+    anchor_ = first;
+    const bool is_ahead = synced_ >= first && run_of(synced_) == run_of(first);
+    history_.durable = is_ahead ? synced_revision_ : revision;
+}
+
+redo_history redo_log::so_far() const {
+    const std::lock_guard lock(mutex_);
+    redo_history now = history_;
+    now.is_whole = !is_broken_ && run_of(anchor_) == run_of(first_of_file_);
+    now.waiting_bytes = queued_bytes_;
+    return now;
+}
+
+// --- by the thread ---
+
+void redo_log::run() {
+    std::vector<std::unique_ptr<waiting>> blocks;
+    while (take(blocks)) {
+        const redo_run of = run_of(blocks.front()->block.sequence());
+        try {
+            write(blocks);
+        } catch (const std::exception& problem) {
+            fail(of, problem.what());
+        }
+    }
+}
+
+/// All that wait, of one run: they are synced together.
+bool redo_log::take(std::vector<std::unique_ptr<waiting>>& into) {
+    std::unique_lock lock(mutex_);
+    for (auto& one : into)
+        if (spare_.size() < 16) spare_.push_back(std::move(one));
+    into.clear();
+    changed_.wait(lock, [this] { return is_stopping_ || !queue_.empty(); });
+    while (!queue_.empty()) {
+        const redo_run of = run_of(queue_.front()->block.sequence());
+        if (!into.empty() && of != run_of(into.front()->block.sequence())) break;
+        into.push_back(std::move(queue_.front()));
+        queue_.pop_front();
+    }
+    return !into.empty();
+}
+
+void redo_log::write(std::vector<std::unique_ptr<waiting>>& blocks) {
+    const trace::span timed(writing);
+    std::uint64_t content = 0;
+    std::uint64_t bytes = 0;
+    for (const auto& one : blocks) {
+        if (one->first_of_file != file_first_) open(one->first_of_file);
+        content += one->block.content_bytes();
+        const std::size_t before = buffer_.size();
+        one->block.encode(seed_, buffer_);
+        bytes += buffer_.size() - before;
+        if (buffer_.size() >= written_at_once) flush();
+    }
+    flush();
+    {
+        const trace::span synced(syncing);
+        file_->sync();
+    }
+    bytes_written.add(bytes);
+    {
+        const std::lock_guard lock(mutex_);
+        const redo_block& last = blocks.back()->block;
+        synced_ = last.sequence();
+        synced_revision_ = last.revision();
+        if (run_of(anchor_) == run_of(synced_)) history_.durable = synced_revision_;
+        history_.last_failure.clear();
+        history_.blocks += blocks.size();
+        history_.bytes += bytes;
+        ++history_.syncs;
+        queued_bytes_ -= content;
+    }
+    changed_.notify_all();
+}
+
+/// What is in the file so far is synced with it; what was reserved for more is given back.
+void redo_log::open(std::uint64_t first) {
+    if (file_) {
+        flush();
+        file_->resize(at_);
+        file_->sync();
+        file_.reset();
+    }
+    const std::filesystem::path name = redo_file(folder_, first);
+    file_ = on_.open(name, disk::mode::create);
+    file_first_ = first;
+    const redo_header header = redo_header::make(state_, first);
+    seed_ = header.sum;
+    at_ = reserved_ = 0;
+    const auto bytes = std::as_bytes(std::span(&header, 1));
+    buffer_.assign(bytes.begin(), bytes.end());
+    flush();
+    file_->sync();
+    on_.sync_folder(folder_);
+}
+
+void redo_log::flush() {
+    if (buffer_.empty()) return;
+    if (at_ + buffer_.size() > reserved_) {
+        const std::uint64_t more = std::max<std::uint64_t>(buffer_.size(), reserved_at_once);
+        file_->reserve(at_, more);
+        reserved_ = at_ + more;
+    }
+    file_->write(at_, buffer_);
+    at_ += buffer_.size();
+    buffer_.clear();
+}
+
+/// What waits of this run is of no use any more.
+void redo_log::fail(redo_run of, const char* problem) noexcept {
+    file_.reset();
+    file_first_ = nowhere;
+    buffer_.clear();
+    {
+        const std::lock_guard lock(mutex_);
+        while (!queue_.empty() && run_of(queue_.front()->block.sequence()) == of)
+            queue_.pop_front();
+        queued_bytes_ = 0;
+        for (const auto& one : queue_)
+            queued_bytes_ += one->block.content_bytes();
+        ++history_.failed;
+        if (run_of(next_) == of) is_broken_ = true;
+        try {
+            if (history_.last_failure != problem)
+                spdlog::error("redo log: {}; blocks after revision {} are on storage only with the "
+                              "next checkpoint, the state goes on",
+                              problem, history_.durable);
+            history_.last_failure = problem;
+        } catch (const std::exception&) { // without memory it stays untold
+        }
+    }
+    changed_.notify_all();
+}
+
+} // namespace chainbase::checkpoint

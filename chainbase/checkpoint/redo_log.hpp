@@ -1,0 +1,123 @@
+#pragma once
+
+#include <chainbase/checkpoint/outcome.hpp>
+#include <chainbase/checkpoint/redo_files.hpp>
+#include <pool_allocator/changed_ranges.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace chainbase {
+class address_space;
+class undo_log;
+} // namespace chainbase
+
+namespace chainbase::checkpoint {
+
+/// Brings every block to storage soon after it ended: the writer copies what the block changed, a
+/// thread appends that to a file and syncs it, with all blocks that ended meanwhile.
+///
+/// Blocks follow the checkpoint that was captured before them. What cannot be described block by
+/// block (space that was given back, a new type, a failure of the disk) breaks the log off: it goes
+/// on in a new run, with the next checkpoint.
+///
+/// Invariants:
+///  1. Every run begins with a capture, and none of its blocks is missing.
+///  2. A block counts as durable when a checkpoint of its run is published, and it and all blocks
+///     from that checkpoint on are on storage.
+///  3. After a sync that failed nothing more is appended to that run.
+///
+/// Thread-safety: published() and so_far() in any thread, all else by the writer.
+class redo_log {
+public:
+    /// A block that no run goes on from: nobody knows what changed since the last checkpoint.
+    static constexpr std::uint64_t nowhere = 0;
+
+    /// Where the state and its newest checkpoint stand.
+    struct stand {
+        std::uint64_t next =
+            nowhere;               ///< publication::redo, if nothing changed since it was captured
+        redo_run used = 0;         ///< the newest one that a publication names
+        std::int64_t revision = 0; ///< of the newest publication
+    };
+
+    /// In `folder`, of the state called `state`. When something changed since the newest checkpoint
+    /// was captured, the first run begins with the next capture. Throws io_error.
+    redo_log(disk& on, std::filesystem::path folder, const slot_file::identity& state,
+             const address_space& addresses, undo_log& log, const stand& from);
+    /// Writes what is waiting.
+    ~redo_log();
+    redo_log(const redo_log&) = delete;
+    redo_log& operator=(const redo_log&) = delete;
+
+    /// A block ended. Waits while more than 64 MiB of others are to be written.
+    void block_ended() noexcept;
+    /// A checkpoint of what is there was captured. Returns the first block that it does not have.
+    std::uint64_t captured() noexcept;
+    /// Whether blocks go to storage; else only a checkpoint brings them there.
+    [[nodiscard]] bool is_whole() const noexcept { return !is_broken_ && !ranges_.is_lost(); }
+    /// Waits for all blocks that ended. Returns whether they are durable.
+    bool wait_until_synced();
+
+    /// The checkpoint that `first` was returned for, of `revision`, is on storage.
+    void published(std::uint64_t first, std::int64_t revision) noexcept;
+    [[nodiscard]] redo_history so_far() const;
+
+private:
+    struct waiting {
+        redo_block block;
+        std::uint64_t first_of_file = 0;
+    };
+
+    void queue_block();
+    void break_off() noexcept;
+    std::unique_ptr<waiting> fresh();
+    void run();
+    bool take(std::vector<std::unique_ptr<waiting>>& into);
+    void write(std::vector<std::unique_ptr<waiting>>& blocks);
+    void open(std::uint64_t first);
+    void flush();
+    void fail(redo_run of, const char* problem) noexcept;
+
+    disk& on_;
+    std::filesystem::path folder_;
+    slot_file::identity state_;
+    const address_space& addresses_;
+    undo_log& log_;
+
+    // of the writer
+    changed_ranges ranges_;
+    std::vector<std::uint64_t> lengths_; ///< of files, by window, as they were told last
+    std::uint64_t next_;
+    std::uint64_t first_of_file_;
+    std::atomic<bool> is_broken_;
+
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<std::unique_ptr<waiting>> queue_;
+    std::vector<std::unique_ptr<waiting>> spare_;
+    std::uint64_t queued_bytes_ = 0; ///< those being written included
+    std::uint64_t synced_ = nowhere; ///< the last block that is on storage
+    std::int64_t synced_revision_ = 0;
+    std::uint64_t anchor_ = nowhere; ///< first block after a published checkpoint
+    bool is_stopping_ = false;
+    redo_history history_;
+
+    // of the thread
+    std::unique_ptr<disk_file> file_;
+    std::uint64_t file_first_ = nowhere;
+    std::uint64_t seed_ = 0;
+    std::uint64_t at_ = 0;       ///< where the next block goes
+    std::uint64_t reserved_ = 0; ///< up to where there is room for sure
+    std::vector<std::byte> buffer_;
+    std::thread thread_;
+};
+
+} // namespace chainbase::checkpoint

@@ -1,0 +1,264 @@
+// With durability::commit: the machine loses power at each call to the disk, calls fail, bits flip.
+// What opens afterwards is the state after the last block that was synced or a later one, never
+// anything else, and bit for bit what it was.
+
+#include <chainbase/checkpoint/redo_files.hpp>
+#include <chainbase/checkpoint/restore.hpp>
+#include <pool_allocator/error.hpp>
+
+#include <catch2/catch.hpp>
+#include <spdlog/spdlog.h>
+#include <tests/failure/durable_chain.hpp>
+
+#include <algorithm>
+#include <mutex>
+#include <string>
+
+using namespace chainbase;
+using namespace chainbase::test;
+using Catch::Matchers::Contains;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+class quiet {
+public:
+    quiet() { spdlog::set_level(spdlog::level::off); }
+    ~quiet() { spdlog::set_level(spdlog::level::warn); }
+};
+
+/// Loses power before calls of the chain's disk, in whatever thread.
+class losses {
+public:
+    losses(durable_chain& chain, random_source& random) : chain_(chain), random_(random) {
+        chain.disk.before = [this](simulated_disk::call which, const fs::path&) {
+            if (which != simulated_disk::call::read) happen();
+        };
+    }
+    ~losses() { chain_.disk.before = nullptr; }
+
+    std::uint64_t count = 0;
+    std::string problem;
+
+private:
+    void happen() {
+        const std::lock_guard lock(mutex_);
+        if (!problem.empty()) return;
+        try {
+            chain_.restored_after_a_loss(random_);
+        } catch (const std::exception& e) {
+            problem = "call " + std::to_string(count) + ": " + e.what();
+        }
+        ++count;
+    }
+
+    durable_chain& chain_;
+    random_source& random_;
+    std::mutex mutex_;
+};
+
+bool is_redo(const fs::path& file) {
+    return file.filename().string().starts_with("redo.");
+}
+
+} // namespace
+
+TEST_CASE("power lost at each call while blocks are made durable") {
+    const quiet no_messages;
+    const std::uint64_t seed = test_seed(new_seed());
+    CAPTURE(seed);
+    random_source random(seed);
+    durable_chain chain(seed, 80, 7);
+    losses loss(chain, random);
+    for (int round = 0; round < 24; ++round) {
+        INFO("round " << round);
+        if (round % 6 == 5) chain.reopen();
+        for (std::uint32_t steps = 1 + random.below(3); steps > 0; --steps)
+            chain.apply();
+        chain.wait_until_durable();
+        REQUIRE(loss.problem == "");
+    }
+    CHECK(loss.count > 60);
+}
+
+TEST_CASE("what was made durable is restored without a checkpoint of it") {
+    const quiet no_messages;
+    const std::uint64_t seed = test_seed(new_seed());
+    CAPTURE(seed);
+    random_source random(seed);
+    durable_chain chain(seed, 60);
+    chain.apply();
+    chain.wait_until_durable();
+    const std::uint64_t made = chain.db().memory().checkpoints().made;
+    std::uint64_t most = 0;
+    for (int step = 0; step < 50; ++step) {
+        chain.apply();
+        chain.wait_until_durable();
+        const auto found = chain.restored_after_a_loss(random);
+        most = std::max(most, found.opened.blocks);
+    }
+    const auto now = chain.db().memory().checkpoints();
+    CHECK(now.made == made);
+    CHECK(most > 5);
+    REQUIRE(now.redo);
+    CHECK(now.redo->is_whole);
+    CHECK(now.redo->durable >= chain.db().revision()); // the last steps may go back
+    CHECK(now.redo->failed == 0);
+}
+
+TEST_CASE("restored blocks are what they were bit for bit and can be undone") {
+    const quiet no_messages;
+    const std::uint64_t seed = test_seed(new_seed());
+    CAPTURE(seed);
+    random_source random(seed);
+    const scratch_folder folder;
+    simulated_disk disk;
+    walk_options options{.changes = {.objects = 150}, .verify = false, .how = quick_options()};
+    options.how.promise = durability::commit;
+    options.how.checkpoints.interval = std::chrono::milliseconds(0);
+    options.how.checkpoint_disk = &disk;
+    const fs::path state = folder / "state";
+    world chain(state, options);
+    std::uint64_t blocks = 0;
+    for (int round = 0; round < 60; ++round) {
+        if (round % 12 == 11) {
+            chain.commit(chain.depth());
+            chain.compact();
+        }
+        chain.start();
+        for (std::uint32_t changes = random.below(400); changes > 0; --changes)
+            chain.change_plainly(random);
+        chain.push();
+        if (random.chance(200)) chain.undo();
+        if (chain.depth() > 4) chain.commit(random.below(3));
+        chain.start(); // what is not pushed comes to storage with the next block
+        chain.change_plainly(random);
+        chain.push();
+        chain.db().wait_until_durable();
+        simulated_disk after(disk);
+        after.lose_power(random);
+        fs::rename(state, folder / "away");
+        options.how.checkpoint_disk = &after;
+        {
+            world restored(state, options);
+            blocks += restored.db().opened().blocks;
+            REQUIRE(restored.db().opened().how == opening::way::restored);
+            REQUIRE(restored.take_snapshot().difference(chain.take_snapshot()) == "");
+            REQUIRE(restored.db().revision() == chain.db().revision());
+            REQUIRE(restored.db().committed_revision() == chain.db().committed_revision());
+            if (round == 59) { // the last one: both go back
+                restored.db().undo_all();
+                chain.db().undo_all();
+                REQUIRE(restored.take_snapshot().difference(chain.take_snapshot()) == "");
+            }
+            restored.db().abandon();
+        }
+        fs::remove_all(state);
+        fs::rename(folder / "away", state);
+    }
+    CHECK(blocks > 50);
+}
+
+TEST_CASE("each call of the redo log fails and the next blocks are durable") {
+    const quiet no_messages;
+    const std::uint64_t seed = test_seed(new_seed());
+    CAPTURE(seed);
+    random_source random(seed);
+    std::uint64_t failed = 0;
+    for (std::uint64_t n = 0; n < 60; ++n) {
+        INFO("call " << n);
+        durable_chain chain(random.next(), 40, 9);
+        chain.disk.part_of_a_failed_write = random.below(8192);
+        chain.disk.failed_sync_works = random.chance(500);
+        std::atomic<std::uint64_t> calls = 0;
+        std::atomic<bool> has_failed = false;
+        chain.disk.before = [&](simulated_disk::call which, const fs::path& file) {
+            const bool may_fail = which != simulated_disk::call::read &&
+                                  which != simulated_disk::call::remove; // is only told
+            if (!may_fail || !is_redo(file) || calls++ != n) return;
+            has_failed = true;
+            if (n % 2 == 0) throw out_of_space_error("full, as asked for");
+            throw io_error("broken, as asked for");
+        };
+        for (int step = 0; step < 20; ++step) {
+            chain.apply();
+            if (random.chance(600)) chain.wait_until_durable();
+            if (random.chance(100)) chain.restored_after_a_loss(random);
+        }
+        chain.wait_until_durable();
+        chain.restored_after_a_loss(random);
+        chain.disk.before = nullptr;
+        if (has_failed) {
+            ++failed;
+            CHECK(chain.db().memory().checkpoints().redo->failed == 1);
+        }
+    }
+    CHECK(failed > 30);
+}
+
+TEST_CASE("bits of the redo log flipped") {
+    const quiet no_messages;
+    const std::uint64_t seed = test_seed(new_seed());
+    CAPTURE(seed);
+    random_source random(seed);
+    durable_chain chain(seed, 40);
+    for (int step = 0; step < 40; ++step)
+        chain.apply();
+    chain.wait_until_durable();
+    const fs::path folder = chain.state() / "checkpoint";
+    const auto files = checkpoint::redo_files(chain.disk, folder);
+    REQUIRE(!files.empty());
+    const fs::path log = checkpoint::redo_file(folder, files.back());
+    simulated_disk undamaged(chain.disk);
+    const auto whole = chain.restored_from(undamaged);
+    REQUIRE(whole.opened.blocks > 1);
+    std::uint64_t bytes = 0; // in use
+    {
+        auto file = chain.disk.open(log, disk::mode::read);
+        std::vector<std::byte> content(file->bytes());
+        REQUIRE(file->read(0, content) == content.size());
+        const auto last = std::find_if(content.rbegin(), content.rend(),
+                                       [](std::byte one) { return one != std::byte{0}; });
+        bytes = static_cast<std::uint64_t>(content.rend() - last);
+    }
+    std::uint64_t earlier = 0;
+    for (int i = 0; i < 120; ++i) {
+        simulated_disk damaged(chain.disk);
+        const std::uint64_t bit = random.next() % (bytes * 8);
+        damaged.flip(log, bit);
+        INFO("byte " << bit / 8);
+        std::string told;
+        checkpoint::check(damaged, folder, [&](const std::string& what) { told += what; });
+        CHECK_THAT(told, Contains(log.string()) && Contains("offset"));
+        const auto found = chain.restored_from(damaged);
+        REQUIRE(found.step);
+        CHECK(found.opened.blocks < whole.opened.blocks);
+        CHECK_THAT(found.opened.why, Contains(log.string()) && Contains("offset"));
+        if (found.opened.blocks > 0) ++earlier;
+    }
+    CHECK(earlier > 0);
+    for (int i = 0; i < 40; ++i) { // cut: nothing tells that more was there
+        simulated_disk cut(chain.disk);
+        cut.open(log, disk::mode::write)->resize(random.next() % bytes);
+        const auto found = chain.restored_from(cut);
+        REQUIRE(found.step);
+        CHECK(found.opened.blocks < whole.opened.blocks);
+    }
+}
+
+TEST_CASE("a state that was closed goes on with its redo log") {
+    const quiet no_messages;
+    const std::uint64_t seed = test_seed(new_seed());
+    CAPTURE(seed);
+    random_source random(seed);
+    durable_chain chain(seed, 60);
+    for (int round = 0; round < 6; ++round) {
+        for (std::uint32_t steps = 1 + random.below(6); steps > 0; --steps)
+            chain.apply();
+        chain.wait_until_durable();
+        if (random.chance(500)) chain.close();
+        chain.reopen();
+        chain.restored_after_a_loss(random);
+    }
+}
