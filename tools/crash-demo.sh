@@ -2,13 +2,15 @@
 # Kills a replay ten times, every second time with the loss of all that was in memory, as when the
 # machine loses power; finishes it, and compares the state with that of a replay nobody disturbed.
 #
-#     tools/crash-demo.sh [OPERATIONS]     2,000,000
+#     tools/crash-demo.sh [OPERATIONS] [DURABILITY]     2,000,000 checkpoint
 #
+# DURABILITY is checkpoint or commit, of the replay that is killed.
 # The environment's CHAINBASE_DRIVER names a driver that is built already.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 operations=${1:-2000000}
+durability=${2:-checkpoint}
 driver=${CHAINBASE_DRIVER:-$root/build/release/bin/chainbase-driver}
 if [ -z "${CHAINBASE_DRIVER:-}" ]; then "$root/tools/build.sh" release chainbase-driver; fi
 
@@ -16,8 +18,8 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 log=$folder/log
 
-replay() { # STATE
-    "$driver" replay --block-log "$log" --state "$folder/$1" --json 2>>"$folder/said"
+replay() { # STATE [OPTION...]
+    "$driver" replay --block-log "$log" --state "$folder/$1" "${@:2}" --json 2>>"$folder/said"
 }
 digest_in() { sed -n 's/.*"state_digest":"\([0-9a-f]*\)".*/\1/p'; }
 
@@ -31,6 +33,7 @@ kills=0
 for round in $(seq 40); do
     if [ $kills = 10 ]; then break; fi
     "$driver" replay --block-log "$log" --state "$folder/killed" --checkpoint-interval 0.05 \
+        --durability "$durability" \
         >/dev/null 2>>"$folder/said" &
     sleep "$(awk -v most="$milliseconds" -v seed="$round$RANDOM" \
         'BEGIN { srand(seed); printf "%.3f", (0.1 + 0.2 * rand()) * most / 1000 }')"
@@ -50,7 +53,7 @@ for round in $(seq 40); do
     echo "$round: $what"
 done
 began=$(date +%s%N)
-survived=$(replay killed | digest_in) || { cat "$folder/said" >&2; exit 1; }
+survived=$(replay killed --durability "$durability" | digest_in) || { cat "$folder/said" >&2; exit 1; }
 echo "the rest: $((($(date +%s%N) - began) / 1000000)) ms, digest ${survived:0:16}..."
 grep -o 'rolled back .*\|restored checkpoint .*' "$folder/said" || true
 

@@ -71,14 +71,16 @@ TEST_CASE("interrupted with SIGINT or SIGTERM, a replay closes cleanly and goes 
     });
 }
 
-TEST_CASE("after losses of power a replay goes on from its last checkpoint to the same state") {
+TEST_CASE("after losses of power a replay goes on from what was promised to the same state") {
     const std::string chain = GENERATE("steem-2016", "eos-swap-2022");
+    const std::string durability = GENERATE("checkpoint", "commit");
     const real_log log(chain);
     const std::uint64_t seed = test_seed(new_seed());
     CAPTURE(seed);
     random_source random(seed);
     const auto longest = static_cast<std::uint32_t>(duration_of(log).count());
-    const std::vector<std::string> often{"--verify", "--checkpoint-interval", "0.02"};
+    const std::vector<std::string> often{"--verify", "--checkpoint-interval", "0.02",
+                                         "--durability", durability};
     int restored = 0;
     for (int losses = 0; restored < 3 && losses < 60; ++losses) {
         driver_process process(log.replay(often));
