@@ -111,7 +111,7 @@ TEST_CASE("a log opened to be looked at gets no index, and who watches can give 
     write_log(folder / "log", blocks);
     std::filesystem::remove(index_path(folder / "log"));
     std::uint64_t told = 0;
-    opening_options options{.save_index = false, .use_index = true, .watch = {}};
+    opening_options options{.save_index = false, .use_index = true, .watch = {}, .on = nullptr};
     options.watch = [&](std::uint64_t done, std::uint64_t all) {
         CHECK(done >= told);
         CHECK(done < all);

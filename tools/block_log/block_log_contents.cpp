@@ -58,7 +58,7 @@ struct saved_index {
 };
 
 saved_index look_at_index(const file& log, const log_header& header, bool use_it) {
-    index_check saved = load_index(index_path(log.path()), header.checksum);
+    index_check saved = load_index(index_path(log.path()), header.checksum, log.on());
     const block_log_index none(header.checksum);
     if (!saved.index) return {none, {}, std::move(saved.reason)};
     if (!use_it) return {none, std::move(saved.index), "is not used"};
@@ -88,7 +88,7 @@ void save_quietly(const block_log_index& index, const file& log) {
     const std::filesystem::path path = index_path(log.path());
     try {
         log.sync();
-        index.save(path);
+        index.save(path, log.on());
     } catch (const std::exception& failure) {
         spdlog::info("{}: the index is not saved and will be rebuilt next time: {}", path.string(),
                      failure.what());

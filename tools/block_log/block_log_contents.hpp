@@ -20,6 +20,8 @@ struct opening_options {
     bool use_index = true;
     /// Told of the bytes scanned where the index does not help.
     watcher watch;
+    /// Where log and index are; null: the operating system's.
+    disk* on = nullptr;
 };
 
 /// What opening a block log finds.

@@ -1,3 +1,4 @@
+#include <chainbase/checkpoint/disk.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/block_log/block_log_format.hpp>
 #include <tools/block_log/block_log_index.hpp>
@@ -20,9 +21,9 @@ void append(bytes& to, const T& value) {
 }
 
 /// An index that cannot be read is as good as none: it is rebuilt.
-std::optional<bytes> try_read_all(const std::filesystem::path& path) {
+std::optional<bytes> try_read_all(const std::filesystem::path& path, disk* on) {
     try {
-        const file source = file::open_read(path);
+        const file source = file::open_read(path, on);
         bytes result(source.size());
         result.resize(source.read_at(0, result));
         return result;
@@ -32,17 +33,23 @@ std::optional<bytes> try_read_all(const std::filesystem::path& path) {
 }
 
 /// Two processes may rebuild an index at once: each writes a file of its own, the last rename wins.
-void replace_file(const std::filesystem::path& path, byte_view content) {
+void replace_file(const std::filesystem::path& path, byte_view content, disk* on) {
     std::filesystem::path temporary = path;
     temporary += '.';
     temporary += std::to_string(::getpid());
-    std::error_code ignored;
-    std::filesystem::remove(temporary, ignored);
+    disk& names = names_on(on);
+    const auto remove_leftover = [&] {
+        try {
+            names.remove(temporary);
+        } catch (const io_error&) { // whatever is in the way of the file says so when it is made
+        }
+    };
+    remove_leftover();
     try {
-        file::create(temporary).write_at(0, content);
-        std::filesystem::rename(temporary, path);
+        file::create(temporary, on).write_at(0, content);
+        names.rename(temporary, path);
     } catch (...) {
-        std::filesystem::remove(temporary, ignored);
+        remove_leftover();
         throw;
     }
 }
@@ -127,7 +134,7 @@ bool block_log_index::is_consistent() const noexcept {
            last_number_ >= entries_.back().first_number;
 }
 
-void block_log_index::save(const std::filesystem::path& path) const {
+void block_log_index::save(const std::filesystem::path& path, disk* on) const {
     if (entries_.size() > UINT32_MAX)
         throw limit_error(path.string() + ": an index has at most " + std::to_string(UINT32_MAX) +
                           " records, the log has " + std::to_string(entries_.size()) +
@@ -149,12 +156,12 @@ void block_log_index::save(const std::filesystem::path& path) const {
                            little_uint64_buf_t(from.blocks_before)});
     append(raw, little_uint64_buf_t(checksum(raw)));
 
-    replace_file(path, raw);
+    replace_file(path, raw, on);
 }
 
-index_check load_index(const std::filesystem::path& path, std::uint64_t header_checksum) {
-    if (!std::filesystem::exists(path)) return {{}, "is missing"};
-    const std::optional<bytes> content = try_read_all(path);
+index_check load_index(const std::filesystem::path& path, std::uint64_t header_checksum, disk* on) {
+    if (!names_on(on).exists(path)) return {{}, "is missing"};
+    const std::optional<bytes> content = try_read_all(path, on);
     if (!content) return {{}, "cannot be read"};
     const byte_view raw = *content;
     if (std::string fault = fault_of(raw, header_checksum); !fault.empty())

@@ -58,12 +58,12 @@ public:
 
     friend bool operator==(const block_log_index&, const block_log_index&) = default;
 
-    /// Replaces the file at `path` in one step. Throws io_error or out_of_space_error, and
-    /// limit_error when the log has 2^32 records or more.
-    void save(const std::filesystem::path& path) const;
+    /// Replaces the file at `path`, of the disk `on`, in one step. Throws io_error or
+    /// out_of_space_error, and limit_error when the log has 2^32 records or more.
+    void save(const std::filesystem::path& path, disk* on = nullptr) const;
 
 private:
-    friend struct index_check load_index(const std::filesystem::path&, std::uint64_t);
+    friend struct index_check load_index(const std::filesystem::path&, std::uint64_t, disk*);
 
     [[nodiscard]] bool is_consistent() const noexcept;
 
@@ -82,9 +82,9 @@ struct index_check {
 };
 
 /// Reads the index of the log whose header has this checksum. A missing, foreign, short or altered
-/// file is a returned reason.
+/// file is a returned reason. `on`: null is the operating system's disk.
 [[nodiscard]] index_check load_index(const std::filesystem::path& path,
-                                     std::uint64_t header_checksum);
+                                     std::uint64_t header_checksum, disk* on = nullptr);
 
 /// Where the index of a log is kept: beside it, with ".index" added to its name.
 [[nodiscard]] std::filesystem::path index_path(const std::filesystem::path& log);

@@ -7,7 +7,7 @@ namespace chainbase {
 
 block_log_reader::block_log_reader(const std::filesystem::path& path,
                                    std::string_view expected_chain, const opening_options& options)
-    : log_(std::make_shared<const file>(file::open_read(path))),
+    : log_(std::make_shared<const file>(file::open_read(path, options.on))),
       contents_(
           std::make_shared<const log_contents>(read_contents(*log_, expected_chain, options))) {
     if (torn_bytes() > 0)

@@ -36,7 +36,7 @@ block_log_writer block_log_writer::create(const std::filesystem::path& path, std
                                           block_log_options options) {
     require_valid(options);
     const chainbase::bytes header = encode_log_header(chain);
-    file log = file::create(path);
+    file log = file::create(path, options.on);
     log.lock();
     log.write_first(header);
     block_log_index index(read_log_header(log, chain).checksum);
@@ -46,11 +46,17 @@ block_log_writer block_log_writer::create(const std::filesystem::path& path, std
 block_log_writer block_log_writer::open(const std::filesystem::path& path, std::string_view chain,
                                         block_log_options options) {
     require_valid(options);
-    file log = file::open_write(path);
+    file log = file::open_write(path, options.on);
     log.lock();
-    log_contents contents = read_contents(log, chain);
+    log.sync(); // what an earlier writer left: from here on a failure is about what this one writes
+    opening_options how;
+    how.on = options.on;
+    log_contents contents = read_contents(log, chain, how);
     cut_torn_end(log, contents);
-    return {std::move(log), std::move(contents.index), options};
+    const std::uint64_t synced = contents.index.log_bytes();
+    block_log_writer result(std::move(log), std::move(contents.index), options);
+    result.synced_ = synced;
+    return result;
 }
 
 block_log_writer::~block_log_writer() {
@@ -98,13 +104,37 @@ void block_log_writer::flush() {
 
 void block_log_writer::sync() {
     flush();
+    if (is_doubtful_) write_again();
+    is_doubtful_ = true;
     log_.sync();
+    if (!is_named_) log_.sync_name();
+    is_named_ = true;
+    is_doubtful_ = false;
+    synced_ = bytes();
+}
+
+/// A failed sync may have dropped what was written, and the next one would know nothing of it. What
+/// the file still shows is written anew, if it is what it should be.
+void block_log_writer::write_again() {
+    spdlog::warn("{}: bytes {} to {} may not have come to the device, and are written again",
+                 log_.path().string(), synced_, bytes());
+    if (synced_ == 0) log_.write_at(0, encode_log_header(read_log_header(log_, {}).chain));
+    for (std::size_t i = index_.entries().size(); i > 0; --i) {
+        const std::uint64_t offset = index_.entries()[i - 1].offset;
+        if (offset < synced_) break;
+        const record_check now = check_record(log_, offset, index_.end_of(i - 1));
+        if (!now.record)
+            throw damage_at(log_, offset,
+                            "block " + std::to_string(index_.entries()[i - 1].first_number),
+                            now.reason + ", after the device failed");
+        log_.write_at(offset, now.record->raw());
+    }
 }
 
 void block_log_writer::close() {
     sync(); // an index vouches for its records: they are on the device before it is saved
     try {
-        index_.save(index_path(log_.path()));
+        index_.save(index_path(log_.path()), log_.on());
     } catch (const std::exception& failure) {
         spdlog::info("{}: the index is not saved and will be rebuilt: {}", log_.path().string(),
                      failure.what());

@@ -18,6 +18,8 @@ struct block_log_options {
     /// Consecutive blocks are compressed together up to about this many bytes, since a small block
     /// alone packs poorly. 0: each block alone. At most max_batch_bytes.
     std::uint32_t batch_bytes = 64 << 10;
+    /// Where log and index are; null: the operating system's disk.
+    disk* on = nullptr;
 };
 
 inline constexpr std::uint32_t max_batch_bytes = 16u << 20;
@@ -27,7 +29,9 @@ inline constexpr std::uint32_t max_batch_bytes = 16u << 20;
 /// Invariants: (1) bytes that are in the log are never changed, only a torn end is cut on opening;
 /// (2) a call that throws leaves log and writer as they were, so that it may be repeated, for
 /// example when there is space again; (3) blocks wait in memory until their batch is full or
-/// `flush` is called: what a crash of the process may lose. `sync` makes them survive a power loss.
+/// `flush` is called: what a crash of the process may lose. `sync` makes them survive a power loss;
+/// (4) when the system failed to sync, what was written since it last succeeded is written again
+/// before `sync` returns.
 class block_log_writer {
 public:
     /// Makes a new log for the chain named. Throws usage_error when the file exists or the name is
@@ -61,7 +65,9 @@ public:
     /// then still ends with its last complete record and the blocks are still waiting.
     void flush();
 
-    /// flush(), then waits until everything is on the device.
+    /// flush(), then waits until everything is on the device, the log's name as well. Throws what
+    /// flush() throws, io_error; damaged_error when after a failed one the file is not what was
+    /// written.
     void sync();
 
     /// sync(), saves the index, closes the file. Nothing else may be called afterwards.
@@ -80,6 +86,7 @@ public:
 private:
     block_log_writer(file log, block_log_index index, block_log_options options) noexcept;
 
+    void write_again();
     void require_may_follow(std::uint64_t number) const;
     void write_record(const log_record& record);
 
@@ -87,6 +94,9 @@ private:
     block_log_index index_;
     block_log_options options_;
     record_batch batch_;
+    std::uint64_t synced_ = 0; ///< bytes that are on the device
+    bool is_doubtful_ = false; ///< the others were to be synced, and that failed
+    bool is_named_ = false;    ///< the log's name is on the device
 };
 
 } // namespace chainbase
