@@ -203,8 +203,9 @@ void checkpointer::load_newest() {
         try {
             for (const publication::file& one : older->files)
                 each_slot(page_table(one, *slots), [&](slot number) {
-                    if (!slots->is_used(number)) outlived_.push_back(number);
-                    slots->use(number);
+                    const bool is_shared = slots->is_used(number);
+                    slots->use(number); // throws for one that the file does not have
+                    if (!is_shared) outlived_.push_back(number);
                 });
         } catch (const damaged_error& e) {
             spdlog::warn("checkpoint {} is damaged, and will be replaced: {}", older->generation,

@@ -116,6 +116,30 @@ TEST_CASE("nothing is built upon a checkpoint whose pages are damaged") {
     spdlog::set_level(spdlog::level::warn);
 }
 
+TEST_CASE("checkpoints go on where the pages of the older one are cut off") {
+    const std::uint64_t seed = test_seed(new_seed());
+    CAPTURE(seed);
+    std::uint64_t went_on = 0;
+    for (std::uint64_t i = 0; i < 6; ++i) {
+        damaged_chain all(seed + i);
+        spdlog::set_level(spdlog::level::off);
+        const auto pages = all.folder() / "pages";
+        const std::uint64_t bytes = all.chain.disk.sizes().at(pages);
+        for (std::uint64_t left = bytes - 4096; left > 0; left -= 4096) {
+            simulated_disk disk(all.chain.disk);
+            disk.open(pages, disk::mode::write)->resize(left);
+            simulated_disk restored(disk);
+            if (all.open(restored).generation != all.chain.promised) break;
+            if (problems_in(disk, all.folder()) == 0) continue; // nobody misses them
+            REQUIRE(all.chain.checkpointed_again(restored).generation > all.chain.promised);
+            CHECK(problems_in(restored, all.folder()) == 0);
+            ++went_on;
+        }
+    }
+    CHECK(went_on > 0);
+    spdlog::set_level(spdlog::level::warn);
+}
+
 TEST_CASE("files of a checkpoint cut or gone") {
     spdlog::set_level(spdlog::level::off);
     const std::uint64_t seed = test_seed(new_seed());
