@@ -1,6 +1,8 @@
 #include <chainbase/database.hpp>
+#include <chainbase/detail/file_lengths.hpp>
 #include <chainbase/detail/root_prefix.hpp>
 #include <chainbase/statistics.hpp>
+#include <pool_allocator/error.hpp>
 #include <pool_allocator/hash_table.hpp>
 #include <pool_allocator/id_table.hpp>
 
@@ -80,6 +82,13 @@ segment_statistics read_once(segment& from) {
     return all;
 }
 
+[[noreturn]] void throw_unreadable(const window& log) {
+    throw damaged_error(log.file().string() +
+                        ": offset 64: the log or its sessions lie outside of its " +
+                        std::to_string(log.bytes()) +
+                        " bytes; restore the folder from a copy, or replay into a new one");
+}
+
 } // namespace
 
 segment_statistics segment_statistics::read(segment& from) {
@@ -88,10 +97,14 @@ segment_statistics segment_statistics::read(segment& from) {
     for (;;) {
         from.refresh();
         const std::uint64_t before = sequence.load(std::memory_order_acquire);
-        segment_statistics all = read_once(from);
+        const bool is_readable = detail::has_its_positions(from.log_file());
+        segment_statistics all;
+        if (is_readable) all = read_once(from);
         std::atomic_thread_fence(std::memory_order_acquire);
         all.consistent = before % 2 == 0 && sequence.load(std::memory_order_relaxed) == before;
-        if (all.consistent || std::chrono::steady_clock::now() > give_up) return all;
+        const bool is_last = all.consistent || std::chrono::steady_clock::now() > give_up;
+        if (is_last && !is_readable) throw_unreadable(from.log_file());
+        if (is_last) return all;
         std::this_thread::yield();
     }
 }

@@ -50,7 +50,8 @@ struct segment_statistics {
 
     /// Reads the words of all windows, also of a state that another process is writing: takes no
     /// lock, and reads again (for at most a second) while an operation runs. Only header words are
-    /// read, never objects. Throws what refreshing the mappings throws.
+    /// read, never objects. Throws what refreshing the mappings throws, and damaged_error when the
+    /// log's words, of a state that a dead writer left, point out of its file.
     static segment_statistics read(segment& from);
     /// The same of an open database, by its own writer.
     static segment_statistics read(const database& from);

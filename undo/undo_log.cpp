@@ -408,8 +408,9 @@ void undo_log::set_revision(revision_number revision) {
 
 std::uint64_t undo_log_view::sessions() const noexcept {
     if (!has_session()) return 0;
-    return static_cast<std::uint64_t>(mark_at(words().newest).revision -
-                                      mark_at(words().oldest).revision + 1);
+    // Unsigned: the marks of a damaged log may hold anything.
+    return static_cast<std::uint64_t>(mark_at(words().newest).revision) -
+           static_cast<std::uint64_t>(mark_at(words().oldest).revision) + 1;
 }
 
 revision_number undo_log_view::revision() const noexcept {
@@ -417,7 +418,9 @@ revision_number undo_log_view::revision() const noexcept {
 }
 
 revision_number undo_log_view::committed_revision() const noexcept {
-    return has_session() ? mark_at(words().oldest).revision - 1 : words().base;
+    if (!has_session()) return words().base;
+    return static_cast<revision_number>(
+        static_cast<std::uint64_t>(mark_at(words().oldest).revision) - 1);
 }
 
 std::optional<log_position> undo_log_view::find_session(revision_number revision) const noexcept {

@@ -4,12 +4,15 @@
 #include <pool_allocator/window.hpp>
 
 /// Of a state that was not closed: what its root blocks count as used must be in its files, since a
-/// store beyond a file's end kills. All throw damaged_error.
+/// store beyond a file's end kills. Those that require throw damaged_error.
 namespace chainbase::detail {
 
 void require_log(const window& file);
 /// Of objects and buffers; page runs count their pages in the same word.
 void require_slots(const window& file);
+/// Whether the log's tail and its first and last sessions are in its file, so that reading them
+/// does not kill; beside a writer they may be in what was not looked at yet.
+[[nodiscard]] bool has_its_positions(const window& file) noexcept;
 void require_type(const type_windows& type);
 
 } // namespace chainbase::detail

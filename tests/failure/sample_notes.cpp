@@ -1,11 +1,13 @@
 #include <tests/failure/killed_chain.hpp>
 #include <tests/failure/note.hpp>
 #include <tests/failure/sample_notes.hpp>
+#include <tests/failure/state_image.hpp>
 #include <tests/support/mismatch.hpp>
 #include <tests/support/scratch_state.hpp>
 #include <unistd.h>
 
 #include <csignal>
+#include <cstddef>
 #include <iterator>
 
 namespace chainbase::test {
@@ -73,6 +75,19 @@ void make_abandoned(const std::filesystem::path& state) {
         ::raise(SIGKILL); // nothing is closed
     });
     expect(made.killed, "the writer did not die");
+}
+
+void make_restarted(const std::filesystem::path& state) {
+    open_options options = quick_options();
+    options.promise = durability::checkpoint;
+    database db(state, options);
+    fill(db);
+    db.make_checkpoint();
+    auto session = db.start_session();
+    write_notes(db, settled + pushed, settled + 2 * pushed);
+    db.abandon();
+    constexpr std::size_t boot = offsetof(segment_header, boot);
+    write_at(state / "segment/header", boot, "00000000-0000-0000-0000-000000000000");
 }
 
 void open_and_compare(const std::filesystem::path& state) {
