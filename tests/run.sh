@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
 # Sets up, builds and runs all tests: the release build first; then the one with address and
-# undefined-behaviour sanitizers, whose randomized tests are shorter; then, under the thread
-# sanitizer, the tests in which threads meet. The last lines are the summaries of CTest. A test that
-# cannot run here is skipped; one that is skipped with a sanitizer only is a failure.
+# undefined-behaviour sanitizers, whose randomized tests are shorter; then the fuzz targets, for about
+# a minute; then, under the thread sanitizer, the tests in which threads meet. The last lines are the
+# summaries of CTest. A test that cannot run here is skipped; one that is skipped with a sanitizer
+# only is a failure.
 #
 #     tests/run.sh [--only-release] [--soak]
 #
-#     --only-release  no sanitizers
-#     --soak          randomized tests run 50 million operations each: hours
+#     --only-release  no sanitizers, no fuzzing
+#     --soak          randomized tests run 50 million operations each, each fuzz target an hour: hours
 #
-# The environment reaches the tests: CHAINBASE_TEST_SEED (of randomized tests),
-# CHAINBASE_TEST_OPERATIONS (how long they are), CHAINBASE_SOURCE_DATA (folder of the data that the
+# The environment reaches the tests: CHAINBASE_TEST_SEED (of randomized tests and of fuzzing),
+# CHAINBASE_TEST_OPERATIONS (how long they are), CHAINBASE_FUZZ_SECONDS (how long each fuzz target
+# searches, 12), CHAINBASE_SOURCE_DATA (folder of the data that the
 # block logs were imported from). CHAINBASE_JOBS bounds how many compilers and tests run at once.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -31,7 +33,10 @@ for option in "$@"; do
         ;;
     esac
 done
-if [ $soak = yes ]; then export CHAINBASE_TEST_OPERATIONS=${CHAINBASE_TEST_OPERATIONS:-50000000}; fi
+if [ $soak = yes ]; then
+    export CHAINBASE_TEST_OPERATIONS=${CHAINBASE_TEST_OPERATIONS:-50000000}
+    export CHAINBASE_FUZZ_SECONDS=${CHAINBASE_FUZZ_SECONDS:-3600}
+fi
 
 jobs=${CHAINBASE_JOBS:-$(nproc)}
 timeout=$([ $soak = yes ] && echo 86400 || echo 1500)
@@ -73,6 +78,7 @@ if [ $sanitizers = yes ]; then
     export CHAINBASE_TEST_OPERATIONS=${CHAINBASE_TEST_OPERATIONS:-20000}
     export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
     run asan-ubsan
+    run fuzz
     # RocksDB and zstd are not built for it: what they synchronise it cannot see. Nor does it know
     # fences, of which g++ warns (they serve readers in other processes).
     export TSAN_OPTIONS=${TSAN_OPTIONS:-ignore_noninstrumented_modules=1}

@@ -1,0 +1,192 @@
+// The files of a state, patched: it opens, or one of the engine's exceptions says why not. Where
+// only what is summed was patched, what opens has all objects in place.
+//
+// Flags: bits 0 and 1, which state (closed, killed in a session, killed in an operation); 2, the
+// header's checksum is made to fit; 3, those of the windows; 4, the sum over the root blocks of a
+// closed state is taken off; 5, the schema of the type is patched, too, and its hash made to fit.
+
+#include <chainbase/catalogue.hpp>
+#include <chainbase/statistics.hpp>
+#include <pool_allocator/error.hpp>
+
+#include <boost/crc.hpp>
+#include <spdlog/spdlog.h>
+#include <tests/fuzz/notes.hpp>
+#include <tests/fuzz/stored_state.hpp>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+
+using namespace chainbase;
+using namespace chainbase::test;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A state as it was at one moment.
+struct seed_state {
+    stored_state files;
+    std::uint64_t digest = 0; ///< of what opens
+};
+
+struct fixture {
+    scratch_folder folder;
+    std::array<seed_state, 3> seeds;
+    catalogue types;
+    fs::path state = folder / "state";
+
+    fixture() {
+        const fs::path made = folder / "made";
+        {
+            database db(made, quick_options());
+            db.add_type<note>("note");
+            write_notes(db, 0, 12);
+            auto block = db.start_session();
+            write_notes(db, 12, 16);
+            block.push();
+            auto session = db.start_session();
+            const auto change = [](note& one) {
+                one.weight = 7;
+                one.title = "changed " + std::to_string(one.id.value);
+            };
+            for (std::uint32_t i = 0; i < 16; ++i)
+                db.modify(db.get(id<note>(i)), change);
+            seeds[1].files = stored_state(made);
+            db.modify(db.get(id<note>(3)), [&](note& one) {
+                one.title = std::string(40, 'x');
+                seeds[2].files = stored_state(made);
+            });
+        }
+        seeds[0].files = stored_state(made);
+        types = catalogue::read(made / "segment");
+        for (seed_state& seed : seeds) {
+            seed.files.write(state);
+            database db(state, quick_options());
+            db.add_type<note>("note");
+            seed.digest = digest_of_notes(db);
+        }
+    }
+};
+
+fixture& all() {
+    static fixture only;
+    return only;
+}
+
+template <typename T>
+void put(std::string& page, std::size_t at, T value) {
+    std::memcpy(page.data() + at, &value, sizeof value);
+}
+
+/// The sum that both kinds of headers end with, CRC-32 of the bytes before it.
+void seal(std::string& page, std::size_t summed) {
+    if (page.size() < summed + 4) return;
+    boost::crc_32_type crc;
+    crc.process_bytes(page.data(), summed);
+    put(page, summed, static_cast<std::uint32_t>(crc.checksum()));
+}
+
+void seal_files(stored_state& files, const patches& how) {
+    for (std::size_t i = 0; i < files.count(); ++i) {
+        stored_state::file& one = files.at(files.name(i));
+        if (one.pages.empty()) continue;
+        std::string& first = one.pages.begin()->second;
+        const bool is_header = files.name(i) == "segment/header";
+        if (is_header && how.flag(4) && first.size() >= 44) put(first, 40, std::uint32_t{0});
+        if (is_header && how.flag(2)) seal(first, 32);
+        if (!is_header && how.flag(3) && files.name(i) != "segment/catalogue.json") seal(first, 60);
+    }
+}
+
+/// A number of the schema becomes another one.
+void patch_schema(catalogue::entry& type, const patches::patch& one) {
+    const auto value = static_cast<std::uint32_t>(one.number());
+    type_schema& schema = type.schema;
+    std::vector<std::uint32_t*> numbers{
+        &type.first_window,   &schema.value_bytes, &schema.node_bytes, &schema.link_bytes,
+        &schema.value_offset, &schema.root_bytes,  &schema.tables};
+    for (type_schema::field& field : schema.fields) {
+        numbers.push_back(&field.offset);
+        numbers.push_back(&field.bytes);
+    }
+    *numbers[one.byte % numbers.size()] = value;
+}
+
+void store_catalogue(stored_state& files, const std::string& text) {
+    stored_state::file& to = files.at("segment/catalogue.json");
+    to = {};
+    to.bytes = text.size();
+    for (std::size_t at = 0; at < text.size(); at += 4096)
+        to.pages.emplace(at, text.substr(at, 4096));
+}
+
+/// Applies the input. Returns whether all that it changed is summed.
+bool maltreat(stored_state& files, patches input) {
+    bool is_summed = true;
+    catalogue::entry type = all().types.entries().front();
+    bool is_other_type = false;
+    while (const auto one = input.next()) {
+        const std::string& name = files.name(one->file % files.count());
+        if (name == "segment/catalogue.json" && input.flag(5)) {
+            patch_schema(type, *one);
+            is_other_type = true;
+            continue;
+        }
+        files.apply(*one);
+        const bool is_head = name == "segment/header" ||
+                             (!one->content.empty() && one->byte + one->content.size() <= 64 &&
+                              one->page == 0 && name != "segment/catalogue.json");
+        is_summed = is_summed && (is_head || name == "lock");
+    }
+    if (is_other_type) {
+        catalogue other;
+        other.add(type);
+        store_catalogue(files, other.text());
+        is_summed = false;
+    }
+    seal_files(files, input);
+    return is_summed;
+}
+
+void look(const fs::path& state) {
+    open_options options = quick_options(open_mode::read_only);
+    options.allow_unclean = true;
+    segment opened(state, options);
+    if (opened.words().sequence % 2 == 0) (void)segment_statistics::read(opened);
+}
+
+void open_for_writing(const fs::path& state, const std::uint64_t* expected) {
+    database db(state, quick_options());
+    (void)segment_statistics::read(db);
+    db.add_type<note>("note");
+    (void)db.count<note>();
+    if (expected && digest_of_notes(db) != *expected) std::abort(); // opened, but is another one
+    db.close();
+}
+
+void refused_or_not(void (*call)(const fs::path&, const std::uint64_t*), const fs::path& state,
+                    const std::uint64_t* expected) {
+    try {
+        call(state, expected);
+    } catch (const error&) { // it says what is wrong
+    }
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    spdlog::set_level(spdlog::level::off);
+    fixture& from = all();
+    const patches input(data, size);
+    const seed_state& seed = from.seeds[input.flags() % 4 % 3];
+    stored_state files = seed.files;
+    const bool is_summed = maltreat(files, input);
+    fs::remove_all(from.state);
+    files.write(from.state);
+    refused_or_not([](const fs::path& state, const std::uint64_t*) { look(state); }, from.state,
+                   nullptr);
+    refused_or_not(open_for_writing, from.state, is_summed ? &seed.digest : nullptr);
+    return 0;
+}

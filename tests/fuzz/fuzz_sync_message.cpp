@@ -1,0 +1,69 @@
+// Any bytes as what a peer sends: a byte that says which message, then its payload, or the header
+// of a frame. It is read, or peer_error says what is wrong.
+
+#include <tools/driver/sync/messages.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <span>
+
+using namespace chainbase;
+using namespace chainbase::driver;
+
+namespace {
+
+byte_view payload_of(const bytes& frame) {
+    return byte_view(frame).subspan(sizeof(wire::frame_header));
+}
+
+/// What was read and is written again says the same. (Words that nobody uses may have been there.)
+template <typename Read>
+void require_same(Read read, byte_view payload) {
+    const bytes once = framed(read(payload));
+    if (framed(read(payload_of(once))) != once) std::abort();
+}
+
+void read_blocks(byte_view payload) {
+    blocks_reader reader(payload);
+    std::uint32_t count = 0;
+    while (const auto encoded = reader.next()) {
+        ++count;
+        try {
+            (void)decode_block(*encoded);
+        } catch (const damaged_error&) { // it says what is wrong
+        }
+    }
+    if (count != reader.count()) std::abort();
+}
+
+void read_as(wire::message type, byte_view payload) {
+    switch (type) {
+    case wire::message::hello:
+        return require_same(read_hello, payload);
+    case wire::message::request:
+        return require_same(read_request, payload);
+    case wire::message::blocks:
+        return read_blocks(payload);
+    case wire::message::caught_up:
+        return require_same(read_caught_up, payload);
+    case wire::message::refusal:
+        return require_same(read_refusal, payload);
+    default:
+        if (payload.size() < sizeof(wire::frame_header)) return;
+        const frame_start start = read_frame_start(payload.first(sizeof(wire::frame_header)));
+        if (start.payload_bytes > wire::max_payload) std::abort();
+        require_checksum(start, payload.subspan(sizeof(wire::frame_header)));
+    }
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size == 0) return 0;
+    try {
+        read_as(static_cast<wire::message>(data[0] % 8),
+                std::as_bytes(std::span(data + 1, size - 1)));
+    } catch (const peer_error&) { // it says what is wrong
+    }
+    return 0;
+}
