@@ -12,8 +12,8 @@
 #
 # The environment reaches the tests: CHAINBASE_TEST_SEED (of randomized tests and of fuzzing),
 # CHAINBASE_TEST_OPERATIONS (how long they are), CHAINBASE_FUZZ_SECONDS (how long each fuzz target
-# searches, 12), CHAINBASE_SOURCE_DATA (folder of the data that the
-# block logs were imported from). CHAINBASE_JOBS bounds how many compilers and tests run at once.
+# searches, 12), CHAINBASE_SOURCE_DATA (folder of the data that the block logs were imported from).
+# CHAINBASE_JOBS bounds how many compilers and tests run at once.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

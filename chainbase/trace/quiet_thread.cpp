@@ -9,12 +9,15 @@ namespace chainbase::trace {
 
 namespace {
 
-/// Threads made while it lives take no signals.
+/// Threads made while it lives take no signals but those of their own faults, whose handlers say
+/// what happened.
 class without_signals {
 public:
     without_signals() noexcept {
         sigset_t all;
         sigfillset(&all);
+        for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT})
+            sigdelset(&all, fault);
         pthread_sigmask(SIG_SETMASK, &all, &before_);
     }
     ~without_signals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }

@@ -4,8 +4,8 @@
 #     run_target.sh PROGRAM CORPUS replay|search
 #
 #     replay  every input that is kept in the folder CORPUS
-#     search  for more, CHAINBASE_FUZZ_SECONDS long (12); what it finds that reaches new code goes to
-#             the folder CHAINBASE_FUZZ_FOUND/NAME, if that is set
+#     search  for more, CHAINBASE_FUZZ_SECONDS long (12); what reaches new code goes to the
+#             folder CHAINBASE_FUZZ_FOUND/NAME, if that is set
 #
 # An input that fails is kept in the working folder, and how to run it again is printed, with the
 # seed (CHAINBASE_TEST_SEED).
@@ -14,7 +14,7 @@ set -euo pipefail
 program=$1 corpus=$2 what=$3
 seconds=${CHAINBASE_FUZZ_SECONDS:-12}
 seed=${CHAINBASE_TEST_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
-seed=$((seed % 4294967295 + 1))
+seed=$(((seed & 0x7fffffff) + 1)) # libFuzzer takes 0 for none
 found=$(mktemp -d "${TMPDIR:-/tmp}/chainbase-fuzz-XXXXXX")
 trap 'rm -rf "$found"' EXIT
 if [ -n "${CHAINBASE_FUZZ_FOUND:-}" ]; then
