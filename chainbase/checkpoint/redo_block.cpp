@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
-#include <tuple>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -47,9 +46,7 @@ void redo_block::add(const std::byte* base, std::uint64_t offset, std::uint64_t 
 
 /// What was announced twice was copied twice, and is the same.
 void redo_block::leave_each_byte_once() {
-    std::ranges::sort(changes_, {}, [](const change& one) {
-        return std::tuple(one.offset, ~one.bytes); // the longer one first
-    });
+    std::ranges::sort(changes_, {}, &change::offset);
     std::uint64_t end = 0; // of what is there so far
     std::size_t kept = 0;
     for (change one : changes_) {

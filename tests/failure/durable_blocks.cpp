@@ -264,6 +264,27 @@ TEST_CASE("bits of the redo log flipped") {
     }
 }
 
+TEST_CASE("blocks follow the older checkpoint when the newest one is damaged") {
+    const quiet no_messages;
+    const std::uint64_t seed = test_seed(new_seed());
+    CAPTURE(seed);
+    durable_chain chain(seed, 60, 5);
+    for (int step = 0; step < 60; ++step) {
+        chain.apply();
+        if (step % 10 == 9) chain.wait_until_durable();
+    }
+    chain.wait_until_durable();
+    REQUIRE(chain.db().memory().checkpoints().made > 2);
+    for (const char* name : {"published.0", "published.1"}) {
+        simulated_disk damaged(chain.disk);
+        damaged.flip(chain.state() / "checkpoint" / name, 0);
+        const auto found = chain.restored_from(damaged);
+        REQUIRE(found.step);
+        CHECK(*found.step >= chain.durable());
+        CHECK_THAT(found.opened.why, Contains(name));
+    }
+}
+
 TEST_CASE("a state that was closed goes on with its redo log") {
     const quiet no_messages;
     const std::uint64_t seed = test_seed(new_seed());
