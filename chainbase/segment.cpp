@@ -6,6 +6,7 @@
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/hash_table.hpp>
 #include <pool_allocator/id_table.hpp>
+#include <pool_allocator/private_folder.hpp>
 #include <pool_allocator/trace.hpp>
 #include <undo/log_check.hpp>
 
@@ -295,11 +296,39 @@ void segment::check_options() const {
                           std::to_string(options_.windows));
 }
 
+/// Nothing in it is believed before it is known to be ours.
+void segment::check_state_folder() const {
+    if (!fs::exists(fs::symlink_status(state_))) return;
+    const private_folder found(state_, writable());
+    if (fs::exists(fs::symlink_status(folder()))) found.require_same_owner({folder(), writable()});
+    if (fs::exists(fs::symlink_status(checkpoint_folder()))) {
+        const private_folder copies(checkpoint_folder(), writable());
+        found.require_same_owner(copies);
+        for (const auto& entry : fs::directory_iterator(checkpoint_folder())) // opened much later
+            (void)copies.open(entry.path().filename().string(), file_use::read);
+    }
+    if (options_.readers_group.empty() || !writable()) return;
+    const gid_t wanted = group_called(options_.readers_group);
+    if (found.readers() == wanted) return;
+    throw access_error(state_.string() + ": was not made for the group " + options_.readers_group +
+                       "; open it without naming one, or let that group in while no process uses "
+                       "the state: `chgrp -R " +
+                       std::to_string(wanted) + "` and then `chmod -R g=rX`, of this folder" +
+                       (folder().parent_path() == state_ ? "" : " and of " + folder().string()));
+}
+
+void segment::make_state_folder() const {
+    if (state_.has_parent_path()) fs::create_directories(state_.parent_path());
+    std::optional<gid_t> readers;
+    if (!options_.readers_group.empty()) readers = group_called(options_.readers_group);
+    private_folder::make(state_, readers);
+}
+
 /// The lock first. A folder that is not ours is refused before anything is put into it.
 void segment::lock_and_find() {
     const fs::path lock = state_ / "lock";
     if (!writable()) {
-        if (fs::exists(folder() / "header")) return;
+        if (fs::exists(folder() / "header")) return check_state_folder();
         throw format_error(state_.string() + ": no chainbase state is there; check the path");
     }
     const bool known =
@@ -313,12 +342,13 @@ void segment::lock_and_find() {
         throw format_error(state_.string() + ": the folder is not empty and holds no chainbase "
                                              "state; name another folder");
     }
+    check_state_folder();
     if (known && !fs::exists(lock) && fs::exists(folder() / "header")) {
         require_magic(folder() / "header", read_file(folder() / "header"));
         throw damaged_error(lock.string() + ": missing; create an empty file of this name if no "
                                             "other process has the state open");
     }
-    fs::create_directories(state_);
+    make_state_folder();
     lock_.emplace(lock, !fs::exists(folder() / "header"));
 }
 
@@ -326,7 +356,7 @@ void segment::lock_and_find() {
 void segment::create_files() {
     const fs::path fresh = state_ / "segment.new";
     fs::remove_all(fresh);
-    fs::create_directory(fresh);
+    private_folder::make_within(fresh);
     try {
         fill_folder(fresh);
     } catch (...) {
@@ -370,21 +400,20 @@ void segment::refresh() {
 
 segment::mapped_header::~mapped_header() {
     if (at) munmap(at, segment::header_bytes);
-    if (descriptor >= 0) ::close(descriptor);
 }
 
 void segment::map_header() {
     const fs::path file = folder() / "header";
-    header_.descriptor = ::open(file.c_str(), (writable() ? O_RDWR : O_RDONLY) | O_CLOEXEC);
-    if (header_.descriptor < 0) throw_file_error(file, "open");
+    const file_descriptor opened =
+        open_private(file, writable() ? file_use::write : file_use::read);
     struct stat status{};
-    if (fstat(header_.descriptor, &status) != 0) throw_file_error(file, "examine");
+    if (fstat(opened.number(), &status) != 0) throw_file_error(file, "examine");
     if (static_cast<std::size_t>(status.st_size) < header_bytes)
         throw damaged_error(file.string() + ": truncated to " + std::to_string(status.st_size) +
                             " of " + std::to_string(header_bytes) +
                             " bytes; restore it from a copy, or replay into a new folder");
     const int access = writable() ? PROT_READ | PROT_WRITE : PROT_READ;
-    void* at = mmap(nullptr, header_bytes, access, MAP_SHARED, header_.descriptor, 0);
+    void* at = mmap(nullptr, header_bytes, access, MAP_SHARED, opened.number(), 0);
     if (at == MAP_FAILED) throw_file_error(file, "map");
     header_.at = static_cast<segment_header*>(at);
 }

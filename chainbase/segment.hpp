@@ -54,6 +54,9 @@ struct open_options {
     checkpoint::progress restoring;
     /// Where checkpoints are; null: the operating system's.
     disk* checkpoint_disk = nullptr;
+    /// The group, by name or number, whose members may open the state read-only; empty: nobody but
+    /// its owner may. Counts when the state is created, and must be the same later, if given.
+    std::string readers_group;
     /// Read-only: also map a state whose writer died, as it is, in the middle of an operation.
     bool allow_unclean = false;
 
@@ -127,7 +130,7 @@ class segment {
 public:
     static constexpr std::size_t header_bytes = 4096;
 
-    /// Throws locked_error, format_error, damaged_error, unclean_error, io_error,
+    /// Throws access_error, locked_error, format_error, damaged_error, unclean_error, io_error,
     /// out_of_space_error, limit_error, usage_error (options that cannot be).
     segment(std::filesystem::path state, const open_options& options);
     /// As close(), but errors are only reported on stderr.
@@ -224,6 +227,8 @@ private:
     };
 
     void check_options() const;
+    void check_state_folder() const;
+    void make_state_folder() const;
     void lock_and_find();
     [[nodiscard]] disk& checkpoint_disk() const noexcept;
     [[nodiscard]] std::filesystem::path checkpoint_folder() const { return state_ / "checkpoint"; }
@@ -258,7 +263,6 @@ private:
     open_options options_;
     std::optional<file_lock> lock_;
     struct mapped_header {
-        int descriptor = -1;
         segment_header* at = nullptr;
         mapped_header() = default;
         mapped_header(const mapped_header&) = delete;

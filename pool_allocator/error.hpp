@@ -51,6 +51,14 @@ public:
     using error::error;
 };
 
+/// A folder or file of a state is a link, belongs to another user, or is open to more than it
+/// should be, so that others may have written or read it; the message has the command that puts it
+/// right.
+class access_error : public error {
+public:
+    using error::error;
+};
+
 /// A folder or file that is no chainbase state, or one of another format version.
 class format_error : public error {
 public:

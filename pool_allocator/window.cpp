@@ -1,5 +1,6 @@
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/fault_injection.hpp>
+#include <pool_allocator/private_folder.hpp>
 #include <pool_allocator/window.hpp>
 
 #include <boost/crc.hpp>
@@ -99,9 +100,7 @@ window::~window() {
 
 window window::create(const place& where, const std::filesystem::path& file,
                       const geometry& shape) {
-    file_descriptor made_file(::open(file.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-    if (made_file.number() < 0) fail(file, "create");
-    window made(where, file, std::move(made_file), shape.kind, mode::create);
+    window made(where, file, open_private(file, file_use::replace), shape.kind, mode::create);
     made.extend(0, page);
     made.changing(0, page);
     made.write_header(shape);
@@ -110,10 +109,8 @@ window window::create(const place& where, const std::filesystem::path& file,
 
 window window::open(const place& where, const std::filesystem::path& file, const geometry& shape,
                     mode how) {
-    const int access = how == mode::read_only ? O_RDONLY : O_RDWR;
-    file_descriptor found(::open(file.c_str(), access | O_CLOEXEC));
-    if (found.number() < 0) fail(file, "open");
-    window opened(where, file, std::move(found), shape.kind, how);
+    const file_use use = how == mode::read_only ? file_use::read : file_use::write;
+    window opened(where, file, open_private(file, use), shape.kind, how);
     opened.check_header(shape);
     return opened;
 }

@@ -75,11 +75,11 @@ public:
     };
 
     /// Creates `file` (replacing a leftover of an unfinished creation) with its header page.
-    /// Throws io_error, out_of_space_error.
+    /// Throws access_error, io_error, out_of_space_error.
     static window create(const place&, const std::filesystem::path& file, const geometry&);
 
-    /// Maps an existing `file`. Throws io_error, and damaged_error or format_error when the header
-    /// is not the one of this kind, place and geometry. Changes nothing.
+    /// Maps an existing `file`. Throws access_error, io_error, and damaged_error or format_error
+    /// when the header is not the one of this kind, place and geometry. Changes nothing.
     static window open(const place&, const std::filesystem::path& file, const geometry&, mode);
 
     window(window&& other) noexcept;

@@ -1,6 +1,7 @@
 #include <archive/detail/store_folder.hpp>
 #include <chainbase/files.hpp>
 #include <pool_allocator/error.hpp>
+#include <pool_allocator/private_folder.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -18,25 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* format_text = "chainbase archive\nformat 1\n";
-
-/// Closes at the end of its scope, unless released.
-class file_descriptor {
-public:
-    file_descriptor(const fs::path& file, int flags)
-        : number_(::open(file.c_str(), flags | O_CLOEXEC)) {
-        if (number_ < 0) throw_file_error(file, "open");
-    }
-    file_descriptor(const file_descriptor&) = delete;
-    file_descriptor& operator=(const file_descriptor&) = delete;
-    ~file_descriptor() {
-        if (number_ >= 0) ::close(number_);
-    }
-    [[nodiscard]] int number() const { return number_; }
-    [[nodiscard]] int release() { return std::exchange(number_, -1); }
-
-private:
-    int number_;
-};
 
 // A creation that was interrupted leaves at most a new format file behind.
 bool is_new(const fs::path& folder) {
@@ -80,10 +62,10 @@ struct flock whole_file_lock() {
     return lock;
 }
 
-int take_lock(const fs::path& folder) {
-    file_descriptor file(folder / "format", O_RDWR);
+file_descriptor take_lock(const fs::path& folder) {
+    file_descriptor file = open_private(folder / "format", file_use::write);
     struct flock lock = whole_file_lock();
-    if (::fcntl(file.number(), F_OFD_SETLK, &lock) == 0) return file.release();
+    if (::fcntl(file.number(), F_OFD_SETLK, &lock) == 0) return file;
     if (errno != EAGAIN && errno != EACCES) throw_file_error(folder / "format", "lock");
     throw locked_error("archive: \"" + folder.string() +
                        "\" is being written by another process or store; stop that one, or open "
@@ -92,19 +74,14 @@ int take_lock(const fs::path& folder) {
 
 } // namespace
 
-store_folder::store_folder(fs::path folder, int lock) : folder_(std::move(folder)), lock_(lock) {}
-
-store_folder::store_folder(store_folder&& other) noexcept
-    : folder_(std::move(other.folder_)), lock_(std::exchange(other.lock_, -1)) {}
-
-store_folder::~store_folder() {
-    if (lock_ >= 0) ::close(lock_);
-}
+store_folder::store_folder(fs::path folder, file_descriptor lock)
+    : folder_(std::move(folder)), lock_(std::move(lock)) {}
 
 store_folder store_folder::open_for_writing(const fs::path& folder) {
     try {
         if (is_new(folder)) {
-            fs::create_directories(folder);
+            if (folder.has_parent_path()) fs::create_directories(folder.parent_path());
+            private_folder::make_within(folder);
             make_format(folder);
         }
         check_format(folder);
@@ -117,12 +94,12 @@ store_folder store_folder::open_for_writing(const fs::path& folder) {
 
 store_folder store_folder::open_for_reading(const fs::path& folder) {
     check_format(folder);
-    return store_folder(folder, -1);
+    return store_folder(folder, file_descriptor(-1));
 }
 
 bool store_folder::is_being_written() const {
-    if (lock_ >= 0) return false; // the lock is ours
-    const file_descriptor file(folder_ / "format", O_RDONLY);
+    if (lock_.number() >= 0) return false; // the lock is ours
+    const file_descriptor file = open_private(folder_ / "format", file_use::read);
     struct flock lock = whole_file_lock();
     if (::fcntl(file.number(), F_OFD_GETLK, &lock) != 0)
         throw_file_error(folder_ / "format", "lock");

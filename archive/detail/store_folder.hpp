@@ -1,5 +1,7 @@
 #pragma once
 
+#include <pool_allocator/file_descriptor.hpp>
+
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -18,6 +20,9 @@ struct synced_mark {
 ///     FOLDER/synced    the synced_mark
 ///     FOLDER/rocksdb/  RocksDB's own files, its log among them
 ///
+/// A private folder, made for those who may look at the one it lies in (a state's). RocksDB's files
+/// have what the umask leaves them; the folder shields them.
+///
 /// Not thread-safe.
 class store_folder {
 public:
@@ -28,10 +33,6 @@ public:
 
     /// For a reader: looks only.
     static store_folder open_for_reading(const std::filesystem::path& folder);
-
-    store_folder(store_folder&& other) noexcept;
-    store_folder& operator=(store_folder&&) = delete;
-    ~store_folder();
 
     [[nodiscard]] const std::filesystem::path& path() const noexcept { return folder_; }
     [[nodiscard]] std::filesystem::path rocksdb() const { return folder_ / "rocksdb"; }
@@ -47,10 +48,10 @@ public:
     void write_mark(const synced_mark& mark) const;
 
 private:
-    store_folder(std::filesystem::path folder, int lock);
+    store_folder(std::filesystem::path folder, file_descriptor lock);
 
     std::filesystem::path folder_;
-    int lock_; // -1 for a reader
+    file_descriptor lock_; // without a number for a reader
 };
 
 } // namespace chainbase::archive::detail

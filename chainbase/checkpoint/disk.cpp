@@ -1,6 +1,6 @@
 #include <chainbase/checkpoint/disk.hpp>
 #include <chainbase/files.hpp>
-#include <pool_allocator/file_descriptor.hpp>
+#include <pool_allocator/private_folder.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -77,12 +77,10 @@ private:
 class system_disk final : public disk {
 public:
     std::unique_ptr<disk_file> open(const fs::path& file, mode how) override {
-        const int flags = how == mode::read     ? O_RDONLY
-                          : how == mode::create ? O_RDWR | O_CREAT | O_EXCL
-                                                : O_RDWR;
-        file_descriptor opened(::open(file.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0600));
-        if (opened.number() < 0) throw_file_error(file, how == mode::create ? "create" : "open");
-        return std::make_unique<system_file>(file, std::move(opened));
+        const file_use use = how == mode::read     ? file_use::read
+                             : how == mode::create ? file_use::create
+                                                   : file_use::write;
+        return std::make_unique<system_file>(file, open_private(file, use));
     }
     bool exists(const fs::path& file) override { return fs::exists(fs::symlink_status(file)); }
     std::vector<std::string> names_in(const fs::path& folder) override {
@@ -101,10 +99,7 @@ public:
     void remove(const fs::path& file) override {
         if (::unlink(file.c_str()) != 0 && errno != ENOENT) throw_file_error(file, "remove");
     }
-    void make_folder(const fs::path& folder) override {
-        if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
-            throw_file_error(folder, "create");
-    }
+    void make_folder(const fs::path& folder) override { private_folder::make_within(folder); }
     void sync_folder(const fs::path& folder) override { chainbase::sync_folder(folder); }
 };
 

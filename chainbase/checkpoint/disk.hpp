@@ -38,14 +38,15 @@ public:
 class disk {
 public:
     enum class mode {
-        create, ///< a new file, readable by its owner; throws io_error if there is one
+        create, ///< a new file, for those who may look at its folder; throws io_error if there is
+                ///< one
         write,  ///< an existing one
         read,
     };
 
     virtual ~disk() = default;
 
-    /// Never follows a link in the last part of `file`.
+    /// In a private folder: throws access_error as that does.
     [[nodiscard]] virtual std::unique_ptr<disk_file> open(const std::filesystem::path& file,
                                                           mode how) = 0;
     [[nodiscard]] virtual bool exists(const std::filesystem::path& file) = 0;
@@ -56,7 +57,7 @@ public:
     virtual void rename(const std::filesystem::path& from, const std::filesystem::path& to) = 0;
     /// Removes a file, if it is there. On storage after sync_folder.
     virtual void remove(const std::filesystem::path& file) = 0;
-    /// Makes a folder for its owner alone, if it is not there.
+    /// Makes a folder for those who may look at the one it is in, if it is not there.
     virtual void make_folder(const std::filesystem::path& folder) = 0;
     /// Waits until the entries of `folder` are on storage.
     virtual void sync_folder(const std::filesystem::path& folder) = 0;

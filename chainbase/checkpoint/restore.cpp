@@ -3,7 +3,7 @@
 #include <chainbase/checkpoint/restore.hpp>
 #include <chainbase/files.hpp>
 #include <pool_allocator/error.hpp>
-#include <pool_allocator/file_descriptor.hpp>
+#include <pool_allocator/private_folder.hpp>
 #include <pool_allocator/trace.hpp>
 
 #include <fcntl.h>
@@ -29,10 +29,7 @@ const trace::site restoring("checkpoint.restore");
 class filled_file {
 public:
     filled_file(fs::path file, std::uint64_t bytes)
-        : file_(std::move(file)),
-          descriptor_(
-              ::open(file_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644)) {
-        if (descriptor_.number() < 0) throw_file_error(file_, "create");
+        : file_(std::move(file)), descriptor_(open_private(file_, file_use::create)) {
         grow_to(bytes);
     }
     filled_file(const filled_file&) = delete;
@@ -200,7 +197,7 @@ void redo(disk& on, const fs::path& folder, const publication& from, const fille
 void restore_one(disk& on, const fs::path& folder, const publication& from, const fs::path& into,
                  const progress& tell, restored& result) {
     fs::remove_all(into);
-    fs::create_directories(into);
+    private_folder::make_within(into);
     filled_files files;
     result.bytes = fill(on, folder, from, into, files, tell);
     redo(on, folder, from, files, result);

@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <cstring>
+#include <fstream>
+#include <string>
 
 namespace chainbase::detail {
 
@@ -32,9 +34,9 @@ void require_magic(const std::filesystem::path& file, std::string_view content) 
 }
 
 std::string boot_id() {
-    std::string id = read_file("/proc/sys/kernel/random/boot_id");
-    while (!id.empty() && id.back() == '\n')
-        id.pop_back();
+    const char* const file = "/proc/sys/kernel/random/boot_id";
+    std::string id;
+    if (!std::getline(std::ifstream(file), id)) throw_file_error(file, "read");
     return id.substr(0, sizeof(segment_header::boot) - 1);
 }
 

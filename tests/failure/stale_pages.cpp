@@ -43,7 +43,7 @@ bool is_zero(const std::byte* begin, std::size_t bytes) {
 TEST_CASE("what a window grows by is zero, whatever huge pages the file system gives") {
     const std::string huge = GENERATE("never", "advise", "within_size", "always");
     const auto mounted = [&] {
-        const std::string options = "size=512m,huge=" + huge;
+        const std::string options = "mode=0700,size=512m,huge=" + huge;
         return ::mount("tmpfs", mount_point, "tmpfs", 0, options.c_str()) == 0;
     };
     run_with_mounts(mounted, [] {

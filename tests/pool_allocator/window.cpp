@@ -4,6 +4,9 @@
 #include <catch2/catch.hpp>
 #include <tests/support/scratch_state.hpp>
 
+#include <filesystem>
+#include <fstream>
+
 using namespace chainbase;
 using namespace chainbase::test;
 
@@ -66,17 +69,22 @@ TEST_CASE("a file of another kind, place or slot size is refused") {
         io_error);
 }
 
-TEST_CASE("a window that cannot be mapped keeps no file open") {
+TEST_CASE("a window that cannot be opened keeps no file open") {
     const scratch_folder folder;
+    std::filesystem::create_directory(folder / "other");
+    std::ofstream(folder / "empty");
     const address_space addresses(2 << 20, 1);
     const auto open_files = [] {
         const std::filesystem::directory_iterator all("/proc/self/fd");
         return std::distance(begin(all), end(all));
     };
     const auto before = open_files();
-    for (int i = 0; i < 3; ++i) // a folder opens, but no file system maps one
-        CHECK_THROWS_AS(
-            (void)window::open({&addresses, 0}, folder.path(), shape, window::mode::read_only),
-            io_error);
+    const auto open = [&](const char* name) {
+        (void)window::open({&addresses, 0}, folder / name, shape, window::mode::read_only);
+    };
+    for (int i = 0; i < 3; ++i) {
+        CHECK_THROWS_AS(open("other"), access_error); // a folder opens, but no file system maps one
+        CHECK_THROWS_AS(open("empty"), damaged_error);
+    }
     CHECK(open_files() == before);
 }

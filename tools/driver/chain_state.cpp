@@ -38,6 +38,7 @@ open_options how_to_open(const promise_options& promise) {
     open_options how;
     how.promise = promise.level;
     how.checkpoints.interval = promise.checkpoint_interval;
+    how.readers_group = promise.group;
     how.restoring = [next = std::chrono::steady_clock::now() + std::chrono::seconds(1)](
                         std::uint64_t done, std::uint64_t all) mutable {
         const auto now = std::chrono::steady_clock::now();

@@ -28,10 +28,11 @@ struct block_place {
     friend bool operator==(const block_place&, const block_place&) = default;
 };
 
-/// What of a state survives.
+/// What of a state survives, and who may look at it.
 struct promise_options {
     durability level = durability::checkpoint;
     std::chrono::milliseconds checkpoint_interval{30'000};
+    std::string group; ///< whose members may read the state; empty: nobody but its owner
 };
 
 /// A chain's state in a folder: the database, the archive in `archive/` below it, and the chain's

@@ -18,7 +18,8 @@ namespace chainbase::driver {
 /// `--threads`, `--once`.
 void add_following_options(CLI::App& verb, following_options& to);
 
-/// `--durability` and `--checkpoint-interval`: what of a state survives.
+/// `--durability`, `--checkpoint-interval` and `--group`: what of a state survives, and who may
+/// look.
 void add_promise_options(CLI::App& verb, promise_options& to);
 
 /// `--readers` and `--questions`.

@@ -1,0 +1,43 @@
+#include <pool_allocator/error.hpp>
+#include <pool_allocator/file_error.hpp>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+namespace chainbase {
+
+namespace {
+
+const char* advice(int reason) {
+    switch (reason) {
+    case ENOENT:
+    case ENOTDIR:
+    case EISDIR:
+        return "; check the path";
+    case EACCES:
+    case EPERM:
+        return "; check the permissions and the owner";
+    case EROFS:
+        return "; make the file system writable, or open read-only";
+    case ENOMEM:
+        return "; free memory, or raise the limit of addresses (ulimit -v)";
+    case EMFILE:
+    case ENFILE:
+        return "; raise the limit of open files (ulimit -n)";
+    default:
+        return "; check the disk";
+    }
+}
+
+} // namespace
+
+void throw_file_error(const std::filesystem::path& file, std::string_view what) {
+    const int reason = errno;
+    const std::string message =
+        "cannot " + std::string(what) + " " + file.string() + ": " + std::strerror(reason);
+    if (reason == ENOSPC || reason == EDQUOT) throw out_of_space_error(message + "; free space");
+    throw io_error(message + advice(reason));
+}
+
+} // namespace chainbase
