@@ -55,6 +55,13 @@ void replace_file(const std::filesystem::path& file, std::string_view content) {
     sync_folder(file.parent_path());
 }
 
+void overwrite_file(const std::filesystem::path& file, std::string_view content) {
+    const file_descriptor to = open_private(file, file_use::write);
+    if (::ftruncate(to.number(), 0) != 0) throw_file_error(file, "shorten");
+    write_all(to.number(), content, file);
+    if (::fsync(to.number()) != 0) throw_file_error(file, "sync");
+}
+
 void sync_folder(const std::filesystem::path& folder) {
     const file_descriptor at(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (at.number() < 0) throw_file_error(folder, "open");

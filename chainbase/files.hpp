@@ -17,6 +17,10 @@ namespace chainbase {
 /// is whole, the old one or the new.
 void replace_file(const std::filesystem::path& file, std::string_view content);
 
+/// Replaces the content of `file`, of a private folder, which stays the same file, and waits until
+/// it is on storage. Throws as replace_file does; then it is torn, as a crash may leave it, too.
+void overwrite_file(const std::filesystem::path& file, std::string_view content);
+
 /// Waits until the entries of `folder` are on storage. Throws io_error.
 void sync_folder(const std::filesystem::path& folder);
 

@@ -50,7 +50,8 @@ bool is_free(const fs::path& state) {
     if (!fs::exists(state)) return true;
     if (!fs::is_directory(state)) return false;
     return std::all_of(fs::directory_iterator(state), fs::directory_iterator(), [](const auto& e) {
-        return e.path().filename() == "lock" || e.path().filename() == "segment.new";
+        const std::string name = e.path().filename();
+        return name == "lock" || name == "segment.new" || name == "segment.json.new";
     });
 }
 
@@ -58,6 +59,25 @@ bool is_free(const fs::path& state) {
 std::uint64_t first_page_of(const window& file) {
     return std::uint64_t{file.index()} * (file.limit() / page_tracker::page_bytes);
 }
+
+/// What was prepared and is not settled at the end of opening, is no use to anybody.
+class discard_at_end {
+public:
+    discard_at_end(const fs::path& state, const std::optional<file_lock>& lock)
+        : state_(state), lock_(lock) {}
+    discard_at_end(const discard_at_end&) = delete;
+    discard_at_end& operator=(const discard_at_end&) = delete;
+    ~discard_at_end() {
+        try {
+            if (lock_) segment_place::discard_unsettled(state_);
+        } catch (const std::exception&) { // the next opening tries it again
+        }
+    }
+
+private:
+    const fs::path& state_;
+    const std::optional<file_lock>& lock_;
+};
 
 /// Its files are called after a type.
 void require_file_name(const std::string& type) {
@@ -76,10 +96,11 @@ void require_file_name(const std::string& type) {
 } // namespace
 
 segment::segment(fs::path state, const open_options& options)
-    : state_(std::move(state)), options_(options) {
+    : state_(std::move(state)), options_(options), place_(state_) {
     const trace::span timed(open_span);
     try {
         if (writable() && !fs::exists(folder())) check_options();
+        const discard_at_end unsettled(state_, lock_);
         lock_and_find();
         if (writable()) restore_if_needed();
         if (writable() && !fs::exists(folder())) create_files();
@@ -116,6 +137,7 @@ bool segment::has_checkpoint() const {
 
 /// Empty when the segment is what its last writer left, or when only its owner can say.
 std::string segment::why_restore() const {
+    if (!place_.why_foreign().empty()) return place_.why_foreign();
     if (!fs::exists(folder())) return "its segment is not there";
     const fs::path file = folder() / "header";
     const std::string content = read_file(file);
@@ -136,7 +158,9 @@ void segment::restore_if_needed() {
     opened_.why = why_restore();
     if (opened_.why.empty()) return;
     spdlog::info("{}: {}; restoring the last checkpoint", state_.string(), opened_.why);
-    const fs::path fresh = state_ / "segment.new";
+    segment_place next = segment_place::prepare(state_, memory_for_new());
+    require_promise(next);
+    const fs::path fresh = next.home() / "segment.new";
     const checkpoint::restored done =
         checkpoint::restore(checkpoint_disk(), checkpoint_folder(), fresh, options_.restoring);
     segment_header header = fresh_header(done.from.window_bytes, done.from.windows);
@@ -149,7 +173,7 @@ void segment::restore_if_needed() {
         checkpoint_disk().rename(done.unusable, done.unusable.string() + ".damaged");
         checkpoint_disk().sync_folder(checkpoint_folder());
     }
-    replace_by(fresh);
+    put_in_place(std::move(next), done.from.state);
     opened_.how = opening::way::restored;
     opened_.generation = done.from.generation;
     opened_.blocks = done.blocks;
@@ -173,7 +197,7 @@ void segment::restore_if_needed() {
 
 /// Of the segment that is there, if its header can be read, and of the checkpoint.
 void segment::require_same_identity(const std::array<std::byte, 16>& of_checkpoint) const {
-    if (!fs::exists(folder() / "header")) return;
+    if (!place_.why_foreign().empty() || !fs::exists(folder() / "header")) return;
     const std::string content = read_file(folder() / "header");
     segment_header found;
     std::memcpy(&found, content.data(), sizeof found); // why_restore() has seen that it is whole
@@ -183,14 +207,38 @@ void segment::require_same_identity(const std::array<std::byte, 16>& of_checkpoi
                       "; put the folder of this state in its place, or move it away");
 }
 
-/// The old segment is of no use, but goes only when the other one is in its place.
-void segment::replace_by(const fs::path& fresh) {
-    const fs::path old = state_ / "segment.old";
+/// Where to make a segment: in memory, if that is asked for, or as before.
+fs::path segment::memory_for_new() const {
+    if (!options_.memory_folder.empty()) return options_.memory_folder;
+    return place_.is_in_memory() ? place_.home().parent_path() : fs::path();
+}
+
+void segment::require_promise(const segment_place& place) const {
+    if (!place.is_in_memory() || options_.promise != durability::process ||
+        !place.is_lost_with_the_machine())
+        return;
+    throw usage_error(state_.string() + ": a segment in " + place.home().parent_path().string() +
+                      " is lost with the machine, so closing it would promise nothing; open the "
+                      "state with checkpoints (durability::checkpoint)");
+}
+
+/// Makes the segment that is complete in `next` the state's. The one before is of no use, but goes
+/// only when the other one is in its place; a foreign one stays.
+void segment::put_in_place(segment_place next, const std::array<std::byte, 16>& identity) {
+    const fs::path old = next.home() / "segment.old";
     fs::remove_all(old);
-    if (fs::exists(folder())) fs::rename(folder(), old);
-    fs::rename(fresh, folder());
-    sync_folder(state_);
+    if (fs::exists(next.folder())) fs::rename(next.folder(), old);
+    fs::rename(next.home() / "segment.new", next.folder());
+    sync_folder(next.home());
+    next.settle(identity);
     fs::remove_all(old);
+    const segment_place before = std::exchange(place_, std::move(next));
+    if (before.home() == place_.home()) return;
+    if (!before.why_foreign().empty())
+        spdlog::warn("{}: {}; it is left alone, and to be removed by who needs it no more",
+                     state_.string(), before.why_foreign());
+    else
+        fs::remove_all(before.is_in_memory() ? before.home() : before.folder());
 }
 
 struct segment::checkpoint_maker {
@@ -328,11 +376,28 @@ void segment::make_state_folder() const {
 void segment::lock_and_find() {
     const fs::path lock = state_ / "lock";
     if (!writable()) {
+        if (!place_.why_foreign().empty())
+            throw unclean_error(state_.string() + ": " + place_.why_foreign() +
+                                ". Open the state for writing once, which restores its last "
+                                "checkpoint, then read it");
         if (fs::exists(folder() / "header")) return check_state_folder();
+        if (has_checkpoint() && !fs::exists(folder()))
+            throw unclean_error(state_.string() + ": its segment is not there. Open the state for "
+                                                  "writing once, which restores its last "
+                                                  "checkpoint, then read it");
         throw format_error(state_.string() + ": no chainbase state is there; check the path");
     }
+    const bool is_foreign = !place_.why_foreign().empty();
     const bool known =
-        fs::exists(folder() / "header") || (has_checkpoint() && !fs::exists(folder()));
+        is_foreign ? has_checkpoint()
+                   : fs::exists(folder() / "header") || (has_checkpoint() && !fs::exists(folder()));
+    if (!known && place_.is_in_memory() && (is_foreign || !fs::exists(folder())))
+        throw unclean_error(
+            state_.string() + ": " +
+            (is_foreign ? place_.why_foreign() : folder().string() + " is not there any more") +
+            ", and the state has no checkpoint. Nothing was changed. Choose: (1) replay the block "
+            "log into a new folder; (2) remove " +
+            (state_ / "segment.json").string() + ", to begin anew in this one");
     if (!known && !is_free(state_)) {
         if (fs::exists(lock) && fs::exists(folder()))
             throw damaged_error(
@@ -350,25 +415,31 @@ void segment::lock_and_find() {
     }
     make_state_folder();
     lock_.emplace(lock, !fs::exists(folder() / "header"));
+    place_ = segment_place(state_); // another writer may have moved it meanwhile
+    segment_place::discard_unsettled(state_);
+    if (!place_.why_foreign().empty()) return;
+    place_.confirm();
+    require_promise(place_);
 }
 
 /// Makes an empty, closed segment under another name and renames it when it is complete.
 void segment::create_files() {
-    const fs::path fresh = state_ / "segment.new";
+    segment_place next = segment_place::prepare(state_, memory_for_new());
+    require_promise(next);
+    const fs::path fresh = next.home() / "segment.new";
     fs::remove_all(fresh);
     private_folder::make_within(fresh);
     try {
-        fill_folder(fresh);
+        put_in_place(std::move(next), fill_folder(fresh));
     } catch (...) {
         std::error_code ignored; // what failed is reported
         fs::remove_all(fresh, ignored);
         throw;
     }
-    fs::rename(fresh, folder());
-    sync_folder(state_);
 }
 
-void segment::fill_folder(const fs::path& fresh) {
+/// Returns the identity of the new state.
+std::array<std::byte, 16> segment::fill_folder(const fs::path& fresh) {
     catalogue_.write(fresh);
     {
         const address_space addresses(options_.window_bytes, options_.windows);
@@ -387,6 +458,7 @@ void segment::fill_folder(const fs::path& fresh) {
     header.synced = 1;
     write_header(fresh, header);
     opened_.how = opening::way::created;
+    return header.identity;
 }
 
 void segment::refresh() {
@@ -429,6 +501,7 @@ void segment::check_header() const {
                            ", this program reads " +
                            std::to_string(segment_header::current_format) +
                            "; open it with the program that wrote it, or replay");
+    place_.require_identity(header().identity);
     if (header().clean > 1)
         throw damaged_error(file + ": offset 36: neither closed nor open; restore it from a copy, "
                                    "or replay into a new folder");

@@ -4,6 +4,8 @@
 #include <chainbase/checkpoint/outcome.hpp>
 #include <chainbase/files.hpp>
 #include <chainbase/index_base.hpp>
+#include <chainbase/segment_header.hpp>
+#include <chainbase/segment_place.hpp>
 #include <pool_allocator/address_space.hpp>
 #include <pool_allocator/size_classes.hpp>
 #include <undo/undo_log.hpp>
@@ -54,6 +56,10 @@ struct open_options {
     checkpoint::progress restoring;
     /// Where checkpoints are; null: the operating system's.
     disk* checkpoint_disk = nullptr;
+    /// Where a segment is put that is made, or restored: in a folder of its own in this one, such
+    /// as /dev/shm; empty: in the state folder, or where it was before. Needs checkpoints, where
+    /// files are lost with the machine.
+    std::filesystem::path memory_folder;
     /// The group, by name or number, whose members may open the state read-only; empty: nobody but
     /// its owner may. Counts when the state is created, and must be the same later, if given.
     std::string readers_group;
@@ -84,51 +90,23 @@ struct opening {
     std::string why;
 };
 
-/// The first page of `segment/header`.
-///
-///     0  magic          16  "chainbase state" and a zero byte
-///    16  format          4
-///    20  windows         4  reserved in the address space
-///    24  window_bytes    8
-///    32  checksum        4  CRC-32 of the 32 bytes before
-///    36  clean           4  1: closed properly, and `roots` holds
-///    40  roots           4  CRC-32 over the header pages of all windows, when clean
-///    44  synced          4  1: when it was closed its files were on storage
-///    48  boot           40  kernel's boot id when it was last opened for writing, zero-padded
-///    88  identity       16  of the state; its checkpoints have the same
-///   104  generation      8  of the checkpoint that holds just this state, 0 if none does
-struct segment_header {
-    char magic[16];
-    std::uint32_t format;
-    std::uint32_t windows;
-    std::uint64_t window_bytes;
-    std::uint32_t checksum;
-    std::uint32_t clean;
-    std::uint32_t roots;
-    std::uint32_t synced;
-    char boot[40];
-    std::array<std::byte, 16> identity;
-    std::uint64_t generation;
-
-    static constexpr std::uint32_t current_format = 2;
-};
-static_assert(sizeof(segment_header) == 112);
-
 /// The shared memory of one state: its folder, the windows mapped from it, the log.
 ///
-/// The state folder holds `lock`, `checkpoint/` (a README of its own) and `segment/` with `header`,
+/// The state folder holds `lock`, `checkpoint/` (a README of its own) and, unless that is in memory
+/// (class segment_place), `segment/` with `header`,
 /// `catalogue.json`, `undo_log`, the `buffers.*` and, for every type, `<type>.objects`,
 /// `<type>.ids`, `<type>.<n>.hash`. `ls -l` shows what each takes.
 ///
 /// Opening takes the writer's lock before anything is read, and changes nothing if it fails:
 ///  - closed properly: attach;
 ///  - not closed, same boot (the writer died): roll back to the last completed block;
-///  - another boot, and not known to be on storage, or not there at all: what the newest checkpoint
+///  - another boot, and not known to be on storage, or not this state's, or not there: what the
+///  newest checkpoint
 ///    that is whole has, rolled back likewise; without a checkpoint unclean_error, since the kernel
 ///    wrote pages back in any order.
 class segment {
 public:
-    static constexpr std::size_t header_bytes = 4096;
+    static constexpr std::size_t header_bytes = segment_header::page_bytes;
 
     /// Throws access_error, locked_error, format_error, damaged_error, unclean_error, io_error,
     /// out_of_space_error, limit_error, usage_error (options that cannot be).
@@ -166,7 +144,8 @@ public:
     void abandon() noexcept;
 
     [[nodiscard]] const std::filesystem::path& state() const noexcept { return state_; }
-    [[nodiscard]] std::filesystem::path folder() const { return state_ / "segment"; }
+    /// Of the segment's files, in the state folder or in memory.
+    [[nodiscard]] std::filesystem::path folder() const { return place_.folder(); }
     [[nodiscard]] bool writable() const noexcept { return options_.mode == open_mode::read_write; }
     [[nodiscard]] const catalogue& types() const noexcept { return catalogue_; }
     [[nodiscard]] const std::vector<std::unique_ptr<type_windows>>& windows() const noexcept {
@@ -236,12 +215,14 @@ private:
     [[nodiscard]] std::string why_restore() const;
     void restore_if_needed();
     void require_same_identity(const std::array<std::byte, 16>& of_checkpoint) const;
-    void replace_by(const std::filesystem::path& fresh);
+    void put_in_place(segment_place next, const std::array<std::byte, 16>& identity);
+    [[nodiscard]] std::filesystem::path memory_for_new() const;
+    void require_promise(const segment_place& place) const;
     void start_checkpoints();
     void require_checkpoints() const;
     [[nodiscard]] bool has_changed() const noexcept;
     void create_files();
-    void fill_folder(const std::filesystem::path& fresh);
+    [[nodiscard]] std::array<std::byte, 16> fill_folder(const std::filesystem::path& fresh);
     void map_header();
     void check_header() const;
     void check_closed() const;
@@ -261,6 +242,7 @@ private:
 
     std::filesystem::path state_;
     open_options options_;
+    segment_place place_;
     std::optional<file_lock> lock_;
     struct mapped_header {
         segment_header* at = nullptr;

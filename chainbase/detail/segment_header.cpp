@@ -1,4 +1,5 @@
 #include <chainbase/detail/segment_header.hpp>
+#include <chainbase/files.hpp>
 #include <pool_allocator/error.hpp>
 
 #include <boost/crc.hpp>
@@ -55,7 +56,7 @@ segment_header fresh_header(std::uint64_t window_bytes, std::uint32_t windows) {
 }
 
 void write_header(const std::filesystem::path& folder, const segment_header& header) {
-    std::string page(segment::header_bytes, '\0');
+    std::string page(segment_header::page_bytes, '\0');
     std::memcpy(page.data(), &header, sizeof header);
     replace_file(folder / "header", page);
 }

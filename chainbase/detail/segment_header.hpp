@@ -1,6 +1,6 @@
 #pragma once
 
-#include <chainbase/segment.hpp>
+#include <chainbase/segment_header.hpp>
 
 #include <cstdint>
 #include <filesystem>

@@ -36,6 +36,7 @@ TEST_CASE("stat --json has every member, and its numbers add up") {
     const json found = stat_of(state);
 
     CHECK(found.at("state") == state.string());
+    CHECK(found.at("segment") == (state / "segment").string());
     CHECK(found.at("condition") == "closed");
     CHECK(found.at("consistent") == true);
     CHECK(found.at("discrepancies").empty());

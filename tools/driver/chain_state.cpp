@@ -38,6 +38,7 @@ open_options how_to_open(const promise_options& promise) {
     open_options how;
     how.promise = promise.level;
     how.checkpoints.interval = promise.checkpoint_interval;
+    how.memory_folder = promise.memory_folder;
     how.readers_group = promise.group;
     how.restoring = [next = std::chrono::steady_clock::now() + std::chrono::seconds(1)](
                         std::uint64_t done, std::uint64_t all) mutable {
@@ -284,13 +285,13 @@ chain_state::chain_state(const std::filesystem::path& folder, const std::string&
 
 chain_state::~chain_state() = default;
 
-std::optional<std::string> chain_state::chain_of(const std::filesystem::path& folder) {
+std::optional<std::string> chain_state::chain_of(const std::filesystem::path& folder,
+                                                 const promise_options& promise) {
     if (!std::filesystem::exists(folder / "segment") &&
+        !std::filesystem::exists(folder / "segment.json") &&
         !std::filesystem::exists(folder / "checkpoint"))
         return std::nullopt;
-    open_options only_to_look;
-    only_to_look.promise = durability::process;
-    database state(folder, only_to_look);
+    database state(folder, how_to_open(promise));
     std::optional<std::string> chain;
     if (state.memory().types().find(identity_type) != nullptr) {
         state.add_type<chain_identity>(identity_type);

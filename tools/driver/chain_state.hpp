@@ -28,10 +28,11 @@ struct block_place {
     friend bool operator==(const block_place&, const block_place&) = default;
 };
 
-/// What of a state survives, and who may look at it.
+/// What of a state survives, where its segment is, and who may look at it.
 struct promise_options {
     durability level = durability::checkpoint;
     std::chrono::milliseconds checkpoint_interval{30'000};
+    std::filesystem::path memory_folder; ///< for its segment; empty: the state folder
     std::string group; ///< whose members may read the state; empty: nobody but its owner
 };
 
@@ -56,7 +57,8 @@ public:
                 const promise_options& promise = {});
     /// Of which chain the state in a folder is; nothing when there is none. Opens it as a writer
     /// does, so that it is in order, and closes it. Throws what opening a database throws.
-    [[nodiscard]] static std::optional<std::string> chain_of(const std::filesystem::path& folder);
+    [[nodiscard]] static std::optional<std::string> chain_of(const std::filesystem::path& folder,
+                                                             const promise_options& promise);
 
     /// As close(), but a failure is only logged.
     ~chain_state();

@@ -98,6 +98,7 @@ json sums_to_json(const state_report& state) {
 std::string as_json(const state_report& state, const std::optional<archive_report>& archive) {
     const json all = {
         {"state", state.state.string()},
+        {"segment", state.segment.string()},
         {"condition", to_string(state.condition)},
         {"writer", state.writer},
         {"consistent", state.consistent},

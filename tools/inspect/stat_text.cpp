@@ -30,9 +30,9 @@ std::string heading(const state_report& state) {
         "condition  {}\n"
         "revision   {}, irreversible {}; {} session(s) can be undone\n"
         "changes    {} since the state was created (operations, sessions begun and ended)\n"
-        "segment    format {}, {} windows of at most {} bytes\n",
+        "segment    {}: format {}, {} windows of at most {} bytes\n",
         state.state.string(), condition_text(state), state.revision, state.irreversible_revision,
-        state.sessions, grouped(state.changes), state.format, state.windows,
+        state.sessions, grouped(state.changes), state.segment.string(), state.format, state.windows,
         grouped(state.window_bytes));
 }
 

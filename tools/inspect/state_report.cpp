@@ -142,6 +142,7 @@ void describe_condition(state_report& report, const segment& from) {
 state_report sample(segment& from) {
     state_report report;
     report.state = from.state();
+    report.segment = from.folder();
     describe_header(report, from);
     const segment_statistics found = segment_statistics::read(from);
     report.revision = found.revision;

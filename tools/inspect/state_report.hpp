@@ -49,6 +49,7 @@ enum class condition { closed, writer_running, writer_died };
 /// `discrepancies` is empty, also every part's own sum and every file's length.
 struct state_report {
     std::filesystem::path state;
+    std::filesystem::path segment; ///< the folder of its files
     inspect::condition condition = condition::closed;
     std::string writer;      ///< the process that writes, or wrote last, as it announced itself
     bool consistent = false; ///< read between two operations, and all sums hold

@@ -14,7 +14,7 @@ namespace {
 
 std::string chain_to_follow(const following_options& options) {
     if (!options.chain.empty()) require_known_chain(options.chain);
-    const std::optional<std::string> known = chain_state::chain_of(options.state);
+    const std::optional<std::string> known = chain_state::chain_of(options.state, options.promise);
     if (known && !options.chain.empty() && *known != options.chain)
         throw usage_error("the state " + options.state.string() + " is of the chain " + *known +
                           ", not of " + options.chain + "; name that chain, or another folder");

@@ -1,0 +1,353 @@
+// A state whose segment is in a folder of memory.
+
+#include <chainbase/database.hpp>
+#include <pool_allocator/error.hpp>
+
+#include <catch2/catch.hpp>
+#include <sys/stat.h>
+#include <tests/chainbase/small_types.hpp>
+#include <tests/support/scratch_state.hpp>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <sstream>
+#include <string>
+
+using namespace chainbase;
+using namespace chainbase::test;
+using Catch::Matchers::Contains;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A state folder and a folder of memory.
+class sample {
+public:
+    sample() {
+        fs::create_directory(memory);
+        fs::permissions(memory, fs::perms(01777));
+    }
+
+    [[nodiscard]] open_options how() const {
+        open_options options = quick_options();
+        options.promise = durability::checkpoint;
+        options.checkpoints.interval = std::chrono::milliseconds(0);
+        options.memory_folder = memory;
+        return options;
+    }
+
+    /// What is in the folder of memory.
+    [[nodiscard]] std::size_t homes() const {
+        return static_cast<std::size_t>(
+            std::distance(fs::directory_iterator(memory), fs::directory_iterator()));
+    }
+    [[nodiscard]] fs::path home() const {
+        REQUIRE(homes() == 1);
+        return fs::directory_iterator(memory)->path();
+    }
+
+    scratch_folder folder;
+    fs::path memory = folder / "memory";
+    fs::path state = folder / "state";
+};
+
+/// A database with a type, whose objects count how often it was written.
+class things {
+public:
+    things(const fs::path& state, const open_options& how) : db(state, how) {
+        db.add_type<card>("thing");
+    }
+    void add() {
+        db.create<card>([&](card& one) { one.key = static_cast<std::uint32_t>(count()); });
+    }
+    [[nodiscard]] std::size_t count() const { return db.count<card>(); }
+    [[nodiscard]] fs::path segment() const { return db.memory().folder(); }
+    [[nodiscard]] opening::way way() const { return db.opened().how; }
+    [[nodiscard]] const std::string& why() const { return db.opened().why; }
+
+    database db;
+};
+
+void write_one(const sample& s) {
+    things all(s.state, s.how());
+    all.add();
+    all.db.close();
+}
+
+open_options reading() {
+    return quick_options(open_mode::read_only);
+}
+
+} // namespace
+
+TEST_CASE("a segment in memory is attached again by writers and readers") {
+    const sample s;
+    {
+        things all(s.state, s.how());
+        CHECK(all.way() == opening::way::created);
+        CHECK(all.segment() == s.home() / "segment");
+        all.add();
+        CHECK(things(s.state, reading()).count() == 1);
+        all.db.abandon();
+    }
+    CHECK_FALSE(fs::exists(s.state / "segment"));
+    {
+        open_options without = s.how();
+        without.memory_folder.clear(); // counts when it is made
+        things all(s.state, without);
+        CHECK(all.way() == opening::way::rolled_back);
+        CHECK(all.segment() == s.home() / "segment");
+        all.db.close();
+    }
+    CHECK(things(s.state, reading()).count() == 1);
+    fs::rename(s.state, s.folder / "renamed");
+    CHECK(things(s.folder / "renamed", s.how()).way() == opening::way::attached);
+}
+
+TEST_CASE("a segment in memory is private to the state's owner") {
+    const sample s;
+    const mode_t before = umask(0);
+    write_one(s);
+    umask(before);
+    for (const auto& entry : fs::recursive_directory_iterator(s.memory)) {
+        CAPTURE(entry.path().string());
+        CHECK(entry.status().permissions() == fs::perms(entry.is_directory() ? 0700 : 0600));
+    }
+    fs::permissions(s.home(), fs::perms(0755));
+    CHECK_THROWS_AS(things(s.state, s.how()), access_error);
+    fs::permissions(s.home(), fs::perms(0700));
+    CHECK(things(s.state, s.how()).count() == 1);
+}
+
+TEST_CASE("a segment in memory is for the group that may look at the state") {
+    if (geteuid() != 0) {
+        WARN("skipped: only root gives files to any group");
+        return;
+    }
+    const sample s;
+    open_options how = s.how();
+    how.readers_group = "43210";
+    things(s.state, how).add();
+    fs::remove_all(s.home());
+    things(s.state, s.how()).add(); // restored
+    for (const auto& entry : fs::recursive_directory_iterator(s.memory)) {
+        CAPTURE(entry.path().string());
+        CHECK(entry.status().permissions() == fs::perms(entry.is_directory() ? 0750 : 0640));
+        struct stat found{};
+        REQUIRE(stat(entry.path().c_str(), &found) == 0);
+        CHECK(found.st_gid == 43'210);
+    }
+}
+
+TEST_CASE("after the machine restarted the checkpoint is restored into a new home") {
+    const sample s;
+    write_one(s);
+    const fs::path before = s.home();
+    fs::remove_all(before);
+    CHECK_THROWS_WITH(things(s.state, reading()), Contains("restores its last checkpoint"));
+    open_options how = s.how();
+    if (GENERATE(false, true)) how.memory_folder.clear(); // where it was before
+    things all(s.state, how);
+    CHECK(all.way() == opening::way::restored);
+    CHECK(all.count() == 1);
+    CHECK(s.home() != before);
+    CHECK(all.segment() == s.home() / "segment");
+}
+
+TEST_CASE("a segment of another boot on a disk gives way to the restored one") {
+    const sample s;
+    write_one(s);
+    const fs::path before = s.home();
+    {
+        std::fstream header(before / "segment" / "header",
+                            std::ios::binary | std::ios::in | std::ios::out);
+        header.seekp(offsetof(segment_header, boot));
+        header << "another boot";
+    }
+    CHECK(things(s.state, s.how()).way() == opening::way::restored);
+    CHECK(s.home() != before); // the only one
+}
+
+TEST_CASE("a segment in the state folder moves to memory when it is restored there") {
+    const sample s;
+    open_options how = s.how();
+    how.memory_folder.clear();
+    {
+        things all(s.state, how);
+        all.add();
+        all.db.close();
+    }
+    CHECK(things(s.state, s.how()).segment() == s.state / "segment");
+    fs::remove_all(s.state / "segment");
+    {
+        const things all(s.state, s.how());
+        CHECK(all.segment() == s.home() / "segment");
+    }
+    // And back.
+    fs::remove_all(s.home());
+    fs::remove(s.state / "segment.json");
+    things all(s.state, how);
+    CHECK(all.segment() == s.state / "segment");
+    CHECK(all.count() == 1);
+    CHECK(s.homes() == 0);
+}
+
+TEST_CASE("a copy of a state folder does not get the original's segment") {
+    const sample s;
+    write_one(s);
+    fs::copy(s.state, s.folder / "copy", fs::copy_options::recursive);
+    for (const char* one : {"state", "copy"})
+        CHECK(fs::exists(s.folder / one / "segment.json"));
+    things original(s.state, s.how());
+    CHECK(original.way() == opening::way::attached);
+    original.add();
+    CHECK_THROWS_WITH(things(s.folder / "copy", reading()), Contains("is a copy"));
+    {
+        things copy(s.folder / "copy", s.how());
+        CHECK(copy.way() == opening::way::restored);
+        CHECK_THAT(copy.why(), Contains("is a copy") && Contains(s.state.string()));
+        CHECK(copy.segment() != original.segment());
+        CHECK(copy.count() == 1);
+        copy.add();
+        copy.add();
+        copy.db.close();
+    }
+    CHECK(s.homes() == 2);
+    CHECK(original.count() == 2);
+    CHECK(things(s.folder / "copy", s.how()).count() == 3);
+}
+
+TEST_CASE("what is put back from a copy goes on from its own checkpoint") {
+    const sample s;
+    write_one(s);
+    const auto all_of_it = fs::copy_options::recursive | fs::copy_options::overwrite_existing;
+    fs::copy(s.state, s.folder / "backup", all_of_it);
+    write_one(s);
+    if (GENERATE(false, true)) fs::remove_all(s.state); // else over what is there
+    fs::copy(s.folder / "backup", s.state, all_of_it);
+    things all(s.state, s.how());
+    CHECK(all.way() == opening::way::restored);
+    CHECK(all.count() == 1);
+    CHECK(s.homes() == 2); // the other one is nobody's to remove
+}
+
+TEST_CASE("what was planted under the segment's name is not attached") {
+    const sample s;
+    write_one(s);
+    const fs::path home = s.home();
+    fs::rename(home, s.folder / "elsewhere");
+    const int how = GENERATE(0, 1, 2, 3);
+    CAPTURE(how);
+    if (how == 0) { // a link, even to the segment itself
+        fs::create_symlink(s.folder / "elsewhere", home);
+    } else if (how == 1) { // an empty folder
+        fs::create_directory(home);
+    } else if (how == 2) { // the segment of another user
+        if (geteuid() != 0) return;
+        fs::copy(s.folder / "elsewhere", home, fs::copy_options::recursive);
+        REQUIRE(chown(home.c_str(), 54'321, 54'321) == 0);
+    } else { // of another state of ours
+        sample other;
+        write_one(other);
+        fs::copy(other.home(), home, fs::copy_options::recursive);
+    }
+    CHECK_THROWS_AS(things(s.state, reading()), unclean_error);
+    {
+        things all(s.state, s.how());
+        CHECK(all.way() == opening::way::restored);
+        CHECK_THAT(all.why(), Contains(home.string()));
+        CHECK(all.count() == 1);
+        CHECK(all.segment() != home / "segment");
+        all.add();
+        all.db.close();
+    }
+    CHECK(fs::exists(fs::symlink_status(home))); // left alone
+    CHECK(things(s.state, s.how()).count() == 2);
+}
+
+TEST_CASE("a segment whose header is another state's is refused") {
+    const sample s;
+    const sample other;
+    write_one(s);
+    write_one(other);
+    fs::copy_file(other.home() / "segment" / "header", s.home() / "segment" / "header",
+                  fs::copy_options::overwrite_existing);
+    CHECK_THROWS_WITH(things(s.state, s.how()), Contains("segment of another state"));
+}
+
+TEST_CASE("without checkpoints nothing is kept in memory that a crash takes") {
+    const sample s;
+    open_options how = s.how();
+    how.promise = durability::process;
+    const bool is_memory = fs::path(s.folder.path()).string().starts_with("/dev/shm");
+    if (!is_memory) WARN("skipped: no memory to put a segment in");
+    if (!is_memory) return;
+    CHECK_THROWS_WITH(things(s.state, how), Contains("is lost with the machine"));
+    CHECK(s.homes() == 0);
+    write_one(s);
+    CHECK_THROWS_WITH(things(s.state, how), Contains("is lost with the machine"));
+    CHECK(things(s.state, s.how()).count() == 1);
+    how.memory_folder = s.folder / "none";
+    CHECK_THROWS_WITH(things(s.folder / "other", how), Contains("is no folder"));
+}
+
+TEST_CASE("a state whose segment is gone and that has no checkpoint says what there is to choose") {
+    const sample s;
+    {
+        things all(s.state, s.how());
+        all.db.abandon();
+    }
+    fs::remove_all(s.home());
+    fs::remove_all(s.state / "checkpoint");
+    CHECK_THROWS_WITH(things(s.state, s.how()), Contains("segment.json") && Contains("Choose"));
+    fs::remove(s.state / "segment.json");
+    CHECK(things(s.state, s.how()).way() == opening::way::created);
+}
+
+TEST_CASE("a segment that was not finished is removed by the next writer") {
+    const sample s;
+    write_one(s);
+    const fs::path other = s.memory / "chainbase-other";
+    if (GENERATE(false, true)) {
+        // As if it had died before it settled: the same file under the name that it had then, and
+        // the time of its last change not known yet.
+        const fs::path tie = s.home() / "state.json";
+        std::ostringstream text;
+        text << std::ifstream(tie).rdbuf();
+        std::ofstream(tie) << std::regex_replace(text.str(), std::regex("(\"changed\": )[0-9]+"),
+                                                 "$010");
+        fs::rename(s.state / "segment.json", s.state / "segment.json.new");
+        CHECK(things(s.state, s.how()).count() == 1);
+        CHECK(s.homes() == 1);
+    } else { // one that another state is making
+        fs::copy(s.home(), other, fs::copy_options::recursive);
+        std::ofstream(s.state / "segment.json.new")
+            << R"({"format":1,"home":")" << other.string() << R"(","identity":""})";
+        CHECK(things(s.state, s.how()).count() == 1);
+        CHECK(fs::exists(other / "segment" / "header"));
+    }
+    CHECK_FALSE(fs::exists(s.state / "segment.json.new"));
+}
+
+TEST_CASE("a malformed place of a segment is refused") {
+    const sample s;
+    write_one(s);
+    const fs::path file = s.state / "segment.json";
+    for (const char* text :
+         {"", "{", "{}", "[]", "1", R"({"format":1})", R"({"format":1,"home":1,"identity":""})",
+          R"({"format":1,"home":"relative","identity":""})",
+          R"({"format":1,"home":"/","identity":""})", R"({"format":1,"home":"","identity":""})"}) {
+        CAPTURE(text);
+        std::ofstream(file, std::ios::trunc) << text;
+        CHECK_THROWS_AS(things(s.state, s.how()), damaged_error);
+        CHECK(s.homes() == 1);
+    }
+    std::ofstream(file, std::ios::trunc) << R"({"format":2})";
+    CHECK_THROWS_AS(things(s.state, s.how()), format_error);
+    fs::remove(file);
+    CHECK(things(s.state, s.how()).count() == 1); // from the checkpoint
+}
