@@ -75,6 +75,9 @@ file_lock::file_lock(const std::filesystem::path& file, bool create)
     if (errno != EAGAIN && errno != EACCES) throw_file_error(file, "lock");
     char text[24] = {};
     const ssize_t length = ::pread(descriptor_.number(), text, sizeof text - 1, 0);
+    if (fcntl(descriptor_.number(), F_OFD_GETLK, &lock) == 0 && lock.l_type == F_RDLCK)
+        throw locked_error(file.string() + ": this state is being checked; wait until that is "
+                                           "done, or stop it, and try again");
     throw locked_error(file.string() + ": a writer has this state open (process " +
                        std::string(text, length > 1 ? static_cast<std::size_t>(length - 1) : 0) +
                        "); stop it first, or open the state read-only");

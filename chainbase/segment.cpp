@@ -10,7 +10,6 @@
 #include <pool_allocator/trace.hpp>
 #include <undo/log_check.hpp>
 
-#include <boost/crc.hpp>
 #include <boost/uuid/random_generator.hpp>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -586,13 +585,9 @@ void segment::each_window(Visitor&& visit) const {
 }
 
 std::uint32_t segment::roots_checksum() const {
-    boost::crc_32_type crc;
-    each_window([&](window& file) {
-        crc.process_bytes(file.base(), window_header::page_bytes);
-        const std::uint64_t bytes = file.bytes();
-        crc.process_bytes(&bytes, sizeof bytes);
-    });
-    return crc.checksum();
+    detail::roots_checksum sum;
+    each_window([&](const window& file) { sum.add(file); });
+    return sum.value();
 }
 
 /// Of a state that was closed: the words everything hangs on are the ones that were written then,

@@ -81,8 +81,13 @@ window::window(const place& where, std::filesystem::path file, file_descriptor d
     is_written_ = how != mode::read_only;
     if (is_written_) cover(bytes_);
     const int access = how == mode::read_only ? PROT_READ : PROT_READ | PROT_WRITE;
-    void* at = mmap(where.addresses->place(where.index), limit_, access,
-                    MAP_SHARED | MAP_NORESERVE | MAP_FIXED, descriptor_.number(), 0);
+    // A private copy never grows, and where memory is not overcommitted its addresses count.
+    const bool is_private = how == mode::private_copy;
+    const std::size_t length =
+        is_private ? std::clamp(round_up(bytes_, page), page, limit_) : limit_;
+    const int sharing = is_private ? MAP_PRIVATE : MAP_SHARED;
+    void* at = mmap(where.addresses->place(where.index), length, access,
+                    sharing | MAP_NORESERVE | MAP_FIXED, descriptor_.number(), 0);
     if (at == MAP_FAILED) fail(file_, "map");
     base_ = static_cast<std::byte*>(at);
     madvise(base_, limit_, MADV_HUGEPAGE); // advice: a kernel without it still works
@@ -109,7 +114,7 @@ window window::create(const place& where, const std::filesystem::path& file,
 
 window window::open(const place& where, const std::filesystem::path& file, const geometry& shape,
                     mode how) {
-    const file_use use = how == mode::read_only ? file_use::read : file_use::write;
+    const file_use use = how == mode::read_write ? file_use::write : file_use::read;
     window opened(where, file, open_private(file, use), shape.kind, how);
     opened.check_header(shape);
     return opened;

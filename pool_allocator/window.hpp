@@ -62,7 +62,12 @@ static_assert(sizeof(window_header) == 64);
 /// multiple of page_bytes.
 class window {
 public:
-    enum class mode { create, read_write, read_only };
+    enum class mode {
+        create,
+        read_write,
+        read_only,
+        private_copy, ///< what is stored stays in this process, and the file as it is
+    };
 
     struct place {
         const address_space* addresses;

@@ -8,6 +8,7 @@ enum class exit_code : int {
     failed = 1,      ///< the work failed; stderr says why and what to do
     wrong_call = 2,  ///< the command line is wrong, or names what does not fit together
     interrupted = 3, ///< stopped by a signal; the same call goes on
+    damaged = 4,     ///< what was to be checked was, and is not sound; the report says what
 };
 
 } // namespace chainbase

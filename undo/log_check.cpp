@@ -28,6 +28,10 @@ void log_check::require_sound() {
     if (first_open != 0) check_records(completed(), first_open);
 }
 
+std::uint64_t log_check::require_all_records() const {
+    return check_records(words().tail, has_session() ? words().oldest : completed());
+}
+
 /// A position is in a chunk in use, behind its header, and on a word.
 void log_check::check_position(log_position at, log_position word, const char* name) const {
     const bool in_chunk = at > window_header::page_bytes && at % 4 == 0 &&
@@ -109,20 +113,22 @@ log_position log_check::check_marks() const {
     }
 }
 
-/// Every record from `from` back to `until`, as each_record_down_to reads them.
-void log_check::check_records(log_position from, log_position until) const {
+/// Every record from `from` back to `until`, as each_record_down_to reads them; how many.
+std::uint64_t log_check::check_records(log_position from, log_position until) const {
+    std::uint64_t count = 0;
     for (log_position at = from; at != until;) {
         const slot_number chunk = chunk_of(at);
         check_linked(at);
         const bool ends_here = until >= first_record(chunk) && until < at;
         const log_position stop = ends_here ? until : first_record(chunk);
-        while (at != stop)
+        for (; at != stop; ++count)
             at = check_record(at, stop);
-        if (at == until) return;
+        if (at == until) break;
         if (chunk == chunk_of(has_session() ? words().oldest : completed()))
             damaged(at, "the records do not reach back to " + std::to_string(until));
         at = header_of(chunk).previous_end;
     }
+    return count;
 }
 
 /// The record that ends at `at`; returns where it begins.

@@ -22,6 +22,9 @@ public:
 
     /// Throws damaged_error that names the file and the offset.
     void require_sound();
+    /// The same of every record that can be undone, in time in proportion to the log. Requires that
+    /// require_sound() did not throw. Returns how many there are.
+    std::uint64_t require_all_records() const;
 
 private:
     [[noreturn]] void damaged(log_position at, const std::string& what) const;
@@ -31,7 +34,7 @@ private:
     void check_linked(log_position at) const;
     [[nodiscard]] session_mark checked_mark(log_position at) const;
     [[nodiscard]] log_position check_marks() const;
-    void check_records(log_position from, log_position until) const;
+    std::uint64_t check_records(log_position from, log_position until) const;
     [[nodiscard]] log_position check_record(log_position at, log_position stop) const;
     void check_target(log_position at, record_trailer trailer) const;
 

@@ -205,18 +205,6 @@ void restore_one(disk& on, const fs::path& folder, const publication& from, cons
     result.from = from;
 }
 
-std::uint64_t check_blocks(disk& on, const fs::path& folder, const published& all,
-                           const std::function<void(const std::string&)>& found) {
-    if (!all.newest() || all.newest()->redo == 0) return 0;
-    redo_reader log(on, folder, all.newest()->state, all.newest()->redo);
-    redo_block block;
-    std::uint64_t blocks = 0;
-    while (log.next(block))
-        ++blocks;
-    if (!log.why().empty()) found(log.why());
-    return blocks;
-}
-
 } // namespace
 
 restored restore(disk& from, const fs::path& folder, const fs::path& into, const progress& tell) {
@@ -248,36 +236,53 @@ restored restore(disk& from, const fs::path& folder, const fs::path& into, const
                         "); restore the folder from a copy, or replay into a new one");
 }
 
+std::uint64_t check(disk& from, const fs::path& folder, const publication& one,
+                    const std::function<void(const std::string&)>& found) {
+    const slot_file slots = open_slots(from, folder, one);
+    std::vector<wanted_page> wanted;
+    std::uint64_t looked_at = 0;
+    for (const publication::file& file : one.files) {
+        try {
+            const page_table table(file, slots);
+            for (const placed_page& page : table.all())
+                if (page.slot != 0) wanted.push_back({page.slot, page.sum, nullptr});
+            looked_at += table.leaves().size();
+        } catch (const damaged_error& e) {
+            found("checkpoint " + std::to_string(one.generation) + ", " + file.name + ": " +
+                  e.what());
+        }
+    }
+    std::ranges::sort(wanted, {}, &wanted_page::slot);
+    looked_at += wanted.size();
+    slot_reader(slots).read(wanted, [&](const wanted_page& page, auto, bool is_whole) {
+        if (!is_whole)
+            found("checkpoint " + std::to_string(one.generation) + ": " +
+                  place_of(slots, page.slot));
+    });
+    return looked_at;
+}
+
+std::uint64_t check_blocks(disk& from, const fs::path& folder, const publication& after,
+                           const std::function<void(const std::string&)>& found) {
+    if (after.redo == 0) return 0;
+    redo_reader log(from, folder, after.state, after.redo);
+    redo_block block;
+    std::uint64_t blocks = 0;
+    while (log.next(block))
+        ++blocks;
+    if (!log.why().empty()) found(log.why());
+    return blocks;
+}
+
 std::uint64_t check(disk& from, const fs::path& folder,
                     const std::function<void(const std::string&)>& found) {
     const published all(from, folder);
     if (!all.why().empty()) found(all.why());
-    std::vector<wanted_page> wanted;
     std::uint64_t looked_at = 0;
-    for (const publication* one : {all.newest(), all.older()}) {
-        if (!one) continue;
-        const slot_file slots = open_slots(from, folder, *one);
-        wanted.clear();
-        for (const publication::file& file : one->files) {
-            try {
-                const page_table table(file, slots);
-                for (const placed_page& page : table.all())
-                    if (page.slot != 0) wanted.push_back({page.slot, page.sum, nullptr});
-                looked_at += table.leaves().size();
-            } catch (const damaged_error& e) {
-                found("checkpoint " + std::to_string(one->generation) + ", " + file.name + ": " +
-                      e.what());
-            }
-        }
-        std::ranges::sort(wanted, {}, &wanted_page::slot);
-        looked_at += wanted.size();
-        slot_reader(slots).read(wanted, [&](const wanted_page& page, auto, bool is_whole) {
-            if (!is_whole)
-                found("checkpoint " + std::to_string(one->generation) + ": " +
-                      place_of(slots, page.slot));
-        });
-    }
-    return looked_at + check_blocks(from, folder, all, found);
+    for (const publication* one : {all.newest(), all.older()})
+        if (one) looked_at += check(from, folder, *one, found);
+    if (all.newest()) looked_at += check_blocks(from, folder, *all.newest(), found);
+    return looked_at;
 }
 
 } // namespace chainbase::checkpoint

@@ -41,4 +41,13 @@ struct restored {
 std::uint64_t check(disk& from, const std::filesystem::path& folder,
                     const std::function<void(const std::string&)>& found);
 
+/// The same of the pages of one publication that was read from `folder`.
+std::uint64_t check(disk& from, const std::filesystem::path& folder, const publication& one,
+                    const std::function<void(const std::string&)>& found);
+
+/// The same of the blocks that follow a publication.
+std::uint64_t check_blocks(disk& from, const std::filesystem::path& folder,
+                           const publication& after,
+                           const std::function<void(const std::string&)>& found);
+
 } // namespace chainbase::checkpoint

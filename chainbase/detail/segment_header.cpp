@@ -2,8 +2,6 @@
 #include <chainbase/files.hpp>
 #include <pool_allocator/error.hpp>
 
-#include <boost/crc.hpp>
-
 #include <cstddef>
 #include <cstring>
 #include <fstream>
@@ -43,6 +41,12 @@ std::string boot_id() {
 
 std::string boot_of(const segment_header& header) {
     return {header.boot, strnlen(header.boot, sizeof header.boot)};
+}
+
+void roots_checksum::add(const window& file) {
+    crc_.process_bytes(file.base(), window_header::page_bytes);
+    const std::uint64_t bytes = file.bytes();
+    crc_.process_bytes(&bytes, sizeof bytes);
 }
 
 segment_header fresh_header(std::uint64_t window_bytes, std::uint32_t windows) {

@@ -2,6 +2,8 @@
 
 #include <chainbase/segment_header.hpp>
 
+#include <boost/crc.hpp>
+
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -21,6 +23,16 @@ void require_magic(const std::filesystem::path& file, std::string_view content);
 [[nodiscard]] std::string boot_id();
 /// In which it was last opened for writing.
 [[nodiscard]] std::string boot_of(const segment_header& header);
+
+/// CRC-32 over the header pages and the lengths of all windows: what a closed state's words are.
+class roots_checksum {
+public:
+    void add(const window& file);
+    [[nodiscard]] std::uint32_t value() const { return crc_.checksum(); }
+
+private:
+    boost::crc_32_type crc_;
+};
 
 /// Of a segment that is not closed and was never opened.
 [[nodiscard]] segment_header fresh_header(std::uint64_t window_bytes, std::uint32_t windows);

@@ -4,17 +4,13 @@
 
 namespace chainbase::inspect {
 
-namespace {
-
-/// Counts are read from the tables' own rows; no cache is worth its memory.
-std::unique_ptr<archive::store> open_beside_writer(const std::filesystem::path& folder) {
+/// Tables are read from end to end, if at all; no cache is worth its memory.
+std::unique_ptr<archive::store> open_archive(const std::filesystem::path& state) {
     archive::store_options options;
     options.cache_bytes = std::size_t{1} << 20;
     options.read_only = true;
-    return archive::make_store(archive::store_kind::rocksdb, folder, options);
+    return archive::make_store(archive::store_kind::rocksdb, state / "archive", options);
 }
-
-} // namespace
 
 std::uint64_t archive_report::rows() const noexcept {
     std::uint64_t sum = 0;
@@ -29,7 +25,7 @@ std::optional<archive_report> read_archive(const std::filesystem::path& state) {
     archive_report report;
     report.folder = state / "archive";
     try {
-        const auto store = open_beside_writer(report.folder);
+        const auto store = open_archive(state);
         std::uint32_t number = 0;
         for (const archive::table_description& table : store->tables())
             report.tables.push_back(

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <archive/fwd.hpp>
+
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +25,9 @@ struct archive_report {
 
     [[nodiscard]] std::uint64_t rows() const noexcept;
 };
+
+/// Opens `state`/archive for reading, also beside its writer. Throws what make_store throws.
+[[nodiscard]] std::unique_ptr<archive::store> open_archive(const std::filesystem::path& state);
 
 /// Looks at `state`/archive, also beside its writer, and changes nothing; nothing if there is none.
 /// An archive that cannot be read is told in `refusal`: what is known of the segment still counts.

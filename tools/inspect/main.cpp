@@ -1,8 +1,12 @@
+#include <tools/inspect/check.hpp>
 #include <tools/inspect/stat.hpp>
 #include <tools/program.hpp>
 
 int main(int argc, char** argv) {
     return chainbase::run_program(
         "chainbase-inspect", "Looks at a state, running or not, without the program that wrote it",
-        argc, argv, chainbase::inspect::add_stat);
+        argc, argv, [](CLI::App& program, chainbase::exit_code& result) {
+            chainbase::inspect::add_stat(program, result);
+            chainbase::inspect::add_check(program, result);
+        });
 }

@@ -1,0 +1,207 @@
+#include <chainbase/check/mapped_state.hpp>
+#include <chainbase/detail/segment_header.hpp>
+#include <chainbase/files.hpp>
+#include <pool_allocator/error.hpp>
+#include <pool_allocator/hash_table.hpp>
+#include <pool_allocator/id_table.hpp>
+#include <undo/log_check.hpp>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace chainbase::check {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Whether the name leads to a file of the segment's folder.
+bool is_plain(const std::string& name) {
+    return !name.empty() && name.front() != '.' && name.find('/') == std::string::npos &&
+           name.find('\0') == std::string::npos;
+}
+
+} // namespace
+
+mapped_state::mapped_state(fs::path state, part_report& to)
+    : state_(std::move(state)), folder_(state_ / "segment"),
+      lock_(::open((state_ / "lock").c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    if (!fs::exists(folder_ / "header"))
+        throw format_error(state_.string() + ": no chainbase state is there; check the path");
+    part_report& header = to.enter("header");
+    {
+        const stopwatch timed(header);
+        keep_writers_out(header);
+        if (!read_header(header)) return;
+        open_windows(header);
+        check_roots(header);
+    }
+    check_log(to.enter("undo_log"));
+}
+
+/// A shared lock, which needs no permission to write: it is in the way of writers only.
+void mapped_state::keep_writers_out(part_report& to) {
+    const fs::path file = state_ / "lock";
+    if (lock_.number() < 0) {
+        if (errno != ENOENT) throw_file_error(file, "open");
+        return to.add({"lock",
+                       {},
+                       "missing; an empty file of this name is needed to open the "
+                       "state"});
+    }
+    struct flock lock{};
+    lock.l_type = F_RDLCK;
+    lock.l_whence = SEEK_SET;
+    if (fcntl(lock_.number(), F_OFD_SETLK, &lock) == 0) return;
+    if (errno != EAGAIN && errno != EACCES) throw_file_error(file, "lock");
+    std::string holder = read_file(file);
+    while (!holder.empty() && holder.back() == '\n')
+        holder.pop_back();
+    throw locked_error(state_.string() + ": process " + holder +
+                       " has it open for writing, and what is changing cannot be checked; stop it "
+                       "first, check a copy, or check its checkpoint (--checkpoint)");
+}
+
+bool mapped_state::read_header(part_report& to) {
+    const auto damaged = [&](std::uint64_t offset, const std::string& what) {
+        to.add({"segment/header", offset, what});
+        is_complete_ = false;
+        return false;
+    };
+    const std::string content = read_file(folder_ / "header");
+    if (content.size() < segment::header_bytes)
+        return damaged(content.size(), "truncated, to less than a page");
+    header_ = copy_at<segment_header>(reinterpret_cast<const std::byte*>(content.data()));
+    if (!detail::is_whole(header_))
+        return damaged(0, "the magic or the checksum is wrong, so nobody knows how large windows "
+                          "are; all else is unread");
+    if (header_.format != segment_header::current_format)
+        throw format_error(fmt::format("{}: format {}, this program reads {}; check it with the "
+                                       "program that wrote it",
+                                       state_.string(), header_.format,
+                                       segment_header::current_format));
+    if (header_.clean > 1)
+        to.add({"segment/header", offsetof(segment_header, clean), "neither closed nor open"});
+    const bool is_of_this_boot = detail::boot_of(header_) == detail::boot_id();
+    if (!is_of_this_boot && !(header_.clean == 1 && header_.synced == 1))
+        condition_ = condition::machine_restarted;
+    else if (header_.clean != 1)
+        condition_ = condition::writer_died;
+    return true;
+}
+
+void mapped_state::open_windows(part_report& to) {
+    addresses_ = std::make_unique<address_space>(header_.window_bytes, header_.windows);
+    is_taken_.assign(addresses_->windows(), false);
+    const auto refuse = [&](const error& why) {
+        to.add({"segment/catalogue.json", {}, why.what()});
+        is_complete_ = false;
+    };
+    try {
+        catalogue_ = catalogue::read(folder_);
+    } catch (const damaged_error& e) {
+        refuse(e);
+    } catch (const io_error& e) {
+        refuse(e);
+    }
+    log_file_ = open_window(undo_log::window_index, "undo_log", undo_log::geometry, to);
+    for (std::size_t c = 0; c < size_classes::class_count; ++c)
+        buffers_[c] = open_window(static_cast<std::uint32_t>(size_classes::first_window + c),
+                                  fmt::format("buffers.{}", size_classes::bytes_of_class(c)),
+                                  size_classes::geometry(c), to);
+    buffers_.back() = open_window(size_classes::first_window + size_classes::class_count,
+                                  "buffers.runs", page_runs::geometry, to);
+    for (const catalogue::entry& entry : catalogue_.entries())
+        open_type(entry, to);
+}
+
+void mapped_state::open_type(const catalogue::entry& entry, part_report& to) {
+    const type_schema& schema = entry.schema;
+    type opened{&schema, nullptr, nullptr, {}};
+    std::uint32_t index = entry.first_window;
+    opened.objects =
+        open_window(index, schema.name + ".objects",
+                    {window_kind::objects, schema.node_bytes, window_header::page_bytes}, to);
+    opened.ids = open_window(++index, schema.name + ".ids", id_table::geometry, to);
+    for (std::uint32_t t = 0; t < schema.tables && t < schema.keys.size(); ++t)
+        opened.tables.push_back(open_window(++index, fmt::format("{}.{}.hash", schema.name, t),
+                                            hash_table::geometry, to));
+    types_.push_back(std::move(opened));
+}
+
+/// A place is given once: mapping another file there would take the first one's memory away.
+std::unique_ptr<window> mapped_state::open_window(std::uint32_t index, const std::string& name,
+                                                  const window::geometry& shape, part_report& to) {
+    const auto refuse = [&](const std::string& file, const std::string& what) {
+        to.add({file, {}, what});
+        is_complete_ = false;
+        return nullptr;
+    };
+    if (!is_plain(name)) return refuse("segment/catalogue.json", "\"" + name + "\" is no file");
+    if (index >= is_taken_.size() || is_taken_[index])
+        return refuse("segment/catalogue.json",
+                      fmt::format("{}: window {} is taken or not among the {}", name, index,
+                                  is_taken_.size()));
+    try {
+        auto opened = std::make_unique<window>(window::open(
+            {addresses_.get(), index}, folder_ / name, shape, window::mode::private_copy));
+        is_taken_[index] = true;
+        if (opened->bytes() <= opened->limit()) return opened;
+        return refuse("segment/" + name, "longer than its window");
+    } catch (const error& e) {
+        return refuse("segment/" + name, e.what());
+    }
+}
+
+template <typename Visitor>
+void mapped_state::each_window(Visitor&& visit) const {
+    visit(*log_file_);
+    for (const auto& file : buffers_)
+        visit(*file);
+    for (const type& each : types_) {
+        visit(*each.objects);
+        visit(*each.ids);
+        for (const auto& table : each.tables)
+            visit(*table);
+    }
+}
+
+void mapped_state::check_roots(part_report& to) const {
+    to.count("types", types_.size());
+    if (!is_complete_ || header_.clean != 1 || header_.roots == 0) return;
+    detail::roots_checksum found;
+    each_window([&](const window& file) { found.add(file); });
+    if (found.value() != header_.roots)
+        to.add({"segment/header", offsetof(segment_header, roots),
+                "a root block or the length of a file is not what closing left"});
+}
+
+/// What opening does to the log, in the copy.
+void mapped_state::check_log(part_report& to) {
+    const stopwatch timed(to);
+    if (!is_complete_) {
+        to.not_checked.emplace_back("a file is missing that it may write to; what is unfinished is "
+                                    "not rolled back");
+        return;
+    }
+    try {
+        log_check(*addresses_, *log_file_).require_sound();
+        const undo_log rolled_back(*addresses_, *log_file_, false);
+        log_check whole(*addresses_, *log_file_);
+        log_ = {rolled_back.revision(), rolled_back.committed_revision(), rolled_back.sessions(),
+                rolled_back.recovered().operation, rolled_back.recovered().sessions};
+        to.count("sessions", log_.sessions);
+        to.count("bytes", rolled_back.bytes_in_use());
+        whole.require_sound();
+        to.count("records", whole.require_all_records());
+    } catch (const damaged_error& e) {
+        to.add({part_report::file_of(*log_file_), {}, e.what()});
+    }
+}
+
+} // namespace chainbase::check

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <chainbase/catalogue.hpp>
+#include <chainbase/check/report.hpp>
+#include <chainbase/segment.hpp>
+#include <pool_allocator/address_space.hpp>
+#include <pool_allocator/file_descriptor.hpp>
+#include <pool_allocator/size_classes.hpp>
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+namespace chainbase::check {
+
+/// What a state is when nobody has it open.
+enum class condition {
+    closed,
+    writer_died,       ///< the next opening rolls back what is unfinished
+    machine_restarted, ///< since it was written, without being on storage: pages of different times
+};
+
+/// What the next opening rolls back, and where the state stands then.
+struct log_facts {
+    std::int64_t revision = 0;
+    std::int64_t irreversible_revision = 0;
+    std::uint64_t sessions = 0; ///< that can be undone
+    bool operation = false;     ///< one was under way
+    std::uint64_t undone = 0;   ///< sessions that were not pushed
+};
+
+/// The files of a state that nobody writes, mapped for looking at them: as copies of this process
+/// (MAP_PRIVATE), in which what is unfinished is rolled back. So what is looked at is what the next
+/// opening gives, and no file changes.
+///
+/// Everything that can be opened is, whatever is wrong with the rest; what is wrong is added to the
+/// report. While it lives, no writer can open the state.
+class mapped_state {
+public:
+    /// The windows of a type; null where a file could not be opened.
+    struct type {
+        const type_schema* schema;
+        std::unique_ptr<window> objects;
+        std::unique_ptr<window> ids;
+        std::vector<std::unique_ptr<window>> tables;
+    };
+
+    /// Adds the parts "header" and "undo_log" to `to`. Throws format_error when no state is there,
+    /// locked_error when a process has it open for writing, io_error.
+    mapped_state(std::filesystem::path state, part_report& to);
+
+    [[nodiscard]] const std::filesystem::path& state() const noexcept { return state_; }
+    [[nodiscard]] check::condition condition() const noexcept { return condition_; }
+    [[nodiscard]] const log_facts& log() const noexcept { return log_; }
+    [[nodiscard]] const std::vector<type>& types() const noexcept { return types_; }
+    /// The windows of the size classes, and of the page runs; null where a file could not be
+    /// opened.
+    [[nodiscard]] const window* buffers(std::size_t number) const noexcept {
+        return buffers_[number].get();
+    }
+    /// Whether all files could be opened.
+    [[nodiscard]] bool is_complete() const noexcept { return is_complete_; }
+
+private:
+    void keep_writers_out(part_report& to);
+    bool read_header(part_report& to);
+    void open_windows(part_report& to);
+    void open_type(const catalogue::entry& entry, part_report& to);
+    std::unique_ptr<window> open_window(std::uint32_t index, const std::string& name,
+                                        const window::geometry& shape, part_report& to);
+    void check_roots(part_report& to) const;
+    void check_log(part_report& to);
+    template <typename Visitor>
+    void each_window(Visitor&& visit) const;
+
+    std::filesystem::path state_;
+    std::filesystem::path folder_; ///< the segment's
+    file_descriptor lock_;
+    segment_header header_{};
+    check::condition condition_ = check::condition::closed;
+    catalogue catalogue_;
+    std::unique_ptr<address_space> addresses_;
+    std::unique_ptr<window> log_file_;
+    std::array<std::unique_ptr<window>, size_classes::window_count> buffers_;
+    std::vector<type> types_;
+    std::vector<bool> is_taken_; ///< by window
+    bool is_complete_ = true;
+    log_facts log_;
+};
+
+} // namespace chainbase::check

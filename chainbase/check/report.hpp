@@ -1,0 +1,108 @@
+#pragma once
+
+#include <pool_allocator/fwd.hpp>
+#include <pool_allocator/window.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// Whether a state is sound: findings as data, for whoever prints them.
+namespace chainbase::check {
+
+/// Something that is not as the engine leaves it.
+struct finding {
+    std::string file;                         ///< within the state's folder; empty: none of them
+    std::optional<std::uint64_t> offset;      ///< in the file, of the word that is wrong
+    std::string what;                         ///< in words
+    std::optional<slot_number> slot = {};     ///< of the object or buffer it is about
+    std::optional<std::uint32_t> object = {}; ///< its id
+};
+
+/// What looking at one part of a state gave. Not thread-safe.
+struct part_report {
+    /// So many findings are kept of a part; the others are counted.
+    static constexpr std::size_t most_findings = 100;
+
+    struct figure {
+        std::string what;
+        std::uint64_t number = 0;
+    };
+
+    std::string name; ///< "header", "undo_log", "buffers.16", "account", "by_name"
+    std::string type; ///< if it is a type or belongs to one
+    std::string key;  ///< if it is the structure of one
+    std::vector<figure> figures;
+    std::vector<std::string> not_checked; ///< what could not be, and why
+    std::vector<finding> findings;        ///< the first ones
+    std::uint64_t found = 0;              ///< how many there are in all, without those of `parts`
+    double seconds = 0;
+    std::vector<part_report> parts;
+
+    void add(finding one) {
+        if (found++ < most_findings) findings.push_back(std::move(one));
+    }
+    /// As add, of a place in a window's file.
+    void add(const window& file, std::uint64_t offset, std::string what) {
+        add({file_of(file), offset, std::move(what)});
+    }
+    void count(std::string what, std::uint64_t number) {
+        figures.push_back({std::move(what), number});
+    }
+    /// Findings of this part and of those within it.
+    [[nodiscard]] std::uint64_t found_in_all() const noexcept {
+        std::uint64_t sum = found;
+        for (const part_report& part : parts)
+            sum += part.found_in_all();
+        return sum;
+    }
+    /// Enters a part; the reference is good until the next one is entered.
+    part_report& enter(std::string called) {
+        part_report part;
+        part.name = std::move(called);
+        part.type = type;
+        parts.push_back(std::move(part));
+        return parts.back();
+    }
+
+    [[nodiscard]] static std::string file_of(const window& file) {
+        return "segment/" + file.name();
+    }
+};
+
+/// Measures what a part takes, until it goes.
+class stopwatch {
+public:
+    explicit stopwatch(part_report& of) noexcept : of_(of) {}
+    stopwatch(const stopwatch&) = delete;
+    stopwatch& operator=(const stopwatch&) = delete;
+    ~stopwatch() { of_.seconds = std::chrono::duration<double>(clock::now() - begin_).count(); }
+
+private:
+    using clock = std::chrono::steady_clock;
+
+    part_report& of_;
+    clock::time_point begin_ = clock::now();
+};
+
+/// A copy of what lies at an address: what is looked at may be aligned in any way.
+template <typename T>
+[[nodiscard]] T copy_at(const std::byte* from) noexcept {
+    T copy;
+    std::memcpy(&copy, from, sizeof copy);
+    return copy;
+}
+
+/// How many bytes of a window there are to be read: its file may be longer.
+[[nodiscard]] inline std::size_t readable(const window& file) noexcept {
+    return file.bytes() < file.limit() ? file.bytes() : file.limit();
+}
+
+/// Where the words of a window's root block begin in its file.
+inline constexpr std::uint64_t root_offset = sizeof(window_header);
+
+} // namespace chainbase::check

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <chainbase/check/buffer_check.hpp>
+#include <chainbase/check/mapped_state.hpp>
+#include <chainbase/check/report.hpp>
+#include <chainbase/check/type_check.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace chainbase::check {
+
+/// How much of a type's objects survived.
+struct survivors {
+    std::string type;
+    std::uint64_t objects = 0; ///< that are known of
+    std::uint64_t whole = 0;   ///< of which nothing wrong was found
+};
+
+/// Says whether a state is sound, from its files and its catalogue alone: without the headers of
+/// the program that wrote it, and whatever the files hold.
+///
+/// Invariants:
+///  1. No file changes, and no writer can open the state meanwhile.
+///  2. Every number that is read is compared with what it may be before it is used; every walk
+///     visits a slot, a page, an entry once. So whatever the files hold, the check ends.
+///  3. What is checked is what the next opening gives: what is unfinished is rolled back first, in
+///     a copy.
+///  4. What the catalogue does not describe is named as not checked.
+///
+/// Not thread-safe.
+class state_check {
+public:
+    /// Checks the state in the folder `state`. Throws format_error when none is there or it is of
+    /// another format, locked_error when a process has it open for writing, limit_error when it
+    /// does not fit the addresses of this process, io_error.
+    explicit state_check(std::filesystem::path state);
+
+    [[nodiscard]] const std::filesystem::path& state() const noexcept { return mapped_.state(); }
+    [[nodiscard]] check::condition condition() const noexcept { return mapped_.condition(); }
+    [[nodiscard]] const log_facts& log() const noexcept { return mapped_.log(); }
+    /// The parts "header", "undo_log", "buffers", then one for each type.
+    [[nodiscard]] const part_report& report() const noexcept { return report_; }
+    [[nodiscard]] std::vector<survivors> survived() const;
+
+    /// For who compares objects with what is elsewhere: more parts for the report.
+    [[nodiscard]] part_report& report() noexcept { return report_; }
+    [[nodiscard]] const std::deque<type_check>& types() const noexcept { return types_; }
+    [[nodiscard]] const buffer_check& buffers() const noexcept { return buffers_; }
+
+private:
+    part_report report_;
+    mapped_state mapped_;
+    buffer_check buffers_;
+    std::deque<type_check> types_;
+};
+
+} // namespace chainbase::check

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <chainbase/check/object_slots.hpp>
+#include <chainbase/check/type_layout.hpp>
+#include <chainbase/check/value_reader.hpp>
+
+namespace chainbase::check {
+
+/// Walks the red-black tree of an ordered or ranked key: every object is reached once, parents and
+/// children agree, colours and black heights are a red-black tree's, sizes of subtrees are right,
+/// and the keys are in order. What is wrong is added to `to`; nothing below a wrong link is walked.
+/// Takes time and memory in proportion to the slots, whatever the links are.
+void check_tree(object_slots& objects, const type_layout::tree& of, const key_reader& key,
+                part_report& to);
+
+} // namespace chainbase::check

@@ -1,0 +1,196 @@
+// The verb `check`: exit codes, what is printed, the archive beside the state.
+
+#include <archive/write_batch.hpp>
+#include <chainbase/check/type_layout.hpp>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <tests/archive/note.hpp>
+#include <tests/inspect/program.hpp>
+#include <tests/inspect/sample_state.hpp>
+#include <tests/inspect/unchanged.hpp>
+#include <tests/support/scratch_state.hpp>
+
+#include <fstream>
+#include <functional>
+
+using namespace chainbase;
+using namespace chainbase::test;
+using Catch::Matchers::Contains;
+using nlohmann::json;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+json json_of(const fs::path& state, int code, const std::string& more = "") {
+    const outcome result = inspect_with("check " + state.string() + " --json " + more);
+    INFO(result.output);
+    REQUIRE(result.code == code);
+    return json::parse(result.output);
+}
+
+/// What the parts of a report say is wrong, one a line.
+std::string findings_in(const json& parts) {
+    std::string text;
+    for (const json& part : parts) {
+        for (const json& one : part.at("findings"))
+            text += one.at("what").get<std::string>() + "\n";
+        text += findings_in(part.at("parts"));
+    }
+    return text;
+}
+
+void break_id(const fs::path& state, std::uint32_t id) {
+    std::fstream out(state / "segment/account.ids",
+                     std::ios::binary | std::ios::in | std::ios::out);
+    out.seekp(4096 + 4 * id);
+    out.write("\xFF\xFF\xFF\x0F", 4);
+}
+
+/// Notes 0 to 9 of which 0 to 3 were handed over, and 4 and 5 are retired.
+void build_notes(const fs::path& state) {
+    const auto rows = archive::make_store(archive::store_kind::rocksdb, state / "archive");
+    database db(state, small_state());
+    db.add_type<note>("note");
+    notes all(db, *rows, "note");
+    for (std::int64_t i = 0; i < 10; ++i)
+        write(db, "author", "title " + std::to_string(i), i);
+    for (std::uint32_t i = 0; i < 4; ++i)
+        all.retire(db.get(id<note>(i)));
+    all.hand_over(db.committed_revision());
+    for (std::uint32_t i = 4; i < 6; ++i)
+        all.retire(db.get(id<note>(i)));
+    rows->flush();
+}
+
+/// The state's folder is made before the archive's.
+void prepare(const fs::path& state) {
+    database db(state, small_state());
+}
+
+using row_change = std::function<void(archive::store&, archive::table_id)>;
+std::string after(const fs::path& state, const row_change& make, int code = 4) {
+    {
+        const auto rows = archive::make_store(archive::store_kind::rocksdb, state / "archive");
+        make(*rows, archive::table_id{0});
+        rows->flush();
+    }
+    return findings_in(json_of(state, code).at("parts"));
+}
+
+} // namespace
+
+TEST_CASE("check of a sound state: exit 0, and -v tells more") {
+    const scratch_folder scratch;
+    const auto state = scratch / "state";
+    const sample_counts made = build_sample_state(state);
+    const folder_image before = image_of(state);
+    const outcome plain = inspect_with("check " + state.string());
+    CHECK(plain.code == 0);
+    CHECK_THAT(plain.output, Contains("sound") && Contains("closed properly") &&
+                                 Contains("not checked: account by_distance"));
+    const outcome more = inspect_with("check -v " + state.string());
+    CHECK_THAT(more.output, Contains("undo_log") && Contains("account") && !Contains("by_name"));
+    const outcome most = inspect_with("check -vv " + state.string());
+    CHECK_THAT(most.output, Contains("account by_name") && Contains("buffers.16"));
+    const json found = json_of(state, 0);
+    CHECK(found.at("sound") == true);
+    CHECK(found.at("found") == 0);
+    CHECK(found.at("revision") == made.revision);
+    CHECK(found.at("condition") == "closed");
+    CHECK(found.at("survived").at(0).at("objects") == made.accounts);
+    CHECK(found.at("parts").size() == 3 + 4);
+    CHECK(image_of(state) == before);
+}
+
+TEST_CASE("check of a damaged state: exit 4, with place and survivors") {
+    const scratch_folder scratch;
+    const auto state = scratch / "state";
+    const sample_counts made = build_sample_state(state);
+    break_id(state, 7);
+    const outcome text = inspect_with("check " + state.string());
+    CHECK(text.code == 4);
+    CHECK_THAT(text.output, Contains("account ids: segment/account.ids, offset 4124: object 7") &&
+                                Contains("account: 999 of 1,000 objects") && Contains("damaged"));
+    const json found = json_of(state, 4);
+    CHECK(found.at("sound") == false);
+    CHECK(found.at("survived").at(0).at("whole") == made.accounts - 1);
+}
+
+TEST_CASE("check beside a writer: exit 1; of its checkpoints it works") {
+    const scratch_folder scratch;
+    const auto state = scratch / "state";
+    build_sample_state(state);
+    writer_process writer(state);
+    const outcome refused = inspect_with("check " + state.string() + " 2>&1");
+    CHECK(refused.code == 1);
+    CHECK_THAT(refused.output,
+               Contains("process " + std::to_string(writer.process())) && Contains("--checkpoint"));
+    CHECK(inspect_with("check --checkpoint " + state.string() + " 2>/dev/null").code == 1);
+    const auto other = scratch / "other";
+    open_options how = quick_options();
+    how.promise = durability::checkpoint;
+    database db(other, how);
+    const auto made = db.make_checkpoint();
+    const outcome good = inspect_with("check --checkpoint -v " + other.string());
+    CHECK(good.code == 0);
+    CHECK_THAT(good.output, Contains("would take checkpoint " + std::to_string(made.generation)));
+    const json found = json_of(other, 0, "--checkpoint");
+    CHECK(found.at("restorable") == made.generation);
+    CHECK(found.at("publications").at(0).at("standing") == "whole");
+}
+
+TEST_CASE("check of nothing: exit 1; a wrong call: exit 2") {
+    const scratch_folder scratch;
+    CHECK(inspect_with("check " + (scratch / "none").string() + " 2>/dev/null").code == 1);
+    CHECK(inspect_with("check 2>/dev/null").code == 2);
+}
+
+TEST_CASE("rows of the archive are compared with the state") {
+    const scratch_folder scratch;
+    const auto state = scratch / "state";
+    prepare(state);
+    build_notes(state);
+    CHECK(after(state, [](auto&, auto) {}, 0).empty());
+    const auto put = [](std::uint32_t from, std::uint32_t as) -> row_change {
+        return [=](archive::store& rows, archive::table_id table) {
+            const auto row = rows.find(table, from);
+            archive::byte_buffer record(row->record().begin(), row->record().end());
+            archive::write_batch batch;
+            batch.put(table, as, record, {});
+            rows.write(batch);
+        };
+    };
+    const auto erase = [](std::uint32_t id) -> row_change {
+        return [=](archive::store& rows, archive::table_id table) {
+            archive::write_batch batch;
+            batch.erase(table, id);
+            rows.write(batch);
+        };
+    };
+    CHECK_THAT(after(state, put(0, 4)), Contains("row 4: holds object 0") &&
+                                            Contains("row 4: differs from the object in memory"));
+    CHECK(after(state, erase(4), 0).empty());
+    CHECK_THAT(after(state, put(1, 77)), Contains("row 77: holds object 1"));
+    CHECK(after(state, erase(77), 0).empty());
+    CHECK_THAT(after(state, erase(2)), Contains("4 objects were handed over, 3 of those"));
+    const row_change shorten = [](archive::store& rows, archive::table_id table) {
+        const auto row = rows.find(table, 1);
+        archive::byte_buffer record(row->record().begin(), row->record().end() - 2);
+        archive::write_batch batch;
+        batch.put(table, 1, record, {});
+        rows.write(batch);
+    };
+    CHECK_THAT(after(state, shorten), Contains("row 1: ends within field marks"));
+}
+
+TEST_CASE("a damaged store is a finding") {
+    const scratch_folder scratch;
+    const auto state = scratch / "state";
+    prepare(state);
+    build_notes(state);
+    for (const auto& entry : fs::directory_iterator(state / "archive/rocksdb"))
+        if (entry.path().extension() == ".sst") fs::resize_file(entry.path(), 100);
+    CHECK_THAT(findings_in(json_of(state, 4).at("parts")), Contains("archive"));
+}

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <chainbase/check/checkpoint_check.hpp>
+#include <chainbase/check/state_check.hpp>
+#include <tools/exit_code.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+
+namespace chainbase::inspect {
+
+/// Adds the verb `check DIR [-v...] [--checkpoint] [--json]`: whether a state, or its checkpoint,
+/// is sound. `result` becomes `damaged` when it is not; what was found is printed all the same.
+void add_check(CLI::App& program, exit_code& result);
+
+/// The report for people. `detail`: 0 what is wrong, 1 also each part, 2 also the parts of parts.
+[[nodiscard]] std::string as_text(const check::state_check& state, int detail);
+[[nodiscard]] std::string as_text(const std::string& state,
+                                  const check::checked_checkpoints& checkpoints, int detail);
+
+/// The report as one JSON object; README.md lists its members.
+[[nodiscard]] std::string as_json(const check::state_check& state);
+[[nodiscard]] std::string as_json(const std::string& state,
+                                  const check::checked_checkpoints& checkpoints);
+
+/// "closed", "writer_died" or "machine_restarted".
+[[nodiscard]] std::string to_string(check::condition what);
+/// "whole", "damaged" or "replaced".
+[[nodiscard]] std::string to_string(check::standing what);
+
+} // namespace chainbase::inspect
