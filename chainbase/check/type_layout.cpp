@@ -75,8 +75,8 @@ type_layout type_layout::of(const type_schema& schema) {
             layout.trees.push_back({&key, tree_end, is_ranked(kind), is_unique(kind)});
         }
     }
-    // An array of no tables takes a place, too.
-    if (layout.tables.empty()) layout.container_at += sizeof(hash_state);
+    // An array of no tables takes room before the container, too.
+    if (layout.tables.empty() && !layout.trees.empty()) layout.container_at += sizeof(hash_state);
     require_fitting(schema, layout, rings + tree_bytes);
     return layout;
 }
