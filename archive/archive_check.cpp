@@ -30,9 +30,8 @@ const type_check* type_called(const check::state_check& state, const std::string
 class table_check {
 public:
     table_check(const check::state_check& state, const store& rows, table_id table, part_report& to)
-        : state_(state), rows_(rows), table_(table), to_(to),
-          name_(rows.tables()[table.value].name), type_(type_called(state, name_)),
-          queue_(type_called(state, name_ + ".retired")) {
+        : rows_(rows), table_(table), to_(to), name_(rows.tables()[table.value].name),
+          type_(type_called(state, name_)), queue_(type_called(state, name_ + ".retired")) {
         if (type_) decoder_.emplace(type_->schema(), state.buffers());
     }
 
@@ -136,7 +135,6 @@ private:
                              handed_over, archived_)});
     }
 
-    const check::state_check& state_;
     const store& rows_;
     table_id table_;
     part_report& to_;
