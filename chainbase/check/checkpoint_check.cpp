@@ -1,6 +1,8 @@
 #include <chainbase/check/checkpoint_check.hpp>
 #include <chainbase/checkpoint/restore.hpp>
 #include <chainbase/detail/segment_header.hpp>
+#include <chainbase/files.hpp>
+#include <chainbase/segment_place.hpp>
 #include <pool_allocator/error.hpp>
 
 #include <fmt/format.h>
@@ -66,7 +68,7 @@ void check_blocks(disk& on, const fs::path& state, const checkpoint::publication
 /// The segment and its checkpoints have the same identity, as long as the header can be read.
 void check_identity(const fs::path& state, const checkpoint::publication& one,
                     part_report& report) {
-    const fs::path file = state / "segment" / "header";
+    const fs::path file = segment_place(state).folder() / "header";
     if (!fs::exists(file)) return;
     const std::string content = read_file(file);
     if (content.size() < sizeof(segment_header)) return;

@@ -1,6 +1,7 @@
 #include <chainbase/check/mapped_state.hpp>
 #include <chainbase/detail/segment_header.hpp>
 #include <chainbase/files.hpp>
+#include <chainbase/segment_place.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/hash_table.hpp>
 #include <pool_allocator/id_table.hpp>
@@ -29,7 +30,7 @@ bool is_plain(const std::string& name) {
 } // namespace
 
 mapped_state::mapped_state(fs::path state, part_report& to)
-    : state_(std::move(state)), folder_(state_ / "segment"),
+    : state_(std::move(state)), folder_(segment_place(state_).folder()),
       lock_(::open((state_ / "lock").c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     if (!fs::exists(folder_ / "header"))
         throw format_error(state_.string() + ": no chainbase state is there; check the path");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chainbase/segment_header.hpp>
+#include <pool_allocator/window.hpp>
 
 #include <boost/crc.hpp>
 
