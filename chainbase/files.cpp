@@ -1,6 +1,7 @@
 #include <chainbase/files.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/private_folder.hpp>
+#include <pool_allocator/resource_limits.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@ namespace chainbase {
 namespace {
 
 void write_all(int to, std::string_view content, const std::filesystem::path& file) {
+    require_file_limit(file, content.size());
     while (!content.empty()) {
         const ssize_t written = ::write(to, content.data(), content.size());
         if (written < 0 && errno == EINTR) continue;
@@ -30,6 +32,12 @@ struct flock whole_file(short type) {
 }
 
 } // namespace
+
+void require_file_limit(const std::filesystem::path& file, std::uint64_t bytes) {
+    if (resource_limits::allows_file_of(bytes)) return;
+    errno = EFBIG;
+    throw_file_error(file, "write to byte " + std::to_string(bytes) + " of");
+}
 
 std::string read_file(const std::filesystem::path& file) {
     const file_descriptor from = open_private(file, file_use::read);
@@ -85,6 +93,7 @@ file_lock::file_lock(const std::filesystem::path& file, bool create)
 
 void file_lock::announce() noexcept {
     const std::string holder = std::to_string(getpid()) + "\n";
+    if (!resource_limits::allows_file_of(holder.size())) return;
     if (::pwrite(descriptor_.number(), holder.data(), holder.size(), 0) < 0 ||
         ::ftruncate(descriptor_.number(), static_cast<off_t>(holder.size())) != 0)
         errno = 0; // only a message would be less helpful

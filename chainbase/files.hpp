@@ -3,11 +3,16 @@
 #include <pool_allocator/file_descriptor.hpp>
 #include <pool_allocator/file_error.hpp>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
 
 namespace chainbase {
+
+/// Throws out_of_space_error when this process may not make files of so many bytes: the kernel
+/// would end it.
+void require_file_limit(const std::filesystem::path& file, std::uint64_t bytes);
 
 /// The whole content of `file`, of a private folder. Throws access_error, io_error.
 [[nodiscard]] std::string read_file(const std::filesystem::path& file);

@@ -242,8 +242,8 @@ void segment::put_in_place(segment_place next, const std::array<std::byte, 16>& 
 
 struct segment::checkpoint_maker {
     checkpoint_maker(segment& of)
-        : maker(of.checkpoint_disk(), of.checkpoint_folder(), of.header().identity,
-                of.addresses_->pages()),
+        : catalogue(of.catalogue_.text()), maker(of.checkpoint_disk(), of.checkpoint_folder(),
+                                                 of.header().identity, of.addresses_->pages()),
           service(
               maker, [&of] { return captured(of); }, *of.log_, of.options_.checkpoints,
               redo_log_of(of)) {}
@@ -269,12 +269,14 @@ struct segment::checkpoint_maker {
             if (&file != of.log_file_.get()) now.windows.push_back(&file);
         });
         now.log = of.log_.get();
-        now.catalogue = of.catalogue_.text();
+        now.catalogue = of.checkpoints_->catalogue;
         now.window_bytes = of.header().window_bytes;
         now.windows_reserved = of.header().windows;
         return now;
     }
 
+    /// Made beforehand: where memory is short a JSON value ends the process, and captures go on.
+    std::string catalogue;
     checkpoint::checkpointer maker;
     checkpoint::service service;
 };
@@ -737,7 +739,9 @@ type_windows& segment::open_type(const type_schema& schema) {
 
 void segment::publish_type(type_windows& type) {
     if (!type.created) return;
+    std::string text = catalogue_.text();
     catalogue_.write(folder());
+    if (checkpoints_) checkpoints_->catalogue = std::move(text);
     type.created = false;
 }
 

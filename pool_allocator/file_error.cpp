@@ -37,6 +37,7 @@ void throw_file_error(const std::filesystem::path& file, std::string_view what) 
     const std::string message =
         "cannot " + std::string(what) + " " + file.string() + ": " + std::strerror(reason);
     if (reason == ENOSPC || reason == EDQUOT) throw out_of_space_error(message + "; free space");
+    if (reason == EFBIG) throw out_of_space_error(message + "; raise the limit (ulimit -f)");
     throw io_error(message + advice(reason));
 }
 

@@ -1,6 +1,7 @@
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/fault_injection.hpp>
 #include <pool_allocator/private_folder.hpp>
+#include <pool_allocator/resource_limits.hpp>
 #include <pool_allocator/window.hpp>
 
 #include <boost/crc.hpp>
@@ -34,8 +35,20 @@ constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) noexcept {
 
 [[noreturn]] void fail(const std::filesystem::path& file, const char* what) {
     const int reason = errno;
-    throw io_error("cannot " + std::string(what) + " " + file.string() + ": " +
-                   std::strerror(reason));
+    const std::string said =
+        "cannot " + std::string(what) + " " + file.string() + ": " + std::strerror(reason);
+    if (reason == ENOSPC || reason == EDQUOT)
+        throw out_of_space_error(said + "; free space, or remove files where the file system has "
+                                        "room for so many only");
+    if (reason == EMFILE || reason == ENFILE)
+        throw io_error(said + "; raise the limit of open files (ulimit -n)");
+    throw io_error(said);
+}
+
+[[noreturn]] void fail_to_grow(const std::filesystem::path& file, std::size_t from,
+                               std::size_t length, const std::string& why) {
+    throw out_of_space_error(file.string() + ": no space to grow from " + std::to_string(from) +
+                             " bytes by " + std::to_string(length) + ": " + why);
 }
 
 /// A file grows by a 32nd of its length: the number of growths is logarithmic at first and small
@@ -184,6 +197,9 @@ void window::extend(std::size_t offset, std::size_t length) {
 
 /// Blocks for the range, in a file that is long enough for it; the file is as it was if it throws.
 void window::allocate(std::size_t offset, std::size_t length) {
+    const std::string against =
+        resource_limits::refusal(descriptor_.number(), offset + length, length);
+    if (!against.empty()) fail_to_grow(file_, bytes_, length, against);
     int reason = 0;
     do
         reason = posix_fallocate(descriptor_.number(), static_cast<off_t>(offset),
@@ -191,13 +207,11 @@ void window::allocate(std::size_t offset, std::size_t length) {
     while (reason == EINTR);
     if (reason == 0) return;
     if (ftruncate(descriptor_.number(), static_cast<off_t>(bytes_)) != 0) fail(file_, "restore");
-    if (reason == ENOSPC || reason == EDQUOT || reason == EFBIG)
-        throw out_of_space_error(file_.string() + ": no space to grow from " +
-                                 std::to_string(bytes_) + " bytes by " + std::to_string(length) +
-                                 " (" + std::strerror(reason) + "); " +
-                                 (reason == EFBIG ? "raise `ulimit -f`, or use a file system with "
-                                                    "larger files"
-                                                  : "free space and try again"));
+    const std::string said = std::strerror(reason);
+    if (reason == ENOSPC || reason == EDQUOT)
+        fail_to_grow(file_, bytes_, length, said + "; free space and try again");
+    if (reason == EFBIG)
+        fail_to_grow(file_, bytes_, length, said + "; use a file system with larger files");
     errno = reason;
     fail(file_, "grow");
 }
@@ -205,7 +219,7 @@ void window::allocate(std::size_t offset, std::size_t length) {
 void window::shrink_to(std::size_t needed) {
     const std::size_t length = std::max(round_up(needed, page), page);
     if (length >= bytes_) return;
-    changing(length, bytes_ - length);
+    changing_content(length, bytes_ - length);
     if (ftruncate(descriptor_.number(), static_cast<off_t>(length)) != 0) fail(file_, "shorten");
     set_bytes(length);
 }
@@ -214,7 +228,7 @@ bool window::punch(std::size_t offset, std::size_t length) noexcept {
     const std::size_t begin = round_up(offset, page);
     const std::size_t end = (offset + length) / page * page;
     if (begin >= end) return false;
-    changing(begin, end - begin);
+    changing_content(begin, end - begin);
     return punch_pages(begin, end);
 }
 
@@ -294,6 +308,20 @@ void window::cover(std::size_t bytes) {
 
 void window::changing(std::size_t offset, std::size_t length) noexcept {
     if (is_written_) place_.addresses->pages().replaced(base_ + offset, length);
+}
+
+/// As changing(), for bytes that are going to be zero. Holes are that already, and the page
+/// tracker, which may copy what changes, must not read them: on tmpfs that takes space.
+void window::changing_content(std::size_t offset, std::size_t length) noexcept {
+    const auto end = static_cast<off_t>(offset + length);
+    off_t data = lseek(descriptor_.number(), static_cast<off_t>(offset), SEEK_DATA);
+    if (data < 0 && errno != ENXIO) return changing(offset, length); // it cannot tell
+    while (data >= 0 && data < end) {
+        const off_t hole = lseek(descriptor_.number(), data, SEEK_HOLE);
+        const off_t last = hole < 0 ? end : std::min(hole, end);
+        changing(static_cast<std::size_t>(data), static_cast<std::size_t>(last - data));
+        data = lseek(descriptor_.number(), last, SEEK_DATA);
+    }
 }
 
 void window::set_bytes(std::size_t bytes) noexcept {

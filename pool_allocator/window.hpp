@@ -106,8 +106,8 @@ public:
 
     /// Makes the first `needed` bytes usable. Grows by a 32nd of the file, but by at least 64 KiB
     /// and at most 16 MiB, and to a multiple of 2 MiB from 16 MiB on: so much may be unused at the
-    /// end. New bytes read as zero. Throws out_of_space_error (also for a limit on file sizes),
-    /// limit_error, io_error; then nothing changed.
+    /// end. New bytes read as zero. Throws out_of_space_error (also for a limit on file sizes or on
+    /// the memory of a control group), limit_error, io_error; then nothing changed.
     void grow_to(std::size_t needed);
     /// Makes bytes [offset, offset + length) usable without allocating what lies before them.
     /// Throws as grow_to does.
@@ -148,6 +148,7 @@ private:
     void cover(std::size_t bytes);
     void changing(std::size_t offset, std::size_t length) noexcept;
     bool punch_pages(std::size_t begin, std::size_t end) noexcept;
+    void changing_content(std::size_t offset, std::size_t length) noexcept;
     [[nodiscard]] bool may_have_holes() noexcept;
 
     place place_;

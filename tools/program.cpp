@@ -5,6 +5,7 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <csignal>
 #include <exception>
 
 namespace chainbase {
@@ -38,6 +39,7 @@ exit_code run(const char* name, const char* description, int argc, char** argv,
 
 int run_program(const char* name, const char* description, int argc, char** argv,
                 const add_verbs& add) {
+    std::signal(SIGXFSZ, SIG_IGN); // a file that may not be longer is an error like a full disk
     spdlog::set_default_logger(spdlog::stderr_color_mt(name));
     return static_cast<int>(run(name, description, argc, argv, add));
 }

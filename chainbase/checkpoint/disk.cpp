@@ -20,6 +20,7 @@ public:
         : file_(std::move(file)), descriptor_(std::move(descriptor)) {}
 
     void write(std::uint64_t offset, std::span<const std::byte> data) override {
+        require_file_limit(file_, offset + data.size());
         while (!data.empty()) {
             const ssize_t count = ::pwrite(descriptor_.number(), data.data(), data.size(),
                                            static_cast<off_t>(offset));
@@ -48,6 +49,7 @@ public:
     }
 
     void reserve(std::uint64_t offset, std::uint64_t length) override {
+        require_file_limit(file_, offset + length);
         int reason = 0;
         do
             reason = ::posix_fallocate(descriptor_.number(), static_cast<off_t>(offset),

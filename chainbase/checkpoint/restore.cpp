@@ -4,6 +4,7 @@
 #include <chainbase/files.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/private_folder.hpp>
+#include <pool_allocator/resource_limits.hpp>
 #include <pool_allocator/trace.hpp>
 
 #include <fcntl.h>
@@ -41,6 +42,11 @@ public:
 
     /// Throws out_of_space_error, io_error.
     void grow_to(std::uint64_t bytes) {
+        const std::string against =
+            resource_limits::refusal(descriptor_.number(), bytes, bytes - bytes_);
+        if (!against.empty())
+            throw out_of_space_error("cannot reserve " + std::to_string(bytes) + " bytes for " +
+                                     file_.string() + ": " + against);
         int reason = 0;
         do
             reason = posix_fallocate(descriptor_.number(), 0, static_cast<off_t>(bytes));

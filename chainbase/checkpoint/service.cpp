@@ -3,6 +3,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <string>
 #include <utility>
 
 namespace chainbase::checkpoint {
@@ -13,6 +14,12 @@ namespace {
 
 /// Between attempts to begin a new run of the redo log.
 constexpr std::chrono::seconds retry_interval{1};
+
+/// Sizes and offsets differ from one attempt to the next; what is wrong does not.
+std::string without_numbers(std::string text) {
+    std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
+    return text;
+}
 
 } // namespace
 
@@ -125,6 +132,9 @@ void service::write_captured() {
         const std::lock_guard lock(mutex_);
         ++history_.made;
         history_.last = done;
+        if (!history_.last_failure.empty())
+            spdlog::info("checkpoint {}: made, of revision {}, after some that failed",
+                         done.generation, done.revision);
         history_.last_failure.clear();
         failure_ = nullptr;
         phase_ = phase::idle;
@@ -150,9 +160,9 @@ void service::tell_redo_log() noexcept {
 /// Requires the mutex.
 void service::tell(const char* problem) noexcept {
     try {
-        if (history_.last_failure == problem) return;
+        const std::string told = std::exchange(history_.last_failure, problem);
+        if (without_numbers(told) == without_numbers(problem)) return;
         spdlog::error("checkpoint: {}; the one before stays, the state goes on", problem);
-        history_.last_failure = problem;
     } catch (const std::exception&) { // without memory it stays untold
     }
 }

@@ -93,9 +93,22 @@ void slot_file::reserve(std::uint64_t count) {
     const std::uint64_t slots = used_.size() + more;
     if (slots > UINT32_MAX)
         throw limit_error(path_.string() + ": a checkpoint has at most 2^32 pages of 4 KiB");
-    file_->reserve(used_.size() * page_bytes, more * page_bytes);
+    try {
+        file_->reserve(used_.size() * page_bytes, more * page_bytes);
+    } catch (...) {
+        give_back_reserved();
+        throw;
+    }
     used_.resize(slots);
     free_ += more;
+}
+
+/// A full disk may have given a part, which others on it need more now.
+void slot_file::give_back_reserved() noexcept {
+    try {
+        file_->resize(used_.size() * page_bytes);
+    } catch (const std::exception&) { // what failed first is reported
+    }
 }
 
 slot slot_file::take() {

@@ -69,6 +69,7 @@ private:
 
     void write_header(const identity& state);
     void check_header(const identity& state) const;
+    void give_back_reserved() noexcept;
     void flush();
 
     std::filesystem::path path_;

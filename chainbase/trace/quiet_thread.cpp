@@ -1,8 +1,11 @@
 #include <chainbase/trace/quiet_thread.hpp>
+#include <pool_allocator/error.hpp>
 
 #include <pthread.h>
 #include <signal.h>
 
+#include <string>
+#include <system_error>
 #include <utility>
 
 namespace chainbase::trace {
@@ -32,10 +35,16 @@ private:
 
 std::thread quiet_thread(const char* name, std::function<void()> work) {
     const without_signals blocked;
-    return std::thread([name, work = std::move(work)] {
-        pthread_setname_np(pthread_self(), name);
-        work();
-    });
+    try {
+        return std::thread([name, work = std::move(work)] {
+            pthread_setname_np(pthread_self(), name);
+            work();
+        });
+    } catch (const std::system_error& problem) {
+        throw limit_error("cannot start the thread \"" + std::string(name) +
+                          "\": " + problem.what() +
+                          "; raise the limits of processes and of addresses (ulimit -u, -v)");
+    }
 }
 
 } // namespace chainbase::trace

@@ -1,0 +1,201 @@
+// What the system allows a process (setrlimit) is used up: an exception, never a signal, and the
+// state is that of the block before and works on when there is more.
+
+#include <catch2/catch.hpp>
+#include <spdlog/spdlog.h>
+#include <sys/resource.h>
+#include <tests/failure/attempt.hpp>
+#include <tests/failure/killed_chain.hpp>
+#include <tests/failure/note_chain.hpp>
+#include <tests/failure/sample_notes.hpp>
+#include <tests/support/mismatch.hpp>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <new>
+#include <string>
+
+using namespace chainbase;
+using namespace chainbase::test;
+
+namespace {
+
+/// Lets this process have no more than so much, while the object lives.
+class lowered_limit {
+public:
+    lowered_limit(int which, rlim_t to) : which_(which) {
+        getrlimit(which_, &before_);
+        const rlimit lowered{to, before_.rlim_max};
+        setrlimit(which_, &lowered);
+    }
+    lowered_limit(const lowered_limit&) = delete;
+    lowered_limit& operator=(const lowered_limit&) = delete;
+    ~lowered_limit() { setrlimit(which_, &before_); }
+
+private:
+    int which_;
+    rlimit before_{};
+};
+
+/// Of this process, in bytes: a line of /proc/self/status.
+rlim_t memory_now(const std::string& line) {
+    std::ifstream in("/proc/self/status");
+    rlim_t kibi = 0;
+    for (std::string name; in >> name;)
+        if (name == line + ":" && in >> kibi) break;
+    expect(kibi != 0, "no " + line);
+    return kibi << 10;
+}
+
+/// With checkpoints after every third block.
+open_options with_checkpoints() {
+    open_options options = quick_options();
+    options.promise = durability::checkpoint;
+    options.checkpoints = {std::chrono::milliseconds(0), 3};
+    return options;
+}
+
+void with_notes(const std::filesystem::path& state, const open_options& options,
+                const std::function<void(database&)>& work) {
+    database db(state, options);
+    db.add_type<note>("note");
+    work(db);
+    db.close();
+}
+
+/// Changes notes in `state` while `limit` holds, then without it.
+template <typename Limit>
+std::string use_up(const std::filesystem::path& state, std::uint64_t seed, Limit limit) {
+    note_chain chain(seed);
+    std::string said;
+    with_notes(state, with_checkpoints(), [&](database& db) {
+        chain.apply_some(db, 20);
+        {
+            const auto held = limit();
+            said = chain.apply_until_refused(db);
+        }
+        chain.require_same(db);
+        {
+            const auto held = limit();
+            chain.apply_some(db, 30);
+        }
+        chain.require_same(db);
+        expect(chain.apply_some(db, 60) == 0, "refused though there is room");
+        chain.require_same(db);
+    });
+    with_notes(state, with_checkpoints(), [&](database& db) { chain.require_same(db); });
+    return said;
+}
+
+void expect_names(const std::string& said, const std::string& what) {
+    expect(said.find(what) != std::string::npos, "does not name " + what + ": " + said);
+}
+
+/// Opens the sample state with less and less refused, each time in a process of its own that
+/// `limit` n holds for, until it opens. Returns how often it was refused.
+template <typename Limit>
+std::size_t open_with_more_and_more(const std::filesystem::path& state, std::size_t most,
+                                    const std::string& advice, Limit limit) {
+    for (std::size_t n = 0; n < most; ++n) {
+        const attempt one = attempt_apart([&] {
+            std::signal(SIGXFSZ, SIG_DFL);
+            spdlog::set_level(spdlog::level::off); // each is thrown, too
+            const auto held = limit(n);
+            try {
+                database db(state, with_checkpoints());
+                db.add_type<note>("note");
+                db.make_checkpoint();
+                db.close();
+            } catch (const std::bad_alloc&) {
+                throw limit_error("no memory for the heap; " + advice);
+            }
+        });
+        INFO(n << ": " << one.said);
+        if (one.result == verdict::works) return n;
+        CHECK(one.said.find(advice) != std::string::npos);
+    }
+    return most;
+}
+
+} // namespace
+
+TEST_CASE("files that may not be longer: refused before the kernel sends its signal") {
+    const std::uint64_t seed = test_seed(new_seed());
+    CAPTURE(seed);
+    const scratch_folder folder;
+    CHECK_NOTHROW(run_process([&] {
+        std::signal(SIGXFSZ, SIG_DFL); // which ends the process
+        expect_names(
+            use_up(folder / "state", seed, [] { return lowered_limit(RLIMIT_FSIZE, 900'000); }),
+            "ulimit -f");
+    }));
+}
+
+TEST_CASE("a heap that may not grow: blocks are refused whole, with checkpoints under way") {
+    const std::uint64_t seed = test_seed(new_seed());
+    CAPTURE(seed);
+    const scratch_folder folder;
+    CHECK_NOTHROW(run_process([&] {
+        use_up(folder / "state", seed,
+               [] { return lowered_limit(RLIMIT_DATA, memory_now("VmData") + (rlim_t{1} << 20)); });
+    }));
+}
+
+TEST_CASE("addresses that may not grow: blocks are refused whole, with checkpoints under way") {
+    const std::uint64_t seed = test_seed(new_seed());
+    CAPTURE(seed);
+    const scratch_folder folder;
+    CHECK_NOTHROW(run_process([&] {
+        use_up(folder / "state", seed,
+               [] { return lowered_limit(RLIMIT_AS, memory_now("VmSize") + (rlim_t{1} << 20)); });
+    }));
+}
+
+TEST_CASE("opening with any number of files that may be open") {
+    const scratch_folder folder;
+    const std::filesystem::path state = folder / "state";
+    with_notes(state, with_checkpoints(), [](database& db) { write_note(db, "first", 1); });
+    const std::size_t refused = open_with_more_and_more(
+        state, 200, "ulimit -n", [](std::size_t n) { return lowered_limit(RLIMIT_NOFILE, 3 + n); });
+    CHECK(refused > 20); // there are more windows than that
+    CHECK(refused < 200);
+    with_notes(state, with_checkpoints(), [](database& db) {
+        CHECK(db.find<note, by_title>(std::string_view("first")) != nullptr);
+    });
+}
+
+TEST_CASE("opening with any number of addresses") {
+    const scratch_folder folder;
+    const std::filesystem::path state = folder / "state";
+    with_notes(state, with_checkpoints(), [](database& db) { write_note(db, "first", 1); });
+    const open_options options = with_checkpoints();
+    const std::size_t reserved = options.window_bytes * options.windows;
+    const std::size_t refused = open_with_more_and_more(state, 200, "ulimit", [&](std::size_t n) {
+        return lowered_limit(RLIMIT_AS,
+                             memory_now("VmSize") + reserved - (rlim_t{4} << 20) + (n << 19));
+    });
+    CHECK(refused > 4);
+    CHECK(refused < 200);
+    with_notes(state, with_checkpoints(), [](database& db) {
+        CHECK(db.find<note, by_title>(std::string_view("first")) != nullptr);
+    });
+}
+
+TEST_CASE("opening and making with any length of files that is allowed") {
+    for (const bool is_there : {true, false}) {
+        const scratch_folder folder;
+        const std::filesystem::path state = folder / "state";
+        if (is_there)
+            with_notes(state, with_checkpoints(), [](database& db) { write_note(db, "first", 1); });
+        const std::size_t refused =
+            open_with_more_and_more(state, 2000, "ulimit -f", [](std::size_t n) {
+                return lowered_limit(RLIMIT_FSIZE, n * 4099);
+            });
+        CHECK(refused > 3);
+        CHECK(refused < 2000);
+        with_notes(state, with_checkpoints(), [&](database& db) {
+            CHECK((db.find<note, by_title>(std::string_view("first")) != nullptr) == is_there);
+        });
+    }
+}
