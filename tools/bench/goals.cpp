@@ -37,6 +37,13 @@ constexpr goal goals[] = {
     {"replay_waiting", 0.05, ""},
     {"sync_to_replay", 1.08, ""},
     {"live_block", 0.2, "live_block"},
+    {"reopen_after_kill", 50e6, ""},
+    {"open_clean", 100e6, ""},
+    {"barrier_cold", 0.05, ""},
+    {"barrier_hot", 0.1, ""},
+    {"checkpoint_pause_per_100_mib", 5e6, ""},
+    {"checkpoint_bytes_to_dirty", 2, ""},
+    {"restore_per_gib", 1e9, ""},
 };
 
 } // namespace

@@ -1,5 +1,6 @@
 #include <tools/bench/account_bench.hpp>
 #include <tools/bench/chain_bench.hpp>
+#include <tools/bench/crash_bench.hpp>
 #include <tools/bench/growth_bench.hpp>
 #include <tools/program.hpp>
 
@@ -10,5 +11,6 @@ int main(int argc, char** argv) {
                                       chainbase::bench::add_account_bench(program);
                                       chainbase::bench::add_chain_bench(program);
                                       chainbase::bench::add_growth_bench(program);
+                                      chainbase::bench::add_crash_bench(program);
                                   });
 }

@@ -1,0 +1,146 @@
+#include <pool_allocator/error.hpp>
+#include <tools/bench/crash_account.hpp>
+#include <tools/bench/crash_engine.hpp>
+
+#include <sqlite3.h>
+
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace chainbase::bench {
+
+namespace {
+
+/// Accounts by name, in a table without another key; a block is a transaction of the write-ahead
+/// log.
+class sqlite_accounts final : public crash_engine {
+public:
+    sqlite_accounts(const crash_places& at, const char* synchronous) {
+        const int opened = sqlite3_open((at.disk / "accounts.sqlite").c_str(), &db_);
+        require(opened, "open");
+        run("PRAGMA journal_mode=WAL");
+        run(std::string("PRAGMA synchronous=") + synchronous);
+        run("PRAGMA locking_mode=EXCLUSIVE"); // no shared memory to keep in step
+        run("PRAGMA cache_size=-1048576");    // a GiB
+        run("CREATE TABLE IF NOT EXISTS account(name BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID");
+        run("CREATE TABLE IF NOT EXISTS head(id INTEGER PRIMARY KEY, number INTEGER)");
+        find_ = prepared("SELECT value FROM account WHERE name=?");
+        change_ = prepared("UPDATE account SET value=? WHERE name=?");
+        insert_ = prepared("INSERT INTO account(value, name) VALUES(?, ?)");
+        set_head_ = prepared("INSERT OR REPLACE INTO head VALUES(0, ?)");
+    }
+    ~sqlite_accounts() override { end(); }
+    sqlite_accounts(const sqlite_accounts&) = delete;
+    sqlite_accounts& operator=(const sqlite_accounts&) = delete;
+
+    void fill(const crash_plan& plan) override {
+        crash_account fresh;
+        fresh.balance = crash_plan::money_each;
+        run("BEGIN");
+        for (std::uint32_t i = 0; i < plan.accounts(); ++i)
+            put(insert_, crash_plan::name_of(i), fresh);
+        put_head(0);
+        run("COMMIT");
+    }
+    void apply(std::uint64_t number, const crash_plan::block& payments) override {
+        run("BEGIN");
+        pay(payments);
+        put_head(number);
+        run("COMMIT");
+    }
+    void apply_half(std::uint64_t, const crash_plan::block& payments,
+                    const std::function<void()>& stop) override {
+        run("BEGIN");
+        pay(std::span(payments).first(payments.size() / 2));
+        stop();
+    }
+    std::uint64_t last_block() override {
+        sqlite3_stmt* ask = prepared("SELECT number FROM head");
+        step(ask, SQLITE_ROW);
+        const auto number = static_cast<std::uint64_t>(sqlite3_column_int64(ask, 0));
+        sqlite3_finalize(ask);
+        return number;
+    }
+    std::int64_t money() override {
+        sqlite3_stmt* all = prepared("SELECT value FROM account");
+        std::int64_t sum = 0;
+        while (sqlite3_step(all) == SQLITE_ROW)
+            sum += account_in(all).balance;
+        require(sqlite3_finalize(all), "scan");
+        return sum;
+    }
+    void close() override { end(); }
+
+private:
+    void require(int code, const char* what) const {
+        if (code != SQLITE_OK)
+            throw error(std::string("sqlite: ") + what + ": " + sqlite3_errmsg(db_));
+    }
+    void run(const std::string& statement) {
+        require(sqlite3_exec(db_, statement.c_str(), nullptr, nullptr, nullptr), statement.c_str());
+    }
+    sqlite3_stmt* prepared(const char* text) {
+        sqlite3_stmt* made = nullptr;
+        require(sqlite3_prepare_v2(db_, text, -1, &made, nullptr), text);
+        return made;
+    }
+    void step(sqlite3_stmt* what, int expected) {
+        if (sqlite3_step(what) != expected)
+            throw error(std::string("sqlite: ") + sqlite3_errmsg(db_));
+    }
+    static crash_account account_in(sqlite3_stmt* row) noexcept {
+        crash_account value;
+        std::memcpy(&value, sqlite3_column_blob(row, 0), sizeof value);
+        return value;
+    }
+    void put(sqlite3_stmt* how, const account_name& name, const crash_account& value) {
+        sqlite3_bind_blob(how, 1, &value, sizeof value, SQLITE_STATIC);
+        sqlite3_bind_blob(how, 2, &name, sizeof name, SQLITE_STATIC);
+        step(how, SQLITE_DONE);
+        sqlite3_reset(how);
+    }
+    void put_head(std::uint64_t number) {
+        sqlite3_bind_int64(set_head_, 1, static_cast<sqlite3_int64>(number));
+        step(set_head_, SQLITE_DONE);
+        sqlite3_reset(set_head_);
+    }
+    void add(std::uint32_t account, std::int64_t amount) {
+        const account_name name = crash_plan::name_of(account);
+        sqlite3_bind_blob(find_, 1, &name, sizeof name, SQLITE_STATIC);
+        step(find_, SQLITE_ROW);
+        crash_account value = account_in(find_);
+        sqlite3_reset(find_);
+        value.balance += amount;
+        put(change_, name, value);
+    }
+    void pay(std::span<const crash_plan::payment> payments) {
+        for (const crash_plan::payment& one : payments) {
+            add(one.from, -1);
+            add(one.to, 1);
+        }
+    }
+    void end() noexcept {
+        for (sqlite3_stmt** one : {&find_, &change_, &insert_, &set_head_})
+            sqlite3_finalize(std::exchange(*one, nullptr));
+        sqlite3_close(std::exchange(db_, nullptr));
+    }
+
+    sqlite3* db_ = nullptr;
+    sqlite3_stmt* find_ = nullptr;
+    sqlite3_stmt* change_ = nullptr;
+    sqlite3_stmt* insert_ = nullptr;
+    sqlite3_stmt* set_head_ = nullptr;
+};
+
+} // namespace
+
+std::unique_ptr<crash_engine> open_sqlite_full(const crash_places& at) {
+    return std::make_unique<sqlite_accounts>(at, "FULL");
+}
+
+std::unique_ptr<crash_engine> open_sqlite_normal(const crash_places& at) {
+    return std::make_unique<sqlite_accounts>(at, "NORMAL");
+}
+
+} // namespace chainbase::bench

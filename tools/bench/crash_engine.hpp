@@ -1,0 +1,93 @@
+#pragma once
+
+#include <tools/bench/crash_plan.hpp>
+#include <tools/bench/measurements.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace chainbase::bench {
+
+/// Where an engine keeps what.
+struct crash_places {
+    std::filesystem::path disk;   ///< what is to survive the machine
+    std::filesystem::path memory; ///< what need not; engines without such a part leave it empty
+};
+
+/// Takes a figure.
+using crash_sink = std::function<void(std::string_view operation, metric unit, double sample)>;
+
+/// A state of accounts that pay each other, with the number of the last block in it. It is opened
+/// when it is made; the destructor closes it as its users would.
+///
+/// Used in a process of its own, which may be killed.
+class crash_engine {
+public:
+    virtual ~crash_engine() = default;
+
+    /// Makes all accounts; block 0 is complete then.
+    virtual void fill(const crash_plan& plan) = 0;
+    /// Applies a block and returns when what the engine promises of it holds.
+    virtual void apply(std::uint64_t number, const crash_plan::block& payments) = 0;
+    /// The same, but calls `stop` where half of the payments are made and nothing is complete.
+    virtual void apply_half(std::uint64_t number, const crash_plan::block& payments,
+                            const std::function<void()>& stop) = 0;
+    /// Waits for what it does in the background, as far as the time between two blocks of a chain
+    /// is enough for it.
+    virtual void settle() {}
+    [[nodiscard]] virtual std::uint64_t last_block() = 0;
+    /// Of all accounts: reads all of them.
+    [[nodiscard]] virtual std::int64_t money() = 0;
+    /// Closes it as a clean end of its process does. Nothing but the destructor may be called then.
+    virtual void close() = 0;
+    /// What no other engine has.
+    virtual void measure_own(const crash_plan&, const crash_sink&) {}
+};
+
+/// Opens the state in these places, or makes it.
+using crash_engine_maker = std::unique_ptr<crash_engine> (*)(const crash_places&);
+
+/// An engine by the name under which it appears in reports.
+struct crash_engine_entry {
+    std::string_view name;
+    crash_engine_maker open;
+    /// Takes from a closed state what a crash of the machine takes; null where that cannot be told.
+    void (*lose_memory)(const crash_places&);
+};
+
+/// In the order in which they run.
+[[nodiscard]] std::span<const crash_engine_entry> crash_engines() noexcept;
+/// Null when there is none of that name.
+[[nodiscard]] const crash_engine_entry* find_crash_engine(std::string_view name) noexcept;
+
+/// @name The engines, by what they promise of a block that is complete
+/// @{
+/// The process may be killed; the machine: the last checkpoint, one in ten blocks.
+[[nodiscard]] std::unique_ptr<crash_engine> open_chainbase(const crash_places&);
+/// The process may be killed.
+[[nodiscard]] std::unique_ptr<crash_engine> open_chainbase_process(const crash_places&);
+/// The machine may lose power: the redo log has the block.
+[[nodiscard]] std::unique_ptr<crash_engine> open_chainbase_commit(const crash_places&);
+/// The machine may lose power: a checkpoint after every block.
+[[nodiscard]] std::unique_ptr<crash_engine> open_chainbase_synced(const crash_places&);
+void lose_chainbase_memory(const crash_places&);
+/// The machine may lose power.
+[[nodiscard]] std::unique_ptr<crash_engine> open_lmdb_sync(const crash_places&);
+/// The process may be killed; power loss may leave nothing that opens.
+[[nodiscard]] std::unique_ptr<crash_engine> open_lmdb_nosync(const crash_places&);
+/// The machine may lose power.
+[[nodiscard]] std::unique_ptr<crash_engine> open_rocksdb_sync(const crash_places&);
+/// The process may be killed; the machine: an earlier block.
+[[nodiscard]] std::unique_ptr<crash_engine> open_rocksdb_nosync(const crash_places&);
+/// The machine may lose power.
+[[nodiscard]] std::unique_ptr<crash_engine> open_sqlite_full(const crash_places&);
+/// The process may be killed; the machine: an earlier block.
+[[nodiscard]] std::unique_ptr<crash_engine> open_sqlite_normal(const crash_places&);
+/// @}
+
+} // namespace chainbase::bench
