@@ -82,6 +82,7 @@ void database::compact() {
         throw usage_error("compact: " + std::to_string(log().sessions()) +
                           " sessions can still be undone; commit or undo them first");
     const trace::span timed(compacting);
+    const write_turn turn(segment_);
     for (const auto& index : indexes_)
         if (index) index->compact();
     {

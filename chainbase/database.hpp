@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chainbase/segment.hpp>
+#include <chainbase/state_guard.hpp>
 #include <chainbase/state_lock.hpp>
 #include <chainbase/views.hpp>
 #include <undo/session.hpp>
@@ -10,7 +11,6 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
-#include <shared_mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -191,23 +191,31 @@ public:
     /// @}
 
     /// @name Locks
-    /// Between the threads of this process; neither side can starve the other (state_lock). Neither
-    /// may be taken within the other, or twice by one thread. Locks of the application come before
-    /// it or after it, always alike; the engine takes none while it holds it but those of the
-    /// archive's store. What `f` returns must not refer to an object beyond the lock.
+    /// Between the threads of this process (state_lock) and between processes (process_lock);
+    /// neither side can starve the other. Neither may be taken within the other, or twice by one
+    /// thread. Locks of the application come before it or after it, always alike; the engine takes
+    /// none while it holds it but those of the archive's store. What `f` returns must not refer to
+    /// an object beyond the lock.
+    ///
+    /// A state is to be changed under the write lock if other processes read it; what the engine
+    /// does by itself (opening, closing, compacting, adding types) keeps them out by itself.
     /// @{
 
-    /// Calls f() while no thread writes.
+    /// Calls f() while no thread and no process writes. In a process that only reads, throws
+    /// unclean_error when the writer died in the middle of a change and no other one came within
+    /// open_options::wait_for_writer, replaced_error when the state has to be opened again,
+    /// limit_error when too many threads read; then f was not called.
     template <typename F>
     auto with_read_lock(F&& f) const {
-        const std::shared_lock lock(lock_);
+        const read_guard lock(lock_, segment_);
         const trace::span held(state_lock::read_hold);
         return std::forward<F>(f)();
     }
-    /// Calls f() while no other thread reads or writes.
+    /// Calls f() while no other thread or process reads or writes.
     template <typename F>
     auto with_write_lock(F&& f) {
         const std::unique_lock lock(lock_);
+        const write_turn turn(segment_);
         const trace::span held(state_lock::write_hold);
         return std::forward<F>(f)();
     }
@@ -260,6 +268,7 @@ void database::add_type(const std::string& name) {
     type_schema schema = schema_of<T>(name);
     schema.root_bytes = object_index<T>::root_bytes;
     if (indexes_.size() <= number) indexes_.resize(number + 1);
+    const write_turn turn(segment_);
     type_windows& windows = segment_.open_type(schema);
     try {
         auto index = std::make_unique<object_index<T>>(segment_, windows);

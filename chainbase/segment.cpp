@@ -2,6 +2,7 @@
 #include <chainbase/checkpoint/service.hpp>
 #include <chainbase/detail/file_lengths.hpp>
 #include <chainbase/detail/segment_header.hpp>
+#include <chainbase/process_lock.hpp>
 #include <chainbase/segment.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/hash_table.hpp>
@@ -50,7 +51,8 @@ bool is_free(const fs::path& state) {
     if (!fs::is_directory(state)) return false;
     return std::all_of(fs::directory_iterator(state), fs::directory_iterator(), [](const auto& e) {
         const std::string name = e.path().filename();
-        return name == "lock" || name == "segment.new" || name == "segment.json.new";
+        return name == "lock" || name == "readers" || name == "segment.new" ||
+               name == "segment.json.new";
     });
 }
 
@@ -101,15 +103,10 @@ segment::segment(fs::path state, const open_options& options)
         if (writable() && !fs::exists(folder())) check_options();
         const discard_at_end unsettled(state_, lock_);
         lock_and_find();
-        if (writable()) restore_if_needed();
-        if (writable() && !fs::exists(folder())) create_files();
-        map_header();
-        check_header();
-        check_closed();
-        catalogue_ = catalogue::read(folder());
-        map_windows();
-        check_roots();
-        if (writable()) take_over();
+        if (writable())
+            open_for_writing();
+        else
+            open_for_reading();
     } catch (const fs::filesystem_error& e) {
         errno = e.code().value();
         throw_file_error(e.path1().empty() ? state_ : e.path1(), "use");
@@ -122,6 +119,40 @@ segment::~segment() {
     } catch (const std::exception& e) {
         spdlog::error("closing {}: {}; the state counts as not closed", state_.string(), e.what());
     }
+}
+
+/// All of it in the writer's turn, so that readers see what was rolled back or restored, or wait.
+void segment::open_for_writing() {
+    turns_ = std::make_unique<process_lock>(state_, process_lock::role::writer,
+                                            options_.wait_for_writer);
+    turns_->lock();
+    restore_if_needed();
+    if (!fs::exists(folder())) create_files();
+    if (opened_.how != opening::way::attached) turns_->replaced_segment();
+    attach();
+    take_over();
+    end_writing();
+}
+
+void segment::open_for_reading() {
+    if (options_.allow_unclean) return attach();
+    turns_ = std::make_unique<process_lock>(state_, process_lock::role::reader,
+                                            options_.wait_for_writer);
+    const std::uint32_t slot = turns_->lock_shared(); // ends with turns_, if it fails
+    attach();
+    seen_.segment = turns_->segments();
+    seen_.lengths = turns_->lengths();
+    seen_.types = turns_->types();
+    turns_->unlock_shared(slot);
+}
+
+void segment::attach() {
+    map_header();
+    check_header();
+    check_closed();
+    catalogue_ = catalogue::read(folder());
+    map_windows();
+    check_roots();
 }
 
 disk& segment::checkpoint_disk() const noexcept {
@@ -462,13 +493,54 @@ std::array<std::byte, 16> segment::fill_folder(const fs::path& fresh) {
     return header.identity;
 }
 
+/// What changes while it looks is looked at the next time.
 void segment::refresh() {
     if (writable()) return;
-    const catalogue now = catalogue::read(folder());
-    for (std::size_t t = types_.size(); t < now.entries().size(); ++t)
-        types_.push_back(map_type(now.entries()[t], window::mode::read_only));
-    catalogue_ = now;
+    const std::uint64_t types = turns_ ? turns_->types() : 0;
+    const std::uint64_t lengths = turns_ ? turns_->lengths() : 0;
+    if (!turns_ || types != seen_.types) {
+        const catalogue now = catalogue::read(folder());
+        for (std::size_t t = types_.size(); t < now.entries().size(); ++t)
+            types_.push_back(map_type(now.entries()[t], window::mode::read_only));
+        catalogue_ = now;
+    }
     each_window([](window& file) { file.refresh(); });
+    seen_.types = types;
+    seen_.lengths = lengths;
+}
+
+// --- turns with other processes ---
+
+bool segment::begin_writing() {
+    if (!writable() || !turns_ || turns_->is_locked()) return false;
+    turns_->lock();
+    return true;
+}
+
+/// Of what was closed or abandoned within, the turn is over, or its end is not ours to tell.
+void segment::end_writing() noexcept {
+    if (!turns_ || !turns_->is_locked()) return;
+    if (addresses_->length_changes() != lengths_told_) turns_->changed_lengths();
+    lengths_told_ = addresses_->length_changes();
+    turns_->unlock();
+}
+
+std::uint32_t segment::begin_reading() {
+    if (!turns_) return 0;
+    const std::uint32_t slot = turns_->lock_shared();
+    if (turns_->segments() == seen_.segment) return slot;
+    turns_->unlock_shared(slot);
+    throw replaced_error(state_.string() +
+                         ": what this reader has mapped is not the state any more: it was restored "
+                         "from a checkpoint, or made anew; open it again");
+}
+
+void segment::end_reading(std::uint32_t slot) noexcept {
+    if (turns_) turns_->unlock_shared(slot);
+}
+
+bool segment::is_outdated() const noexcept {
+    return turns_ && (turns_->lengths() != seen_.lengths || turns_->types() != seen_.types);
 }
 
 segment::mapped_header::~mapped_header() {
@@ -681,8 +753,10 @@ void segment::sync_header() const {
 void segment::close() {
     if (!log_) return;
     const trace::span timed(closing);
+    const bool began = log_->open_sessions() != 0 && begin_writing();
     while (log_->open_sessions() != 0)
         log_->undo();
+    if (began) end_writing();
     if (found_.closed && !has_changed()) { // also who only finds that it is another program's
         checkpoints_.reset();
         mark_closed(found_.synced, found_.generation);
@@ -695,12 +769,16 @@ void segment::close() {
         mark_closed(options_.sync, 0);
     }
     log_.reset();
+    end_writing();
+    turns_.reset(); // before another writer can come
     lock_.reset();
 }
 
+/// Within its turn it leaves that to the next writer, as a kill would.
 void segment::abandon() noexcept {
     checkpoints_.reset();
     log_.reset();
+    if (writable()) turns_.reset();
     lock_.reset();
 }
 
@@ -714,6 +792,7 @@ std::uint32_t segment::next_free_window() const noexcept {
 }
 
 type_windows& segment::open_type(const type_schema& schema) {
+    if (!catalogue_.find(schema.name) && is_outdated()) refresh();
     if (const catalogue::entry* known = catalogue_.find(schema.name)) {
         const std::string difference = schema.difference(known->schema);
         if (!difference.empty())
@@ -743,6 +822,7 @@ void segment::publish_type(type_windows& type) {
     catalogue_.write(folder());
     if (checkpoints_) checkpoints_->catalogue = std::move(text);
     type.created = false;
+    turns_->added_type();
 }
 
 void segment::withdraw_type(const type_windows& type) noexcept {

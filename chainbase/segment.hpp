@@ -11,6 +11,8 @@
 #include <undo/undo_log.hpp>
 
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -24,6 +26,7 @@
 namespace chainbase {
 
 class disk;
+class process_lock;
 
 enum class open_mode {
     read_write, ///< the one writer; creates the state if there is none
@@ -64,7 +67,11 @@ struct open_options {
     /// its owner may. Counts when the state is created, and must be the same later, if given.
     std::string readers_group;
     /// Read-only: also map a state whose writer died, as it is, in the middle of an operation.
+    /// Takes no turns with a writer: read locks protect from nothing.
     bool allow_unclean = false;
+    /// Read-only: how long to wait for another writer when one died in the middle of a change.
+    /// While one is there, rolling back or restoring, it does not count.
+    std::chrono::milliseconds wait_for_writer{5'000};
 
 #ifdef __SANITIZE_THREAD__ // leaves few addresses to map at
     static constexpr std::size_t default_window_bytes = std::size_t{256} << 20;
@@ -92,8 +99,8 @@ struct opening {
 
 /// The shared memory of one state: its folder, the windows mapped from it, the log.
 ///
-/// The state folder holds `lock`, `checkpoint/` (a README of its own) and, unless that is in memory
-/// (class segment_place), `segment/` with `header`,
+/// The state folder holds `lock`, `readers` (through which processes take turns), `checkpoint/` (a
+/// README of its own) and, unless that is in memory (class segment_place), `segment/` with `header`,
 /// `catalogue.json`, `undo_log`, the `buffers.*` and, for every type, `<type>.objects`,
 /// `<type>.ids`, `<type>.<n>.hash`. `ls -l` shows what each takes.
 ///
@@ -162,6 +169,23 @@ public:
     [[nodiscard]] const window& log_file() const noexcept { return *log_file_; }
     /// Looks at the files again: what another process grew, and the types it added.
     void refresh();
+
+    /// @name Turns with other processes
+    /// What database::with_read_lock and with_write_lock take besides the lock between threads.
+    /// @{
+    /// Begins to write, unless this is within what another call began. Returns whether it did; then
+    /// end_writing() is to be called. Does nothing when only reading.
+    [[nodiscard]] bool begin_writing();
+    void end_writing() noexcept;
+    /// Begins to read, in a process that only reads: returns what end_reading() needs. Throws what
+    /// process_lock::lock_shared does, and replaced_error when the segment is not the state's any
+    /// more.
+    [[nodiscard]] std::uint32_t begin_reading();
+    void end_reading(std::uint32_t slot) noexcept;
+    /// Whether it is time for refresh(). Under the read lock.
+    [[nodiscard]] bool is_outdated() const noexcept;
+    /// @}
+
     /// Whether some process has the state open for writing at this moment.
     [[nodiscard]] bool has_writer() const { return file_lock::is_held(state_ / "lock"); }
     [[nodiscard]] const address_space& addresses() const noexcept { return *addresses_; }
@@ -205,6 +229,9 @@ private:
         void extend(std::size_t) override {}
     };
 
+    void open_for_writing();
+    void open_for_reading();
+    void attach();
     void check_options() const;
     void check_state_folder() const;
     void make_state_folder() const;
@@ -244,6 +271,14 @@ private:
     open_options options_;
     segment_place place_;
     std::optional<file_lock> lock_;
+    std::unique_ptr<process_lock> turns_; ///< null when reading with allow_unclean
+    std::uint64_t lengths_told_ = 0;      ///< to readers: address_space::length_changes()
+    /// A reader's: what it has mapped.
+    struct {
+        std::uint64_t segment = 0;
+        std::atomic<std::uint64_t> lengths{0};
+        std::atomic<std::uint64_t> types{0};
+    } seen_;
     struct mapped_header {
         segment_header* at = nullptr;
         mapped_header() = default;

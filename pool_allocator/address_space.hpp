@@ -55,8 +55,11 @@ public:
     }
     /// A window tells the length of its file.
     void set_file_bytes(std::size_t index, std::size_t bytes) const noexcept {
+        if (file_bytes_[index] != bytes) ++length_changes_;
         file_bytes_[index] = bytes;
     }
+    /// How often one was told that it was not before.
+    [[nodiscard]] std::uint64_t length_changes() const noexcept { return length_changes_; }
 
     /// Which pages changed. Windows that are written cover theirs.
     [[nodiscard]] page_tracker& pages() const noexcept { return *pages_; }
@@ -100,6 +103,7 @@ private:
     std::size_t window_bytes_;
     std::size_t windows_;
     std::unique_ptr<std::size_t[]> file_bytes_; ///< by window
+    mutable std::uint64_t length_changes_ = 0;
     std::unique_ptr<page_tracker> pages_;
 };
 

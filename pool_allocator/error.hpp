@@ -83,9 +83,16 @@ public:
     using error::error;
 };
 
-/// The state was not closed and cannot be rolled back (the machine restarted); the message lists
-/// the choices.
+/// The state was not closed and cannot be rolled back (the machine restarted), or its writer died
+/// and no other one rolled it back yet; the message lists the choices.
 class unclean_error : public error {
+public:
+    using error::error;
+};
+
+/// What a reader has mapped is not the state any more: a checkpoint was restored in its place, or
+/// it was made anew. The message says to open it again.
+class replaced_error : public error {
 public:
     using error::error;
 };

@@ -1,4 +1,5 @@
 #include <tools/inspect/check.hpp>
+#include <tools/inspect/locks.hpp>
 #include <tools/inspect/stat.hpp>
 #include <tools/program.hpp>
 
@@ -8,5 +9,6 @@ int main(int argc, char** argv) {
         argc, argv, [](CLI::App& program, chainbase::exit_code& result) {
             chainbase::inspect::add_stat(program, result);
             chainbase::inspect::add_check(program, result);
+            chainbase::inspect::add_locks(program, result);
         });
 }

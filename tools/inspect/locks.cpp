@@ -1,0 +1,101 @@
+#include <tools/inspect/locks.hpp>
+#include <tools/inspect/text_table.hpp>
+#include <tools/print.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+
+namespace chainbase::inspect {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+/// `inside`: what it does there.
+std::string in_words(lock_report::doing what, const char* inside) {
+    switch (what) {
+    case lock_report::doing::idle:
+        return "idle";
+    case lock_report::doing::waiting:
+        return "waiting";
+    case lock_report::doing::inside:
+        return inside;
+    }
+    return "unknown";
+}
+
+std::string since(lock_report::doing what, double seconds) {
+    return what == lock_report::doing::idle ? "" : fmt::format("{:.3f} s", seconds);
+}
+
+std::string writer_text(const lock_report::of_writer& writer) {
+    if (writer.process == 0) return "writer     none yet\n";
+    const std::string what = in_words(writer.what, "writing");
+    if (writer.is_alive)
+        return fmt::format("writer     process {}, {} {}\n", writer.process, what,
+                           since(writer.what, writer.seconds));
+    if (writer.what == lock_report::doing::idle)
+        return fmt::format("writer     none (the last one was process {})\n", writer.process);
+    return fmt::format(
+        "writer     process {} died while it was {}, {} after it began; readers wait "
+        "until the state is opened for writing\n",
+        writer.process, what, since(writer.what, writer.seconds));
+}
+
+void run(const std::string& state, bool is_json) {
+    const lock_report report = lock_report::read(state);
+    print_or_throw(is_json ? as_json(report) : as_text(report));
+}
+
+} // namespace
+
+std::string as_text(const lock_report& locks) {
+    std::string text = writer_text(locks.writer);
+    if (locks.readers.empty()) return text + "readers    none\n";
+    text_table table({"reader", "process", "thread", "is", "for", "slot"});
+    for (const lock_report::of_reader& one : locks.readers)
+        table.add({one.name, std::to_string(one.process), std::to_string(one.thread),
+                   in_words(one.what, "reading") + (one.is_alive ? "" : ", and dead"),
+                   since(one.what, one.seconds), std::to_string(one.slot)});
+    return text + "\n" + table.text();
+}
+
+std::string as_json(const lock_report& locks) {
+    const lock_report::of_writer& writer = locks.writer;
+    json readers = json::array();
+    for (const lock_report::of_reader& one : locks.readers)
+        readers.push_back({{"slot", one.slot},
+                           {"process", one.process},
+                           {"thread", one.thread},
+                           {"name", one.name},
+                           {"alive", one.is_alive},
+                           {"state", in_words(one.what, "reading")},
+                           {"seconds", one.seconds}});
+    const json all = {{"writer",
+                       {{"process", writer.process},
+                        {"alive", writer.is_alive},
+                        {"state", in_words(writer.what, "writing")},
+                        {"seconds", writer.seconds}}},
+                      {"readers", readers}};
+    return all.dump(1) + "\n";
+}
+
+void add_locks(CLI::App& program, exit_code& result) {
+    struct call {
+        std::string state;
+        bool json = false;
+    };
+    const auto asked = std::make_shared<call>();
+    CLI::App* verb =
+        program.add_subcommand("locks", "Who has a state open, and who waits for whom");
+    verb->add_option("DIR", asked->state, "The folder of the state")->required();
+    verb->add_flag("--json", asked->json, "Print one JSON object instead of a table");
+    verb->callback([asked, &result] {
+        run(asked->state, asked->json);
+        result = exit_code::done;
+    });
+}
+
+} // namespace chainbase::inspect
