@@ -77,6 +77,7 @@ struct chain_state::parts {
           const promise_options& promise)
         : state(of_known_chain(folder, chain_), how_to_open(promise)), chain(chain_),
           decode(decoder_of(chain_)), lag(lag_) {
+        const write_turn turn(state.memory());
         identify();
         state.add_type<applied_block>("applied_block");
         require_archive(folder / "archive");
@@ -135,7 +136,10 @@ struct chain_state::parts {
 /// If they cannot be put there it stays open, and after a restart of the machine, which may cost
 /// rows, nothing believes it.
 void chain_state::parts::close() {
-    pending.reset();
+    if (pending) {
+        const write_turn turn(state.memory());
+        pending.reset();
+    }
     model.reset();                                   // which may still be writing rows
     state.memory().sync_before_checkpoints(nullptr); // the rows are about to go
     try {
@@ -349,6 +353,7 @@ void chain_state::require_not_beyond(std::uint64_t number) const {
 }
 
 void chain_state::apply(const decoded_block& next) {
+    const write_turn turn(parts_->state.memory());
     drop_pending();
     parts_->naming(&next, [&] { parts_->apply(next); });
 }
@@ -359,6 +364,7 @@ void chain_state::apply(const block& next) {
 
 void chain_state::apply_irreversible(run_of_blocks run) {
     if (run.empty()) return;
+    const write_turn turn(parts_->state.memory());
     drop_pending();
     std::size_t at = 0;
     try {
@@ -373,6 +379,7 @@ void chain_state::apply_irreversible(run_of_blocks run) {
 
 void chain_state::pop() {
     const trace::span timed(block_pop);
+    const write_turn turn(parts_->state.memory());
     drop_pending();
     parts_->state.undo();
 }
@@ -382,6 +389,7 @@ void chain_state::finish() {
     database& state = parts_->state;
     state.commit(state.revision());
     for (bool more = true; more;) {
+        const write_turn turn(state.memory());
         session one = state.start_session();
         more = parts_->model->hand_over(block_hand_over_limit) != 0;
         parts_->forget_old_blocks();
@@ -393,12 +401,14 @@ void chain_state::finish() {
 
 void chain_state::begin_pending(std::int64_t timestamp) {
     if (parts_->pending) return;
+    const write_turn turn(parts_->state.memory());
     parts_->pending.emplace(parts_->state.start_session());
     parts_->model->begin_pending(timestamp);
 }
 
 std::optional<std::string> chain_state::apply_pending(const decoded_block& from,
                                                       std::size_t transaction) {
+    const write_turn turn(parts_->state.memory());
     session one = parts_->state.start_session();
     try {
         parts_->model->apply(from, transaction);
@@ -412,6 +422,7 @@ std::optional<std::string> chain_state::apply_pending(const decoded_block& from,
 void chain_state::drop_pending() {
     if (!has_pending()) return;
     const trace::span timed(pending_drop);
+    const write_turn turn(parts_->state.memory());
     parts_->pending.reset();
 }
 
@@ -422,6 +433,7 @@ bool chain_state::has_pending() const noexcept {
 // --- a block that is made here ---
 
 void chain_state::begin_block(std::int64_t timestamp) {
+    const write_turn turn(parts_->state.memory());
     drop_pending();
     const std::uint64_t number = head() + 1;
     parts_->made_at = timestamp;
@@ -436,6 +448,7 @@ void chain_state::begin_block(std::int64_t timestamp) {
 }
 
 void chain_state::end_block(std::uint64_t checksum, std::uint64_t operations) {
+    const write_turn turn(parts_->state.memory());
     parts& all = *parts_;
     all.model->end_block();
     all.forget_old_blocks();

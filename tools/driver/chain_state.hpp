@@ -47,7 +47,7 @@ struct promise_options {
 /// closed properly.
 ///
 /// For one thread. Beside readers in other threads, each call that changes something belongs under
-/// state().with_write_lock.
+/// state().with_write_lock; those in other processes it keeps out by itself.
 class chain_state {
 public:
     /// Opens the state of `chain` in `folder`, or makes it. Throws usage_error when there is no
