@@ -34,8 +34,10 @@ std::string writer_text(const lock_report::of_writer& writer) {
     if (writer.process == 0) return "writer     none yet\n";
     const std::string what = in_words(writer.what, "writing");
     if (writer.is_alive)
-        return fmt::format("writer     process {}, {} {}\n", writer.process, what,
-                           since(writer.what, writer.seconds));
+        return fmt::format("writer     process {}, {}{}\n", writer.process, what,
+                           writer.what == lock_report::doing::idle
+                               ? ""
+                               : " for " + since(writer.what, writer.seconds));
     if (writer.what == lock_report::doing::idle)
         return fmt::format("writer     none (the last one was process {})\n", writer.process);
     return fmt::format(
