@@ -123,6 +123,8 @@ segment::~segment() {
 
 /// All of it in the writer's turn, so that readers see what was rolled back or restored, or wait.
 void segment::open_for_writing() {
+    if (const fs::path file = folder() / "header"; fs::exists(file))
+        require_magic(file, read_file(file)); // else nothing is put there
     turns_ = std::make_unique<process_lock>(state_, process_lock::role::writer,
                                             options_.wait_for_writer);
     turns_->lock();
@@ -136,6 +138,7 @@ void segment::open_for_writing() {
 
 void segment::open_for_reading() {
     if (options_.allow_unclean) return attach();
+    require_magic(folder() / "header", read_file(folder() / "header")); // else nothing is put there
     turns_ = std::make_unique<process_lock>(state_, process_lock::role::reader,
                                             options_.wait_for_writer);
     const std::uint32_t slot = turns_->lock_shared(); // ends with turns_, if it fails

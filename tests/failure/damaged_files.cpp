@@ -44,7 +44,7 @@ std::set<std::size_t> shorter_lengths(const std::string& name, std::size_t whole
 void cut_every_file(const fs::path& state, bool unused_may_be_gone) {
     const state_image whole(state);
     for (const auto& [name, content] : whole.files()) {
-        if (name == "lock") continue;
+        if (name == "lock" || name == "readers") continue; // made anew
         for (const std::size_t length : shorter_lengths(name, content.size())) {
             fs::resize_file(state / name, length);
             INFO(name << " cut to " << length << " of " << content.size());
@@ -59,6 +59,7 @@ void cut_every_file(const fs::path& state, bool unused_may_be_gone) {
 void remove_every_file(const fs::path& state) {
     const state_image whole(state);
     for (const auto& [name, content] : whole.files()) {
+        if (name == "readers") continue; // made anew
         fs::remove(state / name);
         INFO(name << " missing");
         const attempt result = try_to_open(state, whole);
