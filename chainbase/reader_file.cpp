@@ -4,6 +4,7 @@
 #include <chainbase/files.hpp>
 #include <chainbase/reader_file.hpp>
 #include <pool_allocator/error.hpp>
+#include <pool_allocator/private_folder.hpp>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -105,22 +106,26 @@ void require_ours(const reader_header& header, const std::filesystem::path& file
                            advice);
 }
 
-[[noreturn]] void throw_unusable(const std::filesystem::path& file, reader_file::mode how) {
-    if (how == reader_file::mode::look || (errno != EACCES && errno != EROFS && errno != EPERM))
-        throw_file_error(file, "open");
-    throw io_error("cannot open " + file.string() + ": " + std::strerror(errno) +
-                   "; who reads takes turns with the writer through it, so allow this user to "
-                   "write it, or, if nobody writes the state, open it with allow_unclean");
+/// The owner's processes make it; all who may look at the state write in it.
+file_descriptor open_readers(const std::filesystem::path& file, reader_file::mode how) {
+    const private_folder folder(file.parent_path(), /*writing=*/false);
+    if (how == reader_file::mode::look)
+        return folder.open(file.filename(), file_use::read, group_access::write);
+    try {
+        return folder.open(file.filename(), folder.is_ours() ? file_use::obtain : file_use::share,
+                           group_access::write);
+    } catch (const io_error& e) {
+        throw io_error(std::string(e.what()) +
+                       ". Who reads takes turns with the writer through it: open the state for "
+                       "writing once, which makes it, or, if nobody writes, read with "
+                       "allow_unclean");
+    }
 }
 
 } // namespace
 
 reader_file::reader_file(const std::filesystem::path& file, mode how)
-    : path_(file),
-      descriptor_(::open(
-          file.c_str(),
-          (how == mode::take_part ? O_RDWR | O_CREAT : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW, 0600)) {
-    if (descriptor_.number() < 0) throw_unusable(path_, how);
+    : path_(file), descriptor_(open_readers(file, how)) {
     if (how == mode::take_part) prepare();
     map(how);
 }

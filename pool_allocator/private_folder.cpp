@@ -86,6 +86,10 @@ file_descriptor opened_path(const fs::path& path) {
     return opened;
 }
 
+bool needs_owner(file_use how) noexcept {
+    return how != file_use::read && how != file_use::share;
+}
+
 /// Both of the file's owner, before anyone else may look.
 void set_rights(const file_descriptor& of, const fs::path& file, mode_t mode,
                 std::optional<gid_t> group) {
@@ -143,7 +147,7 @@ void private_folder::make_within(const fs::path& path) {
 file_descriptor private_folder::open(const std::string& name, file_use how,
                                      group_access group) const {
     const fs::path file = path_ / name;
-    if (how != file_use::read && owner_ != geteuid())
+    if (needs_owner(how) && !is_ours())
         refuse_owner(path_, path_, owner_, geteuid(), "this program runs as");
     if (how == file_use::replace && ::unlinkat(descriptor_.number(), name.c_str(), 0) != 0 &&
         errno != ENOENT)
@@ -169,6 +173,10 @@ file_descriptor private_folder::open(const std::string& name, file_use how,
     if (opened.number() < 0) throw_file_error(file, "open");
     check(file, status_of(opened, file), group);
     return opened;
+}
+
+bool private_folder::is_ours() const noexcept {
+    return owner_ == geteuid();
 }
 
 void private_folder::require_same_owner(const private_folder& other) const {
@@ -213,7 +221,7 @@ void private_folder::check(const fs::path& file, const struct stat& found,
 }
 
 file_descriptor open_private(const fs::path& file, file_use how, group_access group) {
-    return private_folder(folder_of(file), how != file_use::read)
+    return private_folder(folder_of(file), needs_owner(how))
         .open(file.filename().string(), how, group);
 }
 

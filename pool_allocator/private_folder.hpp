@@ -19,6 +19,7 @@ enum class file_use {
     create,  ///< a new one, to be written; io_error if something has its name
     replace, ///< a new one in place of whatever has its name
     obtain,  ///< the one that is there, or a new one, to be written
+    share,   ///< the one that is there, to be written by all who may look
 };
 
 /// What the group of a folder that lets one in may do with a file in it.
@@ -55,6 +56,8 @@ public:
     [[nodiscard]] file_descriptor open(const std::string& name, file_use how,
                                        group_access group = group_access::read) const;
 
+    /// Whether it belongs to this process's user.
+    [[nodiscard]] bool is_ours() const noexcept;
     /// Of two folders of one state. Throws access_error when the other one is someone else's.
     void require_same_owner(const private_folder& other) const;
 
