@@ -66,6 +66,8 @@ struct open_options {
     /// The group, by name or number, whose members may open the state read-only; empty: nobody but
     /// its owner may. Counts when the state is created, and must be the same later, if given.
     std::string readers_group;
+    /// Writing: say what of this machine will hurt the state (doctor.hpp), in the log, a line each.
+    bool advise = true;
     /// Read-only: also map a state whose writer died, as it is, in the middle of an operation.
     /// Takes no turns with a writer: read locks protect from nothing.
     bool allow_unclean = false;
@@ -240,6 +242,7 @@ private:
     [[nodiscard]] std::filesystem::path checkpoint_folder() const { return state_ / "checkpoint"; }
     [[nodiscard]] bool has_checkpoint() const;
     [[nodiscard]] std::string why_restore() const;
+    void give_advice() const noexcept;
     void restore_if_needed();
     void require_same_identity(const std::array<std::byte, 16>& of_checkpoint) const;
     void put_in_place(segment_place next, const std::array<std::byte, 16>& identity);

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,8 @@ namespace chainbase::detail {
 [[nodiscard]] std::uint32_t static_checksum(const segment_header& header);
 /// Whether it begins as a header does and its checksum is right.
 [[nodiscard]] bool is_whole(const segment_header& header);
+/// Of the segment in `folder`, if it is whole. Throws access_error, io_error.
+[[nodiscard]] std::optional<segment_header> header_in(const std::filesystem::path& folder);
 /// Throws format_error when `content` does not begin as a header does.
 void require_magic(const std::filesystem::path& file, std::string_view content);
 

@@ -30,6 +30,7 @@ inline open_options small_state() {
     open_options options;
     options.sync = false;
     options.promise = durability::process;
+    options.advise = false;
     options.window_bytes = std::size_t{64} << 20;
     return options;
 }
