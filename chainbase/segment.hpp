@@ -102,8 +102,8 @@ struct opening {
 /// The shared memory of one state: its folder, the windows mapped from it, the log.
 ///
 /// The state folder holds `lock`, `readers` (through which processes take turns), `checkpoint/` (a
-/// README of its own) and, unless that is in memory (class segment_place), `segment/` with `header`,
-/// `catalogue.json`, `undo_log`, the `buffers.*` and, for every type, `<type>.objects`,
+/// README of its own) and, unless that is in memory (class segment_place), `segment/` with
+/// `header`, `catalogue.json`, `undo_log`, the `buffers.*` and, for every type, `<type>.objects`,
 /// `<type>.ids`, `<type>.<n>.hash`. `ls -l` shows what each takes.
 ///
 /// Opening takes the writer's lock before anything is read, and changes nothing if it fails:

@@ -361,7 +361,7 @@ TEST_CASE("where no thread can be started nothing is lost, and nothing leaves tw
     w.retired_notes(3);
     {
         const no_threads none;
-        CHECK_THROWS_AS(w.hand_over_behind(2), std::system_error);
+        CHECK_THROWS_AS(w.hand_over_behind(2), limit_error);
     }
     CHECK(w.all.in_memory() == 3);
     CHECK(w.hand_over_behind(2) == 0);

@@ -203,8 +203,9 @@ load_report load(const load_options& options, const catch_interruption& signals)
     const std::filesystem::path folder = scratch ? scratch->state() : options.state;
     require_new(folder);
     const auto begin = clock::now();
-    chain_state state(folder, sent->chain(), options.lag,
-                      {.level = durability::process}); // is removed
+    promise_options promise;
+    promise.level = durability::process; // it is removed at the end
+    chain_state state(folder, sent->chain(), options.lag, promise);
     set_up(state, *sent, signals);
     report.set_up_seconds = seconds_of(clock::now() - begin);
     {
