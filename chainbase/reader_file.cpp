@@ -180,6 +180,7 @@ std::uint32_t reader_file::slots() const noexcept {
 /// Never shorter: others may have made it longer at the same time.
 void reader_file::grow_for(std::uint32_t n) const {
     const std::size_t bytes = (end_of(n) + page - 1) / page * page;
+    require_file_limit(path_, bytes);
     int reason = 0;
     do
         reason = posix_fallocate(descriptor_.number(), 0, static_cast<off_t>(bytes));

@@ -17,6 +17,7 @@
 #include <spdlog/spdlog.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -136,8 +137,17 @@ void segment::open_for_writing() {
     end_writing();
 }
 
+/// Where nobody can write, nobody takes turns.
 void segment::open_for_reading() {
     if (options_.allow_unclean) return attach();
+    struct statvfs system{};
+    if (statvfs(state_.c_str(), &system) == 0 && (system.f_flag & ST_RDONLY) != 0) {
+        if (!has_writer()) return attach();
+        throw locked_error(state_.string() +
+                           ": a writer has it open, and the file system is read-only here, so "
+                           "reading cannot take turns with it; mount it writable, or read with "
+                           "allow_unclean what may change meanwhile");
+    }
     require_magic(folder() / "header", read_file(folder() / "header")); // else nothing is put there
     turns_ = std::make_unique<process_lock>(state_, process_lock::role::reader,
                                             options_.wait_for_writer);

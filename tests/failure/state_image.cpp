@@ -30,6 +30,7 @@ void write_at(const fs::path& file, std::size_t offset, const std::string& bytes
 state_image::state_image(const fs::path& folder) : folder_(folder) {
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
         const std::string name = fs::relative(entry.path(), folder).string();
+        if (entry.path().filename() == "readers") continue;
         if (entry.is_directory())
             folders_.insert(name);
         else

@@ -14,7 +14,8 @@
 
 namespace chainbase::test {
 
-/// The folders below a folder, and the content of every file.
+/// The folders below a folder, and the content of every file but `readers`, which says who looks at
+/// the state and not what it is.
 class state_image {
 public:
     explicit state_image(const std::filesystem::path& folder);
