@@ -2,6 +2,7 @@
 #include <chainbase/checkpoint/service.hpp>
 #include <chainbase/detail/file_lengths.hpp>
 #include <chainbase/detail/segment_header.hpp>
+#include <chainbase/doctor.hpp>
 #include <chainbase/process_lock.hpp>
 #include <chainbase/segment.hpp>
 #include <pool_allocator/error.hpp>
@@ -126,6 +127,7 @@ segment::~segment() {
 void segment::open_for_writing() {
     if (const fs::path file = folder() / "header"; fs::exists(file))
         require_magic(file, read_file(file)); // else nothing is put there
+    if (options_.advise) give_advice();
     turns_ = std::make_unique<process_lock>(state_, process_lock::role::writer,
                                             options_.wait_for_writer);
     turns_->lock();
@@ -182,17 +184,30 @@ bool segment::has_checkpoint() const {
 std::string segment::why_restore() const {
     if (!place_.why_foreign().empty()) return place_.why_foreign();
     if (!fs::exists(folder())) return "its segment is not there";
-    const fs::path file = folder() / "header";
-    const std::string content = read_file(file);
-    if (content.size() < sizeof(segment_header)) return {};
-    segment_header found;
-    std::memcpy(&found, content.data(), sizeof found);
-    if (!detail::is_whole(found)) return {};
-    const bool is_of_this_boot = boot_of(found) == boot_id();
-    if (is_of_this_boot || (found.clean == 1 && found.synced == 1)) return {};
-    if (found.clean == 1 && found.generation == 0) return {}; // nobody promised anything about it
-    return found.clean == 1 ? "the machine restarted after it was closed"
-                            : "the machine restarted while it was open";
+    const std::optional<segment_header> found = detail::header_in(folder());
+    if (!found) return {};
+    const bool is_of_this_boot = boot_of(*found) == boot_id();
+    if (is_of_this_boot || (found->clean == 1 && found->synced == 1)) return {};
+    if (found->clean == 1 && found->generation == 0) return {}; // nobody promised anything about it
+    return found->clean == 1 ? "the machine restarted after it was closed"
+                             : "the machine restarted while it was open";
+}
+
+/// Before much is done: what is advised may be why it fails.
+void segment::give_advice() const noexcept {
+    try {
+        doctor::subject of{state_, folder(), false, options_.window_bytes, options_.windows};
+        of.is_made = !fs::exists(folder()) || (has_checkpoint() && !why_restore().empty());
+        if (of.is_made) {
+            of.segment = memory_for_new();
+            if (of.segment.empty()) of.segment = state_;
+        } else if (const auto found = detail::header_in(folder())) {
+            of.window_bytes = found->window_bytes;
+            of.windows = found->windows;
+        }
+        doctor::tell(of);
+    } catch (const std::exception&) { // nothing is said, and opening tells what is wrong
+    }
 }
 
 void segment::restore_if_needed() {

@@ -26,6 +26,15 @@ bool is_whole(const segment_header& header) {
            header.checksum == static_checksum(header);
 }
 
+std::optional<segment_header> header_in(const std::filesystem::path& folder) {
+    const std::string content = read_file(folder / "header");
+    segment_header found;
+    if (content.size() < sizeof found) return {};
+    std::memcpy(&found, content.data(), sizeof found);
+    if (!is_whole(found)) return {};
+    return found;
+}
+
 void require_magic(const std::filesystem::path& file, std::string_view content) {
     if (content.substr(0, sizeof magic) == std::string_view(magic, sizeof magic)) return;
     throw format_error(file.string() + ": offset 0: not the header of a chainbase state; check the "

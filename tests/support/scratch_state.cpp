@@ -45,6 +45,7 @@ open_options quick_options(open_mode mode) {
     options.windows = 80;
     options.sync = false;
     options.promise = durability::process;
+    options.advise = false; // about this machine, not about what is tested
     return options;
 }
 

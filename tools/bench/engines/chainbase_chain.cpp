@@ -13,6 +13,7 @@ open_options options_for_bench() {
     open_options options;
     options.sync = false;
     options.promise = durability::process;
+    options.advise = false;
     return options;
 }
 

@@ -132,6 +132,7 @@ private:
         all.promise = promise;
         all.checkpoints = {std::chrono::milliseconds(0), every};
         all.checkpoint_disk = &on;
+        all.advise = false;
         return all;
     }
     [[nodiscard]] const head_block& head() const { return db_.get(chainbase::id<head_block>(0)); }

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// What of this machine and of how it is set up will hurt a state, said when that is opened for
+/// writing.
+///
+/// Three steps, so that what is said can be tested without such a machine: facts_of() reads,
+/// advise() judges and does nothing else, tell() prints. Thread-safety: no state, any thread.
+///
+/// Invariants:
+///  1. Nothing is said when nothing is wrong; else one line each, with what was found and its
+///     number, what it costs, and the command that changes it.
+///  2. What cannot be read is not known, and what is not known is no reason to say anything.
+///  3. Nothing is changed, and opening neither fails nor waits because of it.
+namespace chainbase::doctor {
+
+/// Which state is opened, and how.
+struct subject {
+    std::filesystem::path state;
+    std::filesystem::path segment; ///< its folder, or the one in which it is going to be made
+    bool is_made = false;          ///< the segment is not there, or not used: made, or restored
+    std::size_t window_bytes = 0;
+    std::size_t windows = 0;
+};
+
+/// A line of /proc/self/mountinfo.
+struct mount {
+    std::filesystem::path point;
+    std::string type;
+    std::string huge = "never"; ///< the option of tmpfs
+
+    [[nodiscard]] bool is_memory() const { return type == "tmpfs" || type == "ramfs"; }
+};
+
+/// The cgroup, of this process's and those above it, that has the least memory left.
+struct memory_limit {
+    std::filesystem::path file; ///< its memory.max
+    std::uint64_t bytes = 0;
+    std::uint64_t used = 0; ///< without cached pages that it can drop
+};
+
+/// What was found. Sizes in bytes; nothing where it could not be read.
+struct facts {
+    subject of;
+    mount state_mount;
+    mount segment_mount;
+    std::uint64_t segment_bytes = 0;           ///< what its files take, now
+    std::uint64_t checkpoint_bytes = 0;        ///< what the last checkpoints take
+    std::size_t segment_files = 0;             ///< each is open all the time
+    std::optional<std::uint64_t> free_bytes;   ///< of the segment's mount, to this user
+    std::uint64_t mount_bytes = 0;             ///< the size of that mount
+    std::optional<std::uint64_t> free_memory;  ///< of the machine, swap included
+    std::optional<std::uint64_t> commit_limit; ///< only where memory is not overcommitted (2)
+    std::uint64_t committed = 0;
+    std::optional<std::uint64_t> address_limit; ///< RLIMIT_AS
+    std::uint64_t addresses = 0;                ///< that this process has already
+    std::optional<std::uint64_t> file_limit;    ///< RLIMIT_NOFILE
+    std::optional<memory_limit> cgroup;
+    bool can_collapse = true;  ///< the kernel has MADV_COLLAPSE
+    std::string shmem_enabled; ///< of transparent huge pages: the word in brackets
+    std::string huge_enabled;
+    /// Folders above the state or its segment in which everybody may rename everything.
+    std::vector<std::filesystem::path> open_folders;
+};
+
+enum class severity {
+    info, ///< it costs time
+    warn, ///< it will cost the state, or the node will stop
+};
+
+struct advice {
+    severity how;
+    std::string text; ///< one line
+};
+
+/// Reads what concerns `of`, a state whose folder exists. `root` stands before the names of the
+/// kernel's files and of what is mounted. Throws only bad_alloc and filesystem_error.
+[[nodiscard]] facts facts_of(const subject& of, const std::filesystem::path& root = "/");
+
+/// What there is to say about `found`, the worst first.
+[[nodiscard]] std::vector<advice> advise(const facts& found);
+
+/// Says to spdlog what there is to say about a state. Throws as facts_of does.
+void tell(const subject& of);
+
+} // namespace chainbase::doctor

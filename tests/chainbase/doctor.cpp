@@ -1,0 +1,394 @@
+// What is said about a machine when a state is opened: from facts that are made up, from files that
+// look like the kernel's, and on this machine.
+
+#include <chainbase/database.hpp>
+#include <chainbase/doctor.hpp>
+
+#include <catch2/catch.hpp>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
+#include <tests/support/scratch_state.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+using namespace chainbase;
+using namespace chainbase::test;
+using doctor::advise;
+using doctor::facts;
+using doctor::facts_of;
+using doctor::severity;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::uint64_t mebi = std::uint64_t{1} << 20;
+constexpr std::uint64_t gibi = std::uint64_t{1} << 30;
+
+/// A state of 8 GiB in memory, its checkpoints on a disk, on a machine that is as it should be.
+facts all_is_well() {
+    facts found;
+    found.of = {"/var/chain/state", "/dev/shm/chainbase-1/segment", false, 64 * gibi, 384};
+    found.state_mount = {"/var", "ext4"};
+    found.segment_mount = {"/dev/shm", "tmpfs"};
+    found.segment_bytes = 8 * gibi;
+    found.checkpoint_bytes = 8 * gibi;
+    found.segment_files = 60;
+    found.free_bytes = 2 * gibi;
+    found.mount_bytes = 24 * gibi;
+    found.free_memory = 2 * gibi;
+    found.file_limit = 1024;
+    found.shmem_enabled = "never";
+    found.huge_enabled = "madvise";
+    return found;
+}
+
+using change = std::function<void(facts&)>;
+
+/// The only thing there is to say; empty if that is nothing.
+std::string said_after(const change& make, severity expected = severity::warn) {
+    facts found = all_is_well();
+    make(found);
+    const std::vector<doctor::advice> all = advise(found);
+    if (all.empty()) return {};
+    REQUIRE(all.size() == 1);
+    CHECK(all.front().how == expected);
+    CHECK(all.front().text.find('\n') == std::string::npos);
+    return all.front().text;
+}
+
+bool has(const std::string& text, const std::vector<std::string>& parts) {
+    INFO(text);
+    for (const std::string& part : parts) {
+        INFO(part);
+        CHECK(text.find(part) != std::string::npos);
+    }
+    return !text.empty();
+}
+
+void write(const fs::path& file, const std::string& content) {
+    fs::create_directories(file.parent_path());
+    std::ofstream(file) << content;
+}
+
+/// A root folder with the kernel's files of some machine.
+struct machine {
+    scratch_folder folder;
+    fs::path root = folder / "root";
+    fs::path state = fs::canonical(folder / ".") / "state";
+
+    machine() {
+        fs::create_directories(state / "segment");
+        fs::create_directories(root);
+    }
+    void has(const std::string& file, const std::string& content) const {
+        write(root / file, content);
+    }
+    [[nodiscard]] facts look() const {
+        return facts_of({state, state / "segment", false, 64 * mebi, 80}, root);
+    }
+};
+
+/// What spdlog's default logger says while the object lives.
+class heard {
+public:
+    heard() : before_(spdlog::default_logger()) {
+        const auto sink = std::make_shared<spdlog::sinks::ostream_sink_mt>(text_);
+        spdlog::set_default_logger(std::make_shared<spdlog::logger>("heard", sink));
+    }
+    heard(const heard&) = delete;
+    heard& operator=(const heard&) = delete;
+    ~heard() { spdlog::set_default_logger(before_); }
+    [[nodiscard]] std::string text() const { return text_.str(); }
+
+private:
+    std::ostringstream text_;
+    std::shared_ptr<spdlog::logger> before_;
+};
+
+} // namespace
+
+TEST_CASE("nothing is said where nothing is wrong, or nothing is known") {
+    CHECK(advise(all_is_well()).empty());
+    CHECK(advise(facts{}).empty());
+    CHECK(said_after([](facts& f) { f.free_bytes.reset(); }).empty());
+    CHECK(said_after([](facts& f) { f.segment_mount.huge = "advise"; }).empty());
+}
+
+TEST_CASE("advice: a state whose checkpoints are in memory") {
+    CHECK(has(said_after([](facts& f) { f.state_mount = f.segment_mount; }),
+              {"tmpfs at /dev/shm", "restart", "--memory-folder /dev/shm"}));
+}
+
+TEST_CASE("advice: a folder in which everybody may rename") {
+    CHECK(has(said_after([](facts& f) { f.open_folders = {"/var/chain", "/mem"}; }),
+              {"2 folder(s)", "sticky", "chmod o-w /var/chain /mem"}));
+}
+
+TEST_CASE("advice: too few addresses") {
+    const std::uint64_t needed = 384 * 64 * gibi + 384 * 64 * gibi / 4096;
+    const auto limit = [](std::uint64_t bytes, std::uint64_t used) {
+        return [=](facts& f) {
+            f.address_limit = bytes;
+            f.addresses = used;
+        };
+    };
+    CHECK(said_after(limit(needed + gibi + 1, gibi)).empty());
+    CHECK(has(said_after(limit(needed + gibi, gibi)),
+              {"RLIMIT_AS leaves 24582 GiB", "384 windows", "ulimit -v"}));
+    CHECK(has(said_after(limit(gibi, 2 * gibi)), {"leaves 0 MiB"}));
+}
+
+TEST_CASE("advice: too few files") {
+    CHECK(said_after([](facts& f) { f.file_limit = 60 + 256 + 128; }).empty());
+    CHECK(has(said_after([](facts& f) { f.file_limit = 60 + 256 + 127; }),
+              {"RLIMIT_NOFILE is 443", "60 files", "ulimit -n 1024"}));
+    CHECK(has(said_after([](facts& f) { f.segment_files = 2000; }), {"ulimit -n 2384"}));
+}
+
+TEST_CASE("advice: a file system that is nearly full") {
+    CHECK(has(said_after([](facts& f) { f.free_bytes = 2 * gibi - 1; }),
+              {"/dev/shm (tmpfs) has 2047 MiB left", "a state of 8192 MiB wants 2048 MiB",
+               "mount -o remount,size=25G /dev/shm"}));
+    const auto young = [](std::uint64_t bytes) {
+        return [=](facts& f) {
+            f.segment_bytes = 2 * mebi;
+            f.free_bytes = f.mount_bytes = bytes;
+        };
+    };
+    CHECK(said_after(young(256 * mebi)).empty());
+    CHECK(has(said_after(young(64 * mebi)), {"64 MiB left", "of 2 MiB wants 256 MiB", "size=1G"}));
+    CHECK(has(said_after([](facts& f) {
+                  f.segment_bytes = 0;
+                  f.free_bytes = mebi;
+              }),
+              {"1 MiB left", "a young state wants 256 MiB", "size=25G"}));
+    CHECK(has(said_after([](facts& f) {
+                  f.segment_mount = {"/var", "ext4"};
+                  f.free_bytes = gibi;
+              }),
+              {"/var (ext4) has 1024 MiB", "df -h /var"}));
+    CHECK(has(said_after([](facts& f) {
+                  f.of.is_made = true; // a restore of 8 GiB and what comes after it
+                  f.free_memory.reset();
+                  f.free_bytes = 9 * gibi;
+                  f.segment_mount.huge = "advise";
+              }),
+              {"9216 MiB left", "wants 10 GiB"}));
+}
+
+TEST_CASE("advice: a machine without memory") {
+    CHECK(has(said_after([](facts& f) { f.free_memory = gibi; }),
+              {"1024 MiB of memory and swap left", "2048 MiB", "--memory-folder"}));
+    CHECK(said_after([](facts& f) {
+              f.free_memory = gibi;
+              f.segment_mount = {"/var", "ext4"};
+          }).empty());
+}
+
+TEST_CASE("advice: a cgroup that is too small or nearly used up") {
+    const auto group = [](std::uint64_t bytes, std::uint64_t used) {
+        return [=](facts& f) { f.cgroup = {"/sys/fs/cgroup/node/memory.max", bytes, used}; };
+    };
+    CHECK(said_after(group(10 * gibi, 9 * gibi)).empty());
+    CHECK(has(said_after(group(10 * gibi, 10 * gibi - 256 * mebi + 1)),
+              {"/sys/fs/cgroup/node/memory.max allows 10 GiB, of which 255 MiB are left", "kills",
+               "echo 12G >"}));
+    CHECK(has(said_after(group(8 * gibi, 0)), {"allows 8192 MiB", "echo 11G >"}));
+    CHECK(has(said_after([&](facts& f) {
+                  group(4 * gibi, gibi)(f);
+                  f.segment_mount = {"/var", "ext4"};
+              }),
+              {"read from its disk again"}));
+}
+
+TEST_CASE("advice: memory that is not overcommitted") {
+    const auto limit = [](std::uint64_t bytes, std::uint64_t used) {
+        return [=](facts& f) {
+            f.commit_limit = bytes;
+            f.committed = used;
+        };
+    };
+    CHECK(said_after(limit(12 * gibi, 10 * gibi)).empty());
+    CHECK(has(said_after(limit(12 * gibi, 11 * gibi)),
+              {"overcommit_memory=2", "1024 MiB of 12 GiB", "sysctl vm.overcommit_memory=0"}));
+}
+
+TEST_CASE("advice: no huge pages") {
+    CHECK(has(said_after([](facts& f) { f.shmem_enabled = "deny"; }, severity::info),
+              {"shmem_enabled is deny", "958", "echo advise >"}));
+    CHECK(has(said_after([](facts& f) { f.can_collapse = false; }, severity::info),
+              {"/dev/shm", "MADV_COLLAPSE", "mount -o remount,huge=advise /dev/shm"}));
+    const change restored = [](facts& f) {
+        f.of.is_made = true;
+        f.free_bytes = f.free_memory = 20 * gibi;
+    };
+    CHECK(has(said_after(restored, severity::info),
+              {"8192 MiB that are restored", ": mount -o remount,huge=advise"}));
+    CHECK(has(said_after(
+                  [&](facts& f) {
+                      restored(f);
+                      f.huge_enabled = "never";
+                  },
+                  severity::info),
+              {"echo madvise > /sys/kernel/mm/transparent_hugepage/enabled; mount"}));
+    for (const change& fine : std::vector<change>{
+             [](facts& f) { f.shmem_enabled = "force"; },
+             [](facts& f) { f.shmem_enabled.clear(); }, // a kernel without any
+             [](facts& f) { f.segment_mount.huge = "within_size"; },
+             [](facts& f) { f.segment_mount = {"/var", "ext4"}; },
+         })
+        CHECK(said_after([&](facts& f) {
+                  f.can_collapse = false;
+                  fine(f);
+              }).empty());
+}
+
+TEST_CASE("all that is wrong is said: what costs the state first") {
+    facts found = all_is_well();
+    found.shmem_enabled = "deny";
+    found.free_memory = 0;
+    found.state_mount = found.segment_mount;
+    const auto all = advise(found);
+    REQUIRE(all.size() == 3);
+    CHECK(all.front().text.find("restart") != std::string::npos);
+    CHECK(all.back().how == severity::info);
+}
+
+TEST_CASE("facts: the mount of a state is the innermost one, the last one at its place") {
+    const machine one;
+    std::string escaped = one.state;
+    one.has("proc/self/mountinfo", "22 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n"
+                                   "no mount at all\n"
+                                   "23 22 0:9 / " +
+                                       escaped +
+                                       " rw shared:7 master:1 - tmpfs tmpfs rw,huge=always\n"
+                                       "24 22 0:8 / " +
+                                       escaped +
+                                       " rw,relatime - tmpfs tmpfs rw,size=9k,huge=within_size\n"
+                                       "25 22 0:7 / " +
+                                       escaped +
+                                       "ment rw - ramfs ramfs rw\n"
+                                       "26 24 0:6 / " +
+                                       escaped + "/segment/with\\040space rw - xfs xfs rw\n");
+    const facts found = one.look();
+    CHECK(found.state_mount.point == one.state);
+    CHECK(found.state_mount.type == "tmpfs");
+    CHECK(found.state_mount.huge == "within_size");
+    CHECK(found.segment_mount.is_memory());
+    fs::create_directory(one.state / "segment/with space");
+    const auto inner =
+        facts_of({one.state, one.state / "segment/with space", false, 0, 0}, one.root);
+    CHECK(inner.segment_mount.type == "xfs");
+    CHECK(inner.segment_mount.huge == "never");
+}
+
+TEST_CASE("facts: of all cgroups above a process the one with the least memory left counts") {
+    const machine one;
+    one.has("proc/self/mountinfo", "1 0 0:1 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    one.has("proc/self/cgroup", "4:memory:/other\n0::/pod/node/own\n");
+    const auto group = [&](const std::string& name, const char* most, const char* used) {
+        one.has("sys/fs/cgroup/" + name + "memory.max", most);
+        one.has("sys/fs/cgroup/" + name + "memory.current", used);
+    };
+    CHECK_FALSE(one.look().cgroup);
+    group("pod/node/own/", "max\n", "900\n");
+    CHECK_FALSE(one.look().cgroup);
+    group("pod/", "5000\n", "2000\n");
+    REQUIRE(one.look().cgroup);
+    CHECK(one.look().cgroup->file == "/sys/fs/cgroup/pod/memory.max");
+    group("pod/node/", "6000\n", "4000\n");
+    CHECK(one.look().cgroup->file == "/sys/fs/cgroup/pod/node/memory.max");
+    CHECK(one.look().cgroup->bytes == 6000);
+    CHECK(one.look().cgroup->used == 4000);
+    one.has("sys/fs/cgroup/pod/node/memory.stat", "anon 5\ninactive_file 1500\nactive_file 7\n");
+    CHECK(one.look().cgroup->file == "/sys/fs/cgroup/pod/memory.max");
+    group("pod/", "-1\n", "2000\n"); // no number
+    CHECK(one.look().cgroup->used == 2500);
+    one.has("proc/self/cgroup", "0::/../elsewhere\n"); // of another namespace
+    group("../elsewhere/", "10\n", "10\n");
+    CHECK_FALSE(one.look().cgroup);
+}
+
+TEST_CASE("facts: memory, its commitment, huge pages") {
+    const machine one;
+    CHECK_FALSE(one.look().free_memory);
+    CHECK(one.look().shmem_enabled.empty());
+    one.has("proc/meminfo", "MemTotal: 9 kB\nMemAvailable:   5 kB\nSwapFree: 2 kB\n"
+                            "CommitLimit: 90 kB\nCommitted_AS: 30 kB\n");
+    one.has("proc/sys/vm/overcommit_memory", "0\n");
+    one.has("sys/kernel/mm/transparent_hugepage/shmem_enabled", "always advise [deny] force\n");
+    one.has("sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never\n");
+    CHECK(one.look().free_memory == 7 * 1024);
+    CHECK_FALSE(one.look().commit_limit);
+    CHECK(one.look().shmem_enabled == "deny");
+    CHECK(one.look().huge_enabled == "always");
+    one.has("proc/sys/vm/overcommit_memory", "2\n");
+    CHECK(one.look().commit_limit == 90 * 1024);
+    CHECK(one.look().committed == 30 * 1024);
+}
+
+TEST_CASE("facts: folders above a state that everybody may change, without a sticky bit") {
+    const machine one;
+    fs::create_directories(one.state / "a/b/segment");
+    const auto look = [&] {
+        return facts_of({one.state / "a/b", one.state / "a/b/segment", false, 0, 0}, one.root);
+    };
+    CHECK(look().open_folders.empty());
+    fs::permissions(one.state / "a", fs::perms::all);
+    REQUIRE(look().open_folders.size() == 1);
+    CHECK(look().open_folders.front() == one.state / "a");
+    fs::permissions(one.state / "a", fs::perms::all | fs::perms::sticky_bit);
+    CHECK(look().open_folders.empty());
+}
+
+TEST_CASE("facts: what a state takes, and what this machine has") {
+    const machine one;
+    write(one.state / "segment/one", std::string(100'000, 'x'));
+    write(one.state / "segment/two", std::string(10'000, 'x'));
+    write(one.state / "checkpoint/pages", std::string(50'000, 'x'));
+    const facts found = facts_of({one.state, one.state / "segment", false, 0, 0});
+    CHECK(found.segment_files == 2);
+    CHECK(found.segment_bytes >= 110'000);
+    CHECK(found.segment_bytes < 200'000);
+    CHECK(found.checkpoint_bytes >= 50'000);
+    CHECK_FALSE(found.state_mount.point.empty());
+    CHECK_FALSE(found.state_mount.type.empty());
+    CHECK(found.free_bytes.value_or(0) > 0);
+    CHECK(found.mount_bytes >= found.free_bytes);
+    CHECK(found.free_memory.value_or(0) > 0);
+    CHECK(found.addresses > 0);
+    const facts made = facts_of({one.state, one.state, true, 0, 0});
+    CHECK(made.segment_bytes == 0);
+    CHECK(made.checkpoint_bytes >= 50'000);
+}
+
+TEST_CASE("advice is given once when a state is opened for writing, if that is wished") {
+    const scratch_folder scratch;
+    fs::create_directory(scratch / "open");
+    fs::permissions(scratch / "open", fs::perms::all);
+    const fs::path state = scratch / "open" / "state";
+    const auto said = [&](open_mode mode, bool wished) {
+        const heard log;
+        open_options how = quick_options(mode);
+        how.advise = wished;
+        const database db(state, how);
+        const std::string text = log.text();
+        const std::string sign = "no sticky bit";
+        std::ptrdiff_t count = 0;
+        for (auto at = text.find(sign); at != std::string::npos; at = text.find(sign, at + 1))
+            ++count;
+        const bool names_it = text.find(state.string() + ": 1 folder(s)") != std::string::npos;
+        CHECK(names_it == (count == 1));
+        return count;
+    };
+    CHECK(said(open_mode::read_write, true) == 1); // it is made
+    CHECK(said(open_mode::read_write, true) == 1);
+    CHECK(said(open_mode::read_only, true) == 0);
+    CHECK(said(open_mode::read_write, false) == 0);
+}
