@@ -48,10 +48,10 @@ facts all_is_well() {
     return found;
 }
 
-using change = std::function<void(facts&)>;
+using alteration = std::function<void(facts&)>;
 
 /// The only thing there is to say; empty if that is nothing.
-std::string said_after(const change& make, severity expected = severity::warn) {
+std::string said_after(const alteration& make, severity expected = severity::warn) {
     facts found = all_is_well();
     make(found);
     const std::vector<doctor::advice> all = advise(found);
@@ -224,7 +224,7 @@ TEST_CASE("advice: no huge pages") {
               {"shmem_enabled is deny", "958", "echo advise >"}));
     CHECK(has(said_after([](facts& f) { f.can_collapse = false; }, severity::info),
               {"/dev/shm", "MADV_COLLAPSE", "mount -o remount,huge=advise /dev/shm"}));
-    const change restored = [](facts& f) {
+    const alteration restored = [](facts& f) {
         f.of.is_made = true;
         f.free_bytes = f.free_memory = 20 * gibi;
     };
@@ -237,7 +237,7 @@ TEST_CASE("advice: no huge pages") {
                   },
                   severity::info),
               {"echo madvise > /sys/kernel/mm/transparent_hugepage/enabled; mount"}));
-    for (const change& fine : std::vector<change>{
+    for (const alteration& fine : std::vector<alteration>{
              [](facts& f) { f.shmem_enabled = "force"; },
              [](facts& f) { f.shmem_enabled.clear(); }, // a kernel without any
              [](facts& f) { f.segment_mount.huge = "within_size"; },
