@@ -82,7 +82,7 @@ publication from_text(const json& text) {
     text.at("revision").get_to(one.revision);
     text.at("committed").get_to(one.committed);
     text.at("time").get_to(one.time);
-    text.at("redo").get_to(one.redo);
+    one.redo = text.value("redo", std::uint64_t{0});
     text.at("window_bytes").get_to(one.window_bytes);
     text.at("windows").get_to(one.windows);
     text.at("catalogue").get_to(one.catalogue);

@@ -47,8 +47,9 @@ private:
     void try_one() {
         simulated_disk after(log_.disk);
         after.lose_power(random_);
-        const auto file = after.sizes().find(disk_log::path);
-        const bool has_header = file != after.sizes().end() && file->second >= 64;
+        const auto sizes = after.sizes();
+        const auto file = sizes.find(disk_log::path);
+        const bool has_header = file != sizes.end() && file->second >= 64;
         if (!has_header) {
             expect(log_.promised == 0, "the log is gone");
             ++absent;
