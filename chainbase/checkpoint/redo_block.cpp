@@ -115,11 +115,12 @@ void redo_block::decode(const head& of, std::span<const std::byte> body) {
     sequence_ = of.sequence;
     revision_ = of.revision;
     committed_ = of.committed;
+    const auto lengths = body.first(of.lengths * sizeof(length));
+    const auto changes = body.subspan(lengths.size(), of.changes * sizeof(record_trailer));
     lengths_.resize(of.lengths);
-    std::memcpy(lengths_.data(), body.data(), of.lengths * sizeof(length));
+    std::ranges::copy(lengths, std::as_writable_bytes(std::span(lengths_)).begin());
     std::vector<record_trailer> told(of.changes);
-    std::memcpy(told.data(), body.data() + of.lengths * sizeof(length),
-                of.changes * sizeof(record_trailer));
+    std::ranges::copy(changes, std::as_writable_bytes(std::span(told)).begin());
     changes_.clear();
     std::uint64_t at = 0;
     for (const record_trailer one : told) {

@@ -83,7 +83,7 @@ void make_restarted(const std::filesystem::path& state) {
     database db(state, options);
     fill(db);
     db.make_checkpoint();
-    auto session = db.start_session();
+    (void)db.memory().log()->start_session(); // without a guard, which would outlive the log
     write_notes(db, settled + pushed, settled + 2 * pushed);
     db.abandon();
     constexpr std::size_t boot = offsetof(segment_header, boot);
