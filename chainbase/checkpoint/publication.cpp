@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <iterator>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -100,7 +101,11 @@ publication from_text(const json& text) {
 void require_sound(const publication& one, std::uint64_t leaves,
                    const std::filesystem::path& from) {
     std::uint64_t expected = 0;
+    std::set<std::uint32_t> windows;
     for (const publication::file& file : one.files) {
+        if (!windows.insert(file.index).second)
+            damaged(from, sizeof(header),
+                    "window " + std::to_string(file.index) + " has two files");
         const bool is_plain = !file.name.empty() && file.name.front() != '.' &&
                               file.name.find('/') == std::string::npos &&
                               file.name.find('\0') == std::string::npos;

@@ -11,6 +11,7 @@
 
 #include <boost/crc.hpp>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
 #include <tests/fuzz/notes.hpp>
 #include <tests/fuzz/stored_state.hpp>
 
@@ -175,6 +176,12 @@ void refused_or_not(void (*call)(const fs::path&, const std::uint64_t*), const f
 }
 
 } // namespace
+
+/// Folders of a state are for their owner alone.
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+    umask(077);
+    return 0;
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     spdlog::set_level(spdlog::level::off);
