@@ -687,7 +687,7 @@ void segment::close() {
         if (options_.sync) each_window([](window& file) { file.sync(); });
         mark_closed(options_.sync, 0);
     }
-    log_.reset();
+    leave_log();
     end_writing();
     turns_.reset(); // before another writer can come
     lock_.reset();
@@ -696,9 +696,15 @@ void segment::close() {
 /// Within its turn it leaves that to the next writer, as a kill would.
 void segment::abandon() noexcept {
     checkpoints_.reset();
-    log_.reset();
+    leave_log();
     if (writable()) turns_.reset();
     lock_.reset();
+}
+
+void segment::leave_log() noexcept {
+    if (!log_) return;
+    log_->leave_sessions();
+    left_log_ = std::move(log_);
 }
 
 // --- types ---

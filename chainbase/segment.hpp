@@ -267,6 +267,7 @@ private:
     void mark_open();
     void mark_closed(bool synced, std::uint64_t generation);
     void sync_header() const;
+    void leave_log() noexcept;
     template <typename Visitor>
     void each_window(Visitor&& visit) const;
 
@@ -295,6 +296,9 @@ private:
     std::unique_ptr<size_classes> buffers_;
     std::vector<std::unique_ptr<type_windows>> types_;
     std::unique_ptr<undo_log> log_; ///< null when only reading
+    /// Once closed or abandoned: guards of its sessions look into it as long as there is a
+    /// database.
+    std::unique_ptr<undo_log> left_log_;
     struct checkpoint_maker;
     std::unique_ptr<checkpoint_maker> checkpoints_; ///< null without checkpoints
     /// What the header said when it was opened, and where the state stood.

@@ -175,6 +175,16 @@ file_descriptor private_folder::open(const std::string& name, file_use how,
     return opened;
 }
 
+void private_folder::adopt(const fs::path& made) const {
+    const file_descriptor opened(
+        ::open(made.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (opened.number() < 0) throw_file_error(made, "open");
+    const struct stat found = status_of(opened, made);
+    if (found.st_uid != owner_) refuse_owner(made, made, found.st_uid, owner_, "its folder to");
+    const mode_t of_owner = S_ISDIR(found.st_mode) ? 0700 : 0600;
+    set_rights(opened, made, of_owner | (readers_ ? (of_owner >> 3) & for_group : 0), readers_);
+}
+
 bool private_folder::is_ours() const noexcept {
     return owner_ == geteuid();
 }

@@ -56,6 +56,10 @@ public:
     [[nodiscard]] file_descriptor open(const std::string& name, file_use how,
                                        group_access group = group_access::read) const;
 
+    /// Gives what a library made for us in it, a file or a folder at any depth, the rights that
+    /// open() and make_within() would have given.
+    void adopt(const std::filesystem::path& made) const;
+
     /// Whether it belongs to this process's user.
     [[nodiscard]] bool is_ours() const noexcept;
     /// Of two folders of one state. Throws access_error when the other one is someone else's.

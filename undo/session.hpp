@@ -12,8 +12,8 @@ namespace chainbase {
 /// the writer thread only.
 ///
 /// A guard acts on the session it started and on no other: one whose session has ended by another
-/// way (database::undo, commit, the guard of a session below) does nothing, also when a new session
-/// has got the same revision since.
+/// way (database::undo, commit, the guard of a session below, closing or abandoning the state) does
+/// nothing, also when a new session has got the same revision since.
 class session {
 public:
     /// Starts a session. Throws usage_error within an operation, out_of_space_error, limit_error.

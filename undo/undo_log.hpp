@@ -230,6 +230,12 @@ public:
     }
     /// Sessions with a guard that is neither pushed, squashed nor undone.
     [[nodiscard]] std::size_t open_sessions() const noexcept { return open_; }
+    /// Leaves the sessions to who opens the window next: from here on their guards have none, and
+    /// nothing else may be called.
+    void leave_sessions() noexcept {
+        stack_.clear();
+        open_ = 0;
+    }
     /// @}
 
     [[nodiscard]] const recovery& recovered() const noexcept { return recovered_; }

@@ -43,7 +43,7 @@ rocksdb_database::rocksdb_database(const std::filesystem::path& folder,
                                    const store_options& options)
     : read_only_(options.read_only), folder_(read_only_ ? store_folder::open_for_reading(folder)
                                                         : store_folder::open_for_writing(folder)),
-      options_(options) {
+      options_(options, folder) {
     read_only_ ? open_reader() : open_writer();
 }
 

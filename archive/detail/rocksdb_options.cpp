@@ -1,3 +1,4 @@
+#include <archive/detail/private_file_system.hpp>
 #include <archive/detail/rocksdb_options.hpp>
 
 #include <rocksdb/convenience.h>
@@ -51,12 +52,16 @@ rocksdb::ColumnFamilyOptions family(const rocksdb::BlockBasedTableOptions& table
 
 } // namespace
 
-rocksdb_options::rocksdb_options(const store_options& from)
+rocksdb_options::rocksdb_options(const store_options& from, const std::filesystem::path& folder)
     : cache(rocksdb::NewLRUCache(from.cache_bytes, -1, false, 0.3)) {
     const auto table = table_options(cache);
     rows = family(table, from.write_buffer_bytes);
     keys = family(table, from.write_buffer_bytes);
 
+    if (!from.read_only) {
+        files = rocksdb::NewCompositeEnv(std::make_shared<private_file_system>(folder));
+        database.env = files.get();
+    }
     database.db_write_buffer_size = from.write_buffer_bytes;
     database.max_total_wal_size = 4 * from.write_buffer_bytes; // bounds the log an open reads
     database.max_open_files = from.max_open_files;

@@ -20,8 +20,7 @@ struct synced_mark {
 ///     FOLDER/synced    the synced_mark
 ///     FOLDER/rocksdb/  RocksDB's own files, its log among them
 ///
-/// A private folder, made for those who may look at the one it lies in (a state's). RocksDB's files
-/// have what the umask leaves them; the folder shields them.
+/// A private folder, made for those who may look at the one it lies in (a state's).
 ///
 /// Not thread-safe.
 class store_folder {

@@ -1,6 +1,8 @@
 #include <chainbase/checkpoint/disk.hpp>
 #include <chainbase/files.hpp>
+#include <pool_allocator/error.hpp>
 #include <pool_allocator/private_folder.hpp>
+#include <pool_allocator/resource_limits.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -49,7 +51,11 @@ public:
     }
 
     void reserve(std::uint64_t offset, std::uint64_t length) override {
-        require_file_limit(file_, offset + length);
+        const std::string against =
+            resource_limits::refusal(descriptor_.number(), offset + length, length);
+        if (!against.empty())
+            throw out_of_space_error("cannot reserve " + std::to_string(length) + " bytes for " +
+                                     file_.string() + ": " + against);
         int reason = 0;
         do
             reason = ::posix_fallocate(descriptor_.number(), static_cast<off_t>(offset),

@@ -4,19 +4,14 @@
 #include <chainbase/files.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/private_folder.hpp>
-#include <pool_allocator/resource_limits.hpp>
 #include <pool_allocator/trace.hpp>
 
-#include <fcntl.h>
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <map>
 #include <memory>
-#include <utility>
+#include <span>
+#include <vector>
 
 namespace chainbase::checkpoint {
 
@@ -26,57 +21,43 @@ namespace {
 
 const trace::site restoring("checkpoint.restore");
 
-/// A file of the segment while it is filled.
+/// A file of the segment while it is filled. Written, not mapped: a page that is reserved and
+/// mapped is cleared first, and each costs a fault.
 class filled_file {
 public:
-    filled_file(fs::path file, std::uint64_t bytes)
-        : file_(std::move(file)), descriptor_(open_private(file_, file_use::create)) {
+    filled_file(const fs::path& file, std::uint64_t bytes)
+        : file_(disk::of_system().open(file, disk::mode::create)) {
         grow_to(bytes);
     }
-    filled_file(const filled_file&) = delete;
-    filled_file& operator=(const filled_file&) = delete;
-    ~filled_file() { munmap(at_, bytes_); }
 
-    [[nodiscard]] std::byte* begin() const noexcept { return at_; }
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
-
+    void write(std::uint64_t offset, std::span<const std::byte> content) {
+        file_->write(offset, content);
+    }
     /// Throws out_of_space_error, io_error.
     void grow_to(std::uint64_t bytes) {
-        const std::string against =
-            resource_limits::refusal(descriptor_.number(), bytes, bytes - bytes_);
-        if (!against.empty())
-            throw out_of_space_error("cannot reserve " + std::to_string(bytes) + " bytes for " +
-                                     file_.string() + ": " + against);
-        int reason = 0;
-        do
-            reason = posix_fallocate(descriptor_.number(), 0, static_cast<off_t>(bytes));
-        while (reason == EINTR);
-        errno = reason;
-        if (reason != 0) throw_file_error(file_, "reserve " + std::to_string(bytes) + " bytes for");
-        void* at =
-            at_ ? mremap(at_, bytes_, bytes, MREMAP_MAYMOVE)
-                : mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_.number(), 0);
-        if (at == MAP_FAILED) throw_file_error(file_, "map");
-        at_ = static_cast<std::byte*>(at);
+        file_->reserve(bytes_, bytes - bytes_);
         bytes_ = bytes;
-        madvise(at_, bytes_, MADV_HUGEPAGE); // advice
     }
 
 private:
-    fs::path file_;
-    file_descriptor descriptor_;
+    std::unique_ptr<disk_file> file_;
     std::uint64_t bytes_ = 0;
-    std::byte* at_ = nullptr;
 };
 
 /// The files of a segment by their windows.
-using filled_files = std::map<std::uint64_t, std::unique_ptr<filled_file>>;
+using filled_files = std::map<std::uint64_t, filled_file>;
 
 /// Where the content of a slot belongs.
 struct wanted_page {
     checkpoint::slot slot;
     std::uint64_t sum;
-    std::byte* to;
+    filled_file* file; ///< null when the page is only looked at
+    std::uint64_t page;
+
+    [[nodiscard]] bool follows(const wanted_page& other) const noexcept {
+        return file == other.file && page == other.page + 1;
+    }
 };
 
 /// Slots that lie side by side are read in one call.
@@ -84,21 +65,17 @@ class slot_reader {
 public:
     explicit slot_reader(const slot_file& from) : from_(from), buffer_(batch * page_bytes) {}
 
-    /// `wanted` in the order of slots. Calls visit(one, content, is_whole).
+    /// `wanted` in the order of slots. Calls visit(some of them, their contents).
     template <typename Visitor>
     void read(std::span<const wanted_page> wanted, Visitor&& visit) {
-        for (std::size_t begin = 0; begin < wanted.size();) {
-            std::size_t end = begin + 1;
-            while (end < wanted.size() && end - begin < batch &&
-                   wanted[end].slot == wanted[begin].slot + (end - begin))
-                ++end;
-            from_.read(wanted[begin].slot, std::span(buffer_).first((end - begin) * page_bytes));
-            for (std::size_t i = begin; i < end; ++i) {
-                const std::span<const std::byte, page_bytes> content(
-                    buffer_.data() + (i - begin) * page_bytes, page_bytes);
-                visit(wanted[i], content, sum_of(content) == wanted[i].sum);
-            }
-            begin = end;
+        for (std::size_t count = 0; !wanted.empty(); wanted = wanted.subspan(count)) {
+            count = 1;
+            while (count < wanted.size() && count < batch &&
+                   wanted[count].slot == wanted[0].slot + count)
+                ++count;
+            const std::span content = std::span(buffer_).first(count * page_bytes);
+            from_.read(wanted[0].slot, content);
+            visit(wanted.first(count), std::span<const std::byte>(content));
         }
     }
 
@@ -108,6 +85,10 @@ private:
     const slot_file& from_;
     std::vector<std::byte> buffer_;
 };
+
+bool is_whole(const wanted_page& one, std::span<const std::byte> content) {
+    return sum_of(content.first<page_bytes>()) == one.sum;
+}
 
 std::string place_of(const slot_file& file, slot number) {
     return file.file().string() + ": offset " + std::to_string(std::uint64_t{number} * page_bytes) +
@@ -120,27 +101,48 @@ slot_file open_slots(disk& on, const fs::path& folder, const publication& of) {
     return {on, file, of.state, disk::mode::read};
 }
 
-/// Throws damaged_error.
-std::uint64_t fill(disk& on, const fs::path& folder, const publication& from, const fs::path& into,
-                   filled_files& files, const progress& tell) {
-    const slot_file slots = open_slots(on, folder, from);
+/// All files, of zeros, and which pages go to them. Throws damaged_error.
+std::vector<wanted_page> reserve_files(const slot_file& slots, const publication& from,
+                                       const fs::path& into, filled_files& files) {
     std::vector<wanted_page> wanted;
     for (const publication::file& one : from.files) {
-        auto file = std::make_unique<filled_file>(into / one.name, one.bytes);
         const page_table table(one, slots);
+        filled_file& file = files.try_emplace(one.index, into / one.name, one.bytes).first->second;
         for (std::uint64_t page = 0; page < table.pages(); ++page)
             if (const placed_page at = table.at(page); at.slot != 0)
-                wanted.push_back({at.slot, at.sum, file->begin() + page * page_bytes});
-        files[one.index] = std::move(file);
+                wanted.push_back({at.slot, at.sum, &file, page});
     }
     std::ranges::sort(wanted, {}, &wanted_page::slot);
+    return wanted;
+}
+
+void write_to_files(std::span<const wanted_page> pages, std::span<const std::byte> contents) {
+    for (std::size_t begin = 0; begin < pages.size();) {
+        std::size_t end = begin + 1;
+        while (end < pages.size() && pages[end].follows(pages[end - 1]))
+            ++end;
+        pages[begin].file->write(pages[begin].page * page_bytes,
+                                 contents.subspan(begin * page_bytes, (end - begin) * page_bytes));
+        begin = end;
+    }
+}
+
+/// Throws damaged_error.
+std::uint64_t fill(const slot_file& slots, const publication& from, const fs::path& into,
+                   filled_files& files, const progress& tell) {
+    const std::vector<wanted_page> wanted = reserve_files(slots, from, into, files);
     const std::uint64_t all = wanted.size() * page_bytes;
-    const std::uint64_t step = std::max<std::uint64_t>(wanted.size() / 100, 1);
     std::uint64_t done = 0;
-    slot_reader(slots).read(wanted, [&](const wanted_page& one, auto content, bool is_whole) {
-        if (!is_whole) throw damaged_error(place_of(slots, one.slot));
-        std::memcpy(one.to, content.data(), page_bytes);
-        if (++done % step == 0 && tell) tell(done * page_bytes, all);
+    std::uint64_t told = 0;
+    slot_reader(slots).read(wanted, [&](auto pages, auto contents) {
+        for (std::size_t i = 0; i < pages.size(); ++i)
+            if (!is_whole(pages[i], contents.subspan(i * page_bytes)))
+                throw damaged_error(place_of(slots, pages[i].slot));
+        write_to_files(pages, contents);
+        done += contents.size();
+        if (!tell || done * 100 / all == told) return;
+        told = done * 100 / all;
+        tell(done, all);
     });
     return all;
 }
@@ -161,7 +163,7 @@ std::string obstacle_to(const redo_block& block, const filled_files& files,
         const auto file = files.find(window);
         const std::uint64_t length = file == files.end()       ? 0
                                      : longer.contains(window) ? longer.at(window)
-                                                               : file->second->bytes();
+                                                               : file->second.bytes();
         if (one.offset % window_bytes + one.bytes > length)
             return "a change at offset " + std::to_string(one.offset % window_bytes) +
                    " of window " + std::to_string(window) + " is outside of its file";
@@ -169,17 +171,17 @@ std::string obstacle_to(const redo_block& block, const filled_files& files,
     return {};
 }
 
-void put_over(const redo_block& block, const filled_files& files, std::uint64_t window_bytes) {
+void put_over(const redo_block& block, filled_files& files, std::uint64_t window_bytes) {
     for (const redo_block::length& one : block.lengths())
-        if (one.bytes != 0 && one.bytes > files.at(one.window)->bytes())
-            files.at(one.window)->grow_to(one.bytes);
+        if (one.bytes != 0 && one.bytes > files.at(one.window).bytes())
+            files.at(one.window).grow_to(one.bytes);
     for (const redo_block::change& one : block.changes())
-        std::memcpy(files.at(one.offset / window_bytes)->begin() + one.offset % window_bytes,
-                    block.bytes_of(one), one.bytes);
+        files.at(one.offset / window_bytes)
+            .write(one.offset % window_bytes, {block.bytes_of(one), one.bytes});
 }
 
 /// Up to the last block that is whole.
-void redo(disk& on, const fs::path& folder, const publication& from, const filled_files& files,
+void redo(disk& on, const fs::path& folder, const publication& from, filled_files& files,
           restored& result) {
     result.revision = from.revision;
     result.blocks = 0;
@@ -205,7 +207,7 @@ void restore_one(disk& on, const fs::path& folder, const publication& from, cons
     fs::remove_all(into);
     private_folder::make_within(into);
     filled_files files;
-    result.bytes = fill(on, folder, from, into, files, tell);
+    result.bytes = fill(open_slots(on, folder, from), from, into, files, tell);
     redo(on, folder, from, files, result);
     replace_file(into / "catalogue.json", from.catalogue);
     result.from = from;
@@ -251,7 +253,7 @@ std::uint64_t check(disk& from, const fs::path& folder, const publication& one,
         try {
             const page_table table(file, slots);
             for (const placed_page& page : table.all())
-                if (page.slot != 0) wanted.push_back({page.slot, page.sum, nullptr});
+                if (page.slot != 0) wanted.push_back({page.slot, page.sum, nullptr, 0});
             looked_at += table.leaves().size();
         } catch (const damaged_error& e) {
             found("checkpoint " + std::to_string(one.generation) + ", " + file.name + ": " +
@@ -260,10 +262,11 @@ std::uint64_t check(disk& from, const fs::path& folder, const publication& one,
     }
     std::ranges::sort(wanted, {}, &wanted_page::slot);
     looked_at += wanted.size();
-    slot_reader(slots).read(wanted, [&](const wanted_page& page, auto, bool is_whole) {
-        if (!is_whole)
-            found("checkpoint " + std::to_string(one.generation) + ": " +
-                  place_of(slots, page.slot));
+    slot_reader(slots).read(wanted, [&](auto pages, auto contents) {
+        for (std::size_t i = 0; i < pages.size(); ++i)
+            if (!is_whole(pages[i], contents.subspan(i * page_bytes)))
+                found("checkpoint " + std::to_string(one.generation) + ": " +
+                      place_of(slots, pages[i].slot));
     });
     return looked_at;
 }

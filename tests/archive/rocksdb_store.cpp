@@ -1,5 +1,9 @@
 // What only the store on disk promises: it stays, it is locked, it is read beside its writer.
 #include <archive/key.hpp>
+#include <pool_allocator/private_folder.hpp>
+
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -34,7 +38,41 @@ std::string contents(const fs::path& folder) {
     return all;
 }
 
+/// Of all that is in `folder`, and its own.
+void require_modes(const fs::path& folder, mode_t of_folders, mode_t of_files) {
+    std::size_t files = 0;
+    std::vector<fs::path> all{folder};
+    for (const auto& entry : fs::recursive_directory_iterator(folder))
+        all.push_back(entry.path());
+    for (const fs::path& one : all) {
+        CAPTURE(one);
+        struct stat found{};
+        REQUIRE(lstat(one.c_str(), &found) == 0);
+        files += S_ISREG(found.st_mode) ? 1 : 0;
+        CHECK((found.st_mode & 07777) == (S_ISDIR(found.st_mode) ? of_folders : of_files));
+    }
+    CHECK(files > 8); // tables, a log, a manifest among them
+}
+
 } // namespace
+
+TEST_CASE("who may look at the folder of a store may look at all that is in it") {
+    const mode_t umask_now = GENERATE(mode_t{0}, mode_t{022}, mode_t{077});
+    const bool has_readers = GENERATE(false, true);
+    scratch_folder folder;
+    const mode_t before = umask(umask_now);
+    chainbase::private_folder::make(folder / "state",
+                                    has_readers ? std::optional(getegid()) : std::nullopt);
+    for (const std::uint32_t id : {1U, 2U, 3U}) { // made, and opened again
+        const auto s = open(folder / "state/archive");
+        put(*s, s->open_table("posts", {"k"}), id, "row");
+        if (id == 2) s->flush();
+        require_modes(folder / "state/archive", has_readers ? 0750 : 0700,
+                      has_readers ? 0640 : 0600); // while it is written
+    }
+    umask(before);
+    require_modes(folder / "state/archive", has_readers ? 0750 : 0700, has_readers ? 0640 : 0600);
+}
 
 TEST_CASE("tables, rows, keys and counts stay") {
     scratch_folder folder;

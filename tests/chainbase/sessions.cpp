@@ -159,6 +159,33 @@ TEST_CASE("a session guard undoes what it still holds when it goes") {
     CHECK(s.db.count<item>() == 0);
 }
 
+TEST_CASE("a guard that its database was closed or abandoned under does nothing") {
+    const bool is_closed = GENERATE(false, true);
+    one_type<item> s;
+    s.add(1);
+    session guard = s.db.start_session();
+    s.add(2);
+    if (is_closed) {
+        s.db.undo();
+        s.db.close();
+    } else {
+        s.db.abandon();
+    }
+    database again(s.folder / "state", quick_options());
+    again.add_type<item>("thing");
+    session of_the_same_revision = again.start_session();
+    again.create<item>([](item& object) { object.key = 3; });
+    const int how = GENERATE(0, 1, 2);
+    if (how == 0) guard.undo();
+    if (how == 1) guard.push();
+    if (how == 2) guard.squash();
+    CHECK(!guard.active());
+    CHECK(again.count<item>() == 2);
+    CHECK(of_the_same_revision.revision() == again.revision());
+    of_the_same_revision.undo();
+    CHECK(again.count<item>() == 1);
+}
+
 TEST_CASE("a session pushed within another is kept with it and undone with it") {
     one_type<item> s;
     for (const bool keep : {false, true}) {
