@@ -198,7 +198,8 @@ public:
     /// an object beyond the lock.
     ///
     /// A state is to be changed under the write lock if other processes read it; what the engine
-    /// does by itself (opening, closing, compacting, adding types) keeps them out by itself.
+    /// does by itself (opening, closing, compacting, adding types) keeps other processes out by
+    /// itself. Threads of this process that read are kept out of it by with_write_lock alone.
     /// @{
 
     /// Calls f() while no thread and no process writes. In a process that only reads, throws

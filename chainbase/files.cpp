@@ -70,6 +70,13 @@ void overwrite_file(const std::filesystem::path& file, std::string_view content)
     if (::fsync(to.number()) != 0) throw_file_error(file, "sync");
 }
 
+void make_folders(const std::filesystem::path& folder) {
+    if (std::filesystem::exists(folder)) return;
+    make_folders(folder.parent_path());
+    std::filesystem::create_directory(folder);
+    sync_folder(folder.parent_path());
+}
+
 void sync_folder(const std::filesystem::path& folder) {
     const file_descriptor at(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (at.number() < 0) throw_file_error(folder, "open");

@@ -26,6 +26,10 @@ void replace_file(const std::filesystem::path& file, std::string_view content);
 /// it is on storage. Throws as replace_file does; then it is torn, as a crash may leave it, too.
 void overwrite_file(const std::filesystem::path& file, std::string_view content);
 
+/// Makes `folder`, an absolute path, and those it lies in, as far as they are not there, and waits
+/// until their names are on storage. Throws std::filesystem::filesystem_error, io_error.
+void make_folders(const std::filesystem::path& folder);
+
 /// Waits until the entries of `folder` are on storage. Throws io_error.
 void sync_folder(const std::filesystem::path& folder);
 

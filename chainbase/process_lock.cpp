@@ -170,7 +170,15 @@ void process_lock::lock() {
             .store(static_cast<std::uint32_t>(getpid()), std::memory_order_relaxed);
     is_locked_ = true;
     writer_turn all{*this};
-    detail::enter_writing(all);
+    try {
+        detail::enter_writing(all);
+    } catch (...) {          // without memory to look after a reader
+        if (has_unlocked_) { // else the destructor puts back what was found
+            is_locked_ = false;
+            detail::leave_writing(all);
+        }
+        throw;
+    }
     std::atomic_ref(header.inside).store(1, std::memory_order_relaxed);
 }
 

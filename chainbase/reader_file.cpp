@@ -244,7 +244,8 @@ void reader_file::drop_free_end() noexcept {
     for (std::uint32_t end = this->slots(); end != 0; end = this->slots()) {
         if (!lock_bytes(end - 1)) return;
         clear(end - 1);
-        const bool dropped = slots.compare_exchange_strong(end, end - 1);
+        std::uint32_t expected = end; // gets another value when it is not that
+        const bool dropped = slots.compare_exchange_strong(expected, end - 1);
         give_up(end - 1);
         if (!dropped) return; // by another one, or somebody came
     }

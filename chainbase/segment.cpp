@@ -116,7 +116,10 @@ segment::segment(fs::path state, const open_options& options)
 
 segment::~segment() {
     try {
-        close();
+        if (sync_failed_)
+            abandon();
+        else
+            close();
     } catch (const std::exception& e) {
         spdlog::error("closing {}: {}; the state counts as not closed", state_.string(), e.what());
     }
@@ -131,10 +134,20 @@ void segment::open_for_writing() {
                                             options_.wait_for_writer);
     turns_->lock();
     restore_if_needed();
-    if (!fs::exists(folder())) create_files();
-    if (opened_.how != opening::way::attached) turns_->replaced_segment();
-    attach();
-    take_over();
+    if (!fs::exists(folder())) {
+        turns_->replaced_segment();
+        create_files();
+    }
+    try {
+        attach();
+        take_over();
+    } catch (const damaged_error& e) {
+        if (!has_checkpoint()) throw;
+        throw damaged_error(std::string(e.what()) + "; or move " + folder().string() +
+                            " away and open the state again, which restores its last checkpoint");
+    }
+    turns_->changed_lengths(); // what a dead writer did not come to tell
+    turns_->added_type();
     end_writing();
 }
 
@@ -195,10 +208,10 @@ struct segment::checkpoint_maker {
         : catalogue(of.catalogue_.text()), maker(of.checkpoint_disk(), of.checkpoint_folder(),
                                                  of.header().identity, of.addresses_->pages()),
           service(
-              maker, [&of] { return captured(of); }, *of.log_, of.options_.checkpoints,
+              maker, [&of] { return captured(of); }, *of.log_, of.options_.checkpoints, before,
               redo_log_of(of)) {}
 
-    std::unique_ptr<checkpoint::redo_log> redo_log_of(const segment& of) const {
+    std::unique_ptr<checkpoint::redo_log> redo_log_of(const segment& of) {
         if (of.options_.promise != durability::commit) return nullptr;
         checkpoint::redo_log::stand from;
         if (const checkpoint::publication* newest = maker.done().newest()) {
@@ -206,11 +219,13 @@ struct segment::checkpoint_maker {
             from.used = checkpoint::run_of(newest->redo);
             if (newest->generation == of.found_.generation) from.next = newest->redo;
         }
-        if (const checkpoint::publication* older = maker.done().older())
-            from.used = std::max(from.used, checkpoint::run_of(older->redo));
+        if (const checkpoint::publication* older = maker.done().older()) {
+            from.older = checkpoint::run_of(older->redo);
+            from.used = std::max(from.used, from.older);
+        }
         return std::make_unique<checkpoint::redo_log>(of.checkpoint_disk(), of.checkpoint_folder(),
                                                       of.header().identity, *of.addresses_,
-                                                      *of.log_, from);
+                                                      *of.log_, before, from);
     }
 
     static checkpoint::checkpointer::source captured(const segment& of) {
@@ -227,6 +242,7 @@ struct segment::checkpoint_maker {
 
     /// Made beforehand: where memory is short a JSON value ends the process, and captures go on.
     std::string catalogue;
+    checkpoint::prior_sync before;
     checkpoint::checkpointer maker;
     checkpoint::service service;
 };
@@ -243,10 +259,12 @@ void segment::start_checkpoints() {
 }
 
 /// Since it was opened.
-bool segment::has_changed() const noexcept {
+bool segment::has_changed() const {
     if (log_->revision() != found_.revision || log_->committed_revision() != found_.committed)
         return true;
-    if (const checkpoint::history made = checkpoints(); made.made + made.failed != 0) return true;
+    const checkpoint::history made = checkpoints();
+    if (made.made + made.failed != 0) return true;
+    if (made.redo && made.redo->blocks + made.redo->failed != 0) return true; // also of none now
     bool is_written = false;
     each_window([&](const window& file) {
         if (&file == log_file_.get()) return;
@@ -276,7 +294,7 @@ void segment::wait_until_durable() {
 }
 
 void segment::sync_before_checkpoints(std::function<void()> call) {
-    if (checkpoints_) checkpoints_->service.sync_before(std::move(call));
+    if (checkpoints_) checkpoints_->before.set(std::move(call));
 }
 
 checkpoint::history segment::checkpoints() const {
@@ -317,10 +335,13 @@ void segment::check_state_folder() const {
 }
 
 void segment::make_state_folder() const {
-    if (state_.has_parent_path()) fs::create_directories(state_.parent_path());
+    const fs::path parent = (fs::absolute(state_) / "").parent_path().parent_path();
+    make_folders(parent);
     std::optional<gid_t> readers;
     if (!options_.readers_group.empty()) readers = group_called(options_.readers_group);
+    const bool is_new = !fs::exists(state_);
     private_folder::make(state_, readers);
+    if (is_new) sync_folder(parent);
 }
 
 /// The lock first. A folder that is not ours is refused before anything is put into it.
@@ -646,7 +667,7 @@ void segment::mark_open() {
     }
     header_.at->generation = 0;
     std::atomic_ref(header_.at->clean).store(0, std::memory_order_release);
-    sync_header();
+    if (options_.sync || found_.synced) sync_header(); // else nobody believes it after a crash
 }
 
 void segment::mark_closed(bool synced, std::uint64_t generation) {
@@ -657,21 +678,33 @@ void segment::mark_closed(bool synced, std::uint64_t generation) {
     const std::atomic_ref clean(header_.at->clean);
     clean.store(1, std::memory_order_release);
     try {
-        sync_header();
+        if (options_.sync) sync_header();
     } catch (...) {
         clean.store(0, std::memory_order_release); // what is not on storage is not closed
         throw;
     }
 }
 
-void segment::sync_header() const {
-    if (options_.sync && msync(header_.at, header_bytes, MS_SYNC) != 0)
+void segment::sync_windows() {
+    sync_failed_ = true; // unless all of it goes well
+    each_window([](window& file) { file.sync(); });
+    sync_failed_ = false;
+}
+
+void segment::sync_header() {
+    sync_failed_ = true;
+    if (msync(header_.at, header_bytes, MS_SYNC) != 0)
         throw_file_error(folder() / "header", "sync");
+    sync_failed_ = false;
 }
 
 void segment::close() {
     if (!log_) return;
     const trace::span timed(closing);
+    if (sync_failed_)
+        throw io_error(state_.string() + ": storage refused what closing brought there, and a "
+                                         "second attempt would not tell; the state counts as not "
+                                         "closed, the next opening goes on from what is there");
     const bool began = log_->open_sessions() != 0 && begin_writing();
     while (log_->open_sessions() != 0)
         log_->undo();
@@ -684,7 +717,7 @@ void segment::close() {
         checkpoints_.reset();
         mark_closed(false, generation);
     } else {
-        if (options_.sync) each_window([](window& file) { file.sync(); });
+        if (options_.sync) sync_windows();
         mark_closed(options_.sync, 0);
     }
     leave_log();

@@ -244,13 +244,14 @@ private:
     [[nodiscard]] std::string why_restore() const;
     void give_advice() const noexcept;
     void restore_if_needed();
-    void require_same_identity(const std::array<std::byte, 16>& of_checkpoint) const;
+    void require_same_identity(const std::array<std::byte, 16>& of_checkpoint,
+                               const std::filesystem::path& fresh) const;
     void put_in_place(segment_place next, const std::array<std::byte, 16>& identity);
     [[nodiscard]] std::filesystem::path memory_for_new() const;
     void require_promise(const segment_place& place) const;
     void start_checkpoints();
     void require_checkpoints() const;
-    [[nodiscard]] bool has_changed() const noexcept;
+    [[nodiscard]] bool has_changed() const;
     void create_files();
     [[nodiscard]] std::array<std::byte, 16> fill_folder(const std::filesystem::path& fresh);
     void map_header();
@@ -266,7 +267,8 @@ private:
     [[nodiscard]] bool is_closed() const noexcept;
     void mark_open();
     void mark_closed(bool synced, std::uint64_t generation);
-    void sync_header() const;
+    void sync_windows();
+    void sync_header();
     void leave_log() noexcept;
     template <typename Visitor>
     void each_window(Visitor&& visit) const;
@@ -299,6 +301,7 @@ private:
     /// Once closed or abandoned: guards of its sessions look into it as long as there is a
     /// database.
     std::unique_ptr<undo_log> left_log_;
+    bool sync_failed_ = false; ///< so nothing on storage is believed, whatever a later one says
     struct checkpoint_maker;
     std::unique_ptr<checkpoint_maker> checkpoints_; ///< null without checkpoints
     /// What the header said when it was opened, and where the state stood.

@@ -1,5 +1,6 @@
 #include <chainbase/checkpoint/restore.hpp>
 #include <chainbase/detail/segment_header.hpp>
+#include <chainbase/process_lock.hpp>
 #include <chainbase/segment.hpp>
 #include <pool_allocator/error.hpp>
 
@@ -51,24 +52,32 @@ void segment::restore_if_needed() {
     const checkpoint::restored done =
         checkpoint::restore(checkpoint_disk(), checkpoint_folder(), fresh, options_.restoring);
     segment_header header = fresh_header(done.from.window_bytes, done.from.windows);
+    require_same_identity(done.from.state, fresh);
     header.identity = done.from.state;
     const std::string boot = boot_id();
     std::memcpy(header.boot, boot.data(), boot.size());
     write_header(fresh, header);
-    require_same_identity(done.from.state);
     if (!done.unusable.empty()) { // before anybody can build upon it
         checkpoint_disk().rename(done.unusable, done.unusable.string() + ".damaged");
         checkpoint_disk().sync_folder(checkpoint_folder());
     }
+    turns_->replaced_segment(); // readers of the one before must not miss it
     put_in_place(std::move(next), done.from.state);
     opened_.how = opening::way::restored;
     opened_.generation = done.from.generation;
     opened_.blocks = done.blocks;
     if (!done.end_of_blocks.empty()) {
         opened_.why += "; blocks after revision " + std::to_string(done.revision) +
-                       " are not restored: " + done.end_of_blocks;
-        spdlog::info("{}: the redo log ends within a block, which had not been synced: {}",
-                     state_.string(), done.end_of_blocks);
+                       (done.lost_blocks ? " are lost, though they had been synced: "
+                                         : " are not restored: ") +
+                       done.end_of_blocks;
+        if (done.lost_blocks)
+            spdlog::error("{}: the redo log is damaged: blocks after revision {} are lost, though "
+                          "they had been synced; replay them ({})",
+                          state_.string(), done.revision, done.end_of_blocks);
+        else
+            spdlog::info("{}: the redo log ends within a block, which had not been synced ({})",
+                         state_.string(), done.end_of_blocks);
     }
     if (!done.damage.empty()) {
         opened_.why +=
@@ -82,13 +91,16 @@ void segment::restore_if_needed() {
                  done.bytes >> 20, done.seconds);
 }
 
-/// Of the segment that is there, if its header can be read, and of the checkpoint.
-void segment::require_same_identity(const std::array<std::byte, 16>& of_checkpoint) const {
+/// Of the segment that is there, if its header can be read, and of the checkpoint, which was
+/// restored to `fresh`.
+void segment::require_same_identity(const std::array<std::byte, 16>& of_checkpoint,
+                                    const fs::path& fresh) const {
     if (!place_.why_foreign().empty() || !fs::exists(folder() / "header")) return;
     const std::string content = read_file(folder() / "header");
     segment_header found;
     std::memcpy(&found, content.data(), sizeof found); // why_restore() has seen that it is whole
     if (found.identity == of_checkpoint) return;
+    fs::remove_all(fresh);
     throw usage_error(checkpoint_folder().string() +
                       ": holds the checkpoint of another state than " + folder().string() +
                       "; put the folder of this state in its place, or move it away");

@@ -64,10 +64,14 @@ public:
         change_pages(offset_of(address), bytes);
         if (ranges_) ranges_->lose();
     }
-    /// The bytes are given back, and nobody reads them before they are announced again.
+    /// The bytes are given back, and nobody reads them before they are announced again: no range
+    /// describes them. What they held is to be announced by cleared().
     void discarded(const void* address, std::size_t bytes) noexcept {
-        change_pages(offset_of(address), bytes);
         if (ranges_) ranges_->discard(offset_of(address), bytes);
+    }
+    /// As written(), of bytes that discarded() is told of. Requires that they are no hole.
+    void cleared(const void* address, std::size_t bytes) noexcept {
+        change_pages(offset_of(address), bytes);
     }
     /// From here on each range that is announced is noted in `to`, too; null: nowhere.
     void note_ranges(changed_ranges* to) noexcept { ranges_ = to; }

@@ -236,7 +236,12 @@ void window::discard(std::size_t offset, std::size_t length) noexcept {
     const std::size_t begin = round_up(offset, page);
     const std::size_t end = (offset + length) / page * page;
     if (begin >= end) return;
-    if (is_written_) place_.addresses->pages().discarded(base_ + begin, end - begin);
+    if (is_written_) {
+        page_tracker& pages = place_.addresses->pages();
+        pages.discarded(base_ + begin, end - begin);
+        each_content(begin, end - begin,
+                     [&](std::size_t at, std::size_t bytes) { pages.cleared(base_ + at, bytes); });
+    }
     punch_pages(begin, end);
 }
 
@@ -310,18 +315,25 @@ void window::changing(std::size_t offset, std::size_t length) noexcept {
     if (is_written_) place_.addresses->pages().replaced(base_ + offset, length);
 }
 
-/// As changing(), for bytes that are going to be zero. Holes are that already, and the page
-/// tracker, which may copy what changes, must not read them: on tmpfs that takes space.
-void window::changing_content(std::size_t offset, std::size_t length) noexcept {
+/// Calls visit(offset, bytes) for what is no hole. The page tracker, which may copy what changes,
+/// must not read holes: on tmpfs that takes space.
+template <typename Visitor>
+void window::each_content(std::size_t offset, std::size_t length, Visitor&& visit) const noexcept {
     const auto end = static_cast<off_t>(offset + length);
     off_t data = lseek(descriptor_.number(), static_cast<off_t>(offset), SEEK_DATA);
-    if (data < 0 && errno != ENXIO) return changing(offset, length); // it cannot tell
+    if (data < 0 && errno != ENXIO) return visit(offset, length); // it cannot tell
     while (data >= 0 && data < end) {
         const off_t hole = lseek(descriptor_.number(), data, SEEK_HOLE);
         const off_t last = hole < 0 ? end : std::min(hole, end);
-        changing(static_cast<std::size_t>(data), static_cast<std::size_t>(last - data));
+        visit(static_cast<std::size_t>(data), static_cast<std::size_t>(last - data));
         data = lseek(descriptor_.number(), last, SEEK_DATA);
     }
+}
+
+/// As changing(), for bytes that are going to be zero. Holes are that already.
+void window::changing_content(std::size_t offset, std::size_t length) noexcept {
+    each_content(offset, length,
+                 [this](std::size_t at, std::size_t bytes) { changing(at, bytes); });
 }
 
 void window::set_bytes(std::size_t bytes) noexcept {

@@ -148,6 +148,8 @@ private:
     void cover(std::size_t bytes);
     void changing(std::size_t offset, std::size_t length) noexcept;
     bool punch_pages(std::size_t begin, std::size_t end) noexcept;
+    template <typename Visitor>
+    void each_content(std::size_t offset, std::size_t length, Visitor&& visit) const noexcept;
     void changing_content(std::size_t offset, std::size_t length) noexcept;
     [[nodiscard]] bool may_have_holes() noexcept;
 

@@ -105,7 +105,7 @@ log_position log_check::check_marks() const {
         const log_position below = mark.previous;
         check_position(below, at, "the session below");
         const session_mark next = checked_mark(below);
-        if (next.revision + 1 != mark.revision)
+        if (next.revision == INT64_MAX || next.revision + 1 != mark.revision)
             damaged(below, "a session of revision " + std::to_string(next.revision) +
                                " below one of revision " + std::to_string(mark.revision));
         at = below;

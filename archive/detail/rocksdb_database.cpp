@@ -217,7 +217,9 @@ rocksdb_database::family_handle rocksdb_database::make_family(const std::string&
 }
 
 void rocksdb_database::sync() {
+    const std::lock_guard lock(marking_);
     const std::uint64_t sequence = database_->GetLatestSequenceNumber();
+    if (sequence == synced_up_to_) return;
     check_status(database_->SyncWAL(), [&] { return name() + ": sync"; });
     mark_synced(sequence, false);
 }
@@ -232,9 +234,10 @@ void rocksdb_database::flush_families() {
                  [&] { return name() + ": flush"; });
 }
 
+/// Requires the mutex, but for opening and closing.
 void rocksdb_database::mark_synced(std::uint64_t sequence, bool closed) {
-    const std::lock_guard lock(marking_);
     folder_.write_mark({sequence, closed});
+    synced_up_to_ = closed ? 0 : sequence;
 }
 
 } // namespace chainbase::archive::detail

@@ -48,7 +48,7 @@ public:
     /// for keys, others for rows.
     family_handle make_family(const std::string& name);
 
-    /// Everything written before is durable when this returns.
+    /// Everything written before is durable when this returns; nothing is done when it is already.
     void sync();
     /// As sync(), through table files instead of the log.
     void flush();
@@ -76,7 +76,8 @@ private:
     std::vector<rocksdb::ColumnFamilyHandle*> handles_;
     std::map<std::string, family_handle, std::less<>> families_;
     std::unique_ptr<rocksdb::DB> database_;
-    std::mutex marking_; // of the folder's mark
+    std::mutex marking_;             // of the folder's mark
+    std::uint64_t synced_up_to_ = 0; // which the mark has, while this writer is open
 };
 
 } // namespace chainbase::archive::detail

@@ -50,7 +50,7 @@ void check_one(disk& on, const fs::path& folder, const checkpoint::publication& 
     into.publications.push_back(done);
 }
 
-/// Where a log ends that is being written, a block may be half of what it will be.
+/// What nobody had waited for may end within a block.
 void check_blocks(disk& on, const fs::path& state, const checkpoint::publication& newest,
                   checked_checkpoints& into) {
     const fs::path folder = state / "checkpoint";

@@ -59,7 +59,8 @@ void checkpointer::capture(const source& of) {
     const auto begin = clock::now();
     publication next;
     next.state = state_;
-    next.generation = published_.newest() ? published_.newest()->generation + 1 : 1;
+    const std::uint64_t newest = published_.newest() ? published_.newest()->generation : 0;
+    next.generation = std::max(newest, set_aside_) + 1;
     next.revision = of.log->revision();
     next.committed = of.log->committed_revision();
     next.time = std::time(nullptr);
@@ -127,7 +128,7 @@ void checkpointer::keep(std::uint64_t number, bool is_known) noexcept {
 
 // --- by the other thread ---
 
-outcome checkpointer::write(const std::function<void()>& sync_before) {
+std::optional<outcome> checkpointer::write(prior_sync& before) {
     const trace::span timed(writing);
     const auto begin = clock::now();
     outcome result;
@@ -135,7 +136,12 @@ outcome checkpointer::write(const std::function<void()>& sync_before) {
     result.revision = next_.revision;
     result.pause_seconds = pause_;
     try {
-        write_all(result, sync_before);
+        if (!slots_ && !load()) {
+            forget();
+            suspect_all();
+            return std::nullopt;
+        }
+        write_all(result, before);
     } catch (...) {
         forget();
         throw;
@@ -145,8 +151,7 @@ outcome checkpointer::write(const std::function<void()>& sync_before) {
     return result;
 }
 
-void checkpointer::write_all(outcome& result, const std::function<void()>& sync_before) {
-    if (!slots_) load();
+void checkpointer::write_all(outcome& result, prior_sync& before) {
     replaced_.clear();
     slots_->reserve(known_ + log_pages_.size());
     for (const captured_window& one : windows_)
@@ -160,22 +165,26 @@ void checkpointer::write_all(outcome& result, const std::function<void()>& sync_
         table.write_leaves(*slots_, replaced_);
     result.pages += leaves;
     slots_->sync();
-    if (sync_before) sync_before();
+    before.call();
     publish(result);
 }
 
-/// What is there on the disk, in place of what an attempt that failed left in memory.
-void checkpointer::load() {
+/// What is there on the disk, in place of what an attempt that failed left in memory. Whether the
+/// pages that were captured are all that is not in the newest checkpoint.
+bool checkpointer::load() {
     published_.confirm();
+    bool is_as_captured = true;
     while (published_.newest()) {
         try {
             load_newest();
-            return;
+            return is_as_captured;
         } catch (const damaged_error& e) {
             spdlog::error("checkpoint {} is damaged and set aside, what is not in the one before "
                           "is written anew: {}",
                           published_.newest()->generation, e.what());
+            set_aside_ = std::max(set_aside_, published_.newest()->generation);
             published_.set_newest_aside();
+            is_as_captured = false;
         }
     }
     // Pages that no publication names are what an unfinished first checkpoint left, or of one that
@@ -186,6 +195,7 @@ void checkpointer::load() {
     on_.sync_folder(folder_);
     tables_.clear();
     outlived_.clear();
+    return is_as_captured;
 }
 
 void checkpointer::load_newest() {
@@ -316,12 +326,15 @@ void checkpointer::forget() noexcept {
     const std::lock_guard lock(kept_mutex_);
     for (const auto& [number, is_known] : copied_)
         pages_.give_back(number, is_known);
-    if (lost_) // also of which page it was
-        for (const captured_window& one : windows_)
-            pages_.suspect(one.first, one.pages());
+    if (lost_) suspect_all(); // it is not known which page it was
     kept_.clear();
     tables_.clear();
     slots_.reset();
+}
+
+void checkpointer::suspect_all() noexcept {
+    for (const captured_window& one : windows_)
+        pages_.suspect(one.first, one.pages());
 }
 
 } // namespace chainbase::checkpoint

@@ -2,16 +2,17 @@
 
 #include <chainbase/checkpoint/outcome.hpp>
 #include <chainbase/checkpoint/page_table.hpp>
+#include <chainbase/checkpoint/prior_sync.hpp>
 #include <chainbase/checkpoint/publication.hpp>
 #include <chainbase/checkpoint/slot_file.hpp>
 #include <pool_allocator/page_tracker.hpp>
 #include <pool_allocator/window.hpp>
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -51,11 +52,12 @@ public:
     /// Begins a checkpoint of what is there at this moment. Requires no operation, and that the
     /// former one was written. Throws std::bad_alloc; then nothing began.
     void capture(const source& of);
-    /// Writes and publishes what was captured; `sync_before` is called when all but the publication
-    /// is on storage. Throws io_error, out_of_space_error, damaged_error, and what sync_before
-    /// throws: then the published checkpoints are what they were, and what was captured counts as
-    /// changed again.
-    outcome write(const std::function<void()>& sync_before);
+    /// Writes and publishes what was captured; `before` is called when all but the publication is
+    /// on storage. Returns nothing when the newest checkpoint turned out to be damaged and was set
+    /// aside: what was captured goes by it, so capture() is to be called again. Throws io_error,
+    /// out_of_space_error, and what `before` throws: then the published checkpoints are what they
+    /// were, and what was captured counts as changed again.
+    std::optional<outcome> write(prior_sync& before);
 
     /// Removes the files of the redo log that no published checkpoint needs. Throws io_error.
     void remove_redone();
@@ -76,9 +78,9 @@ private:
     };
 
     void keep(std::uint64_t page, bool is_known) noexcept override;
-    void load();
+    [[nodiscard]] bool load();
     void load_newest();
-    void write_all(outcome& result, const std::function<void()>& sync_before);
+    void write_all(outcome& result, prior_sync& before);
     void write_window(const captured_window& one, outcome& result);
     void write_log(outcome& result);
     void write_kept(page_table& table, const captured_window& of, outcome& result);
@@ -86,6 +88,7 @@ private:
              bool is_known, outcome& result);
     void publish(outcome& result);
     void forget() noexcept;
+    void suspect_all() noexcept;
     [[nodiscard]] std::unique_ptr<page> fresh_page();
 
     disk& on_;
@@ -93,6 +96,7 @@ private:
     slot_file::identity state_;
     page_tracker& pages_;
     published published_;
+    std::uint64_t set_aside_ = 0; ///< the newest generation that was
 
     // of the checkpoint under way
     publication next_;

@@ -100,6 +100,8 @@ publication from_text(const json& text) {
 /// Names lead nowhere else, and the leaves are all there.
 void require_sound(const publication& one, std::uint64_t leaves,
                    const std::filesystem::path& from) {
+    if (one.window_bytes == 0 || one.window_bytes % page_bytes != 0)
+        damaged(from, sizeof(header), "windows of " + std::to_string(one.window_bytes) + " bytes");
     std::uint64_t expected = 0;
     std::set<std::uint32_t> windows;
     for (const publication::file& file : one.files) {
@@ -198,7 +200,11 @@ published::published(disk& on, std::filesystem::path folder) : on_(on), folder_(
 }
 
 std::vector<std::byte> published::content_of(int which) const {
+    constexpr std::uint64_t most = std::uint64_t{512} << 20; // of 2^32 pages
     const auto opened = on_.open(file(which), disk::mode::read);
+    if (opened->bytes() > most)
+        throw damaged_error(file(which).string() + ": " + std::to_string(opened->bytes()) +
+                            " bytes, no publication is so long");
     std::vector<std::byte> content(opened->bytes());
     content.resize(opened->read(0, content));
     return content;

@@ -11,6 +11,18 @@
 
 namespace chainbase::checkpoint {
 
+redo_block::head redo_block::head::end_mark(std::uint64_t seed, std::uint64_t synced) noexcept {
+    head mark{};
+    mark.sequence = synced | UINT32_MAX; // behind every block of its run
+    mark.synced = synced;
+    mark.sum = XXH3_64bits_withSeed(&mark, offsetof(head, sum), seed);
+    return mark;
+}
+
+bool redo_block::head::is_end_mark() const noexcept {
+    return static_cast<std::uint32_t>(sequence) == UINT32_MAX;
+}
+
 bool redo_block::head::is_whole(std::uint64_t seed) const noexcept {
     return sum == XXH3_64bits_withSeed(this, offsetof(head, sum), seed);
 }
@@ -34,6 +46,10 @@ void redo_block::begin(std::uint64_t sequence, const undo_log& log) noexcept {
 }
 
 void redo_block::add(const std::byte* base, std::uint64_t offset, std::uint64_t bytes) {
+    constexpr std::uint64_t word = 4; // of a record_trailer
+    const std::uint64_t end = (offset + bytes + word - 1) / word * word;
+    offset = offset / word * word;
+    bytes = end - offset;
     const std::size_t at = content_.size();
     if (bytes > most_content - at)
         throw limit_error("a block changed more than " + std::to_string(most_content >> 20) +
@@ -87,10 +103,10 @@ std::vector<record_trailer> redo_block::runs() const {
     return all;
 }
 
-void redo_block::encode(std::uint64_t seed, std::vector<std::byte>& to) {
+void redo_block::encode(std::uint64_t seed, std::uint64_t synced, std::vector<std::byte>& to) {
     leave_each_byte_once();
     const std::vector<record_trailer> told = runs();
-    head h{sequence_, revision_, committed_, lengths_.size(), told.size(), 0, 0, 0};
+    head h{sequence_, revision_, committed_, lengths_.size(), told.size(), 0, synced, 0, 0};
     for (const change& one : changes_)
         h.content += one.bytes;
     const std::size_t begin = to.size();

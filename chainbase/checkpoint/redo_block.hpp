@@ -28,9 +28,10 @@ namespace chainbase::checkpoint {
 ///     24  lengths      8  how many
 ///     32  changes      8  how many
 ///     40  content      8  bytes
-///     48  body_sum     8  XXH3-64 of all that follows the head
-///     56  sum          8  XXH3-64 of the 56 bytes before, seeded with the sum of the file's header
-///     64  lengths        16 bytes each: window, bytes
+///     48  synced       8  the newest block that was known to be on storage when this one went
+///     56  body_sum     8  XXH3-64 of all that follows the head
+///     64  sum          8  XXH3-64 of the 64 bytes before, seeded with the sum of the file's header
+///     72  lengths        16 bytes each: window, bytes
 ///         changes        8 bytes each: a record_trailer, of kind words
 ///         content        the changes' bytes, one after the other
 class redo_block {
@@ -52,8 +53,13 @@ public:
         std::uint64_t lengths;
         std::uint64_t changes;
         std::uint64_t content;
+        std::uint64_t synced;
         std::uint64_t body_sum;
         std::uint64_t sum;
+
+        /// That of no block: it stands where the next one will, and says what is synced.
+        [[nodiscard]] static head end_mark(std::uint64_t seed, std::uint64_t synced) noexcept;
+        [[nodiscard]] bool is_end_mark() const noexcept;
 
         [[nodiscard]] bool is_whole(std::uint64_t seed) const noexcept;
         /// Of the body. Requires counts that fit().
@@ -61,7 +67,7 @@ public:
         /// Whether the counts can be those of a body of at most `bytes`.
         [[nodiscard]] bool fits(std::uint64_t bytes) const noexcept;
     };
-    static_assert(sizeof(head) == 64);
+    static_assert(sizeof(head) == 72);
 
     /// More than that is not described block by block.
     static constexpr std::uint64_t most_content = std::uint64_t{256} << 20;
@@ -71,13 +77,14 @@ public:
     /// Begins anew, with the memory that it has.
     void begin(std::uint64_t sequence, const undo_log& log) noexcept;
     void add_length(length one) { lengths_.push_back(one); }
-    /// Copies `bytes` bytes from `base + offset`. Throws std::bad_alloc, limit_error when it is too
-    /// much.
+    /// Copies `bytes` bytes from `base + offset`, and what lies beside them in the same words of 4
+    /// bytes. Throws std::bad_alloc, limit_error when it is too much.
     void add(const std::byte* base, std::uint64_t offset, std::uint64_t bytes);
     /// @}
 
-    /// Appends it as it is stored, each byte once. Throws std::bad_alloc.
-    void encode(std::uint64_t seed, std::vector<std::byte>& to);
+    /// Appends it as it is stored, each byte once; `synced` is a block, or 0. Throws
+    /// std::bad_alloc.
+    void encode(std::uint64_t seed, std::uint64_t synced, std::vector<std::byte>& to);
     /// Of a body whose sum matches. Throws damaged_error saying what is wrong in it.
     void decode(const head& of, std::span<const std::byte> body);
 

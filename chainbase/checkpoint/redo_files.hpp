@@ -22,7 +22,8 @@ using redo_run = std::uint32_t;
     return std::uint64_t{run} << 32;
 }
 
-/// The begin of a file `redo.<first>`; blocks follow, and then zeros.
+/// The begin of a file `redo.<first>`; blocks follow, then an end mark, if it came to storage, and
+/// zeros.
 ///
 ///      0  magic     16  "chainbase redo" and zero bytes
 ///     16  format     4
@@ -50,28 +51,37 @@ static_assert(sizeof(redo_header) == 64);
 
 [[nodiscard]] std::filesystem::path redo_file(const std::filesystem::path& folder,
                                               std::uint64_t first);
-/// The first blocks of the files in `folder`, in order. Throws io_error.
+/// The first blocks of the files in `folder`, in order; a number that no run has is left out.
+/// Throws io_error.
 [[nodiscard]] std::vector<std::uint64_t> redo_files(disk& on, const std::filesystem::path& folder);
-/// Removes the files that begin before the block `needed`, with which one begins. Throws io_error.
+/// Removes the files that begin before the block `needed`, the first one that a checkpoint names.
+/// Throws io_error.
 void remove_redo_before(disk& on, const std::filesystem::path& folder, std::uint64_t needed);
 
 /// Reads blocks one after the other from `first` on, with which a file begins, and through the
-/// files that follow.
+/// files that follow. A file that cannot be read ends them as a damaged one does.
 class redo_reader {
 public:
     redo_reader(disk& on, std::filesystem::path folder, const slot_file::identity& state,
                 std::uint64_t first);
 
-    /// Whether there is a next block, which is then in `into`. Throws io_error.
+    /// Whether there is a next block, which is then in `into`.
     bool next(redo_block& into);
     /// Why there was no next one; empty when the log ends there.
     [[nodiscard]] const std::string& why() const noexcept { return why_; }
+    /// Whether there was a next one that had been synced, as what follows it tells: so this is not
+    /// what a crash left unfinished.
+    [[nodiscard]] bool is_damaged() const noexcept { return is_damaged_; }
     /// Where the next block would begin, as text.
     [[nodiscard]] std::string place() const;
 
 private:
+    bool try_next(redo_block& into);
     bool open_file();
     bool read_here(redo_block& into);
+    void look_behind();
+    [[nodiscard]] std::uint64_t next_file() const;
+    [[nodiscard]] bool is_vouched_for() const;
     [[nodiscard]] bool is_end(const redo_block::head& found, std::size_t bytes) const noexcept;
 
     disk& on_;
@@ -85,6 +95,7 @@ private:
     std::uint64_t at_ = 0;
     std::vector<std::byte> body_;
     std::string why_;
+    bool is_damaged_ = false;
 };
 
 } // namespace chainbase::checkpoint

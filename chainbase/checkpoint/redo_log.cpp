@@ -31,10 +31,11 @@ redo_run newest_run(disk& on, const std::filesystem::path& folder, redo_run used
 } // namespace
 
 redo_log::redo_log(disk& on, std::filesystem::path folder, const slot_file::identity& state,
-                   const address_space& addresses, undo_log& log, const stand& from)
+                   const address_space& addresses, undo_log& log, prior_sync& before,
+                   const stand& from)
     : on_(on), folder_(std::move(folder)), state_(state), addresses_(addresses), log_(log),
-      lengths_(addresses.windows()), next_(from.next), first_of_file_(from.next),
-      is_broken_(from.next == nowhere), anchor_(from.next) {
+      before_(before), lengths_(addresses.windows()), next_(from.next), first_of_file_(from.next),
+      is_broken_(from.next == nowhere), anchor_(from.next), older_(from.older) {
     history_.durable = from.revision;
     if (is_broken_) { // until captured(), which takes the next run
         next_ = first_of_run(newest_run(on_, folder_, from.used));
@@ -127,17 +128,33 @@ std::uint64_t redo_log::captured() noexcept {
     return next_;
 }
 
-bool redo_log::wait_until_synced() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return is_broken_ || queued_bytes_ == 0; });
+bool redo_log::is_anchored() const noexcept {
+    const std::lock_guard lock(mutex_);
     return is_whole() && run_of(anchor_) == run_of(next_);
+}
+
+bool redo_log::wait_until_synced() {
+    {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return is_broken_ || queued_bytes_ == 0; });
+    }
+    return is_anchored();
 }
 
 void redo_log::published(std::uint64_t first, std::int64_t revision) noexcept {
     const std::lock_guard lock(mutex_);
-    anchor_ = first;
+    older_ = run_of(std::exchange(anchor_, first));
     const bool is_ahead = synced_ >= first && run_of(synced_) == run_of(first);
     history_.durable = is_ahead ? synced_revision_ : revision;
+}
+
+void redo_log::not_published() noexcept {
+    {
+        const std::lock_guard lock(mutex_);
+        if (run_of(anchor_) == run_of(next_)) return;
+        is_broken_ = true;
+    }
+    changed_.notify_all();
 }
 
 redo_history redo_log::so_far() const {
@@ -180,13 +197,14 @@ bool redo_log::take(std::vector<std::unique_ptr<waiting>>& into) {
 
 void redo_log::write(std::vector<std::unique_ptr<waiting>>& blocks) {
     const trace::span timed(writing);
+    before_.call();
     std::uint64_t content = 0;
     std::uint64_t bytes = 0;
     for (const auto& one : blocks) {
         if (one->first_of_file != file_first_) open(one->first_of_file);
         content += one->block.content_bytes();
         const std::size_t before = buffer_.size();
-        one->block.encode(seed_, buffer_);
+        one->block.encode(seed_, synced_, buffer_); // which only this thread changes
         bytes += buffer_.size() - before;
         if (buffer_.size() >= written_at_once) flush();
     }
@@ -195,6 +213,7 @@ void redo_log::write(std::vector<std::unique_ptr<waiting>>& blocks) {
         const trace::span synced(syncing);
         file_->sync();
     }
+    mark_end(blocks.back()->block.sequence());
     bytes_written.add(bytes);
     {
         const std::lock_guard lock(mutex_);
@@ -219,6 +238,7 @@ void redo_log::open(std::uint64_t first) {
         file_->sync();
         file_.reset();
     }
+    if (run_of(first) != run_of(file_first_)) remove_useless(run_of(first));
     const std::filesystem::path name = redo_file(folder_, first);
     file_ = on_.open(name, disk::mode::create);
     file_first_ = first;
@@ -232,6 +252,17 @@ void redo_log::open(std::uint64_t first) {
     on_.sync_folder(folder_);
 }
 
+/// Runs that began with a checkpoint that was never published.
+void redo_log::remove_useless(redo_run but) {
+    std::vector<redo_run> needed{but};
+    {
+        const std::lock_guard lock(mutex_);
+        needed.insert(needed.end(), {run_of(anchor_), older_});
+    }
+    for (const std::uint64_t first : redo_files(on_, folder_))
+        if (std::ranges::count(needed, run_of(first)) == 0) on_.remove(redo_file(folder_, first));
+}
+
 void redo_log::flush() {
     if (buffer_.empty()) return;
     if (at_ + buffer_.size() > reserved_) {
@@ -242,6 +273,13 @@ void redo_log::flush() {
     file_->write(at_, buffer_);
     at_ += buffer_.size();
     buffer_.clear();
+}
+
+/// So that a reader tells a block that was synced and is damaged from one that never was. Not
+/// synced itself: the next blocks say the same.
+void redo_log::mark_end(std::uint64_t synced) {
+    const redo_block::head mark = redo_block::head::end_mark(seed_, synced);
+    if (at_ + sizeof mark <= reserved_) file_->write(at_, std::as_bytes(std::span(&mark, 1)));
 }
 
 /// What waits of this run is of no use any more.

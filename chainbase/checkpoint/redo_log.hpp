@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chainbase/checkpoint/outcome.hpp>
+#include <chainbase/checkpoint/prior_sync.hpp>
 #include <chainbase/checkpoint/redo_files.hpp>
 #include <pool_allocator/changed_ranges.hpp>
 
@@ -34,7 +35,10 @@ namespace chainbase::checkpoint {
 ///     from that checkpoint on are on storage.
 ///  3. After a sync that failed nothing more is appended to that run.
 ///
-/// Thread-safety: published() and so_far() in any thread, all else by the writer.
+///  4. What the blocks rely on elsewhere is on storage before they are written: also what is not
+///     synced may get there.
+///
+/// Thread-safety: published(), not_published() and so_far() in any thread, all else by the writer.
 class redo_log {
 public:
     /// A block that no run goes on from: nobody knows what changed since the last checkpoint.
@@ -45,13 +49,15 @@ public:
         std::uint64_t next =
             nowhere;               ///< publication::redo, if nothing changed since it was captured
         redo_run used = 0;         ///< the newest one that a publication names
+        redo_run older = 0;        ///< that the older publication names
         std::int64_t revision = 0; ///< of the newest publication
     };
 
     /// In `folder`, of the state called `state`. When something changed since the newest checkpoint
     /// was captured, the first run begins with the next capture. Throws io_error.
+    /// `before` is called before blocks are written.
     redo_log(disk& on, std::filesystem::path folder, const slot_file::identity& state,
-             const address_space& addresses, undo_log& log, const stand& from);
+             const address_space& addresses, undo_log& log, prior_sync& before, const stand& from);
     /// Writes what is waiting.
     ~redo_log();
     redo_log(const redo_log&) = delete;
@@ -63,11 +69,15 @@ public:
     std::uint64_t captured() noexcept;
     /// Whether blocks go to storage; else only a checkpoint brings them there.
     [[nodiscard]] bool is_whole() const noexcept { return !is_broken_ && !ranges_.is_lost(); }
+    /// Whether they are durable there, too: the checkpoint that they follow is published.
+    [[nodiscard]] bool is_anchored() const noexcept;
     /// Waits for all blocks that ended. Returns whether they are durable.
     bool wait_until_synced();
 
     /// The checkpoint that `first` was returned for, of `revision`, is on storage.
     void published(std::uint64_t first, std::int64_t revision) noexcept;
+    /// The checkpoint that was captured last is not: a run that begins with it is of no use.
+    void not_published() noexcept;
     [[nodiscard]] redo_history so_far() const;
 
 private:
@@ -83,7 +93,9 @@ private:
     bool take(std::vector<std::unique_ptr<waiting>>& into);
     void write(std::vector<std::unique_ptr<waiting>>& blocks);
     void open(std::uint64_t first);
+    void remove_useless(redo_run but);
     void flush();
+    void mark_end(std::uint64_t synced);
     void fail(redo_run of, const char* problem) noexcept;
 
     disk& on_;
@@ -91,6 +103,7 @@ private:
     slot_file::identity state_;
     const address_space& addresses_;
     undo_log& log_;
+    prior_sync& before_;
 
     // of the writer
     changed_ranges ranges_;
@@ -106,7 +119,8 @@ private:
     std::uint64_t queued_bytes_ = 0; ///< those being written included
     std::uint64_t synced_ = nowhere; ///< the last block that is on storage
     std::int64_t synced_revision_ = 0;
-    std::uint64_t anchor_ = nowhere; ///< first block after a published checkpoint
+    std::uint64_t anchor_ = nowhere; ///< first block after the newest checkpoint
+    redo_run older_ = 0;             ///< of the checkpoint before that
     bool is_stopping_ = false;
     redo_history history_;
 

@@ -186,6 +186,7 @@ void redo(disk& on, const fs::path& folder, const publication& from, filled_file
     result.revision = from.revision;
     result.blocks = 0;
     result.end_of_blocks.clear();
+    result.lost_blocks = false;
     if (from.redo == 0) return;
     redo_reader log(on, folder, from.state, from.redo);
     redo_block block;
@@ -193,6 +194,7 @@ void redo(disk& on, const fs::path& folder, const publication& from, filled_file
         const std::string obstacle = obstacle_to(block, files, from.window_bytes);
         if (!obstacle.empty()) {
             result.end_of_blocks = place + ": " + obstacle;
+            result.lost_blocks = true;
             return;
         }
         put_over(block, files, from.window_bytes);
@@ -200,6 +202,7 @@ void redo(disk& on, const fs::path& folder, const publication& from, filled_file
         ++result.blocks;
     }
     result.end_of_blocks = log.why();
+    result.lost_blocks = log.is_damaged();
 }
 
 void restore_one(disk& on, const fs::path& folder, const publication& from, const fs::path& into,
@@ -279,7 +282,7 @@ std::uint64_t check_blocks(disk& from, const fs::path& folder, const publication
     std::uint64_t blocks = 0;
     while (log.next(block))
         ++blocks;
-    if (!log.why().empty()) found(log.why());
+    if (log.is_damaged()) found(log.why());
     return blocks;
 }
 

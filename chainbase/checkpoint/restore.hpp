@@ -17,6 +17,8 @@ struct restored {
     std::uint64_t blocks = 0;  ///< of the redo log
     /// Why no block followed those; empty when the redo log ends there.
     std::string end_of_blocks;
+    /// And one that had been synced was to follow: it is damaged.
+    bool lost_blocks = false;
     /// What is wrong with the other checkpoint, which may have been newer; empty if nothing is.
     std::string damage;
     /// The publication that is whole and newer, but names pages that are not: nothing may be built

@@ -24,8 +24,9 @@ std::string without_numbers(std::string text) {
 } // namespace
 
 service::service(checkpointer& of, std::function<checkpointer::source()> source, undo_log& log,
-                 const rhythm& when, std::unique_ptr<redo_log> redo)
-    : checkpointer_(of), source_(std::move(source)), log_(log), when_(when), redo_(std::move(redo)),
+                 const rhythm& when, prior_sync& before, std::unique_ptr<redo_log> redo)
+    : checkpointer_(of), source_(std::move(source)), log_(log), when_(when), before_(before),
+      redo_(std::move(redo)),
       captured_at_(redo_ && !redo_->is_whole() ? clock::time_point() : clock::now()),
       thread_(trace::quiet_thread("checkpoint", [this] { run(); })) {
     log_.call_at_boundaries(this);
@@ -42,15 +43,11 @@ service::~service() {
     thread_.join();
 }
 
-void service::sync_before(std::function<void()> call) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return phase_ == phase::idle; });
-    sync_before_ = std::move(call);
-}
-
 bool service::is_due() noexcept {
     ++blocks_;
-    if (redo_ && !redo_->is_whole() && clock::now() - captured_at_ >= retry_interval) return true;
+    if (is_outdated_) return true;
+    if (redo_ && !redo_->is_anchored() && clock::now() - captured_at_ >= retry_interval)
+        return true;
     if (when_.blocks != 0 && blocks_ >= when_.blocks) return true;
     return when_.interval.count() != 0 && clock::now() - captured_at_ >= when_.interval;
 }
@@ -76,6 +73,7 @@ void service::capture() {
     checkpointer_.capture(now);
     captured_at_ = clock::now();
     blocks_ = 0;
+    is_outdated_ = false;
     {
         const std::lock_guard lock(mutex_);
         phase_ = phase::captured;
@@ -90,8 +88,10 @@ void service::wait_until_idle() {
 
 outcome service::now() {
     wait_until_idle();
-    capture();
-    wait_until_idle();
+    do {
+        capture();
+        wait_until_idle();
+    } while (is_outdated_);
     const std::lock_guard lock(mutex_);
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
     return *history_.last;
@@ -127,7 +127,15 @@ void service::run() {
 
 void service::write_captured() {
     try {
-        const outcome done = checkpointer_.write(sync_before_);
+        const std::optional<outcome> written = checkpointer_.write(before_);
+        if (!written) {
+            if (redo_) redo_->not_published();
+            const std::lock_guard lock(mutex_);
+            is_outdated_ = true;
+            phase_ = phase::idle;
+            return;
+        }
+        const outcome& done = *written;
         tell_redo_log();
         const std::lock_guard lock(mutex_);
         ++history_.made;
@@ -139,6 +147,7 @@ void service::write_captured() {
         failure_ = nullptr;
         phase_ = phase::idle;
     } catch (const std::exception& problem) {
+        if (redo_) redo_->not_published();
         const std::lock_guard lock(mutex_);
         ++history_.failed;
         failure_ = std::current_exception();

@@ -25,16 +25,14 @@ namespace chainbase::checkpoint {
 /// Thread-safety: all calls by the writer, but for so_far().
 class service final : public block_boundary {
 public:
-    /// `source` describes the segment at a capture. `log` calls at the end of each block. `redo`
-    /// brings the blocks between checkpoints to storage, if it is not null.
+    /// `source` describes the segment at a capture. `log` calls at the end of each block. `before`
+    /// is called by each checkpoint, in its thread, before it is published: what it throws is the
+    /// checkpoint's failure. `redo` brings the blocks between checkpoints to storage, if it is not
+    /// null.
     service(checkpointer& of, std::function<checkpointer::source()> source, undo_log& log,
-            const rhythm& when, std::unique_ptr<redo_log> redo);
+            const rhythm& when, prior_sync& before, std::unique_ptr<redo_log> redo);
     /// Waits for the checkpoint under way.
     ~service();
-
-    /// Called by each checkpoint, in its thread, before it is published: syncs what the state
-    /// relies on. What it throws is the checkpoint's failure.
-    void sync_before(std::function<void()> call);
 
     /// Makes a checkpoint of what is there now and waits until it is published. Requires no
     /// operation. Throws what checkpointer::write throws.
@@ -63,6 +61,7 @@ private:
     std::function<checkpointer::source()> source_;
     undo_log& log_;
     rhythm when_;
+    prior_sync& before_;
     std::unique_ptr<redo_log> redo_;
     std::uint64_t blocks_ = 0; ///< since the last capture
     std::chrono::steady_clock::time_point captured_at_;
@@ -72,7 +71,7 @@ private:
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::atomic<phase> phase_ = phase::idle;
-    std::function<void()> sync_before_;
+    std::atomic<bool> is_outdated_ = false; ///< the last capture: another one is due at once
     std::atomic<std::uint64_t> without_memory_ = 0; ///< captures that failed
     std::exception_ptr failure_;                    ///< of the last one
     history history_;

@@ -59,6 +59,13 @@ public:
         chain_.reset();
         chain_.emplace(state(), seed_, options_on(disk, when_));
     }
+    /// Which makes a checkpoint.
+    void close_and_reopen() {
+        expected[++promised] = {{digest_of(db()), db().revision(), db().committed_revision()}};
+        db().close();
+        chain_.reset();
+        chain_.emplace(state(), seed_, options_on(disk, when_));
+    }
     [[nodiscard]] database& db() { return chain_->state().db(); }
     [[nodiscard]] std::filesystem::path state() const { return folder_ / "state"; }
 

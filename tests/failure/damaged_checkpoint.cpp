@@ -116,6 +116,54 @@ TEST_CASE("nothing is built upon a checkpoint whose pages are damaged") {
     spdlog::set_level(spdlog::level::warn);
 }
 
+TEST_CASE("a checkpoint has all that was in the one before when that cannot be read any more") {
+    spdlog::set_level(spdlog::level::off);
+    const std::uint64_t seed = test_seed(new_seed());
+    CAPTURE(seed);
+    random_source random(seed);
+    const bool has_failed = GENERATE(false, true); // one before, in the same process
+    std::uint64_t faults = 0;
+    for (std::uint64_t n = 0; n < 30; ++n) {
+        INFO("read " << n);
+        checkpointed_chain chain(random.next(), checkpointed_chain::when_asked());
+        const auto apply = [&](int steps) {
+            for (; steps > 0; --steps)
+                chain.apply();
+        };
+        apply(12);
+        if (n % 2 == 0) chain.make_checkpoint();
+        apply(12);
+        chain.close_and_reopen();
+        apply(1);
+        if (has_failed) {
+            chain.make_checkpoint();
+            apply(1);
+            chain.disk.before = [](simulated_disk::call which, const fs::path&) {
+                if (which == simulated_disk::call::reserve) throw out_of_space_error("full");
+            };
+            CHECK_THROWS_AS(chain.make_checkpoint(), out_of_space_error);
+        }
+        std::uint64_t reads = 0;
+        chain.disk.before = [&](simulated_disk::call which, const fs::path& file) {
+            if (which != simulated_disk::call::read || file.filename() != "pages") return;
+            if (reads++ == n) throw io_error("no such sector, as asked for");
+        };
+        try {
+            chain.make_checkpoint();
+        } catch (const io_error&) { // of the file's first page
+            chain.make_checkpoint();
+        }
+        chain.disk.before = nullptr;
+        faults += reads > n ? 1 : 0;
+        std::string why;
+        simulated_disk undamaged(chain.disk);
+        CHECK(chain.restored_from(undamaged, &why) == chain.promised);
+        INFO(why);
+    }
+    CHECK(faults > 4);
+    spdlog::set_level(spdlog::level::warn);
+}
+
 TEST_CASE("checkpoints go on where the pages of the older one are cut off") {
     const std::uint64_t seed = test_seed(new_seed());
     CAPTURE(seed);

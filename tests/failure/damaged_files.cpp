@@ -3,9 +3,11 @@
 // alone, or does no harm.
 
 #include <chainbase/segment.hpp>
+#include <pool_allocator/error.hpp>
 #include <pool_allocator/window.hpp>
 
 #include <catch2/catch.hpp>
+#include <tests/failure/note.hpp>
 #include <tests/failure/sample_notes.hpp>
 #include <tests/failure/state_image.hpp>
 
@@ -102,6 +104,34 @@ TEST_CASE("a missing file is named, a folder in its place is refused") {
     remove_every_file(folder / "closed");
     make_abandoned(folder / "abandoned");
     remove_every_file(folder / "abandoned");
+}
+
+TEST_CASE("what is left of a damaged segment moves away for its last checkpoint") {
+    const scratch_folder folder;
+    const fs::path state = folder / "state";
+    open_options how = quick_options();
+    how.promise = durability::checkpoint;
+    {
+        database db(state, how);
+        db.add_type<note>("note");
+        write_note(db, "one", 1);
+        db.close();
+    }
+    for (const char* name : {"header", "note.objects"}) {
+        fs::resize_file(state / "segment" / name, 100);
+        try {
+            const database db(state, how);
+            FAIL("opened");
+        } catch (const damaged_error& e) {
+            CHECK_THAT(e.what(), Contains(name) && Contains("move " + (state / "segment").string() +
+                                                            " away and open the state again"));
+        }
+        fs::rename(state / "segment", folder / (std::string("away.") + name));
+        database db(state, how);
+        db.add_type<note>("note");
+        CHECK(db.count<note>() == 1);
+        db.close();
+    }
 }
 
 TEST_CASE("an abandoned state with flipped bytes") {

@@ -12,8 +12,10 @@
 #include <tests/support/digest.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <mutex>
 #include <string>
+#include <thread>
 
 using namespace chainbase;
 using namespace chainbase::test;
@@ -220,8 +222,10 @@ TEST_CASE("bits of the redo log flipped") {
     CAPTURE(seed);
     random_source random(seed);
     durable_chain chain(seed, 40);
-    for (int step = 0; step < 40; ++step)
+    for (int step = 0; step < 40; ++step) {
         chain.apply();
+        if (step % 3 == 0) chain.wait_until_durable();
+    }
     chain.wait_until_durable();
     const fs::path folder = chain.state() / "checkpoint";
     const auto files = checkpoint::redo_files(chain.disk, folder);
@@ -237,7 +241,8 @@ TEST_CASE("bits of the redo log flipped") {
         REQUIRE(file->read(0, content) == content.size());
         const auto last = std::find_if(content.rbegin(), content.rend(),
                                        [](std::byte one) { return one != std::byte{0}; });
-        bytes = static_cast<std::uint64_t>(content.rend() - last);
+        bytes = static_cast<std::uint64_t>(content.rend() - last) -
+                sizeof(checkpoint::redo_block::head); // the end mark
     }
     std::uint64_t earlier = 0;
     for (int i = 0; i < 120; ++i) {
@@ -251,10 +256,32 @@ TEST_CASE("bits of the redo log flipped") {
         const auto found = chain.restored_from(damaged);
         REQUIRE(found.step);
         CHECK(found.opened.blocks < whole.opened.blocks);
-        CHECK_THAT(found.opened.why, Contains(log.string()) && Contains("offset"));
+        CHECK_THAT(found.opened.why, Contains(log.string()) && Contains("offset") &&
+                                         Contains("are lost, though they had been synced"));
         if (found.opened.blocks > 0) ++earlier;
     }
     CHECK(earlier > 0);
+    for (int i = 0; i < 20; ++i) { // what the end mark says is said by later blocks, too
+        simulated_disk damaged(chain.disk);
+        damaged.flip(log, bytes * 8 + random.below(8 * sizeof(checkpoint::redo_block::head)));
+        simulated_disk more(damaged);
+        CHECK(chain.restored_from(damaged).opened.blocks == whole.opened.blocks);
+        more.flip(log, random.next() % (bytes / 2 * 8));
+        CHECK_THAT(chain.restored_from(more).opened.why,
+                   Contains("are lost, though they had been synced"));
+    }
+    for (int i = 0; i < 20; ++i) {
+        simulated_disk broken(chain.disk); // a sector that cannot be read
+        bool was_read = false;
+        broken.before = [&](simulated_disk::call which, const fs::path& file) {
+            if (which != simulated_disk::call::read || file != log || !random.chance(50)) return;
+            was_read = true;
+            throw io_error(log.string() + ": no such sector, as asked for");
+        };
+        const auto found = chain.restored_from(broken);
+        REQUIRE(found.step);
+        if (was_read) CHECK_THAT(found.opened.why, Contains("no such sector"));
+    }
     for (int i = 0; i < 40; ++i) { // cut: nothing tells that more was there
         simulated_disk cut(chain.disk);
         cut.open(log, disk::mode::write)->resize(random.next() % bytes);
@@ -283,6 +310,61 @@ TEST_CASE("blocks follow the older checkpoint when the newest one is damaged") {
         CHECK(*found.step >= chain.durable());
         CHECK_THAT(found.opened.why, Contains(name));
     }
+}
+
+TEST_CASE("blocks that ended with no change are closed as any others") {
+    const quiet no_messages;
+    const std::uint64_t seed = test_seed(new_seed());
+    CAPTURE(seed);
+    random_source random(seed);
+    durable_chain chain(seed, 20);
+    for (int step = 0; step < 20; ++step)
+        chain.apply();
+    chain.close();
+    chain.reopen();
+    const revision_number closed_at = chain.db().revision();
+    chain.db().start_session().push();
+    chain.db().wait_until_durable();
+    chain.db().undo();
+    chain.close();
+    simulated_disk as_it_is(chain.disk);
+    const auto found = chain.restored_from(as_it_is);
+    REQUIRE(found.step);
+    CHECK(found.opened.blocks == 0);
+    CHECK(found.opened.revision == closed_at);
+    chain.reopen();
+    chain.db().start_session().push();
+    chain.db().wait_until_durable();
+    CHECK(chain.db().memory().checkpoints().redo->failed == 0);
+}
+
+TEST_CASE("blocks are durable again soon after a checkpoint failed that they were to follow") {
+    const quiet no_messages;
+    const std::uint64_t seed = test_seed(new_seed());
+    CAPTURE(seed);
+    durable_chain chain(seed, 400); // checkpoints only when one is needed
+    std::atomic<int> failing = 3;
+    chain.disk.before = [&](simulated_disk::call which, const fs::path& file) {
+        const bool is_publication = file.filename().string().starts_with("published.");
+        if (which == simulated_disk::call::sync && is_publication && failing-- > 0)
+            throw io_error("broken, as asked for");
+    };
+    const auto now = [&] { return *chain.db().memory().checkpoints().redo; };
+    std::uint64_t most_files = 0;
+    while (!now().is_whole) {
+        REQUIRE(chain.steps() < 400);
+        chain.apply();
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        most_files = std::max<std::uint64_t>(
+            most_files, checkpoint::redo_files(chain.disk, chain.state() / "checkpoint").size());
+    }
+    CHECK(failing < 0);
+    CHECK(most_files <= 2); // what is of no use does not pile up
+    chain.apply();
+    const std::uint64_t made = chain.db().memory().checkpoints().made;
+    chain.wait_until_durable();
+    CHECK(chain.db().memory().checkpoints().made == made);
+    CHECK(now().durable >= chain.db().revision());
 }
 
 TEST_CASE("a state that was closed goes on with its redo log") {

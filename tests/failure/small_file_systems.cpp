@@ -273,3 +273,33 @@ TEST_CASE("a checkpoint of a compacted state on a full tmpfs reads no hole that 
                         db.make_checkpoint();
                     });
 }
+
+TEST_CASE("what a killed writer outgrew is given back on a full tmpfs while it is captured") {
+    const scratch_folder place;
+    const char* at = place.path().c_str();
+    run_with_mounts([&] { return mount("none", at, "tmpfs", 0, "size=64m") == 0; },
+                    [&] {
+                        held_disk slow;
+                        open_options options = with_checkpoints();
+                        options.checkpoint_disk = &slow.disk;
+                        options.checkpoints = {std::chrono::milliseconds(0), 1};
+                        {
+                            database killed(place / "state", options);
+                            killed.add_type<note>("note");
+                            for (std::uint32_t i = 0; i < 40'000; ++i)
+                                write_note(killed, std::to_string(i), i); // tables grow
+                            killed.abandon();
+                        }
+                        database db(place / "state", options);
+                        db.add_type<note>("note");
+                        fill_up(place.path());
+                        slow.hold(true);
+                        session block = db.start_session();
+                        db.modify(db.get(id<note>(5)), [](note& one) { ++one.weight; });
+                        block.push(); // captures all pages, holes among them
+                        db.commit(db.revision());
+                        slow.hold(false);
+                        db.make_checkpoint();
+                        expect(db.count<note>() == 40'000, "count");
+                    });
+}

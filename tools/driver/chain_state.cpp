@@ -77,13 +77,19 @@ struct chain_state::parts {
           const promise_options& promise)
         : state(of_known_chain(folder, chain_), how_to_open(promise)), chain(chain_),
           decode(decoder_of(chain_)), lag(lag_) {
-        const write_turn turn(state.memory());
-        identify();
-        state.add_type<applied_block>("applied_block");
-        require_archive(folder / "archive");
-        rows = archive::make_store(archive::store_kind::rocksdb, folder / "archive");
-        model = make_chain_model(chain, state, *rows);
-        state.memory().sync_before_checkpoints([this] { rows->sync(); });
+        try {
+            const write_turn turn(state.memory());
+            identify();
+            state.add_type<applied_block>("applied_block");
+            require_archive(folder / "archive");
+            rows = archive::make_store(archive::store_kind::rocksdb, folder / "archive");
+            state.memory().sync_before_checkpoints([this] { rows->sync(); });
+            model = make_chain_model(chain, state, *rows);
+        } catch (...) {
+            state.memory().sync_before_checkpoints(nullptr);
+            leave(state);
+            throw;
+        }
     }
     ~parts() {
         try {
@@ -91,6 +97,15 @@ struct chain_state::parts {
         } catch (const std::exception& problem) {
             spdlog::error("closing: {}", problem.what());
         }
+    }
+
+    /// Without its archive. What another process left is not closed: that makes a checkpoint, which
+    /// relies on rows that nobody has synced.
+    static void leave(database& state) {
+        if (state.opened().how == opening::way::attached)
+            state.close();
+        else
+            state.abandon();
     }
 
     /// A chain without a model leaves no state behind that only it could be continued with.
@@ -140,15 +155,15 @@ void chain_state::parts::close() {
         const write_turn turn(state.memory());
         pending.reset();
     }
-    model.reset();                                   // which may still be writing rows
-    state.memory().sync_before_checkpoints(nullptr); // the rows are about to go
+    model.reset(); // which may still be writing rows
     try {
         if (rows) rows->sync();
     } catch (...) {
-        rows.reset();
         state.abandon();
+        rows.reset();
         throw;
     }
+    state.memory().sync_before_checkpoints(nullptr); // the rows are about to go
     rows.reset();
     state.close();
 }
@@ -301,7 +316,7 @@ std::optional<std::string> chain_state::chain_of(const std::filesystem::path& fo
         state.add_type<chain_identity>(identity_type);
         if (const chain_identity* known = state.find(only)) chain = known->chain.view();
     }
-    state.close();
+    parts::leave(state);
     return chain;
 }
 
