@@ -242,6 +242,15 @@ void redo_log::open(std::uint64_t first) {
     const std::filesystem::path name = redo_file(folder_, first);
     file_ = on_.open(name, disk::mode::create);
     file_first_ = first;
+    try {
+        begin_file(first);
+    } catch (...) {
+        discard(name);
+        throw;
+    }
+}
+
+void redo_log::begin_file(std::uint64_t first) {
     const redo_header header = redo_header::make(state_, first);
     seed_ = header.sum;
     at_ = reserved_ = 0;
@@ -261,6 +270,15 @@ void redo_log::remove_useless(redo_run but) {
     }
     for (const std::uint64_t first : redo_files(on_, folder_))
         if (std::ranges::count(needed, run_of(first)) == 0) on_.remove(redo_file(folder_, first));
+}
+
+/// One that has no header: it is in nobody's way, but a full disk would get one every second.
+void redo_log::discard(const std::filesystem::path& file) noexcept {
+    try {
+        file_.reset();
+        on_.remove(file);
+    } catch (const std::exception&) { // the next checkpoint removes it
+    }
 }
 
 void redo_log::flush() {
@@ -297,7 +315,7 @@ void redo_log::fail(redo_run of, const char* problem) noexcept {
         ++history_.failed;
         if (run_of(next_) == of) is_broken_ = true;
         try {
-            if (history_.last_failure != problem)
+            if (!is_same_failure(history_.last_failure, problem))
                 spdlog::error("redo log: {}; blocks after revision {} are on storage only with the "
                               "next checkpoint, the state goes on",
                               problem, history_.durable);

@@ -94,6 +94,8 @@ private:
     void write(std::vector<std::unique_ptr<waiting>>& blocks);
     void open(std::uint64_t first);
     void remove_useless(redo_run but);
+    void begin_file(std::uint64_t first);
+    void discard(const std::filesystem::path& file) noexcept;
     void flush();
     void mark_end(std::uint64_t synced);
     void fail(redo_run of, const char* problem) noexcept;

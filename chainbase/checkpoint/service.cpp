@@ -15,12 +15,6 @@ namespace {
 /// Between attempts to begin a new run of the redo log.
 constexpr std::chrono::seconds retry_interval{1};
 
-/// Sizes and offsets differ from one attempt to the next; what is wrong does not.
-std::string without_numbers(std::string text) {
-    std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
-    return text;
-}
-
 } // namespace
 
 service::service(checkpointer& of, std::function<checkpointer::source()> source, undo_log& log,
@@ -170,7 +164,7 @@ void service::tell_redo_log() noexcept {
 void service::tell(const char* problem) noexcept {
     try {
         const std::string told = std::exchange(history_.last_failure, problem);
-        if (without_numbers(told) == without_numbers(problem)) return;
+        if (is_same_failure(told, problem)) return;
         spdlog::error("checkpoint: {}; the one before stays, the state goes on", problem);
     } catch (const std::exception&) { // without memory it stays untold
     }
