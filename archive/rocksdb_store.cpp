@@ -252,9 +252,7 @@ void rocksdb_store::parts::fill(rocksdb::WriteBatch& batch, const detail::batch_
 }
 
 void rocksdb_store::parts::write(rocksdb::WriteBatch& batch, bool sync) {
-    rocksdb::WriteOptions how;
-    how.sync = sync;
-    check_status(database->Write(how, &batch), [&] {
+    check_status(database.write(batch, sync), [&] {
         return database.name() + ": write a batch of " + std::to_string(batch.Count()) + " entries";
     });
 }

@@ -216,11 +216,26 @@ rocksdb_database::family_handle rocksdb_database::make_family(const std::string&
     return families_[name] = handle;
 }
 
+// Nor is a log that could not be written to synced: RocksDB 7.8 ends the process at the next call
+// that needs it, also after DB::Resume() when nothing is buffered.
+rocksdb::Status rocksdb_database::write(rocksdb::WriteBatch& batch, bool sync) {
+    rocksdb::WriteOptions how;
+    how.sync = sync;
+    const std::lock_guard lock(logging_);
+    if (log_status_.ok()) log_status_ = database_->Write(how, &batch);
+    return log_status_;
+}
+
 void rocksdb_database::sync() {
-    const std::lock_guard lock(marking_);
-    const std::uint64_t sequence = database_->GetLatestSequenceNumber();
-    if (sequence == synced_up_to_) return;
-    check_status(database_->SyncWAL(), [&] { return name() + ": sync"; });
+    const std::lock_guard marking(marking_);
+    std::uint64_t sequence = 0;
+    {
+        const std::lock_guard lock(logging_);
+        sequence = database_->GetLatestSequenceNumber();
+        if (log_status_.ok() && sequence == synced_up_to_) return;
+        if (log_status_.ok()) log_status_ = database_->SyncWAL();
+        check_status(log_status_, [&] { return name() + ": sync"; });
+    }
     mark_synced(sequence, false);
 }
 
@@ -230,8 +245,10 @@ void rocksdb_database::flush() {
 }
 
 void rocksdb_database::flush_families() {
-    check_status(database_->Flush(rocksdb::FlushOptions(), handles_),
-                 [&] { return name() + ": flush"; });
+    const std::lock_guard lock(logging_);
+    const rocksdb::Status status =
+        log_status_.ok() ? database_->Flush(rocksdb::FlushOptions(), handles_) : log_status_;
+    check_status(status, [&] { return name() + ": flush"; });
 }
 
 /// Requires the mutex, but for opening and closing.

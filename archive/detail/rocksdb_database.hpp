@@ -48,6 +48,11 @@ public:
     /// for keys, others for rows.
     family_handle make_family(const std::string& name);
 
+    /// All of `batch` is written, or nothing. After a failure of write() or sync() both return or
+    /// throw that one and do nothing; reading goes on. What has been written is there when the
+    /// store is opened again.
+    [[nodiscard]] rocksdb::Status write(rocksdb::WriteBatch& batch, bool sync);
+
     /// Everything written before is durable when this returns; nothing is done when it is already.
     void sync();
     /// As sync(), through table files instead of the log.
@@ -76,8 +81,10 @@ private:
     std::vector<rocksdb::ColumnFamilyHandle*> handles_;
     std::map<std::string, family_handle, std::less<>> families_;
     std::unique_ptr<rocksdb::DB> database_;
-    std::mutex marking_;             // of the folder's mark
+    std::mutex marking_;             // of the folder's mark; before the other one
     std::uint64_t synced_up_to_ = 0; // which the mark has, while this writer is open
+    std::mutex logging_;             // what uses RocksDB's log takes turns
+    rocksdb::Status log_status_;
 };
 
 } // namespace chainbase::archive::detail

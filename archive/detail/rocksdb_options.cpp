@@ -1,4 +1,6 @@
+#include <archive/detail/background_errors.hpp>
 #include <archive/detail/private_file_system.hpp>
+#include <archive/detail/rocksdb_log.hpp>
 #include <archive/detail/rocksdb_options.hpp>
 
 #include <rocksdb/convenience.h>
@@ -70,9 +72,8 @@ rocksdb_options::rocksdb_options(const store_options& from, const std::filesyste
     // Up to the first record that is not whole: whether something synced is gone is checked apart.
     database.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
     database.track_and_verify_wals_in_manifest = true; // a synced log that is missing is noticed
-    database.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
-    database.max_log_file_size = std::size_t{1} << 20;
-    database.keep_log_file_num = 4;
+    database.info_log = std::make_shared<rocksdb_log>();
+    database.listeners.push_back(std::make_shared<background_errors>());
     database.stats_dump_period_sec = 0;
     database.stats_persist_period_sec = 0;
 }
