@@ -34,12 +34,6 @@ IOStatus private_file_system::CreateDirIfMissing(const std::string& folder,
     return adopt(FileSystemWrapper::CreateDirIfMissing(folder, options, debug), folder);
 }
 
-IOStatus private_file_system::NewLogger(const std::string& file, const rocksdb::IOOptions& options,
-                                        std::shared_ptr<rocksdb::Logger>* result,
-                                        rocksdb::IODebugContext* debug) {
-    return adopt(FileSystemWrapper::NewLogger(file, options, result, debug), file);
-}
-
 IOStatus private_file_system::LockFile(const std::string& file, const rocksdb::IOOptions& options,
                                        rocksdb::FileLock** lock, rocksdb::IODebugContext* debug) {
     return adopt(FileSystemWrapper::LockFile(file, options, lock, debug), file);

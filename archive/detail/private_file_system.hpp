@@ -31,9 +31,6 @@ public:
     rocksdb::IOStatus CreateDirIfMissing(const std::string& folder,
                                          const rocksdb::IOOptions& options,
                                          rocksdb::IODebugContext* debug) override;
-    rocksdb::IOStatus NewLogger(const std::string& file, const rocksdb::IOOptions& options,
-                                std::shared_ptr<rocksdb::Logger>* result,
-                                rocksdb::IODebugContext* debug) override;
     rocksdb::IOStatus LockFile(const std::string& file, const rocksdb::IOOptions& options,
                                rocksdb::FileLock** lock, rocksdb::IODebugContext* debug) override;
 

@@ -149,7 +149,7 @@ struct chain_state::parts {
 
 /// The store comes first: a state that counts as closed properly relies on rows that are on disk.
 /// If they cannot be put there it stays open, and after a restart of the machine, which may cost
-/// rows, nothing believes it.
+/// rows, nothing believes it. What fails here is not tried, nor told, a second time.
 void chain_state::parts::close() {
     if (pending) {
         const write_turn turn(state.memory());
@@ -158,14 +158,14 @@ void chain_state::parts::close() {
     model.reset(); // which may still be writing rows
     try {
         if (rows) rows->sync();
+        state.memory().sync_before_checkpoints(nullptr); // the rows are about to go
+        rows.reset();
+        state.close();
     } catch (...) {
         state.abandon();
         rows.reset();
         throw;
     }
-    state.memory().sync_before_checkpoints(nullptr); // the rows are about to go
-    rows.reset();
-    state.close();
 }
 
 /// Nothing is added to a state before it is known to be of this chain.
