@@ -1,15 +1,17 @@
-// A block log and its index of any bytes: it is read and appended to, or one of our exceptions says
-// what is wrong. What was read before is read again after more was appended.
+// A block log, its index and its mark of any bytes: it is read and appended to, or one of our
+// exceptions says what is wrong. What was read before is read again after more was appended.
 //
 // The input: a byte of flags, two bytes: the log's length, the log, the index. Flags: bit 0, the
 // checksum of the log's header is made to fit; 1, those of its records, and their lengths; 2, that
-// of the index; 3, the index is not believed; 4, none is saved.
+// of the index; 3, the index is not believed; 4, none is saved; 5, the last 56 bytes are a mark,
+// and its checksums are made to fit.
 
 #include <pool_allocator/error.hpp>
 #include <tools/block_log/block_log_format.hpp>
 #include <tools/block_log/block_log_reader.hpp>
 #include <tools/block_log/block_log_writer.hpp>
 #include <tools/block_log/checksum.hpp>
+#include <tools/block_log/synced_mark.hpp>
 
 #include <spdlog/spdlog.h>
 #include <tests/fuzz/patches.hpp>
@@ -64,6 +66,28 @@ void seal_index(std::span<std::byte> index, std::span<const std::byte> log) {
     put(index, 0, header);
     const std::size_t summed = index.size() - sizeof(little_uint64_buf_t);
     put(index, summed, little_uint64_buf_t(checksum(index.first(summed))));
+}
+
+void seal_mark(std::span<std::byte> raw, std::span<const std::byte> log) {
+    if (log.size() < sizeof(file_header)) return;
+    auto mark = load<mark_content>(raw, 0);
+    mark.magic = mark_magic;
+    mark.version = version;
+    mark.is_open = mark.is_open.value() & 1;
+    mark.header_checksum = load<file_header>(log, 0).checksum.value();
+    mark.inode = 0;
+    put(raw, 0, mark);
+    constexpr std::size_t at = offsetof(mark_content, checksum);
+    put(raw, at, little_uint64_buf_t(checksum(raw.first(at))));
+}
+
+/// The end of `from`, which loses it; nothing when it is short.
+std::vector<std::byte> take_mark(std::vector<std::byte>& from) {
+    if (from.size() < sizeof(mark_content)) return {};
+    const auto begin = from.end() - sizeof(mark_content);
+    std::vector<std::byte> mark(begin, from.end());
+    from.erase(begin, from.end());
+    return mark;
 }
 
 void store(disk& on, const std::filesystem::path& file, std::span<const std::byte> content) {
@@ -123,12 +147,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         std::min<std::size_t>(input.rest()[0] | input.rest()[1] << 8U, all.size());
     std::vector<std::byte> log(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(length));
     std::vector<std::byte> index(all.begin() + static_cast<std::ptrdiff_t>(length), all.end());
+    std::vector<std::byte> mark;
+    if (input.flag(5)) mark = take_mark(index);
     if (input.flag(0)) seal_header(log);
     if (input.flag(1)) seal_records(log);
     if (input.flag(2)) seal_index(index, log);
+    if (!mark.empty()) seal_mark(mark, log);
     simulated_disk on;
     store(on, log_file, log);
     if (!index.empty()) store(on, index_path(log_file), index);
+    if (!mark.empty()) store(on, synced_path(log_file), mark);
     std::vector<block> before;
     try {
         before = read(on, input);

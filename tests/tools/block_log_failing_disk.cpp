@@ -97,14 +97,7 @@ void check_what_is_left(failing_life& life, std::uint64_t seed) {
         simulated_disk after(life.log.disk);
         after.lose_power(random);
         if (life.log.promised == 0) return; // even the name may be gone
-        std::vector<block> found;
-        try {
-            found = disk_log::read(after);
-        } catch (const damaged_error& e) {
-            REQUIRE(life.log.appended >= life.log.promised + 1);
-            REQUIRE(std::string(e.what()).find("valid again") != std::string::npos);
-            continue;
-        }
+        const std::vector<block> found = disk_log::read(after);
         REQUIRE(found.size() >= life.log.promised);
         REQUIRE(found == life.log.first(found.size()));
     }
@@ -148,14 +141,14 @@ TEST_CASE("after a failed sync of a block log what was written is written again,
     int left = 1;
     std::uint64_t written = 0;
     log.disk.before = [&](call which, const fs::path& file) {
-        written += which == call::write ? 1 : 0;
+        written += which == call::write && file == disk_log::path ? 1 : 0;
         if (which == call::sync && left-- > 0) throw io_error(file.string() + ": sync failed");
     };
     CHECK_THROWS_AS(log.sync(), io_error);
     CHECK(written == 0);
     const captured_log said;
     log.sync();
-    CHECK(written == 3); // the header, two records
+    CHECK(written == 2);
     CHECK(said.says("are written again"));
     log.disk.before = nullptr;
     log.kill();

@@ -1,8 +1,8 @@
 // The machine loses power at each call that a block log makes to its disk, which then has kept,
-// torn or lost what was not synced. What opens afterwards is the begin of what was appended, at
-// least all that was synced, and the log goes on from there. Where two records or more were not
-// synced, a later one may be there without an earlier one. No reader can tell that from damage, so
-// it is refused with the place and the advice, and all that was synced is in front of that place.
+// torn or lost what was not synced, so that of several records a later one may be there without an
+// earlier one. What opens afterwards is the begin of what was appended, at least all that was
+// synced; the log goes on from there, through the next loss as well, and nobody has to do anything.
+// Only a log whose making was not over may be none.
 
 #include <pool_allocator/error.hpp>
 
@@ -28,7 +28,7 @@ public:
     void happen(simulated_disk::call which) {
         if (!problem.empty() || which == simulated_disk::call::read) return;
         try {
-            for (int i = 0; i < 3; ++i)
+            for (int i = 0; i < 2; ++i)
                 try_one();
         } catch (const std::exception& e) {
             problem = "call " + std::to_string(calls) + ": " + e.what();
@@ -39,7 +39,7 @@ public:
     std::uint64_t calls = 0;
     std::uint64_t opened = 0;
     std::uint64_t shortened = 0;
-    std::uint64_t refused = 0;
+    std::uint64_t unordered = 0; ///< a later record was there without an earlier one
     std::uint64_t absent = 0;
     std::string problem;
 
@@ -47,33 +47,35 @@ private:
     void try_one() {
         simulated_disk after(log_.disk);
         after.lose_power(random_);
-        const auto sizes = after.sizes();
-        const auto file = sizes.find(disk_log::path);
-        const bool has_header = file != sizes.end() && file->second >= 64;
-        if (!has_header) {
-            expect(log_.promised == 0, "the log is gone");
+        if (!log_.is_made && !is_a_log(after)) {
             ++absent;
             return;
         }
+        look(after);
+        ++opened;
+    }
+    /// A name or a header may be missing as long as nobody was told that there is a log.
+    [[nodiscard]] static bool is_a_log(simulated_disk& after) {
+        const auto sizes = after.sizes();
+        if (!sizes.contains(disk_log::path)) return false;
         try {
-            look(after);
-        } catch (const damaged_error& e) {
-            refuse(after, e.what());
-        } catch (const format_error& e) { // the header did not come there, what follows it did
-            expect(log_.promised == 0, e.what());
-            ++absent;
+            (void)read_log_header(file::open_read(disk_log::path, &after), {});
+            return true;
+        } catch (const error&) {
+            return false;
         }
     }
     void look(simulated_disk& after) {
         const captured_log said;
-        const std::vector<block> found = disk_log::read(after);
+        std::vector<block> found = disk_log::read(after);
         expect(found.size() >= log_.promised, "has " + std::to_string(found.size()) +
                                                   " blocks, promised " +
                                                   std::to_string(log_.promised));
         expect(found == log_.first(found.size()), "other blocks than were appended");
-        ++opened;
         shortened += said.says("the end is torn") ? 1 : 0;
-        go_on(after, found);
+        unordered += said.says("nobody was promised it") ? 1 : 0;
+        go_on_unsynced(after, found);
+        go_on(after, std::move(found));
     }
     /// What was cut is cut for good: the next block follows, and is there after a sync.
     void go_on(simulated_disk& after, std::vector<block> found) {
@@ -88,21 +90,22 @@ private:
         found.push_back(next);
         expect(disk_log::read(again) == found, "what was appended afterwards is not there");
     }
-    void refuse(simulated_disk& after, const std::string& said) {
-        ++refused;
-        const bool is_header = said.find("header") != std::string::npos;
-        if (is_header) return expect(log_.promised == 0, said);
-        expect(said.find("valid again") != std::string::npos, said);
-        expect(log_.appended + 1 >= log_.promised + 2, "one record was not synced: " + said);
-        const file log = file::open_read(disk_log::path, &after);
-        std::uint64_t at = 64;
-        std::size_t whole = 0;
-        while (const auto record = check_record(log, at, log.size()).record) {
-            at = record->end();
-            ++whole;
+    /// Power goes a second time, before the next sync: what was cut does not come back behind it.
+    void go_on_unsynced(const simulated_disk& after, const std::vector<block>& found) {
+        simulated_disk on(after);
+        std::vector<block> all = found;
+        auto writer =
+            block_log_writer::open(disk_log::path, sample_chain, disk_log::options_on(on));
+        for (std::size_t i = 0; i < 3; ++i) { // the blocks that would have come, as peers send them
+            all.push_back(log_.block_at(found.size() + i));
+            writer.append(all.back());
+            writer.flush();
         }
-        expect(whole >= log_.promised, "what was synced is damaged: " + said);
-        expect(said.find("byte " + std::to_string(at)) != std::string::npos, said);
+        writer.abandon();
+        on.lose_power(random_);
+        const std::vector<block> left = disk_log::read(on);
+        expect(left.size() >= found.size(), "a second loss of power takes what the first one left");
+        expect(left == first_of(all, left.size()), "what was cut came back");
     }
 
     const disk_log& log_;
@@ -134,9 +137,9 @@ TEST_CASE("power lost at each call of a block log") {
     random_source random(seed);
     std::uint64_t opened = 0;
     std::uint64_t shortened = 0;
-    std::uint64_t refused = 0;
+    std::uint64_t unordered = 0;
     std::uint64_t absent = 0;
-    for (int round = 0; round < 20; ++round) {
+    for (int round = 0; round < 12; ++round) {
         disk_log log(seed + static_cast<std::uint64_t>(round));
         loss_of_power loss(log, random);
         log.disk.before = [&](auto which, const fs::path&) { loss.happen(which); };
@@ -150,12 +153,12 @@ TEST_CASE("power lost at each call of a block log") {
         log.kill();
         opened += loss.opened;
         shortened += loss.shortened;
-        refused += loss.refused;
+        unordered += loss.unordered;
         absent += loss.absent;
     }
-    CAPTURE(opened, shortened, refused, absent);
+    CAPTURE(opened, shortened, unordered, absent);
     CHECK(opened > 1000);
     CHECK(shortened > 10);
+    CHECK(unordered > 50);
     CHECK(absent > 20);
-    CHECK(refused < opened / 2);
 }

@@ -1,6 +1,7 @@
 #include <pool_allocator/error.hpp>
 #include <tools/block_log/checksum.hpp>
 #include <tools/block_log/log_header.hpp>
+#include <tools/block_log/synced_mark.hpp>
 #include <tools/chains/social/operations.hpp>
 #include <tools/driver/block_log_tools/index_repair.hpp>
 #include <tools/driver/block_log_tools/log_info.hpp>
@@ -46,6 +47,14 @@ struct damageable_log {
         write_file(path, bytes);
     }
     void remove_index() const { std::filesystem::remove(index_path(path)); }
+    void remove_mark() const { std::filesystem::remove(synced_path(path)); }
+    /// As a writer leaves it that synced so many records and appended the others.
+    void mark_synced(std::size_t records) const {
+        const file log = file::open_read(path);
+        const auto last = check_record_before(log, offsets[records]).record;
+        (void)synced_mark_file::place(log, {read_log_header(log, {}).checksum, offsets[records],
+                                            last.value().checksum(), log.inode(), true});
+    }
     [[nodiscard]] log_verification verified() const { return verify_log(path, false, shown); }
     [[nodiscard]] std::vector<block> some(std::size_t from, std::size_t to) const {
         return {blocks.begin() + static_cast<std::ptrdiff_t>(from),
@@ -98,13 +107,16 @@ TEST_CASE("every damage is found with its place, and what survives is told") {
 TEST_CASE("every flipped bit behind the header is found by verify") {
     damageable_log log;
     log.remove_index();
+    const bool with_mark = GENERATE(false, true);
+    if (!with_mark) log.remove_mark();
     for (std::size_t bit = 64 * 8; bit < 8 * log.whole.size(); bit += 3) {
         std::string flipped = log.whole;
         flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
         write_file(log.path, flipped);
         const log_verification found = log.verified();
         REQUIRE(found.blocks == 11);
-        REQUIRE(found.good() == (bit / 8 >= log.offsets.back())); // at the end it may be a torn one
+        // At the end it may be a torn one, unless the mark knows better.
+        REQUIRE(found.good() == (!with_mark && bit / 8 >= log.offsets.back()));
         REQUIRE(found.torn_end.has_value() == found.good());
     }
 }
@@ -120,9 +132,55 @@ TEST_CASE("an end that the index knows as complete is damage, not torn") {
     const std::string index = read_file(index_path(log.path));
     CHECK_THROWS_AS(repair_index(log.path, shown), damaged_error);
     CHECK(read_file(index_path(log.path)) == index);
-    log.remove_index();
+    log.remove_index(); // the mark is another one
+    CHECK_THAT(log.verified().lost.at(0).reason, Contains("it was synced"));
+    CHECK_THROWS_AS(repair_index(log.path, shown), damaged_error);
+    log.remove_mark();
     CHECK(log.verified().good());
+    REQUIRE(log.verified().torn_end);
     CHECK(log.verified().torn_end->offset == log.offsets[11]);
+}
+
+TEST_CASE("verify tells what a loss of power took from what is damaged, and what the mark is") {
+    damageable_log log;
+    log.remove_index();
+    CHECK(log.verified().mark ==
+          "fits the log: " + std::to_string(log.whole.size()) + " bytes synced");
+    log.mark_synced(7);
+    log.flip(8);
+    log.flip(10);
+    const log_verification found = log.verified();
+    CHECK(found.good());
+    CHECK(found.blocks == 8);
+    REQUIRE(found.run_count == 1);
+    CHECK(found.runs[0].last == log.blocks[7].number);
+    REQUIRE(found.torn_end);
+    CHECK(found.torn_end->offset == log.offsets[8]);
+    CHECK(found.torn_end->bytes == log.whole.size() - log.offsets[8]);
+    CHECK_THAT(found.torn_end->reason, Contains("2 good blocks follow"));
+    CHECK(found.mark ==
+          "fits the log: " + std::to_string(log.offsets[7]) + " bytes synced, not closed");
+    CHECK_THAT(to_json(found), Contains("\"mark\""));
+    CHECK(repair_index(log.path, shown).blocks == 8);
+
+    log.remove_index();
+    log.mark_synced(10); // the first damage is below it: nothing behind it is let go
+    const log_verification damaged = log.verified();
+    CHECK_FALSE(damaged.good());
+    CHECK(damaged.lost_count == 2);
+    CHECK_FALSE(damaged.torn_end);
+    log.remove_mark();
+    CHECK(log.verified().lost_count == 2);
+    CHECK(log.verified().mark == "is missing");
+}
+
+TEST_CASE("a salvaged log has a mark of its own") {
+    damageable_log log;
+    log.flip(3);
+    (void)salvage_log({log.path, log.folder / "saved", {}}, shown);
+    const log_verification found = verify_log(log.folder / "saved", false, shown);
+    CHECK_THAT(found.mark, Contains("fits the log: " + std::to_string(found.bytes)));
+    CHECK_FALSE(std::filesystem::exists(log.folder / "saved.unfinished.synced"));
 }
 
 TEST_CASE("a record out of order or with other blocks than it states is lost, the rest is not") {

@@ -58,10 +58,10 @@ TEST_CASE("a signal ends the reading of a log that has no index") {
         std::raise(SIGTERM);
         CHECK_THROWS_AS(open_log(folder / "log"), interrupted_error);
     }
-    CHECK(files_in(folder) == 1);
+    CHECK(files_in(folder) == 2);
     const catch_interruption signals;
     CHECK(open_log(folder / "log").count() == 50);
-    CHECK(files_in(folder) == 2);
+    CHECK(files_in(folder) == 3);
 }
 
 TEST_CASE("a signal ends each tool, and what it had made is gone") {
@@ -72,7 +72,7 @@ TEST_CASE("a signal ends each tool, and what it had made is gone") {
         std::raise(SIGTERM);
         call_each(folder, [&](auto&& work) {
             CHECK_THROWS_AS(work(), interrupted_error);
-            CHECK(files_in(folder) == 2); // the log and its index
+            CHECK(files_in(folder) == 3); // the log, its index and its mark
         });
         log_progress shown("testing");
         CHECK_THROWS_AS(verify_log(folder / "log", false, shown), interrupted_error);
@@ -90,13 +90,14 @@ TEST_CASE("on a full disk each tool says so, and what it had made is gone") {
         const file_size_limit limit(room);
         call_each(folder, [&](auto&& work) {
             CHECK_THROWS_AS(work(), out_of_space_error);
-            CHECK(files_in(folder) == 2);
+            CHECK(files_in(folder) == 3);
         });
     }
     call_each(folder, [&](auto&& work) {
         CHECK_NOTHROW(work());
         std::filesystem::remove_all(folder / "made");
         std::filesystem::remove(index_path(folder / "made"));
+        std::filesystem::remove(synced_path(folder / "made"));
     });
     CHECK(read_log(folder / "log") == blocks);
 }

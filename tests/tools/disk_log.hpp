@@ -23,6 +23,7 @@ public:
 
     void create() {
         writer_.emplace(block_log_writer::create(path, sample_chain, options_on(disk)));
+        is_made = true;
     }
     void open() { writer_.emplace(block_log_writer::open(path, sample_chain, options_on(disk))); }
     /// A record each.
@@ -57,9 +58,12 @@ public:
         return first_of(all_, count);
     }
 
+    [[nodiscard]] const block& block_at(std::size_t place) const { return all_.at(place); }
+
     simulated_disk disk;
     std::size_t appended = 0; ///< blocks, of which one more may be under way
     std::size_t promised = 0; ///< blocks that a sync said are on the device
+    bool is_made = false;     ///< it was said that there is a log
 
 private:
     std::vector<block> all_;

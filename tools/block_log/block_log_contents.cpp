@@ -1,5 +1,6 @@
 #include <tools/block_log/block_log_contents.hpp>
 #include <tools/block_log/record_search.hpp>
+#include <tools/block_log/synced_mark.hpp>
 
 #include <spdlog/spdlog.h>
 
@@ -34,22 +35,6 @@ std::uint64_t scan(const file& log, block_log_index& index, std::string& reason,
     return end - index.log_bytes();
 }
 
-void require_nothing_after(const file& log, const log_contents& contents, const watcher& watch) {
-    const std::uint64_t offset = contents.index.log_bytes();
-    search_budget budget(contents.torn_bytes);
-    const auto [next, gave_up] =
-        search_record(log, offset + 1, offset + contents.torn_bytes, budget, watch);
-    if (gave_up)
-        throw damage_at(log, offset, next_block(contents.index),
-                        contents.torn_reason + "; so much behind it looks like a record and is "
-                                               "none that what follows cannot be told");
-    if (!next) return;
-    throw damage_at(log, offset, next_block(contents.index),
-                    contents.torn_reason + "; the log is valid again from block " +
-                        std::to_string(next->first_number()) + " at byte " +
-                        std::to_string(next->offset()));
-}
-
 /// What the file beside the log is worth.
 struct saved_index {
     block_log_index usable;                   ///< empty unless it fits the log
@@ -68,19 +53,84 @@ saved_index look_at_index(const file& log, const log_header& header, bool use_it
 
 /// An index is saved when its records are on disk: if the log has the bytes that it tells of, an
 /// invalid one among them was complete once. That is damage, not the torn end of a write.
-void require_never_complete(const file& log, const log_contents& contents,
-                            const std::optional<block_log_index>& saved) {
-    const std::uint64_t offset = contents.index.log_bytes();
-    if (!saved || saved->log_bytes() > log.size() || saved->log_bytes() <= offset) return;
-    const auto& known = saved->entries();
+bool knows_of_more(const std::optional<block_log_index>& saved, const file& log,
+                   std::uint64_t offset) {
+    return saved && saved->log_bytes() <= log.size() && saved->log_bytes() > offset;
+}
+
+std::string testimony_of(const std::optional<block_log_index>& saved, const file& log,
+                         std::uint64_t offset) {
+    if (!knows_of_more(saved, log, offset)) return {};
+    return ", though its index says that it was complete (if " + index_path(log.path()).string() +
+           " is not of this log, remove it: the end is then judged without it)";
+}
+
+std::string testimony_of(const mark_check& saved, const file& log, std::uint64_t offset) {
+    if (!tells_of_sync(saved.mark, log, offset)) return {};
+    return ", though it was synced: the mark tells of " + std::to_string(saved.mark->log_bytes) +
+           " bytes on the device (if " + synced_path(log.path()).string() +
+           " is not of this log, remove it: the end is then judged without it)";
+}
+
+std::string in_words(const search_result& behind) {
+    if (behind.gave_up)
+        return "; so much behind it looks like a record and is none that what follows cannot be "
+               "told";
+    if (!behind.record) return {};
+    return "; the log is valid again from block " + std::to_string(behind.record->first_number()) +
+           " at byte " + std::to_string(behind.record->offset());
+}
+
+/// The block that should be at the end of what was scanned.
+std::string expected_there(const log_contents& contents,
+                           const std::optional<block_log_index>& saved) {
     const std::size_t scanned = contents.index.entries().size();
-    const bool tells_of_it = scanned < known.size() && known[scanned].offset == offset;
+    const bool tells_of_it = saved && scanned < saved->entries().size() &&
+                             saved->entries()[scanned].offset == contents.index.log_bytes();
+    return tells_of_it ? "block " + std::to_string(saved->entries()[scanned].first_number)
+                       : next_block(contents.index);
+}
+
+/// All valid records from the one that was found on.
+unsynced_blocks count_blocks(const file& log, search_result found, std::uint64_t end,
+                             search_budget& budget, const watcher& watch) {
+    unsynced_blocks sum{found.record->first_number(), 0, 0};
+    for (; found.record; found = search_record(log, found.record->end(), end, budget, watch)) {
+        sum.last = found.record->last_number();
+        sum.count += found.record->blocks();
+    }
+    return sum;
+}
+
+/// Whether the invalid end is damage, which throws, or what a crash left.
+void judge_end(const file& log, log_contents& contents, const std::optional<block_log_index>& index,
+               const mark_check& mark, const watcher& watch) {
+    const std::uint64_t offset = contents.index.log_bytes();
+    const std::uint64_t end = offset + contents.torn_bytes;
+    search_budget budget(contents.torn_bytes);
+    search_result behind = search_record(log, offset + 1, end, budget, watch);
+    const std::string testimony =
+        testimony_of(index, log, offset) + testimony_of(mark, log, offset);
+    if (testimony.empty()) {
+        if (!behind.record && !behind.gave_up) return;
+        if (mark.mark && vouches_for_nothing_behind(*mark.mark, log)) {
+            if (behind.record)
+                contents.unsynced = count_blocks(log, std::move(behind), end, budget, watch);
+            return;
+        }
+    }
+    const bool by_index = knows_of_more(index, log, offset);
     throw damage_at(log, offset,
-                    tells_of_it ? "block " + std::to_string(known[scanned].first_number)
-                                : next_block(contents.index),
-                    contents.torn_reason + ", though its index says that it was complete (if " +
-                        index_path(log.path()).string() +
-                        " is not of this log, remove it: the end is then cut as a torn one)");
+                    by_index ? expected_there(contents, index) : next_block(contents.index),
+                    contents.torn_reason + in_words(behind) + testimony);
+}
+
+void warn_if_cut(const file& log, const std::optional<synced_mark>& mark) {
+    if (!mark || fit_of(*mark, log) != mark_fit::beyond) return;
+    spdlog::warn("{}: has {} bytes, though its mark tells of {} on the device: it was cut, or {} "
+                 "is not of this log",
+                 log.path().string(), log.size(), mark->log_bytes,
+                 synced_path(log.path()).string());
 }
 
 /// The log goes to the device before the index that vouches for it.
@@ -100,14 +150,14 @@ void save_quietly(const block_log_index& index, const file& log) {
 log_contents read_contents(const file& log, std::string_view expected_chain,
                            const opening_options& options) {
     log_header header = read_log_header(log, expected_chain);
+    // Before the log's length is taken: beside a writer it grows, and the mark after it.
+    const mark_check mark = load_mark(synced_path(log.path()), header.checksum, log.on());
     saved_index saved = look_at_index(log, header, options.use_index);
-    log_contents result{header, std::move(saved.usable), 0, {}, std::move(saved.fault)};
+    log_contents result{header, std::move(saved.usable), 0, {}, {}, std::move(saved.fault)};
     const std::size_t known = result.index.entries().size();
     result.torn_bytes = scan(log, result.index, result.torn_reason, options.watch);
-    if (result.torn_bytes > 0) {
-        require_nothing_after(log, result, options.watch);
-        require_never_complete(log, result, saved.unfitting);
-    }
+    if (result.torn_bytes > 0) judge_end(log, result, saved.unfitting, mark, options.watch);
+    warn_if_cut(log, mark.mark);
     if (result.index_fault.empty() && result.index.entries().size() == known) return result;
     if (result.index_fault.empty()) result.index_fault = "is older than the log";
     if (!options.save_index) return result;
@@ -138,11 +188,17 @@ log_record record_of(const file& log, const log_contents& contents, std::size_t 
     return std::move(*check.record);
 }
 
-std::string describe_torn_end(const log_contents& contents) {
-    return std::to_string(contents.torn_bytes) + " bytes after " +
-           (contents.index.empty() ? "the header"
-                                   : "block " + std::to_string(contents.index.last_number())) +
-           " (" + contents.torn_reason + ")";
+std::string describe_torn_end(const log_contents& contents, std::string_view fate) {
+    std::string text =
+        "the end is torn: " + std::to_string(contents.torn_bytes) + " bytes after " +
+        (contents.index.empty() ? "the header"
+                                : "block " + std::to_string(contents.index.last_number())) +
+        " (" + contents.torn_reason + ") " + std::string(fate);
+    if (const auto& lost = contents.unsynced)
+        text += ", with " + std::to_string(lost->count) + " blocks from " +
+                std::to_string(lost->first) + " to " + std::to_string(lost->last) +
+                ", all of it behind the " + "last sync: nobody was promised it";
+    return text;
 }
 
 } // namespace chainbase

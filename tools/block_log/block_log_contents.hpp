@@ -6,6 +6,7 @@
 #include <tools/block_log/record_search.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,15 +25,25 @@ struct opening_options {
     disk* on = nullptr;
 };
 
+/// Valid records at the end of a log that nobody ever synced: one before them did not come to the
+/// device when the power went.
+struct unsynced_blocks {
+    std::uint64_t first = 0; ///< block number
+    std::uint64_t last = 0;
+    std::uint64_t count = 0;
+};
+
 /// What opening a block log finds.
 struct log_contents {
     log_header header;
     /// Of all valid records.
     block_log_index index;
-    /// Bytes after the last valid record, none of which belong to a valid one; 0 almost always.
+    /// Bytes after the last valid record in order, none of which were ever synced; 0 almost always.
     std::uint64_t torn_bytes = 0;
     /// Why the first of them is no record.
     std::string torn_reason;
+    /// What is valid among them; nothing when the write that a crash cut short was the last one.
+    std::optional<unsynced_blocks> unsynced;
     /// Why the index beside the log was not used as it is ("is missing"); empty when it was.
     std::string index_fault;
 };
@@ -42,8 +53,9 @@ struct log_contents {
 /// save it, unless `options` say otherwise. The log itself is never changed.
 ///
 /// Throws what read_log_header throws, and damaged_error with file, block number and offset when
-/// something invalid is followed by a valid record, or when the saved index tells that it was valid
-/// once: damage, not a torn end.
+/// something is invalid that the saved index or the mark tells to have been valid once, or that a
+/// valid record follows: damage, not a torn end. Such records are a part of the torn end where the
+/// mark tells that nothing behind it was ever synced.
 [[nodiscard]] log_contents read_contents(const file& log, std::string_view expected_chain,
                                          const opening_options& options = {});
 
@@ -57,7 +69,8 @@ struct log_contents {
 [[nodiscard]] log_record record_of(const file& log, const log_contents& contents,
                                    std::size_t number);
 
-/// "N bytes after block M (reason)": for the warning about a torn end.
-[[nodiscard]] std::string describe_torn_end(const log_contents& contents);
+/// "the end is torn: N bytes after block M (reason) are cut", with the blocks among them, for the
+/// warning about a torn end; `fate` is what happens to them: "are cut".
+[[nodiscard]] std::string describe_torn_end(const log_contents& contents, std::string_view fate);
 
 } // namespace chainbase

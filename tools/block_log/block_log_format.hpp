@@ -9,8 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The block log and its index byte by byte, as README.md draws them. All numbers are little-endian
-/// and unaligned; checksums are XXH3-64 with seed 0.
+/// The block log, its index and its mark byte by byte, as README.md draws them. All numbers are
+/// little-endian and unaligned; checksums are XXH3-64 with seed 0.
 namespace chainbase::block_log_format {
 
 using boost::endian::little_uint32_buf_t;
@@ -22,6 +22,7 @@ inline constexpr std::uint32_t version = 1;
 /// or 7-bit transfer is recognised as such.
 inline constexpr std::array<unsigned char, 8> log_magic{0x8e, 'B', 'L', 'K', 'L', 'O', 'G', '\n'};
 inline constexpr std::array<unsigned char, 8> index_magic{0x8e, 'B', 'L', 'K', 'I', 'D', 'X', '\n'};
+inline constexpr std::array<unsigned char, 8> mark_magic{0x8e, 'B', 'L', 'K', 'S', 'Y', 'N', '\n'};
 inline constexpr std::uint32_t record_magic = 0x5243e28d;
 inline constexpr std::uint32_t record_end_magic = 0x4543e28d;
 
@@ -79,6 +80,19 @@ struct index_entry {
     little_uint64_buf_t blocks_before;
 };
 static_assert(sizeof(index_entry) == 24);
+
+/// All of a mark: less than a sector, so that it is there as it was or as it is.
+struct mark_content {
+    std::array<unsigned char, 8> magic;
+    little_uint32_buf_t version;
+    little_uint32_buf_t is_open;         // 1 while a writer may append behind it, else 0
+    little_uint64_buf_t header_checksum; // of the log this mark belongs to
+    little_uint64_buf_t log_bytes;       // of the log that are on the device
+    little_uint64_buf_t last_checksum;   // of the record that ends there; 0 without one
+    little_uint64_buf_t inode;           // of the log's file
+    little_uint64_buf_t checksum;        // of the 48 bytes before it
+};
+static_assert(sizeof(mark_content) == 56 && offsetof(mark_content, checksum) == 48);
 
 inline constexpr std::uint64_t min_record_bytes = sizeof(record_header) + sizeof(record_trailer);
 

@@ -37,6 +37,10 @@ public:
     /// The number of the last block; 0 when empty.
     [[nodiscard]] std::uint64_t last_number() const noexcept { return last_number_; }
 
+    /// The checksum in the log's header, and that of the last record; 0 when empty.
+    [[nodiscard]] std::uint64_t header_checksum() const noexcept { return header_checksum_; }
+    [[nodiscard]] std::uint64_t last_checksum() const noexcept { return last_checksum_; }
+
     /// One past the last byte of a record.
     [[nodiscard]] std::uint64_t end_of(std::size_t record) const noexcept;
 

@@ -11,8 +11,7 @@ block_log_reader::block_log_reader(const std::filesystem::path& path,
       contents_(
           std::make_shared<const log_contents>(read_contents(*log_, expected_chain, options))) {
     if (torn_bytes() > 0)
-        spdlog::warn("{}: the end is torn: {} are left out", path.string(),
-                     describe_torn_end(*contents_));
+        spdlog::warn("{}: {}", path.string(), describe_torn_end(*contents_, "are left out"));
 }
 
 std::optional<std::uint64_t> block_log_reader::first_number() const noexcept {

@@ -21,7 +21,7 @@ namespace chainbase {
 ///
 /// Every record that is read is verified first. Damage surfaces as damaged_error with file, block
 /// number and byte offset: on opening when the index has to be rebuilt, else when the damaged place
-/// is read. A torn end is no damage: it is left out, with a warning.
+/// is read. A torn end is no damage: it is left out, with a warning, as is what was never synced.
 class block_log_reader {
 public:
     /// Opens the log at `path`, of chain `expected_chain` (empty: any). Throws io_error when it

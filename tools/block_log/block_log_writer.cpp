@@ -1,3 +1,4 @@
+#include <chainbase/checkpoint/disk.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/block_log/block_log_contents.hpp>
 #include <tools/block_log/block_log_format.hpp>
@@ -19,18 +20,27 @@ void require_valid(const block_log_options& options) {
                           " bytes");
 }
 
+/// The cut is on the device before more is appended: what is in the end could be valid behind it.
 void cut_torn_end(file& log, const log_contents& contents) {
     if (contents.torn_bytes == 0) return;
-    spdlog::warn("{}: the end is torn: {} are cut", log.path().string(),
-                 describe_torn_end(contents));
+    spdlog::warn("{}: {}", log.path().string(), describe_torn_end(contents, "are cut"));
     log.truncate(contents.index.log_bytes());
+    log.sync();
+}
+
+void remove_quietly(const std::filesystem::path& path, disk* on) {
+    try {
+        names_on(on).remove(path);
+    } catch (const error&) { // what failed first is reported
+    }
 }
 
 } // namespace
 
-block_log_writer::block_log_writer(file log, block_log_index index,
+block_log_writer::block_log_writer(file log, synced_mark_file mark, block_log_index index,
                                    block_log_options options) noexcept
-    : log_(std::move(log)), index_(std::move(index)), options_(options) {}
+    : log_(std::move(log)), mark_(std::move(mark)), index_(std::move(index)), options_(options),
+      synced_(index_.log_bytes()) {}
 
 block_log_writer block_log_writer::create(const std::filesystem::path& path, std::string_view chain,
                                           block_log_options options) {
@@ -39,8 +49,16 @@ block_log_writer block_log_writer::create(const std::filesystem::path& path, std
     file log = file::create(path, options.on);
     log.lock();
     log.write_first(header);
-    block_log_index index(read_log_header(log, chain).checksum);
-    return {std::move(log), std::move(index), options};
+    try {
+        log.sync();
+        block_log_index index(read_log_header(log, chain).checksum);
+        synced_mark_file mark = synced_mark_file::place(log, synced_mark::of(log, index));
+        return {std::move(log), std::move(mark), std::move(index), options};
+    } catch (...) {
+        remove_quietly(path, options.on);
+        remove_quietly(synced_path(path), options.on);
+        throw;
+    }
 }
 
 block_log_writer block_log_writer::open(const std::filesystem::path& path, std::string_view chain,
@@ -53,10 +71,8 @@ block_log_writer block_log_writer::open(const std::filesystem::path& path, std::
     how.on = options.on;
     log_contents contents = read_contents(log, chain, how);
     cut_torn_end(log, contents);
-    const std::uint64_t synced = contents.index.log_bytes();
-    block_log_writer result(std::move(log), std::move(contents.index), options);
-    result.synced_ = synced;
-    return result;
+    synced_mark_file mark = synced_mark_file::place(log, synced_mark::of(log, contents.index));
+    return {std::move(log), std::move(mark), std::move(contents.index), options};
 }
 
 block_log_writer::~block_log_writer() {
@@ -107,10 +123,9 @@ void block_log_writer::sync() {
     if (is_doubtful_) write_again();
     is_doubtful_ = true;
     log_.sync();
-    if (!is_named_) log_.sync_name();
-    is_named_ = true;
     is_doubtful_ = false;
     synced_ = bytes();
+    mark_.set(synced_mark::of(log_, index_));
 }
 
 /// A failed sync may have dropped what was written, and the next one would know nothing of it. What
@@ -118,7 +133,6 @@ void block_log_writer::sync() {
 void block_log_writer::write_again() {
     spdlog::warn("{}: bytes {} to {} may not have come to the device, and are written again",
                  log_.path().string(), synced_, bytes());
-    if (synced_ == 0) log_.write_at(0, encode_log_header(read_log_header(log_, {}).chain));
     for (std::size_t i = index_.entries().size(); i > 0; --i) {
         const std::uint64_t offset = index_.entries()[i - 1].offset;
         if (offset < synced_) break;
@@ -133,13 +147,32 @@ void block_log_writer::write_again() {
 
 void block_log_writer::close() {
     sync(); // an index vouches for its records: they are on the device before it is saved
+    close_mark();
     try {
         index_.save(index_path(log_.path()), log_.on());
     } catch (const std::exception& failure) {
         spdlog::info("{}: the index is not saved and will be rebuilt: {}", log_.path().string(),
                      failure.what());
     }
+    abandon();
+}
+
+/// All there is was synced. A mark that goes on saying less would do no harm in a good log.
+void block_log_writer::close_mark() noexcept {
+    try {
+        synced_mark mark = synced_mark::of(log_, index_);
+        mark.is_open = false;
+        mark_.set(mark);
+        mark_.sync();
+    } catch (const std::exception& failure) {
+        spdlog::info("{}: the mark still tells of a writer: {}", log_.path().string(),
+                     failure.what());
+    }
+}
+
+void block_log_writer::abandon() noexcept {
     log_.close();
+    mark_.close();
 }
 
 std::optional<std::uint64_t> block_log_writer::head_number() const noexcept {

@@ -4,6 +4,7 @@
 #include <tools/block_log/block_log_index.hpp>
 #include <tools/block_log/file.hpp>
 #include <tools/block_log/log_record.hpp>
+#include <tools/block_log/synced_mark.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -31,18 +32,21 @@ inline constexpr std::uint32_t max_batch_bytes = 16u << 20;
 /// example when there is space again; (3) blocks wait in memory until their batch is full or
 /// `flush` is called: what a crash of the process may lose. `sync` makes them survive a power loss;
 /// (4) when the system failed to sync, what was written since it last succeeded is written again
-/// before `sync` returns.
+/// before `sync` returns; (5) the mark beside the log tells of what is on the device, or of less.
 class block_log_writer {
 public:
-    /// Makes a new log for the chain named. Throws usage_error when the file exists or the name is
-    /// empty or longer than 32 bytes.
+    /// Makes a new log for the chain named, whose header, mark and name are on the device. Throws
+    /// usage_error when the file exists or the name is empty or longer than 32 bytes, io_error,
+    /// out_of_space_error; there is no log then.
     [[nodiscard]] static block_log_writer create(const std::filesystem::path& path,
                                                  std::string_view chain,
                                                  block_log_options options = {});
 
-    /// Opens an existing log to append to. A torn end is cut, with a warning. Throws io_error,
+    /// Opens an existing log to append to. A torn end is cut, with a warning, and so is what lies
+    /// behind the first record that nobody synced and the device did not keep. Throws io_error,
     /// locked_error (another writer), format_error (no block log, another version or chain) and
-    /// damaged_error (damage that is not the end); the log is unchanged then.
+    /// damaged_error (damage that is not the end); the log is unchanged then. Throws
+    /// out_of_space_error when the mark finds no room.
     [[nodiscard]] static block_log_writer
     open(const std::filesystem::path& path, std::string_view chain, block_log_options options = {});
 
@@ -65,16 +69,17 @@ public:
     /// then still ends with its last complete record and the blocks are still waiting.
     void flush();
 
-    /// flush(), then waits until everything is on the device, the log's name as well. Throws what
+    /// flush(), then waits until everything is on the device, and moves the mark. Throws what
     /// flush() throws, io_error; damaged_error when after a failed one the file is not what was
     /// written.
     void sync();
 
-    /// sync(), saves the index, closes the file. Nothing else may be called afterwards.
+    /// sync(), closes the mark, saves the index, closes the file. Nothing else may be called
+    /// afterwards.
     void close();
 
     /// Closes the file as it is; waiting blocks are forgotten. Nothing happens when it is closed.
-    void abandon() noexcept { log_.close(); }
+    void abandon() noexcept;
 
     /// The number of the last block appended; nothing when there is none.
     [[nodiscard]] std::optional<std::uint64_t> head_number() const noexcept;
@@ -84,19 +89,21 @@ public:
     [[nodiscard]] std::uint64_t bytes() const noexcept { return index_.log_bytes(); }
 
 private:
-    block_log_writer(file log, block_log_index index, block_log_options options) noexcept;
+    block_log_writer(file log, synced_mark_file mark, block_log_index index,
+                     block_log_options options) noexcept;
 
     void write_again();
+    void close_mark() noexcept;
     void require_may_follow(std::uint64_t number) const;
     void write_record(const log_record& record);
 
     file log_;
+    synced_mark_file mark_;
     block_log_index index_;
     block_log_options options_;
     record_batch batch_;
-    std::uint64_t synced_ = 0; ///< bytes that are on the device
+    std::uint64_t synced_;     ///< bytes that are on the device
     bool is_doubtful_ = false; ///< the others were to be synced, and that failed
-    bool is_named_ = false;    ///< the log's name is on the device
 };
 
 } // namespace chainbase

@@ -56,6 +56,10 @@ bool file::is_at(const std::filesystem::path& path) const noexcept {
     return system_ ? system_->is_at(path) : path == path_;
 }
 
+std::uint64_t file::inode() const {
+    return system_ ? system_->inode() : 0;
+}
+
 std::uint64_t file::size() const {
     return io_->bytes();
 }

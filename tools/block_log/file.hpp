@@ -43,6 +43,10 @@ public:
     /// Whether the file has this name now, and none that took its place.
     [[nodiscard]] bool is_at(const std::filesystem::path& path) const noexcept;
 
+    /// Its number in its file system, by which a copy is told from it; 0 on a disk that a test has
+    /// in its hands.
+    [[nodiscard]] std::uint64_t inode() const;
+
     /// Bytes in the file now.
     [[nodiscard]] std::uint64_t size() const;
 

@@ -80,6 +80,12 @@ std::uint64_t system_file::bytes() const {
     return static_cast<std::uint64_t>(status.st_size);
 }
 
+std::uint64_t system_file::inode() const {
+    struct stat status{};
+    if (::fstat(descriptor_, &status) != 0) fail("stat", errno);
+    return status.st_ino;
+}
+
 void system_file::lock() {
     struct flock whole{};
     whole.l_type = F_WRLCK;

@@ -34,6 +34,9 @@ public:
     void lock();
     /// Whether the file has this name now, and none that took its place.
     [[nodiscard]] bool is_at(const std::filesystem::path& path) const noexcept;
+    /// Its number in its file system: another file, even with the same name and content, has
+    /// another one.
+    [[nodiscard]] std::uint64_t inode() const;
 
 private:
     [[noreturn]] void fail(const std::string& operation, int code) const;

@@ -1,6 +1,7 @@
 #include <pool_allocator/error.hpp>
 #include <tools/block_log/block_log_index.hpp>
 #include <tools/block_log/log_header.hpp>
+#include <tools/block_log/synced_mark.hpp>
 #include <tools/chains/operation_json.hpp>
 #include <tools/driver/block_log_tools/log_verification.hpp>
 #include <tools/driver/block_log_tools/operation_count.hpp>
@@ -27,7 +28,8 @@ void require_known(const log_header& header, const file& log) {
 class verifying {
 public:
     verifying(const file& log, const log_header& header, bool operations)
-        : log_(log), index_(header.checksum), header_(header) {
+        : log_(log), index_(header.checksum), header_(header),
+          mark_(load_mark(synced_path(log.path()), header.checksum)) {
         found_.chain = header.chain;
         found_.bytes = log.size();
         found_.operations_checked = operations;
@@ -37,13 +39,17 @@ public:
     void look(const block& one) {
         transactions_ += one.transactions.size();
         operations_ += operations_in(one);
-        if (!found_.operations_checked) return;
+        if (!found_.operations_checked || is_unsynced_) return;
         for (std::size_t t = 0; t < one.transactions.size(); ++t)
             for (std::size_t o = 0; o < one.transactions[t].operations.size(); ++o)
                 look(one, t, o);
     }
 
     void add(const log_record& record) {
+        if (is_unsynced_) {
+            unsynced_blocks_ += record.blocks();
+            return;
+        }
         if (!in_run_) begin_run(record);
         end_before(record.first_number(), found_.lost);
         run_.bytes += record.raw().size();
@@ -59,7 +65,10 @@ public:
     void add(lost_stretch lost) {
         transactions_ = operations_ = 0;
         end_run();
-        if (lost.may_be_torn && !was_complete(lost))
+        if (is_unsynced_) return;
+        const bool is_damage = was_complete(lost);
+        is_unsynced_ = !is_damage && !lost.may_be_torn && was_never_synced(lost);
+        if (is_unsynced_ || (lost.may_be_torn && !is_damage))
             found_.torn_end = std::move(lost);
         else
             list(found_.lost, found_.lost_count, std::move(lost));
@@ -67,7 +76,9 @@ public:
 
     [[nodiscard]] log_verification finish() {
         end_run();
+        if (is_unsynced_) extend_torn_end();
         compare_index();
+        found_.mark = mark_in_words();
         return std::move(found_);
     }
 
@@ -92,14 +103,47 @@ private:
         in_run_ = false;
     }
 
-    /// An index is saved when its records are on the device: it knows what was complete once.
-    [[nodiscard]] bool was_complete(lost_stretch& lost) {
+    /// An index is saved when its records are on the device: it knows what was complete once, as
+    /// the mark does.
+    [[nodiscard]] bool was_complete(lost_stretch& lost) const {
+        if (!lost.has_no_record) return false;
         const index_check saved = load_index(index_path(log_.path()), header_.checksum);
-        if (!saved.index || saved.index->log_bytes() > log_.size() ||
-            saved.index->log_bytes() <= lost.offset)
-            return false;
-        lost.reason += ", though the index beside the log says that it was complete";
-        return true;
+        const bool by_index = saved.index && saved.index->log_bytes() <= log_.size() &&
+                              saved.index->log_bytes() > lost.offset;
+        const bool by_mark = tells_of_sync(mark_.mark, log_, lost.offset);
+        if (by_index) lost.reason += ", though the index beside the log says that it was complete";
+        if (by_mark) lost.reason += ", though the mark beside the log says that it was synced";
+        return by_index || by_mark;
+    }
+
+    /// As readers judge it, who end at the first place that is no record.
+    [[nodiscard]] bool was_never_synced(const lost_stretch& lost) const {
+        return lost.has_no_record && found_.lost_count == 0 && mark_.mark &&
+               vouches_for_nothing_behind(*mark_.mark, log_);
+    }
+    void extend_torn_end() {
+        lost_stretch& end = found_.torn_end.value();
+        end.bytes = found_.bytes - end.offset;
+        end.reason += fmt::format("; {} good blocks follow, all of it behind the last sync",
+                                  unsynced_blocks_);
+    }
+
+    [[nodiscard]] std::string mark_in_words() const {
+        if (!mark_.mark) return mark_.reason;
+        switch (fit_of(*mark_.mark, log_)) {
+        case mark_fit::beyond:
+            return fmt::format("tells of {} bytes synced, more than there are",
+                               mark_.mark->log_bytes);
+        case mark_fit::broken:
+            return fmt::format("tells of {} bytes synced, where no record ends",
+                               mark_.mark->log_bytes);
+        case mark_fit::foreign:
+            return "is of other records than the log's, and is not believed";
+        case mark_fit::fits:
+            break;
+        }
+        return fmt::format("fits the log: {} bytes synced{}", mark_.mark->log_bytes,
+                           mark_.mark->is_open ? ", not closed" : "");
     }
 
     void compare_index() {
@@ -128,11 +172,14 @@ private:
     const file& log_;
     block_log_index index_; // as it should be, up to the first damage
     log_header header_;
+    mark_check mark_; // as it was before the log's length was looked at
     log_verification found_;
     log_verification::good_run run_;
     bool in_run_ = false;
     std::uint64_t transactions_ = 0; // of the record under examination
     std::uint64_t operations_ = 0;
+    bool is_unsynced_ = false; // all that follows
+    std::uint64_t unsynced_blocks_ = 0;
 };
 
 } // namespace

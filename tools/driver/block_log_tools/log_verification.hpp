@@ -30,7 +30,7 @@ struct log_verification {
     bool operations_checked = false;
     std::uint64_t transactions = 0;
     std::uint64_t operations = 0;
-    /// An end that a crash may have cut short: no damage.
+    /// An end that a crash may have cut short, with what was never synced: no damage.
     std::optional<lost_stretch> torn_end;
     std::uint64_t lost_count = 0;
     std::vector<lost_stretch> lost; ///< the first most_listed
@@ -40,6 +40,7 @@ struct log_verification {
     std::vector<good_run> runs;  ///< what survives, the first most_listed
     std::string index;           ///< "fits the log", or what it is instead
     bool index_misleads = false; ///< readers would believe it
+    std::string mark;            ///< of what was synced: "fits the log", or what it is instead
 
     [[nodiscard]] bool good() const noexcept {
         return lost_count == 0 && fault_count == 0 && !index_misleads;
@@ -47,7 +48,7 @@ struct log_verification {
 };
 
 /// Verifies every record and block of the log, with `operations` each operation too, and compares
-/// the index beside it. Changes nothing and goes on behind damage.
+/// the index and the mark beside it. Changes nothing and goes on behind damage.
 ///
 /// Throws what read_log_header throws; usage_error when `operations` are asked for and nobody knows
 /// those of the chain; interrupted_error.

@@ -34,12 +34,13 @@ record_walk::step record_walk::search_on(std::string reason) {
                   "searched to the end";
     lost_stretch lost = lose(found ? found->offset() : end_, std::move(reason));
     lost.may_be_torn = !found && !gave_up;
+    lost.has_no_record = true;
     return {{}, std::move(lost)};
 }
 
 lost_stretch record_walk::lose(std::uint64_t end, std::string reason) {
     const std::uint64_t begin = std::exchange(position_, end);
-    return {begin, end - begin, std::move(reason), last_number_, {}, false};
+    return {begin, end - begin, std::move(reason), last_number_, {}, false, false};
 }
 
 std::string record_walk::fault_of(const log_record& record) const {

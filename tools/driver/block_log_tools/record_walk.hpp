@@ -22,6 +22,8 @@ struct lost_stretch {
     std::optional<std::uint64_t> block_after;
     /// Nothing valid follows, so that it may be the end of a write that a crash cut short.
     bool may_be_torn = false;
+    /// No record begins here: what a device that did not keep one leaves.
+    bool has_no_record = false;
 };
 
 /// Tells the stretches since the last good block that the next one is `block`.

@@ -48,7 +48,8 @@ std::string to_json(const log_verification& found) {
                 {"faults", found.faults},
                 {"survives_count", found.run_count},
                 {"survives", to_json(found.runs)},
-                {"index", found.index}};
+                {"index", found.index},
+                {"mark", found.mark}};
     return json_line(report);
 }
 
@@ -69,7 +70,7 @@ std::string to_text(const log_verification& found) {
     text += more(found.run_count, found.runs.size());
     if (found.torn_end)
         text += "torn end    " + to_text(*found.torn_end) + " (left out by readers, no damage)\n";
-    text += "index       " + found.index + "\n";
+    text += "index       " + found.index + "\nmark        " + found.mark + "\n";
     if (found.lost_count != 0)
         text += "Get the log again from a good copy, or keep what survives: block-log salvage\n";
     return text;

@@ -43,6 +43,7 @@ unfinished_log::~unfinished_log() {
     std::error_code ignored;
     std::filesystem::remove(temporary_, ignored); // as long as nobody else can have the lock
     std::filesystem::remove(index_path(temporary_), ignored);
+    std::filesystem::remove(synced_path(temporary_), ignored);
     writer_.abandon();
 }
 
@@ -52,8 +53,9 @@ std::uint64_t unfinished_log::finish() {
     give_final_name(temporary_, path_); // before the lock goes: it is no leftover at any time
     is_finished_ = true;
     writer_.close();
-    std::error_code ignored; // without its index a log is complete all the same
+    std::error_code ignored; // without index and mark a log is complete all the same
     std::filesystem::rename(index_path(temporary_), index_path(path_), ignored);
+    std::filesystem::rename(synced_path(temporary_), synced_path(path_), ignored);
     sync_folder_of(path_);
     return size;
 }
