@@ -1,6 +1,8 @@
+#include <pool_allocator/decimal.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/file_error.hpp>
 #include <pool_allocator/private_folder.hpp>
+#include <pool_allocator/quoted.hpp>
 
 #include <fcntl.h>
 #include <grp.h>
@@ -10,9 +12,7 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <utility>
 #include <vector>
@@ -25,14 +25,6 @@ namespace fs = std::filesystem;
 
 constexpr mode_t permissions = 07777;
 constexpr mode_t for_group = S_IRGRP | S_IXGRP;
-
-/// As a shell reads it.
-std::string quoted(const fs::path& file) {
-    std::string text = "'";
-    for (const char c : file.string())
-        text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return text + "'";
-}
 
 std::string user(uid_t number) {
     std::array<char, 4096> buffer{};
@@ -78,6 +70,12 @@ struct stat status_of(const file_descriptor& opened, const fs::path& file) {
                               const std::string& command) {
     throw access_error(what.string() + ": has mode " + octal(found) + ", which lets " + means +
                        "; if nobody meddled with it, `" + command + " -- " + quoted(what) + "`");
+}
+
+[[noreturn]] void refuse_kind(const fs::path& file) {
+    throw access_error(file.string() + ": is no regular file; move it away and put the file of the "
+                                       "state in its place, from a copy (for `lock` an empty one "
+                                       "will do, if no process has the state open)");
 }
 
 file_descriptor opened_path(const fs::path& path) {
@@ -170,6 +168,7 @@ file_descriptor private_folder::open(const std::string& name, file_use how,
     if (opened.number() < 0 && errno == ELOOP)
         throw access_error(file.string() + ": is a symbolic link, which no file of a state is; put "
                                            "the file itself in its place");
+    if (opened.number() < 0 && errno == EISDIR) refuse_kind(file);
     if (opened.number() < 0) throw_file_error(file, "open");
     check(file, status_of(opened, file), group);
     return opened;
@@ -211,9 +210,7 @@ file_descriptor private_folder::make_file(const std::string& name, group_access 
 
 void private_folder::check(const fs::path& file, const struct stat& found,
                            group_access group) const {
-    if (!S_ISREG(found.st_mode))
-        throw access_error(file.string() + ": is no regular file; put the file of the state in its "
-                                           "place");
+    if (!S_ISREG(found.st_mode)) refuse_kind(file);
     if (found.st_uid != owner_) refuse_owner(file, file, found.st_uid, owner_, "its folder to");
     const mode_t of_group =
         !readers_ ? 0 : (group == group_access::write ? S_IRGRP | S_IWGRP : S_IRGRP);
@@ -236,9 +233,9 @@ file_descriptor open_private(const fs::path& file, file_use how, group_access gr
 }
 
 gid_t group_called(const std::string& name) {
-    std::uint32_t number = 0;
-    const char* const end = name.data() + name.size();
-    if (std::from_chars(name.data(), end, number).ptr == end && !name.empty()) return number;
+    constexpr auto none = static_cast<gid_t>(-1); // to chown it means "as it is"
+    if (const auto number = decimal_in(name); number && *number < none)
+        return static_cast<gid_t>(*number);
     std::vector<char> buffer(std::size_t{1} << 20); // a group may have many members
     group entry{};
     group* found = nullptr;

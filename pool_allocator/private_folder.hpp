@@ -85,7 +85,7 @@ private:
                                            group_access group = group_access::read);
 
 /// The number of a group that is named, or numbered in decimal digits. Throws usage_error when
-/// there is none of this name.
+/// there is none of this name, and none can have this number.
 [[nodiscard]] gid_t group_called(const std::string& name);
 
 } // namespace chainbase

@@ -1,0 +1,16 @@
+#include <pool_allocator/decimal.hpp>
+
+#include <charconv>
+#include <system_error>
+
+namespace chainbase {
+
+std::optional<std::uint64_t> decimal_in(std::string_view text) noexcept {
+    std::uint64_t number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [last, problem] = std::from_chars(text.data(), end, number);
+    if (problem != std::errc{} || last != end) return std::nullopt;
+    return number;
+}
+
+} // namespace chainbase
