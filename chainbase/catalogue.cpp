@@ -1,6 +1,7 @@
 #include <chainbase/catalogue.hpp>
 #include <chainbase/files.hpp>
 #include <pool_allocator/error.hpp>
+#include <pool_allocator/missing_file.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -71,6 +72,7 @@ type_schema from_json(const json& from) {
 
 catalogue catalogue::read(const std::filesystem::path& folder) {
     const auto file = file_in(folder);
+    require_there(file);
     const std::string text = read_file(file);
     catalogue result;
     try {

@@ -1,5 +1,6 @@
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/fault_injection.hpp>
+#include <pool_allocator/missing_file.hpp>
 #include <pool_allocator/private_folder.hpp>
 #include <pool_allocator/resource_limits.hpp>
 #include <pool_allocator/window.hpp>
@@ -127,6 +128,7 @@ window window::create(const place& where, const std::filesystem::path& file,
 
 window window::open(const place& where, const std::filesystem::path& file, const geometry& shape,
                     mode how) {
+    require_there(file);
     const file_use use = how == mode::read_write ? file_use::write : file_use::read;
     window opened(where, file, open_private(file, use), shape.kind, how);
     opened.check_header(shape);

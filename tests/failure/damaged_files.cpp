@@ -66,10 +66,12 @@ void remove_every_file(const fs::path& state) {
         INFO(name << " missing");
         const attempt result = try_to_open(state, whole);
         CHECK(result.result == verdict::refused);
-        CHECK_THAT(result.said, Contains(name));
+        CHECK_THAT(result.said, Contains(name + ": missing; "));
         fs::remove(state / name);
         fs::create_directory(state / name);
-        CHECK(try_to_open(state, whole).result == verdict::refused);
+        const attempt second = try_to_open(state, whole);
+        CHECK(second.result == verdict::refused);
+        CHECK_THAT(second.said, Contains(name + ": is no regular file; "));
     }
 }
 

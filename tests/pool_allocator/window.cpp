@@ -66,7 +66,7 @@ TEST_CASE("a file of another kind, place or slot size is refused") {
     CHECK_THROWS_AS(open(0, {window_kind::objects, 72, 4096}), damaged_error);
     CHECK_THROWS_AS(
         (void)window::open({&addresses, 0}, folder / "none", shape, window::mode::read_write),
-        io_error);
+        damaged_error);
 }
 
 TEST_CASE("a window that cannot be opened keeps no file open") {
