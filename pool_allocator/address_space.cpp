@@ -1,10 +1,9 @@
+#include <pool_allocator/address_limit.hpp>
 #include <pool_allocator/address_space.hpp>
 #include <pool_allocator/error.hpp>
 
 #include <sys/mman.h>
 
-#include <cerrno>
-#include <cstring>
 #include <mutex>
 #include <string>
 
@@ -38,11 +37,7 @@ address_space::address_space(std::size_t window_bytes, std::size_t windows)
     file_bytes_ = std::make_unique<std::size_t[]>(windows);
     reserved_bytes_ = window_bytes * windows + alignment;
     void* at = mmap(nullptr, reserved_bytes_, PROT_NONE, reservation, -1, 0);
-    if (at == MAP_FAILED)
-        throw limit_error(
-            "cannot reserve " + std::to_string(reserved_bytes_) + " bytes of addresses (" +
-            std::strerror(errno) +
-            "): raise `ulimit -v`, or create the state with smaller or fewer windows");
+    if (at == MAP_FAILED) throw_no_addresses(reserved_bytes_);
     reserved_ = static_cast<std::byte*>(at);
     const auto misaligned = reinterpret_cast<std::uintptr_t>(at) % alignment;
     base_ = reserved_ + (misaligned ? alignment - misaligned : 0);

@@ -1,11 +1,10 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/address_limit.hpp>
 #include <pool_allocator/page_tracker.hpp>
 
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <new>
 #include <string>
 #include <thread>
@@ -15,11 +14,7 @@ namespace chainbase {
 page_tracker::page_tracker(const std::byte* base, std::uint64_t pages)
     : base_(base), pages_(pages) {
     void* at = mmap(nullptr, pages, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (at == MAP_FAILED)
-        throw limit_error(
-            "cannot reserve " + std::to_string(pages) + " bytes of addresses (" +
-            std::strerror(errno) +
-            "): raise `ulimit -v`, or create the state with smaller or fewer windows");
+    if (at == MAP_FAILED) throw_no_addresses(pages);
     states_ = static_cast<state*>(at);
 }
 
