@@ -1,4 +1,5 @@
 #include <chainbase/doctor.hpp>
+#include <pool_allocator/quoted.hpp>
 #include <pool_allocator/window.hpp>
 
 #include <fmt/format.h>
@@ -42,16 +43,27 @@ std::uint64_t state_bytes(const facts& found) {
     return found.of.is_made ? found.checkpoint_bytes : found.segment_bytes;
 }
 
+std::uint64_t growth(const facts& found) {
+    return std::max(state_bytes(found) / 4, least_growth);
+}
+
 /// What opening and a while of growing take from the file system.
 std::uint64_t wanted(const facts& found) {
+    return (found.of.is_made ? state_bytes(found) : 0) + growth(found);
+}
+
+/// What checkpoints take besides: both together have up to three times the state.
+std::uint64_t wanted_for_checkpoints(const facts& found) {
+    return left(3 * state_bytes(found), found.checkpoint_bytes) + growth(found);
+}
+
+std::string size_in_words(const facts& found) {
     const std::uint64_t size = state_bytes(found);
-    return (found.of.is_made ? size : 0) + std::max(size / 4, least_growth);
+    return size < mebi ? "a young state" : "a state of " + in_words(size);
 }
 
 std::string purpose(const facts& found) {
-    const std::uint64_t size = state_bytes(found);
-    const std::string state = size < mebi ? "a young state" : "a state of " + in_words(size);
-    return fmt::format("{} wants {}", state, in_words(wanted(found)));
+    return fmt::format("{} wants {}", size_in_words(found), in_words(wanted(found)));
 }
 
 possible nothing_survives(const facts& found) {
@@ -62,18 +74,18 @@ possible nothing_survives(const facts& found) {
                               "segment alone in memory: --memory-folder {} "
                               "(open_options::memory_folder)",
                               found.state_mount.type, found.state_mount.point.string(),
-                              found.state_mount.point.string())};
+                              quoted(found.state_mount.point))};
 }
 
 possible open_to_everybody(const facts& found) {
     if (found.open_folders.empty()) return {};
     std::vector<std::string> names;
     for (const std::filesystem::path& folder : found.open_folders)
-        names.push_back(folder.string());
+        names.push_back(quoted(folder));
     const std::string all = fmt::format("{}", fmt::join(names, " "));
     return advice{severity::warn,
                   fmt::format("{} folder(s) above it are writable for everybody and have no sticky "
-                              "bit, so anybody may put another state in its place: chmod o-w {}",
+                              "bit, so anybody may put another state in its place: chmod o-w -- {}",
                               names.size(), all)};
 }
 
@@ -85,8 +97,8 @@ possible too_few_addresses(const facts& found) {
     return advice{
         severity::warn,
         fmt::format("RLIMIT_AS leaves {} of addresses, but {} windows reserve {}, without memory "
-                    "behind them, so opening fails: ulimit -v unlimited (or {}), or create the "
-                    "state with fewer or smaller windows",
+                    "behind them, so opening fails: ulimit -v unlimited (or {}); a program that "
+                    "makes a new state may also ask for fewer or smaller windows",
                     in_words(left(*found.address_limit, found.addresses)), found.of.windows,
                     in_words(reserved), (found.addresses + reserved + gibi) / kibi)};
 }
@@ -103,40 +115,58 @@ possible too_few_files(const facts& found) {
                               std::max<std::uint64_t>(needed, 1024))};
 }
 
+std::string cure_of_full_disk(const mount& full) {
+    return fmt::format("free space there (df -h {})", quoted(full.point));
+}
+
 possible too_little_room(const facts& found) {
     if (!found.free_bytes || *found.free_bytes >= wanted(found)) return {};
-    const std::string point = found.segment_mount.point.string();
+    const mount& full = found.segment_mount;
     const std::string cure =
-        found.segment_mount.type == "tmpfs"
-            ? fmt::format(
-                  "mount -o remount,size={}G {}",
-                  gibibytes_above(found.mount_bytes + left(wanted(found), *found.free_bytes)),
-                  point)
-            : fmt::format("free space there (df -h {})", point);
+        full.type == "tmpfs" ? fmt::format("mount -o remount,size={}G {}",
+                                           gibibytes_above(found.mount_bytes +
+                                                           left(wanted(found), *found.free_bytes)),
+                                           quoted(full.point))
+                             : cure_of_full_disk(full);
     return advice{severity::warn, fmt::format("{} ({}) has {} left, {}; operations fail when it is "
                                               "full: {}",
-                                              point, found.segment_mount.type,
+                                              full.point.string(), full.type,
                                               in_words(*found.free_bytes), purpose(found), cure)};
+}
+
+/// Where the segment is in memory; else both are on one disk, or nobody said so.
+possible too_little_room_for_checkpoints(const facts& found) {
+    if (!found.of.makes_checkpoints || !found.free_for_checkpoints) return {};
+    if (!found.segment_mount.is_memory() || found.state_mount.is_memory()) return {};
+    const std::uint64_t needed = wanted_for_checkpoints(found);
+    if (*found.free_for_checkpoints >= needed) return {};
+    return advice{severity::warn,
+                  fmt::format("{} ({}) has {} left, the checkpoints of {} want {} (they take up to "
+                              "three times the state); when it is full none is made, and a "
+                              "restart goes back to the last one: {}",
+                              found.state_mount.point.string(), found.state_mount.type,
+                              in_words(*found.free_for_checkpoints), size_in_words(found),
+                              in_words(needed), cure_of_full_disk(found.state_mount))};
 }
 
 possible too_small_cgroup(const facts& found) {
     if (!found.cgroup) return {};
-    const memory_limit& limit = *found.cgroup;
-    const std::uint64_t room = left(limit.bytes, limit.used);
+    const auto& [room, limit, group] = *found.cgroup;
     // What is in memory and was made in this cgroup is part of what it uses.
-    const bool fits = limit.bytes >= state_bytes(found) + least_growth;
+    const bool fits = limit >= state_bytes(found) + least_growth;
     if (fits && room >= (found.of.is_made ? wanted(found) : least_growth)) return {};
     const std::string cost =
         found.segment_mount.is_memory()
             ? "the kernel kills who goes beyond it, whatever the file system has left"
             : "pages of the segment are read from its disk again and again";
     const std::uint64_t enough =
-        std::max(limit.used, found.of.is_made ? 0 : state_bytes(found)) + wanted(found);
+        std::max(left(limit, room), found.of.is_made ? 0 : state_bytes(found)) + wanted(found);
+    const std::filesystem::path file = group / "memory.max";
     return advice{severity::warn,
                   fmt::format("{} allows {}, of which {} are left, {}; {}: echo {}G > {}, or "
                               "MemoryMax= of the service",
-                              limit.file.string(), in_words(limit.bytes), in_words(room),
-                              purpose(found), cost, gibibytes_above(enough), limit.file.string())};
+                              file.string(), in_words(limit), in_words(room), purpose(found), cost,
+                              gibibytes_above(enough), quoted(file))};
 }
 
 possible too_little_memory(const facts& found) {
@@ -180,7 +210,7 @@ possible no_huge_pages(const facts& found) {
         return advice{severity::info,
                       fmt::format("{} gives no huge pages (huge=never), and the kernel has no "
                                   "MADV_COLLAPSE (Linux 6.1), {}: mount -o remount,huge=advise {}",
-                                  point, cost, point)};
+                                  point, cost, quoted(found.segment_mount.point))};
     if (!found.of.is_made || state_bytes(found) < least_growth) return {};
     const bool is_idle = found.huge_enabled == "never"; // khugepaged, which makes them later
     return advice{severity::info,
@@ -191,16 +221,16 @@ possible no_huge_pages(const facts& found) {
                                   ? "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled;"
                                     " "
                                   : "",
-                              point)};
+                              quoted(found.segment_mount.point))};
 }
 
 } // namespace
 
 std::vector<advice> advise(const facts& found) {
     std::vector<advice> all;
-    for (const auto judge :
-         {nothing_survives, open_to_everybody, too_few_addresses, too_few_files, too_little_room,
-          too_small_cgroup, too_little_memory, too_little_commit, no_huge_pages})
+    for (const auto judge : {nothing_survives, open_to_everybody, too_few_addresses, too_few_files,
+                             too_little_room, too_little_room_for_checkpoints, too_small_cgroup,
+                             too_little_memory, too_little_commit, no_huge_pages})
         if (possible one = judge(found)) all.push_back(std::move(*one));
     return all;
 }

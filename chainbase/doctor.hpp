@@ -1,5 +1,7 @@
 #pragma once
 
+#include <pool_allocator/resource_limits.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -27,6 +29,7 @@ struct subject {
     bool is_made = false;          ///< the segment is not there, or not used: made, or restored
     std::size_t window_bytes = 0;
     std::size_t windows = 0;
+    bool makes_checkpoints = false; ///< into its folder, while it is open
 };
 
 /// A line of /proc/self/mountinfo.
@@ -38,30 +41,24 @@ struct mount {
     [[nodiscard]] bool is_memory() const { return type == "tmpfs" || type == "ramfs"; }
 };
 
-/// The cgroup, of this process's and those above it, that has the least memory left.
-struct memory_limit {
-    std::filesystem::path file; ///< its memory.max
-    std::uint64_t bytes = 0;
-    std::uint64_t used = 0; ///< without cached pages that it can drop
-};
-
 /// What was found. Sizes in bytes; nothing where it could not be read.
 struct facts {
     subject of;
     mount state_mount;
     mount segment_mount;
-    std::uint64_t segment_bytes = 0;           ///< what its files take, now
-    std::uint64_t checkpoint_bytes = 0;        ///< what the last checkpoints take
-    std::size_t segment_files = 0;             ///< each is open all the time
-    std::optional<std::uint64_t> free_bytes;   ///< of the segment's mount, to this user
-    std::uint64_t mount_bytes = 0;             ///< the size of that mount
-    std::optional<std::uint64_t> free_memory;  ///< of the machine, swap included
+    std::uint64_t segment_bytes = 0;                   ///< what its files take, now
+    std::uint64_t checkpoint_bytes = 0;                ///< what the last checkpoints take
+    std::size_t segment_files = 0;                     ///< each is open all the time
+    std::optional<std::uint64_t> free_bytes;           ///< of the segment's mount, to this user
+    std::uint64_t mount_bytes = 0;                     ///< the size of that mount
+    std::optional<std::uint64_t> free_for_checkpoints; ///< of the state's mount, to this user
+    std::optional<std::uint64_t> free_memory;          ///< of the machine, swap included
     std::optional<std::uint64_t> commit_limit; ///< only where memory is not overcommitted (2)
     std::uint64_t committed = 0;
     std::optional<std::uint64_t> address_limit; ///< RLIMIT_AS
     std::uint64_t addresses = 0;                ///< that this process has already
     std::optional<std::uint64_t> file_limit;    ///< RLIMIT_NOFILE
-    std::optional<memory_limit> cgroup;
+    std::optional<resource_limits::memory_room> cgroup;
     bool can_collapse = true;  ///< the kernel has MADV_COLLAPSE
     std::string shmem_enabled; ///< of transparent huge pages: the word in brackets
     std::string huge_enabled;

@@ -1,4 +1,5 @@
 #include <chainbase/doctor.hpp>
+#include <pool_allocator/decimal.hpp>
 
 #include <boost/algorithm/string/classification.hpp>
 #include <boost/algorithm/string/predicate.hpp>
@@ -10,7 +11,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -48,18 +48,11 @@ lines words_of(const std::string& line, const char* between = " \t") {
     return all;
 }
 
-number number_in(const std::string& text) {
-    std::uint64_t value = 0;
-    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (problem != std::errc() || end != text.data() + text.size()) return {};
-    return value;
-}
-
 /// The number after `name`, as in /proc/meminfo ("MemFree:  12 kB") and memory.stat ("file 12").
 number number_after(const lines& all, std::string_view name) {
     for (const std::string& line : all)
         if (const lines words = words_of(line); words.size() >= 2 && words[0] == name)
-            return number_in(words[1]);
+            return decimal_in(words[1]);
     return {};
 }
 
@@ -142,12 +135,20 @@ void read_files(facts& found) {
     found.checkpoint_bytes = bytes_of_file(found.of.state / "checkpoint/pages");
 }
 
-void read_room(facts& found) {
+/// None of memory without a limit of its own.
+std::optional<struct statvfs> room_at(const fs::path& folder) {
     struct statvfs room{};
-    if (::statvfs(found.of.segment.c_str(), &room) != 0) return;
-    if (room.f_blocks == 0) return; // memory without a limit of its own
-    found.free_bytes = std::uint64_t{room.f_bavail} * room.f_frsize;
-    found.mount_bytes = std::uint64_t{room.f_blocks} * room.f_frsize;
+    if (::statvfs(folder.c_str(), &room) != 0 || room.f_blocks == 0) return {};
+    return room;
+}
+
+void read_room(facts& found) {
+    if (const auto room = room_at(found.of.segment)) {
+        found.free_bytes = std::uint64_t{room->f_bavail} * room->f_frsize;
+        found.mount_bytes = std::uint64_t{room->f_blocks} * room->f_frsize;
+    }
+    if (const auto room = room_at(found.of.state))
+        found.free_for_checkpoints = std::uint64_t{room->f_bavail} * room->f_frsize;
 }
 
 void read_memory(facts& found, const fs::path& root) {
@@ -174,36 +175,7 @@ void read_limits(facts& found, const fs::path& root) {
     found.file_limit = soft_limit(RLIMIT_NOFILE);
     const auto pages = words_of(first_line(root / "proc/self/statm"));
     found.addresses =
-        number_in(pages.front()).value_or(0) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-}
-
-std::optional<memory_limit> limit_of(const fs::path& group, const fs::path& root) {
-    const fs::path folder = root / group.relative_path();
-    const number most = number_in(first_line(folder / "memory.max")); // "max" is none
-    const number used = number_in(first_line(folder / "memory.current"));
-    if (!most || !used) return {};
-    const number cached = number_after(lines_of(folder / "memory.stat"), "inactive_file");
-    return memory_limit{group / "memory.max", *most, *used - std::min(*used, cached.value_or(0))};
-}
-
-/// cgroup v2. What a group may use those above it may forbid.
-void read_cgroup(facts& found, const std::vector<mounted>& all, const fs::path& root) {
-    const auto tree = std::find_if(all.rbegin(), all.rend(),
-                                   [](const mounted& one) { return one.at.type == "cgroup2"; });
-    if (tree == all.rend()) return;
-    fs::path own;
-    for (const std::string& line : lines_of(root / "proc/self/cgroup"))
-        if (boost::starts_with(line, "0::")) own = line.substr(3);
-    own = own.lexically_relative(tree->root);
-    if (own.empty() || *own.begin() == "..") return;
-    for (fs::path group = (tree->at.point / own).lexically_normal();; group = group.parent_path()) {
-        const auto limit = limit_of(group, root);
-        const auto left = [](const memory_limit& of) {
-            return of.bytes - std::min(of.bytes, of.used);
-        };
-        if (limit && (!found.cgroup || left(*limit) < left(*found.cgroup))) found.cgroup = limit;
-        if (!is_within(tree->at.point, group.parent_path()) || !group.has_relative_path()) return;
-    }
+        decimal_in(pages.front()).value_or(0) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
 void read_huge_pages(facts& found, const fs::path& root) {
@@ -239,7 +211,8 @@ facts facts_of(const subject& of, const fs::path& root) {
     read_room(found);
     read_memory(found, root);
     read_limits(found, root);
-    read_cgroup(found, all, root);
+    found.cgroup =
+        resource_limits::least_memory_room(root / "proc/self/cgroup", root / "sys/fs/cgroup");
     read_huge_pages(found, root);
     read_folders_above(found, found.of.state);
     read_folders_above(found, found.of.segment);

@@ -189,7 +189,12 @@ disk& segment::checkpoint_disk() const noexcept {
 /// Before much is done: what is advised may be why it fails.
 void segment::give_advice() const noexcept {
     try {
-        doctor::subject of{state_, folder(), false, options_.window_bytes, options_.windows};
+        doctor::subject of{state_,
+                           folder(),
+                           false,
+                           options_.window_bytes,
+                           options_.windows,
+                           options_.promise != durability::process};
         of.is_made = !fs::exists(folder()) || (has_checkpoint() && !why_restore().empty());
         if (of.is_made) {
             of.segment = memory_for_new();

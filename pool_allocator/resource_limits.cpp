@@ -1,3 +1,4 @@
+#include <pool_allocator/decimal.hpp>
 #include <pool_allocator/resource_limits.hpp>
 
 #include <linux/magic.h>
@@ -7,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <string>
@@ -23,17 +23,16 @@ std::optional<std::uint64_t> number_in(const fs::path& file) {
     std::ifstream in(file);
     std::string text;
     if (!(in >> text)) return std::nullopt;
-    std::uint64_t number = 0;
-    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (problem != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-    return number;
+    return decimal_in(text);
 }
 
-/// The path behind "0::", relative to where the groups are mounted.
+/// The path behind "0::", relative to where the groups are mounted. One that leads out of there is
+/// in another namespace, whose limits cannot be seen.
 std::optional<fs::path> own_group(const fs::path& own) {
     std::ifstream in(own);
     for (std::string line; std::getline(in, line);)
-        if (line.starts_with("0::/")) return fs::path(line.substr(4));
+        if (line.starts_with("0::/") && !line.starts_with("0::/.."))
+            return fs::path(line.substr(4));
     return std::nullopt;
 }
 

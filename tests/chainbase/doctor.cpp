@@ -5,14 +5,12 @@
 #include <chainbase/doctor.hpp>
 
 #include <catch2/catch.hpp>
-#include <spdlog/sinks/ostream_sink.h>
-#include <spdlog/spdlog.h>
+#include <tests/support/heard.hpp>
 #include <tests/support/scratch_state.hpp>
 
 #include <algorithm>
 #include <fstream>
 #include <functional>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -33,7 +31,7 @@ constexpr std::uint64_t gibi = std::uint64_t{1} << 30;
 /// A state of 8 GiB in memory, its checkpoints on a disk, on a machine that is as it should be.
 facts all_is_well() {
     facts found;
-    found.of = {"/var/chain/state", "/dev/shm/chainbase-1/segment", false, 64 * gibi, 384};
+    found.of = {"/var/chain/state", "/dev/shm/chainbase-1/segment", false, 64 * gibi, 384, true};
     found.state_mount = {"/var", "ext4"};
     found.segment_mount = {"/dev/shm", "tmpfs"};
     found.segment_bytes = 8 * gibi;
@@ -41,6 +39,7 @@ facts all_is_well() {
     found.segment_files = 60;
     found.free_bytes = 2 * gibi;
     found.mount_bytes = 24 * gibi;
+    found.free_for_checkpoints = 18 * gibi;
     found.free_memory = 2 * gibi;
     found.file_limit = 1024;
     found.shmem_enabled = "never";
@@ -94,23 +93,6 @@ struct machine {
     }
 };
 
-/// What spdlog's default logger says while the object lives.
-class heard {
-public:
-    heard() : before_(spdlog::default_logger()) {
-        const auto sink = std::make_shared<spdlog::sinks::ostream_sink_mt>(text_);
-        spdlog::set_default_logger(std::make_shared<spdlog::logger>("heard", sink));
-    }
-    heard(const heard&) = delete;
-    heard& operator=(const heard&) = delete;
-    ~heard() { spdlog::set_default_logger(before_); }
-    [[nodiscard]] std::string text() const { return text_.str(); }
-
-private:
-    std::ostringstream text_;
-    std::shared_ptr<spdlog::logger> before_;
-};
-
 } // namespace
 
 TEST_CASE("nothing is said where nothing is wrong, or nothing is known") {
@@ -122,12 +104,17 @@ TEST_CASE("nothing is said where nothing is wrong, or nothing is known") {
 
 TEST_CASE("advice: a state whose checkpoints are in memory") {
     CHECK(has(said_after([](facts& f) { f.state_mount = f.segment_mount; }),
-              {"tmpfs at /dev/shm", "restart", "--memory-folder /dev/shm"}));
+              {"tmpfs at /dev/shm", "restart", "--memory-folder '/dev/shm'"}));
+}
+
+TEST_CASE("advice: commands can be pasted whatever a folder is called") {
+    CHECK(has(said_after([](facts& f) { f.open_folders = {"/it's mine; rm"}; }),
+              {R"(chmod o-w -- '/it'\''s mine; rm')"}));
 }
 
 TEST_CASE("advice: a folder in which everybody may rename") {
     CHECK(has(said_after([](facts& f) { f.open_folders = {"/var/chain", "/mem"}; }),
-              {"2 folder(s)", "sticky", "chmod o-w /var/chain /mem"}));
+              {"2 folder(s)", "sticky", "chmod o-w -- '/var/chain' '/mem'"}));
 }
 
 TEST_CASE("advice: too few addresses") {
@@ -154,7 +141,7 @@ TEST_CASE("advice: too few files") {
 TEST_CASE("advice: a file system that is nearly full") {
     CHECK(has(said_after([](facts& f) { f.free_bytes = 2 * gibi - 1; }),
               {"/dev/shm (tmpfs) has 2047 MiB left", "a state of 8192 MiB wants 2048 MiB",
-               "mount -o remount,size=25G /dev/shm"}));
+               "mount -o remount,size=25G '/dev/shm'"}));
     const auto young = [](std::uint64_t bytes) {
         return [=](facts& f) {
             f.segment_bytes = 2 * mebi;
@@ -172,7 +159,7 @@ TEST_CASE("advice: a file system that is nearly full") {
                   f.segment_mount = {"/var", "ext4"};
                   f.free_bytes = gibi;
               }),
-              {"/var (ext4) has 1024 MiB", "df -h /var"}));
+              {"/var (ext4) has 1024 MiB", "df -h '/var'"}));
     CHECK(has(said_after([](facts& f) {
                   f.of.is_made = true; // a restore of 8 GiB and what comes after it
                   f.free_memory.reset();
@@ -180,6 +167,30 @@ TEST_CASE("advice: a file system that is nearly full") {
                   f.segment_mount.huge = "advise";
               }),
               {"9216 MiB left", "wants 10 GiB"}));
+}
+
+TEST_CASE("advice: a disk without room for the checkpoints of a state in memory") {
+    const auto room = [](std::uint64_t bytes) {
+        return [=](facts& f) { f.free_for_checkpoints = bytes; };
+    };
+    CHECK(has(said_after(room(18 * gibi - 1)),
+              {"/var (ext4) has 17 GiB left", "a state of 8192 MiB want 18 GiB", "df -h '/var'"}));
+    const auto much_is_taken = [](std::uint64_t bytes) {
+        return [=](facts& f) {
+            f.checkpoint_bytes = 30 * gibi; // of a state that was larger
+            f.free_for_checkpoints = bytes;
+        };
+    };
+    CHECK(said_after(much_is_taken(2 * gibi)).empty());
+    CHECK(has(said_after(much_is_taken(gibi)), {"1024 MiB left", "want 2048 MiB"}));
+    CHECK(said_after([&](facts& f) {
+              room(0)(f);
+              f.of.makes_checkpoints = false;
+          }).empty());
+    CHECK(said_after([&](facts& f) {
+              room(0)(f);
+              f.segment_mount = f.state_mount; // one disk for both
+          }).empty());
 }
 
 TEST_CASE("advice: a machine without memory") {
@@ -193,12 +204,14 @@ TEST_CASE("advice: a machine without memory") {
 
 TEST_CASE("advice: a cgroup that is too small or nearly used up") {
     const auto group = [](std::uint64_t bytes, std::uint64_t used) {
-        return [=](facts& f) { f.cgroup = {"/sys/fs/cgroup/node/memory.max", bytes, used}; };
+        return [=](facts& f) {
+            f.cgroup = {bytes - std::min(bytes, used), bytes, "/sys/fs/cgroup/node"};
+        };
     };
     CHECK(said_after(group(10 * gibi, 9 * gibi)).empty());
     CHECK(has(said_after(group(10 * gibi, 10 * gibi - 256 * mebi + 1)),
               {"/sys/fs/cgroup/node/memory.max allows 10 GiB, of which 255 MiB are left", "kills",
-               "echo 12G >"}));
+               "echo 12G > '/sys/fs/cgroup/node/memory.max'"}));
     CHECK(has(said_after(group(8 * gibi, 0)), {"allows 8192 MiB", "echo 11G >"}));
     CHECK(has(said_after([&](facts& f) {
                   group(4 * gibi, gibi)(f);
@@ -223,7 +236,7 @@ TEST_CASE("advice: no huge pages") {
     CHECK(has(said_after([](facts& f) { f.shmem_enabled = "deny"; }, severity::info),
               {"shmem_enabled is deny", "958", "echo advise >"}));
     CHECK(has(said_after([](facts& f) { f.can_collapse = false; }, severity::info),
-              {"/dev/shm", "MADV_COLLAPSE", "mount -o remount,huge=advise /dev/shm"}));
+              {"/dev/shm", "MADV_COLLAPSE", "mount -o remount,huge=advise '/dev/shm'"}));
     const alteration restored = [](facts& f) {
         f.of.is_made = true;
         f.free_bytes = f.free_memory = 20 * gibi;
@@ -290,29 +303,19 @@ TEST_CASE("facts: the mount of a state is the innermost one, the last one at its
 
 TEST_CASE("facts: of all cgroups above a process the one with the least memory left counts") {
     const machine one;
-    one.has("proc/self/mountinfo", "1 0 0:1 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
     one.has("proc/self/cgroup", "4:memory:/other\n0::/pod/node/own\n");
+    CHECK_FALSE(one.look().cgroup);
     const auto group = [&](const std::string& name, const char* most, const char* used) {
-        one.has("sys/fs/cgroup/" + name + "memory.max", most);
-        one.has("sys/fs/cgroup/" + name + "memory.current", used);
+        one.has("sys/fs/cgroup/" + name + "/memory.max", most);
+        one.has("sys/fs/cgroup/" + name + "/memory.current", used);
+        one.has("sys/fs/cgroup/" + name + "/memory.swap.max", "0\n");
     };
-    CHECK_FALSE(one.look().cgroup);
-    group("pod/node/own/", "max\n", "900\n");
-    CHECK_FALSE(one.look().cgroup);
-    group("pod/", "5000\n", "2000\n");
+    group("pod", "5000\n", "2000\n");
+    group("pod/node", "6000\n", "4000\n");
     REQUIRE(one.look().cgroup);
-    CHECK(one.look().cgroup->file == "/sys/fs/cgroup/pod/memory.max");
-    group("pod/node/", "6000\n", "4000\n");
-    CHECK(one.look().cgroup->file == "/sys/fs/cgroup/pod/node/memory.max");
-    CHECK(one.look().cgroup->bytes == 6000);
-    CHECK(one.look().cgroup->used == 4000);
-    one.has("sys/fs/cgroup/pod/node/memory.stat", "anon 5\ninactive_file 1500\nactive_file 7\n");
-    CHECK(one.look().cgroup->file == "/sys/fs/cgroup/pod/memory.max");
-    group("pod/", "-1\n", "2000\n"); // no number
-    CHECK(one.look().cgroup->used == 2500);
-    one.has("proc/self/cgroup", "0::/../elsewhere\n"); // of another namespace
-    group("../elsewhere/", "10\n", "10\n");
-    CHECK_FALSE(one.look().cgroup);
+    CHECK(one.look().cgroup->group == one.root / "sys/fs/cgroup/pod/node");
+    CHECK(one.look().cgroup->limit == 6000);
+    CHECK(one.look().cgroup->bytes == 2000);
 }
 
 TEST_CASE("facts: memory, its commitment, huge pages") {
@@ -361,6 +364,7 @@ TEST_CASE("facts: what a state takes, and what this machine has") {
     CHECK_FALSE(found.state_mount.type.empty());
     CHECK(found.free_bytes.value_or(0) > 0);
     CHECK(found.mount_bytes >= found.free_bytes);
+    CHECK(found.free_for_checkpoints.value_or(0) > 0);
     CHECK(found.free_memory.value_or(0) > 0);
     CHECK(found.addresses > 0);
     const facts made = facts_of({one.state, one.state, true, 0, 0});

@@ -58,6 +58,10 @@ TEST_CASE("the group with the least room counts, caches do not") {
     CHECK(groups.room()->group == groups.at("top/outer"));
     groups.write("top/outer/memory.current", "7000\n"); // a limit that was lowered
     CHECK(groups.room()->bytes == 0);
+    groups.write("own", "0::/../outer\n"); // of another namespace
+    groups.write("outer/memory.max", "10\n");
+    groups.write("outer/memory.current", "10\n");
+    CHECK_FALSE(groups.room());
     groups.write("own", "4:memory:/outer/inner\n"); // version 1 has other files
     CHECK_FALSE(groups.room());
 }
