@@ -8,6 +8,7 @@
 #include <pool_allocator/hash_table.hpp>
 #include <pool_allocator/id_table.hpp>
 #include <pool_allocator/private_folder.hpp>
+#include <pool_allocator/quoted.hpp>
 #include <pool_allocator/trace.hpp>
 #include <undo/log_check.hpp>
 
@@ -320,6 +321,9 @@ void segment::check_options() const {
 
 /// Nothing in it is believed before it is known to be ours.
 void segment::check_state_folder() const {
+    std::optional<gid_t> wanted;
+    if (!options_.readers_group.empty() && writable())
+        wanted = group_called(options_.readers_group);
     if (!fs::exists(fs::symlink_status(state_))) return;
     const private_folder found(state_, writable());
     if (fs::exists(fs::symlink_status(folder()))) found.require_same_owner({folder(), writable()});
@@ -329,14 +333,20 @@ void segment::check_state_folder() const {
         for (const auto& entry : fs::directory_iterator(checkpoint_folder())) // opened much later
             (void)copies.open(entry.path().filename().string(), file_use::read);
     }
-    if (options_.readers_group.empty() || !writable()) return;
-    const gid_t wanted = group_called(options_.readers_group);
-    if (found.readers() == wanted) return;
-    throw access_error(state_.string() + ": was not made for the group " + options_.readers_group +
-                       "; open it without naming one, or let that group in while no process uses "
-                       "the state: `chgrp -R " +
-                       std::to_string(wanted) + "` and then `chmod -R g=rX`, of this folder" +
-                       (folder().parent_path() == state_ ? "" : " and of " + folder().string()));
+    if (!wanted || found.readers() == wanted) return;
+    const std::string all = quoted(state_);
+    const fs::path slots = state_ / "readers"; // which members write
+    // Who changes segment.json unties what is in memory.
+    const std::string in_memory =
+        place_.is_in_memory() ? "; close it properly before, since its last checkpoint is restored "
+                                "then, and remove " +
+                                    place_.home().string() + " afterwards"
+                              : "";
+    throw access_error(
+        state_.string() + ": was not made for the group " + options_.readers_group +
+        "; open it without naming one, or let that group in while no process uses the state: `" +
+        fmt::format("chgrp -R {} -- {} && chmod -R g=rX -- {}", *wanted, all, all) +
+        (fs::exists(slots) ? " && chmod g=rw -- " + quoted(slots) : "") + "`" + in_memory);
 }
 
 void segment::make_state_folder() const {

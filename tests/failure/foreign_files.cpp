@@ -168,6 +168,49 @@ TEST_CASE("a state of a group is read by its members and by nobody else") {
     CHECK_FALSE(fs::exists(folder / "other"));
 }
 
+TEST_CASE("a group is let in by the command that is named when a state was not made for it") {
+    if (!is_root()) return;
+    const scratch_folder folder;
+    fs::permissions(folder.path(), fs::perms(0755));
+    const fs::path state = folder / "it's a state";
+    open_options how = for_readers();
+    if (GENERATE(false, true)) {
+        how.memory_folder = folder / "memory";
+        fs::create_directory(how.memory_folder);
+        fs::permissions(how.memory_folder, fs::perms(0755));
+    }
+    how.readers_group.clear();
+    write_thing(state, how);
+    how.readers_group = std::to_string(readers);
+    const state_image before(state);
+    const std::string said = refusal(state, how);
+    CHECK(state_image(state) == before);
+    obey(said);
+    require_rights(state, 0640, 0750, readers);
+    CHECK(count_things(state, how) == 1);
+    as_stranger(readers, [&] {
+        expect(count_things(state, quick_options(open_mode::read_only)) == 1, "a member reads");
+    });
+    write_thing(state, how);
+    require_rights(state, 0640, 0750, readers);
+}
+
+TEST_CASE("a group that is not there or that no number can name makes no state") {
+    const scratch_folder folder;
+    open_options how = with_checkpoints();
+    for (const char* group : {"no such group", "99999999999", "4294967295", "4294967296", "-1",
+                              "18446744073709551616", "0x1", "1 "}) {
+        CAPTURE(group);
+        how.readers_group = group;
+        CHECK_THROWS_AS(count_things(folder / "above" / "state", how), usage_error);
+        CHECK(fs::is_empty(folder.path()));
+        CHECK_THROWS_AS(group_called(group), usage_error);
+    }
+    CHECK_THROWS_AS(group_called(""), usage_error);
+    CHECK(group_called("0") == 0);
+    CHECK(group_called("4294967294") == 4294967294);
+}
+
 TEST_CASE("a file open to others is refused until the command that is named was given") {
     const scratch_folder folder;
     const fs::path state = folder / "state";
