@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Kills a replay ten times, every second time with the loss of all that was in memory, as when the
 # machine loses power; finishes it, and compares the state with that of a replay nobody disturbed.
+# Fails when they differ, and when memory was never lost.
 #
 #     tools/crash-demo.sh [OPERATIONS] [DURABILITY]     2,000,000 checkpoint
 #
@@ -9,8 +10,27 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
+usage() { sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"; }
+wrong_call() {
+    echo "crash-demo.sh: $1" >&2
+    usage >&2
+    exit 2
+}
+
+for argument in "$@"; do
+    case $argument in
+    -h | --help) usage && exit 0 ;;
+    -*) wrong_call "no option \"$argument\"" ;;
+    esac
+done
+[ $# -le 2 ] || wrong_call "more than two arguments"
 operations=${1:-2000000}
 durability=${2:-checkpoint}
+case $operations in *[!0-9]* | 0*) wrong_call "\"$operations\" is no number of operations" ;; esac
+case $durability in
+checkpoint | commit) ;;
+*) wrong_call "\"$durability\" is no DURABILITY that survives a loss of power" ;;
+esac
 driver=${CHAINBASE_DRIVER:-$root/build/release/bin/chainbase-driver}
 if [ -z "${CHAINBASE_DRIVER:-}" ]; then "$root/tools/build.sh" release chainbase-driver; fi
 
@@ -22,6 +42,7 @@ replay() { # STATE [OPTION...]
     "$driver" replay --block-log "$log" --state "$folder/$1" "${@:2}" --json 2>>"$folder/said"
 }
 digest_in() { sed -n 's/.*"state_digest":"\([0-9a-f]*\)".*/\1/p'; }
+has_checkpoint() { ls "$folder"/killed/checkpoint/published.* >/dev/null 2>&1; }
 
 "$driver" generate --operations "$operations" --to "$log" >/dev/null
 began=$(date +%s%N)
@@ -30,11 +51,17 @@ milliseconds=$((($(date +%s%N) - began) / 1000000))
 echo "a replay that nobody disturbs: $milliseconds ms, digest ${undisturbed:0:16}..."
 
 kills=0
+losses=0
 for round in $(seq 40); do
-    if [ $kills = 10 ]; then break; fi
+    if [ $kills -ge 10 ] && [ $losses -gt 0 ]; then break; fi
     "$driver" replay --block-log "$log" --state "$folder/killed" --checkpoint-interval 0.05 \
         --durability "$durability" \
         >/dev/null 2>>"$folder/said" &
+    loses=no
+    if [ $((losses * 2)) -lt $kills ]; then
+        loses=yes # nothing would be left before the first checkpoint
+        until has_checkpoint || ! kill -0 $! 2>/dev/null; do sleep 0.005; done
+    fi
     sleep "$(awk -v most="$milliseconds" -v seed="$round$RANDOM" \
         'BEGIN { srand(seed); printf "%.3f", (0.1 + 0.2 * rand()) * most / 1000 }')"
     # The shell would tell of the death of its child.
@@ -46,8 +73,9 @@ for round in $(seq 40); do
     fi
     kills=$((kills + 1))
     what="kill -9"
-    if [ $((round % 2)) = 0 ] && ls "$folder"/killed/checkpoint/published.* >/dev/null 2>&1; then
+    if [ $loses = yes ]; then
         rm -rf "$folder/killed/segment"
+        losses=$((losses + 1))
         what="kill -9, and all memory is lost"
     fi
     echo "$round: $what"
@@ -61,4 +89,10 @@ if [ -z "$undisturbed" ] || [ "$survived" != "$undisturbed" ]; then
     echo "crash-demo: the digests differ: $undisturbed, $survived" >&2
     exit 1
 fi
-echo "equal, after $kills kills"
+restores=$(grep -c 'restored checkpoint ' "$folder/said" || true)
+if [ "$losses" = 0 ] || [ "$restores" = 0 ]; then
+    echo "crash-demo: $kills kills, $losses losses of memory, $restores restores: the replay is too" \
+        "short to be killed after a checkpoint; use more OPERATIONS" >&2
+    exit 1
+fi
+echo "equal, after $kills kills, $losses of them with the loss of all memory ($restores restores)"
