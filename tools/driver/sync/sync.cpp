@@ -36,6 +36,7 @@ private:
     chain_sync sync_;
     std::unique_ptr<sync_progress> shown_;
     chain_gauges gauges_;
+    block_feed::waiting waited_before_; ///< for the answer of a peer
     block_feed::waiting waited_; ///< up to the last block that came: what follows is idleness
     std::uint64_t blocks_before_ = 0;
     std::uint64_t operations_before_ = 0;
@@ -43,7 +44,8 @@ private:
 
 followed_chain& run::open(const std::string& chain) {
     state_ = open_state(options_, chain);
-    shown_ = std::make_unique<sync_progress>(*state_);
+    waited_ = waited_before_ = source_->so_far().waited;
+    shown_ = std::make_unique<sync_progress>(*state_, waited_before_);
     blocks_before_ = state_->blocks();
     operations_before_ = state_->operations();
     return followed_.emplace(*state_);
@@ -89,6 +91,7 @@ sync_report run::report(outcome how) {
     all.state = report_on(*state_, how == outcome::nothing);
     all.state.seconds = seconds;
     all.state.waited = waited_;
+    all.state.waited.for_blocks -= waited_before_.for_blocks;
     all.state.replayed_blocks = state_->blocks() - blocks_before_;
     all.state.replayed_operations = state_->operations() - operations_before_;
     if (options_.verify && !all.state.interrupted) all.state.verified = verified(*state_);

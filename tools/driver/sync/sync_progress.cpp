@@ -6,9 +6,9 @@
 
 namespace chainbase::driver {
 
-sync_progress::sync_progress(const chain_state& state)
+sync_progress::sync_progress(const chain_state& state, block_feed::waiting waited)
     : state_(state), operations_before_(state.operations()), operations_then_(operations_before_),
-      head_then_(state.head_id()), seen_(head_then_) {}
+      head_then_(state.head_id()), seen_(head_then_), waited_then_(waited) {}
 
 double sync_progress::seconds() const {
     return std::chrono::duration<double>(last_block_ - begin_).count();

@@ -12,7 +12,8 @@ namespace chainbase::driver {
 /// come, and at its end. How long it will take nobody knows: a peer's chain grows.
 class sync_progress {
 public:
-    explicit sync_progress(const chain_state& state);
+    /// `waited` so far for what is not blocks: a peer's first answer.
+    sync_progress(const chain_state& state, block_feed::waiting waited);
 
     /// To be called after some blocks, with what was waited for so far.
     void advance(block_feed::waiting waited);
@@ -32,8 +33,8 @@ private:
     std::uint64_t operations_before_;
     std::uint64_t operations_then_;
     block_id head_then_;
-    block_feed::waiting waited_then_;
     block_id seen_;
+    block_feed::waiting waited_then_;
 };
 
 } // namespace chainbase::driver
