@@ -77,6 +77,7 @@ struct chain_state::parts {
           const promise_options& promise)
         : state(of_known_chain(folder, chain_), how_to_open(promise)), chain(chain_),
           decode(decoder_of(chain_)), lag(lag_) {
+        if (!promise.memory_folder.empty()) tell_place(folder, promise.memory_folder);
         try {
             const write_turn turn(state.memory());
             identify();
@@ -113,6 +114,19 @@ struct chain_state::parts {
                                                        const std::string& chain) {
         require_known_chain(chain);
         return folder;
+    }
+
+    /// Says when the segment stays where it was.
+    void tell_place(const std::filesystem::path& folder, const std::filesystem::path& asked) const {
+        const std::filesystem::path segment = state.memory().folder();
+        std::error_code unknown;
+        if (std::filesystem::equivalent(segment.parent_path().parent_path(), asked, unknown) &&
+            std::filesystem::canonical(folder) != std::filesystem::canonical(segment.parent_path()))
+            return;
+        spdlog::info("{}: --memory-folder {} counts when a segment is made or restored; this one "
+                     "is in {} and stays there. To have it restored into the other place, close "
+                     "the state with a checkpoint, then move that folder away",
+                     folder.string(), asked.string(), segment.string());
     }
 
     /// The archive is made before the first block: one that is missing is not made anew.

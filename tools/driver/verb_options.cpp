@@ -66,7 +66,8 @@ void add_promise_options(CLI::App& verb, promise_options& to) {
         ->default_str("30");
     verb.add_option("--memory-folder", to.memory_folder,
                     "where to keep the shared memory when it is made or restored, such as "
-                    "/dev/shm; default: in the state's folder, or where it was");
+                    "/dev/shm; default: in the state's folder, or where it was")
+        ->check(CLI::ExistingDirectory); // before a state is made that cannot have it
     verb.add_option("--group", to.group,
                     "a group, by name or number, whose members may read a new state and its "
                     "archive; without it nobody but its owner may");
