@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks what no test can run: that every header compiles alone, that sources have no warnings, that
 # folders include only what lies below them, that the code is formatted, that the README shows the
-# example that is compiled, and that nothing strange lies at the root.
+# examples that are compiled, and that nothing strange lies at the root.
 #
 #     tools/check.sh [STEP...]     all steps without an argument
 #
@@ -101,9 +101,14 @@ compile() {
 }
 
 readme() {
-    local example=tests/consumer/example.cpp
-    awk '/^```cpp$/ { inside = 1; next } /^```$/ { if (inside) exit } inside' README.md |
-        diff - "$example" | fail "the example in README.md is not $example:"
+    local example number=0 failed=0
+    for example in account.hpp example.cpp reader.cpp; do
+        number=$((number + 1))
+        awk -v wanted=$number '/^```cpp$/ { inside = ++found == wanted; next } /^```$/ { inside = 0 }
+            inside' README.md | diff - "tests/consumer/$example" |
+            fail "example $number in README.md is not tests/consumer/$example:" || failed=1
+    done
+    return $failed
 }
 
 step() {

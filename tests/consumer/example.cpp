@@ -1,21 +1,6 @@
-#include <chainbase/database.hpp>
-
 #include <iostream>
 
-struct by_name;
-struct by_balance;
-
-struct account { // a plain struct: `id` first, no pointers, every member described
-    chainbase::id<account> id;
-    chainbase::fixed_string<16> name;
-    std::int64_t balance = 0;
-
-    using keys =
-        chainbase::keys<chainbase::hashed_unique<by_name, &account::name>,
-                        chainbase::ordered_unique<
-                            by_balance, chainbase::descending<&account::balance>, &account::id>>;
-};
-BOOST_DESCRIBE_STRUCT(account, (), (id, name, balance))
+#include "account.hpp"
 
 int main(int argc, char** argv) {
     chainbase::database db(argc > 1 ? argv[1] : "state"); // opens the state, or creates it

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds this project against chainbase and runs its example twice, as the README shows it.
+# Builds this project against chainbase and runs its examples, as the README shows them.
 #
 #     run.sh source|installed WORK_FOLDER [CMAKE ARGUMENTS...]
 #
@@ -18,7 +18,7 @@ if [ "$how" = installed ]; then
     set -- "$@" -DUSE_INSTALLED=ON -DCMAKE_PREFIX_PATH="$work/prefix"
 fi
 cmake -S "$here" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release "$@"
-cmake --build "$work/build" --target example
+cmake --build "$work/build" --target example reader
 
 cd "$work"
 expect() { # the example's output when the balance is $1 and the revision $2
@@ -26,4 +26,5 @@ expect() { # the example's output when the balance is $1 and the revision $2
 }
 expect 100 1
 expect 200 2
+diff <(echo 'read: alice has 200') <(build/reader state)
 echo "consumer: good"
