@@ -3,9 +3,8 @@
 #include <pool_allocator/private_folder.hpp>
 
 #include <sys/stat.h>
-#include <unistd.h>
-
 #include <tests/tools/file_size_limit.hpp>
+#include <unistd.h>
 
 #include <fstream>
 
