@@ -1,46 +1,16 @@
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <tests/failure/killed_chain.hpp>
 #include <tests/support/mismatch.hpp>
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
-#include <cstdio>
-#include <new>
 #include <string>
 #include <utility>
 
 namespace chainbase::test {
 
 std::shared_ptr<progress> shared_progress() {
-    void* at =
-        mmap(nullptr, sizeof(progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED) throw std::bad_alloc();
-    return {new (at) progress, [](progress* p) { munmap(p, sizeof *p); }};
-}
-
-pid_t fork_process(const std::function<void()>& work) {
-    const pid_t process = fork();
-    if (process < 0) throw mismatch("cannot fork");
-    if (process > 0) return process;
-    try {
-        work();
-    } catch (const std::exception& e) {
-        std::fprintf(stderr, "child: %s\n", e.what());
-        _exit(1);
-    }
-    _exit(0);
-}
-
-ending wait_for(pid_t process) {
-    int status = 0;
-    while (waitpid(process, &status, 0) < 0)
-        expect(errno == EINTR, "waitpid");
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) return {true};
-    expect(WIFEXITED(status) && WEXITSTATUS(status) == 0,
-           "the child process failed, status " + std::to_string(status));
-    return {false};
+    return in_shared_memory<progress>();
 }
 
 void wait_until_ready(pid_t process, const progress& told) {
@@ -48,10 +18,6 @@ void wait_until_ready(pid_t process, const progress& told) {
         expect(waitpid(process, nullptr, WNOHANG) == 0, "the child process ended early");
         usleep(200);
     }
-}
-
-ending run_process(const std::function<void()>& work) {
-    return wait_for(fork_process(work));
 }
 
 reference_chain::reference_chain(std::uint64_t seed, const chain_options& options)

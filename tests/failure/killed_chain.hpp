@@ -1,12 +1,11 @@
 #pragma once
 
-#include <sys/types.h>
 #include <tests/support/chain_model.hpp>
+#include <tests/support/child_process.hpp>
 
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
@@ -24,19 +23,8 @@ struct progress {
 /// A fresh progress in shared memory.
 [[nodiscard]] std::shared_ptr<progress> shared_progress();
 
-/// How a child process ended.
-struct ending {
-    bool killed = false; ///< by SIGKILL; else it finished its work
-};
-
-/// Forks a process that runs `work` and then exits. Exceptions in it end it with an error.
-[[nodiscard]] pid_t fork_process(const std::function<void()>& work);
-/// Waits for it; throws mismatch when it ended in any other way than those of `ending`.
-ending wait_for(pid_t process);
-/// Waits until it told that it is ready. Throws mismatch when it ends before.
+/// Waits until a process told that it is ready. Throws mismatch when it ends before.
 void wait_until_ready(pid_t process, const progress& told);
-/// Forks, and waits for the end.
-ending run_process(const std::function<void()>& work);
 
 /// The digests of a chain after 0, 1, 2, ... steps, made as far as asked for.
 class reference_chain {

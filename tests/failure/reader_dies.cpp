@@ -29,6 +29,15 @@ void require_whole(process_crowd& crowd) {
     REQUIRE(crowd.board().receding == 0);
 }
 
+/// Each does something before this returns.
+void start_all(process_crowd& crowd, std::uint64_t seed, std::size_t readers) {
+    crowd.start_writer(seed);
+    crowd.await_blocks(1);
+    for (std::size_t which = 0; which < readers; ++which)
+        crowd.start_reader(which);
+    crowd.await_looks(1);
+}
+
 class quiet_deaths {
 public:
     quiet_deaths() { spdlog::set_level(spdlog::level::err); } // they are what this is about
@@ -40,10 +49,7 @@ public:
 TEST_CASE("readers in other processes see whole blocks only and neither side starves") {
     const scratch_folder folder;
     process_crowd crowd(folder / "state");
-    crowd.start_writer(test_seed(1));
-    crowd.await_blocks(1);
-    for (std::size_t which = 0; which < 3; ++which)
-        crowd.start_reader(which);
+    start_all(crowd, test_seed(1), 3);
     for (int round = 0; round < 20; ++round) { // each side has to get on beside the other
         crowd.await_looks(20);
         crowd.await_blocks(20);
@@ -60,11 +66,7 @@ TEST_CASE("readers are killed while they read or wait: the writer goes on") {
     const scratch_folder folder;
     const quiet_deaths quiet;
     process_crowd crowd(folder / "state");
-    crowd.start_writer(seed);
-    crowd.await_blocks(1);
-    for (std::size_t which = 0; which < 3; ++which)
-        crowd.start_reader(which);
-    crowd.await_looks(1);
+    start_all(crowd, seed, 3);
     for (std::uint32_t n = 0; n < kills(100); ++n) {
         INFO("seed " << seed << ", kill " << n);
         usleep(random.below(3000));
@@ -88,11 +90,7 @@ TEST_CASE("the writer is killed at any time: readers wait and go on beside the n
     const scratch_folder folder;
     const quiet_deaths quiet;
     process_crowd crowd(folder / "state");
-    crowd.start_writer(seed);
-    crowd.await_blocks(1);
-    for (std::size_t which = 0; which < 3; ++which)
-        crowd.start_reader(which);
-    crowd.await_looks(1);
+    start_all(crowd, seed, 3);
     for (std::uint32_t n = 0; n < kills(60); ++n) {
         INFO("seed " << seed << ", kill " << n);
         usleep(random.below(4000));
@@ -110,11 +108,7 @@ TEST_CASE("the writer is killed at the first, second, third ... before-image bes
     const scratch_folder folder;
     const quiet_deaths quiet;
     process_crowd crowd(folder / "state");
-    crowd.start_writer(test_seed(4));
-    crowd.await_blocks(1);
-    crowd.start_reader(0);
-    crowd.start_reader(1);
-    crowd.await_looks(1);
+    start_all(crowd, test_seed(4), 2);
     crowd.kill_writer();
     for (std::uint32_t n = 0; n < kills(80); ++n) {
         INFO("killed at before-image " << n);

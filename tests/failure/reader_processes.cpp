@@ -1,41 +1,19 @@
 #include <pool_allocator/error.hpp>
 
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <tests/failure/reader_processes.hpp>
+#include <tests/support/child_process.hpp>
 #include <tests/support/mismatch.hpp>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
-#include <cstdio>
-#include <new>
 #include <string>
 #include <utility>
 
 namespace chainbase::test {
 
 namespace {
-
-std::shared_ptr<crowd_board> shared_board() {
-    void* at = mmap(nullptr, sizeof(crowd_board), PROT_READ | PROT_WRITE,
-                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED) throw std::bad_alloc();
-    return {new (at) crowd_board, [](crowd_board* board) { munmap(board, sizeof *board); }};
-}
-
-pid_t fork_process(const std::function<void()>& work) {
-    const pid_t process = fork();
-    if (process < 0) throw mismatch("cannot fork");
-    if (process > 0) return process;
-    try {
-        work();
-    } catch (const std::exception& problem) {
-        std::fprintf(stderr, "process %d: %s\n", getpid(), problem.what());
-        _exit(1);
-    }
-    _exit(0);
-}
 
 void end(pid_t& process) {
     if (process == 0) return;
@@ -70,7 +48,7 @@ void look_again_and_again(const two_sides& seen, crowd_board& board, std::size_t
 } // namespace
 
 process_crowd::process_crowd(std::filesystem::path state)
-    : state_(std::move(state)), board_(shared_board()) {}
+    : state_(std::move(state)), board_(in_shared_memory<crowd_board>()) {}
 
 process_crowd::~process_crowd() {
     end(writer_);

@@ -10,7 +10,6 @@
 #include <tools/block_log/checksum.hpp>
 
 #include <spdlog/spdlog.h>
-#include <sys/stat.h>
 #include <tests/fuzz/notes.hpp>
 #include <tests/fuzz/patches.hpp>
 #include <tests/support/simulated_disk.hpp>
@@ -217,12 +216,6 @@ void open_state(simulated_disk& disk, const fs::path& state, bool makes_more, bo
 }
 
 } // namespace
-
-/// Folders of a state are for their owner alone.
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
-    umask(077);
-    return 0;
-}
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     spdlog::set_level(spdlog::level::off);

@@ -11,7 +11,6 @@
 
 #include <boost/crc.hpp>
 #include <spdlog/spdlog.h>
-#include <sys/stat.h>
 #include <tests/fuzz/notes.hpp>
 #include <tests/fuzz/stored_state.hpp>
 
@@ -176,12 +175,6 @@ void refused_or_not(void (*call)(const fs::path&, const std::uint64_t*), const f
 }
 
 } // namespace
-
-/// Folders of a state are for their owner alone.
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
-    umask(077);
-    return 0;
-}
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     spdlog::set_level(spdlog::level::off);

@@ -15,8 +15,9 @@ TEST_CASE("what a peer needs for its first answer is not waiting for blocks") {
     scripted_peer peer([&](raw_connection& with, int) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1500));
         with.greet("payments");
-        std::this_thread::sleep_for(std::chrono::milliseconds(300)); // until a line is due
-        given.give(with, 0, given.chain.size());
+        given.give(with, 0, 10);
+        std::this_thread::sleep_for(std::chrono::milliseconds(600)); // meanwhile a line is due
+        given.give(with, 10, given.chain.size());
         with.send(end_at(given.place(given.chain.size() - 1)));
         with.wait_for_end();
     });

@@ -35,19 +35,6 @@ struct account_options {
     bool json = false;
 };
 
-std::string check_engine(const std::string& name) {
-    const account_engine_entry* entry = find_account_engine(name);
-    return entry == nullptr ? "no engine is called " + name : "";
-}
-
-std::string engine_list() {
-    std::string list;
-    for (const account_engine_entry& entry : account_engines()) {
-        list.append(list.empty() ? "" : ", ").append(entry.name);
-    }
-    return list;
-}
-
 std::vector<std::string> engines_to_run(const account_options& options) {
     if (!options.engines.empty()) return options.engines;
     std::vector<std::string> result;
@@ -140,9 +127,9 @@ void add_account_bench(CLI::App& program) {
         ->transform(whole_number(1, most_types));
     command
         ->add_option("--engines", options->engines,
-                     "Comma-separated, all by default: " + engine_list())
+                     "Comma-separated, all by default: " + engine_list(account_engines()))
         ->delimiter(',')
-        ->check(CLI::Validator(check_engine, "ENGINE"));
+        ->check(CLI::Validator(check_engine<find_account_engine>, "ENGINE"));
     command->add_option("--rounds", options->rounds, "Rounds, engines interleaved in each")
         ->capture_default_str()
         ->transform(whole_number(1, 1000));

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 /// What every bench does around its work.
@@ -23,5 +24,20 @@ void throw_if_interrupted();
 /// Warns when the figures are going to be worth little: a build without optimisation, a machine
 /// that has other work.
 void warn_about_conditions();
+
+/// The names of all engines of a bench, for its help.
+template <typename Engines>
+[[nodiscard]] std::string engine_list(const Engines& all) {
+    std::string list;
+    for (const auto& entry : all)
+        list.append(list.empty() ? "" : ", ").append(entry.name);
+    return list;
+}
+
+/// For CLI11: empty when `Find` has an engine of that name, else what to say.
+template <auto Find>
+[[nodiscard]] std::string check_engine(const std::string& name) {
+    return Find(name) == nullptr ? "no engine is called " + name : "";
+}
 
 } // namespace chainbase::bench

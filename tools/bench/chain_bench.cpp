@@ -221,13 +221,6 @@ void run(const chain_options& options) {
     print_or_throw(options.json ? all.dump() + "\n" : text.str());
 }
 
-std::string engine_list() {
-    std::string list;
-    for (const chain_engine_entry& entry : chain_engines())
-        list.append(list.empty() ? "" : ", ").append(entry.name);
-    return list;
-}
-
 } // namespace
 
 void add_chain_bench(CLI::App& program) {
@@ -243,9 +236,9 @@ void add_chain_bench(CLI::App& program) {
         ->transform(whole_number(1, 1000));
     command
         ->add_option("--engines", options->engines,
-                     "Comma-separated, all by default: " + engine_list())
+                     "Comma-separated, all by default: " + engine_list(chain_engines()))
         ->delimiter(',')
-        ->check(CLI::Validator(check_chain_engine, "ENGINE"));
+        ->check(CLI::Validator(check_engine<find_chain_engine>, "ENGINE"));
     command->add_option("--live-blocks", options->live_blocks, "Blocks that are applied live")
         ->capture_default_str()
         ->transform(whole_number(1, 1'000'000));

@@ -23,8 +23,4 @@ const chain_engine_entry* find_chain_engine(std::string_view name) noexcept {
     return nullptr;
 }
 
-std::string check_chain_engine(const std::string& name) {
-    return find_chain_engine(name) == nullptr ? "no engine is called " + name : "";
-}
-
 } // namespace chainbase::bench

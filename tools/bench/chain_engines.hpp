@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <memory>
 #include <span>
-#include <string>
 #include <string_view>
 
 namespace chainbase::bench {
@@ -33,9 +32,6 @@ struct chain_engine_entry {
 
 /// Null when there is none of that name.
 [[nodiscard]] const chain_engine_entry* find_chain_engine(std::string_view name) noexcept;
-
-/// For CLI11: empty when there is one of that name, else what to say.
-[[nodiscard]] std::string check_chain_engine(const std::string& name);
 
 [[nodiscard]] std::unique_ptr<chain_engine>
 make_chainbase_chain(std::string_view chain, const std::filesystem::path& directory);

@@ -9,21 +9,6 @@
 
 namespace chainbase::bench {
 
-namespace {
-
-std::string check_engine(const std::string& name) {
-    return find_crash_engine(name) == nullptr ? "no engine is called " + name : "";
-}
-
-std::string engine_list() {
-    std::string list;
-    for (const crash_engine_entry& entry : crash_engines())
-        list.append(list.empty() ? "" : ", ").append(entry.name);
-    return list;
-}
-
-} // namespace
-
 void add_crash_bench(CLI::App& program) {
     const auto options = std::make_shared<crash_options>();
     options->directory = std::filesystem::temp_directory_path();
@@ -44,9 +29,9 @@ void add_crash_bench(CLI::App& program) {
         ->transform(whole_number(1, 1000));
     command
         ->add_option("--engines", options->engines,
-                     "Comma-separated, all by default: " + engine_list())
+                     "Comma-separated, all by default: " + engine_list(crash_engines()))
         ->delimiter(',')
-        ->check(CLI::Validator(check_engine, "ENGINE"));
+        ->check(CLI::Validator(check_engine<find_crash_engine>, "ENGINE"));
     command
         ->add_option("--directory", options->directory,
                      "On storage: databases, and the checkpoints of chainbase")

@@ -24,7 +24,7 @@ void add_growth_bench(CLI::App& program) {
         ->transform(whole_number(1, 1000));
     command->add_option("--engines", options->engines, "Comma-separated; chainbase,classical")
         ->delimiter(',')
-        ->check(CLI::Validator(check_chain_engine, "ENGINE"));
+        ->check(CLI::Validator(check_engine<find_chain_engine>, "ENGINE"));
     command->add_option("--directory", options->directory, "Where the states are made")
         ->capture_default_str()
         ->check(CLI::ExistingDirectory);

@@ -1,6 +1,7 @@
 #include <chainbase/checkpoint/disk.hpp>
 #include <chainbase/database.hpp>
 #include <tools/bench/crash_engine.hpp>
+#include <tools/bench/engines/stored_account.hpp>
 #include <tools/bench/stopwatch.hpp>
 
 #include <boost/describe.hpp>
@@ -18,26 +19,6 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t blocks_per_checkpoint =
     10; // half a minute of a chain that makes one in 3 s
-
-struct named;
-
-/// The bytes of crash_account, and what finds them.
-struct paying_account {
-    chainbase::id<paying_account> id;
-    std::uint32_t spare = 0;
-    account_name name;
-    std::int64_t balance = 0;
-    std::int64_t savings = 0;
-    std::int64_t vesting = 0;
-    std::int64_t debt = 0;
-    std::uint64_t counts = 0;
-    std::uint64_t flags = 0;
-
-    using keys = chainbase::keys<hashed_unique<named, &paying_account::name>>;
-};
-BOOST_DESCRIBE_STRUCT(paying_account, (),
-                      (id, spare, name, balance, savings, vesting, debt, counts, flags))
-static_assert(sizeof(paying_account) == 72);
 
 struct head_block {
     chainbase::id<head_block> id;
@@ -85,13 +66,13 @@ public:
                        bool after_each)
         : disk_(at.memory / "state", at.disk), promise_(promise), after_each_(after_each),
           db_(at.memory / "state", options(promise, every, disk_)) {
-        db_.add_type<paying_account>("account");
+        db_.add_type<hashed_account>("account");
         db_.add_type<head_block>("head");
     }
 
     void fill(const crash_plan& plan) override {
         for (std::uint32_t i = 0; i < plan.accounts(); ++i)
-            db_.create<paying_account>([&](paying_account& one) {
+            db_.create<hashed_account>([&](hashed_account& one) {
                 one.name = crash_plan::name_of(i);
                 one.balance = crash_plan::money_each;
             });
@@ -116,7 +97,7 @@ public:
     std::uint64_t last_block() override { return head().number; }
     std::int64_t money() override {
         std::int64_t sum = 0;
-        for (const paying_account& one : db_.objects<paying_account>())
+        for (const hashed_account& one : db_.objects<hashed_account>())
             sum += one.balance;
         return sum;
     }
@@ -125,7 +106,7 @@ public:
     void measure_own(const crash_plan& plan, const crash_sink& sink) override;
 
 private:
-    static constexpr auto as_usual = [](paying_account&) {};
+    static constexpr auto as_usual = [](hashed_account&) {};
 
     static open_options options(durability promise, std::uint64_t every, disk& on) {
         open_options all;
@@ -147,8 +128,8 @@ private:
     }
     template <typename Before>
     void add(std::uint32_t account, std::int64_t amount, Before&& before) {
-        const auto& found = db_.get<paying_account, named>(crash_plan::name_of(account));
-        db_.modify(found, [&](paying_account& one) {
+        const auto& found = db_.get<hashed_account, named>(crash_plan::name_of(account));
+        db_.modify(found, [&](hashed_account& one) {
             before(one);
             one.balance += amount;
         });
@@ -185,7 +166,7 @@ double chainbase_accounts::nanoseconds_of(const std::vector<crash_plan::block>& 
 /// is what recording it costs.
 void chainbase_accounts::measure_barrier(std::string_view row, const crash_plan& plan,
                                          std::uint32_t accounts, const crash_sink& sink) {
-    const auto recorded_again = [](const paying_account& one) {
+    const auto recorded_again = [](const hashed_account& one) {
         write_barrier& barrier = write_barrier::active();
         barrier.reserve(write_barrier::record_bytes(sizeof one));
         barrier.record(&one, sizeof one);

@@ -2,6 +2,7 @@
 #include <chainbase/statistics.hpp>
 #include <tools/bench/account_workload.hpp>
 #include <tools/bench/engines/chainbase_engine.hpp>
+#include <tools/bench/engines/stored_account.hpp>
 #include <tools/bench/most_types.hpp>
 
 #include <boost/describe.hpp>
@@ -13,51 +14,6 @@
 namespace chainbase::bench {
 
 namespace {
-
-struct named;
-struct richest;
-
-/// The fields of bench::account; a 32-bit id and a spare word stand where its 64-bit id does.
-struct ordered_account {
-    chainbase::id<ordered_account> id;
-    std::uint32_t spare = 0;
-    account_name name;
-    std::int64_t balance = 0;
-    std::int64_t savings = 0;
-    std::int64_t vesting = 0;
-    std::int64_t debt = 0;
-    std::uint32_t created = 0;
-    std::uint32_t voted = 0;
-    std::uint32_t posts = 0;
-    std::uint32_t flags = 0;
-
-    using keys = chainbase::keys<
-        ordered_unique<named, &ordered_account::name>,
-        ordered_unique<richest, descending<&ordered_account::balance>, &ordered_account::id>>;
-};
-BOOST_DESCRIBE_STRUCT(ordered_account, (),
-                      (id, spare, name, balance, savings, vesting, debt, created, voted, posts,
-                       flags))
-static_assert(sizeof(ordered_account) == sizeof(account));
-
-struct hashed_account {
-    chainbase::id<hashed_account> id;
-    std::uint32_t spare = 0;
-    account_name name;
-    std::int64_t balance = 0;
-    std::int64_t savings = 0;
-    std::int64_t vesting = 0;
-    std::int64_t debt = 0;
-    std::uint32_t created = 0;
-    std::uint32_t voted = 0;
-    std::uint32_t posts = 0;
-    std::uint32_t flags = 0;
-
-    using keys = chainbase::keys<hashed_unique<named, &hashed_account::name>>;
-};
-BOOST_DESCRIBE_STRUCT(hashed_account, (),
-                      (id, spare, name, balance, savings, vesting, debt, created, voted, posts,
-                       flags))
 
 /// One of the types that stay empty. They have an id only: what a session costs does not depend on
 /// what a type has, and sixty containers would take minutes to compile.
