@@ -10,7 +10,9 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace chainbase::archive {
 
@@ -26,19 +28,41 @@ const type_check* type_called(const check::state_check& state, const std::string
     return found == state.types().end() || !found->objects() ? nullptr : &*found;
 }
 
+constexpr std::string_view queue_suffix = ".retired";
+
+/// Whether it is the queue of a life cycle (detail/retired.hpp).
+bool is_queue(const type_check& type) {
+    const auto& fields = type.schema().fields;
+    return type.objects() && type.schema().name.ends_with(queue_suffix) && fields.size() > 1 &&
+           fields[1].name == "object" && fields[1].type == "id" &&
+           fields[1].offset + 4 <= type.schema().value_bytes;
+}
+
+/// Of what is finished in the type of this name and still in memory; null if that has no life
+/// cycle.
+const type_check* queue_of(const check::state_check& state, const std::string& name) {
+    const type_check* const found = type_called(state, name + std::string(queue_suffix));
+    return found && is_queue(*found) ? found : nullptr;
+}
+
+/// Ids are given in order, and an entry goes with its object.
+std::uint64_t handed_over(const type_check& queue) {
+    return queue.next_id() - std::min<std::uint64_t>(queue.next_id(), queue.objects()->live());
+}
+
 /// The rows of one table.
 class table_check {
 public:
     table_check(const check::state_check& state, const store& rows, table_id table, part_report& to)
         : rows_(rows), table_(table), to_(to), name_(rows.tables()[table.value].name),
-          type_(type_called(state, name_)), queue_(type_called(state, name_ + ".retired")) {
+          type_(type_called(state, name_)), queue_(queue_of(state, name_)) {
         if (type_) decoder_.emplace(type_->schema(), state.buffers());
     }
 
     void run() {
         if (!type_)
             to_.not_checked.emplace_back("rows against objects: no type of this name is in the "
-                                         "state, or it cannot be read");
+                                         "segment, or it cannot be read");
         else if (!decoder_->why_not().empty())
             to_.not_checked.push_back("contents: " + decoder_->why_not());
         read_retired();
@@ -58,21 +82,18 @@ private:
     void read_retired() {
         if (!queue_) return;
         const check::object_slots& entries = *queue_->objects();
-        const auto& fields = queue_->schema().fields;
-        const bool is_queue = fields.size() > 1 && fields[1].name == "object" &&
-                              fields[1].type == "id" &&
-                              fields[1].offset + 4 <= queue_->schema().value_bytes;
-        if (!is_queue) return;
+        const std::uint32_t at = queue_->schema().fields[1].offset;
         for (slot_number slot = 1; slot < entries.end(); ++slot)
             if (entries.is_live(slot))
-                retired_.insert(
-                    check::copy_at<std::uint32_t>(entries.value(slot) + fields[1].offset));
+                retired_.insert(check::copy_at<std::uint32_t>(entries.value(slot) + at));
     }
 
     void check_all_rows() {
-        std::uint64_t count = 0;
-        for (row_cursor row = rows_.rows(table_); row.valid(); row.next(), ++count)
+        for (row_cursor row = rows_.rows(table_); row.valid(); row.next()) {
+            ids_.push_back(row.id());
             check_row(row.id(), row.record());
+        }
+        const std::uint64_t count = ids_.size();
         to_.count("rows", count);
         to_.count("also in memory", in_memory_);
         to_.count("ahead of the state", ahead_);
@@ -111,28 +132,45 @@ private:
             add(id, "differs from the object in memory, which is retired and must not change");
     }
 
+    /// Both ways: every entry leads to a row, and every row is led to by one of each key, as a
+    /// life cycle leaves it.
     void check_keys() {
         const auto& names = rows_.tables()[table_.value].key_names;
-        for (std::uint32_t index = 0; index < names.size(); ++index) {
-            std::uint64_t entries = 0;
-            for (key_cursor key = rows_.keys(table_, index); key.valid(); key.next(), ++entries)
-                if (!rows_.contains(table_, key.id()))
-                    add(key.id(), "is not there, and key " + names[index] + " leads to it");
-            to_.count("key " + names[index], entries);
+        if (!names.empty() && !queue_)
+            to_.not_checked.emplace_back("whether every row has its keys: the state does not say "
+                                         "that it must");
+        for (std::uint32_t index = 0; index < names.size(); ++index)
+            check_key(index, names[index]);
+    }
+
+    void check_key(std::uint32_t index, const std::string& name) {
+        std::uint64_t entries = 0;
+        std::vector<bool> is_found(ids_.size());
+        for (key_cursor key = rows_.keys(table_, index); key.valid(); key.next(), ++entries) {
+            const auto row = std::ranges::lower_bound(ids_, key.id());
+            if (row == ids_.end() || *row != key.id()) {
+                add(key.id(), "is not there, and key " + name + " leads to it");
+                continue;
+            }
+            const auto at = static_cast<std::size_t>(row - ids_.begin());
+            if (is_found[at]) add(*row, "two entries of key " + name + " lead to it");
+            is_found[at] = true;
         }
+        to_.count("key " + name, entries);
+        for (std::size_t at = 0; queue_ && at < ids_.size(); ++at)
+            if (!is_found[at]) add(ids_[at], "no entry of key " + name + " leads to it");
     }
 
     void check_handed_over() {
         if (!queue_ || !type_) return;
-        const std::uint64_t handed_over =
-            queue_->next_id() - std::min<std::uint64_t>(queue_->next_id(), retired_.size());
-        to_.count("handed over", handed_over);
-        if (archived_ < handed_over)
+        const std::uint64_t expected = handed_over(*queue_);
+        to_.count("handed over", expected);
+        if (archived_ < expected)
             to_.add(
                 {"archive",
                  {},
                  fmt::format("{} objects were handed over, {} of those not in memory have a row",
-                             handed_over, archived_)});
+                             expected, archived_)});
     }
 
     const store& rows_;
@@ -143,11 +181,16 @@ private:
     const type_check* queue_; ///< of what is finished and still in memory
     std::optional<detail::row_decoder> decoder_;
     std::set<std::uint32_t> retired_;
+    std::vector<std::uint32_t> ids_;      ///< of the rows, rising
     std::optional<std::uint32_t> layout_; ///< of the first row
     std::uint64_t in_memory_ = 0;
     std::uint64_t ahead_ = 0;
     std::uint64_t archived_ = 0; ///< rows of objects that are not in memory any more
 };
+
+bool has_table(const std::vector<table_description>& tables, const std::string& name) {
+    return std::ranges::find(tables, name, &table_description::name) != tables.end();
+}
 
 } // namespace
 
@@ -161,6 +204,26 @@ void check_rows(const check::state_check& state, const store& rows, part_report&
         } catch (const damaged_error& e) {
             part.add({"archive", {}, e.what()});
         }
+    }
+    require_tables(state, rows.tables(), to);
+}
+
+void require_tables(const check::state_check& state, const std::vector<table_description>& tables,
+                    part_report& to) {
+    for (const type_check& queue : state.types()) {
+        if (!is_queue(queue)) continue;
+        const std::string& name = queue.schema().name;
+        const std::string type = name.substr(0, name.size() - queue_suffix.size());
+        const std::uint64_t gone = handed_over(queue);
+        if (gone == 0 || has_table(tables, type)) continue;
+        part_report& part = to.enter(type);
+        part.type = type;
+        part.add({"archive",
+                  {},
+                  fmt::format("{} objects were handed over, and {}; put the archive back that "
+                              "belongs to this state, or replay into a new folder",
+                              gone,
+                              tables.empty() ? "no archive is there" : "it has no table of them")});
     }
 }
 

@@ -3,20 +3,29 @@
 #include <archive/store.hpp>
 #include <chainbase/check/state_check.hpp>
 
+#include <vector>
+
 namespace chainbase::archive {
 
 /// Compares the rows of an archive with the state that it belongs to, without the headers of the
 /// program that wrote both. Adds a part for each table to `to`:
 ///  - every row can be read, and decoded as the catalogue describes its type;
-///  - every key leads to a row, and there are as many rows as are counted;
+///  - every entry of a key leads to a row, every row of a life cycle is led to by one entry of each
+///    key, and there are as many rows as are counted;
 ///  - every object that was handed over (entries of `<type>.retired` that were given and are gone)
 ///    has a row;
-///  - an object that is retired and still in memory has the same content in its row.
+///  - an object that is retired and still in memory has the same content in its row;
+///  - what require_tables() says.
 ///
 /// A row of an object that is in memory and not retired is no contradiction: the archive may be
 /// ahead of the state (after a restore), and memory is asked first. Such rows are counted.
 ///
 /// Damage of the store that it throws is a finding; what else it throws is thrown.
 void check_rows(const check::state_check& state, const store& rows, check::part_report& to);
+
+/// Adds a part with a finding to `to` for each type that handed objects over and is not among
+/// `tables`, which are none if there is no archive. (A store that keeps nothing looks the same.)
+void require_tables(const check::state_check& state, const std::vector<table_description>& tables,
+                    check::part_report& to);
 
 } // namespace chainbase::archive

@@ -185,6 +185,29 @@ TEST_CASE("rows of the archive are compared with the state") {
     CHECK_THAT(after(state, shorten), Contains("row 1: ends within field marks"));
 }
 
+TEST_CASE("an entry of a key that is lost is found, as one too many is") {
+    const scratch_folder scratch;
+    const auto state = scratch / "state";
+    prepare(state);
+    build_notes(state);
+    const auto put_again = [](std::vector<archive::secondary_key> keys) -> row_change {
+        return [=](archive::store& rows, archive::table_id table) {
+            const auto row = rows.find(table, 2);
+            archive::byte_buffer record(row->record().begin(), row->record().end());
+            archive::write_batch batch;
+            batch.put(table, 2, record, keys);
+            rows.write(batch);
+        };
+    };
+    const archive::byte_buffer one(3, std::byte{1});
+    const archive::byte_buffer other(3, std::byte{2});
+    const std::string lost = after(state, put_again({{0, one}}));
+    CHECK(lost == "row 2: no entry of key by_weight leads to it\n");
+    const std::string twice = after(state, put_again({{0, one}, {1, one}, {1, other}}));
+    CHECK(twice == "row 2: two entries of key by_weight lead to it\n");
+    CHECK(after(state, put_again({{0, one}, {1, one}}), 0).empty());
+}
+
 TEST_CASE("a damaged store is a finding") {
     const scratch_folder scratch;
     const auto state = scratch / "state";
