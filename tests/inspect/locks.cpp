@@ -1,5 +1,7 @@
+#include <chainbase/check/state_check.hpp>
 #include <chainbase/database.hpp>
 #include <tools/inspect/locks.hpp>
+#include <tools/inspect/look_at.hpp>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -9,7 +11,9 @@
 #include <tests/support/scratch_state.hpp>
 #include <unistd.h>
 
+#include <filesystem>
 #include <string>
+#include <system_error>
 
 using namespace chainbase;
 using namespace chainbase::test;
@@ -72,13 +76,47 @@ TEST_CASE("locks: the dead are told from the living") {
     report.writer = {71, false, lock_report::doing::inside, 2.5};
     report.readers = {{0, 72, 73, "node", true, lock_report::doing::waiting, 2.25},
                       {4, 74, 74, "gone", false, lock_report::doing::inside, 1}};
-    const std::string text = inspect::as_text(report);
-    CHECK_THAT(text, Contains("process 71 died while it was writing, 2.500 s after it began"));
+    const std::string text = inspect::as_text({report, false});
+    CHECK_THAT(text, Contains("process 71 died while it was writing, which it began 2.500 s ago"));
     CHECK_THAT(text, Contains("waiting  2.250 s"));
     CHECK_THAT(text, Contains("reading, and dead"));
-    const json same = json::parse(inspect::as_json(report));
+    const json same = json::parse(inspect::as_json({report, true}));
     CHECK(same.at("writer").at("state") == "writing");
+    CHECK(same.at("checked") == true);
     CHECK(same.at("readers")[1].at("alive") == false);
+}
+
+TEST_CASE("locks: a check that runs is visible, since it keeps writers out") {
+    const scratch_folder scratch;
+    const auto state = scratch / "state";
+    build_sample_state(state);
+    CHECK(locks_of(state).at("checked") == false);
+    {
+        const check::state_check running(state);
+        const json found = locks_of(state);
+        CHECK(found.at("checked") == true);
+        CHECK(found.at("writer").at("alive") == false);
+        CHECK_THAT(inspect_with("locks " + state.string()).output,
+                   Contains("somebody checks the state"));
+    }
+    const writer_process writer(state);
+    CHECK(locks_of(state).at("checked") == false);
+}
+
+TEST_CASE("locks: who may not look is told so") {
+    const scratch_folder scratch;
+    const auto state = scratch / "state";
+    build_sample_state(state);
+    std::string said;
+    try {
+        inspect::look_at(state.string(), [&]() -> int {
+            throw std::filesystem::filesystem_error(
+                "status", state / "lock", std::make_error_code(std::errc::permission_denied));
+        });
+    } catch (const access_error& e) {
+        said = e.what();
+    }
+    CHECK_THAT(said, Contains((state / "lock").string()) && Contains("may not look at it"));
 }
 
 TEST_CASE("locks of a folder that is no state: exit 1 and a message that names it") {

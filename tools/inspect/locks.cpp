@@ -1,10 +1,14 @@
+#include <pool_allocator/file_descriptor.hpp>
 #include <tools/inspect/locks.hpp>
+#include <tools/inspect/look_at.hpp>
 #include <tools/inspect/text_table.hpp>
 #include <tools/print.hpp>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
 #include <memory>
 
 namespace chainbase::inspect {
@@ -40,21 +44,35 @@ std::string writer_text(const lock_report::of_writer& writer) {
                                : " for " + since(writer.what, writer.seconds));
     if (writer.what == lock_report::doing::idle)
         return fmt::format("writer     none (the last one was process {})\n", writer.process);
-    return fmt::format(
-        "writer     process {} died while it was {}, {} after it began; readers wait "
-        "until the state is opened for writing\n",
-        writer.process, what, since(writer.what, writer.seconds));
+    return fmt::format("writer     process {} died while it was {}, which it began {} ago; readers "
+                       "wait until the state is opened for writing\n",
+                       writer.process, what, since(writer.what, writer.seconds));
+}
+
+/// Whether somebody checks the state: holds a shared lock, which keeps writers out. The kernel says
+/// of such a lock that it is one, and not whose.
+bool is_being_checked(const std::string& state) {
+    const std::filesystem::path file = std::filesystem::path(state) / "lock";
+    const file_descriptor at(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    struct flock lock{};
+    lock.l_type = F_WRLCK; // asks only
+    lock.l_whence = SEEK_SET;
+    return at.number() >= 0 && fcntl(at.number(), F_OFD_GETLK, &lock) == 0 &&
+           lock.l_type == F_RDLCK;
 }
 
 void run(const std::string& state, bool is_json) {
-    const lock_report report = lock_report::read(state);
-    print_or_throw(is_json ? as_json(report) : as_text(report));
+    const state_locks found{lock_report::read(state), is_being_checked(state)};
+    print_or_throw(is_json ? as_json(found) : as_text(found));
 }
 
 } // namespace
 
-std::string as_text(const lock_report& locks) {
+std::string as_text(const state_locks& found) {
+    const lock_report& locks = found.turns;
     std::string text = writer_text(locks.writer);
+    if (found.is_being_checked)
+        text += "check      somebody checks the state; no writer can open it until that is done\n";
     if (locks.readers.empty()) return text + "readers    none\n";
     text_table table({"reader", "process", "thread", "is", "for", "slot"});
     for (const lock_report::of_reader& one : locks.readers)
@@ -64,7 +82,8 @@ std::string as_text(const lock_report& locks) {
     return text + "\n" + table.text();
 }
 
-std::string as_json(const lock_report& locks) {
+std::string as_json(const state_locks& found) {
+    const lock_report& locks = found.turns;
     const lock_report::of_writer& writer = locks.writer;
     json readers = json::array();
     for (const lock_report::of_reader& one : locks.readers)
@@ -80,6 +99,7 @@ std::string as_json(const lock_report& locks) {
                         {"alive", writer.is_alive},
                         {"state", in_words(writer.what, "writing")},
                         {"seconds", writer.seconds}}},
+                      {"checked", found.is_being_checked},
                       {"readers", readers}};
     return all.dump(1) + "\n";
 }
@@ -95,7 +115,7 @@ void add_locks(CLI::App& program, exit_code& result) {
     verb->add_option("DIR", asked->state, "The folder of the state")->required();
     verb->add_flag("--json", asked->json, "Print one JSON object instead of a table");
     verb->callback([asked, &result] {
-        run(asked->state, asked->json);
+        look_at(asked->state, [&] { run(asked->state, asked->json); });
         result = exit_code::done;
     });
 }

@@ -9,13 +9,19 @@
 
 namespace chainbase::inspect {
 
+/// Who has a state open.
+struct state_locks {
+    lock_report turns;
+    bool is_being_checked = false; ///< which keeps writers out
+};
+
 /// Adds the verb `locks DIR [--json]`: who has a state open, and who waits for whom.
 void add_locks(CLI::App& program, exit_code& result);
 
 /// The report as a table for people.
-[[nodiscard]] std::string as_text(const lock_report& locks);
+[[nodiscard]] std::string as_text(const state_locks& found);
 
 /// The report as one JSON object; README.md lists its members.
-[[nodiscard]] std::string as_json(const lock_report& locks);
+[[nodiscard]] std::string as_json(const state_locks& found);
 
 } // namespace chainbase::inspect

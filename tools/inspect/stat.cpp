@@ -1,3 +1,4 @@
+#include <tools/inspect/look_at.hpp>
 #include <tools/inspect/stat.hpp>
 #include <tools/print.hpp>
 
@@ -50,7 +51,8 @@ void add_stat(CLI::App& program, exit_code& result) {
     CLI::App* verb = program.add_subcommand("stat", "What is in a state, and where its bytes are");
     verb->add_option("DIR", asked->state, "The folder of the state")->required();
     verb->add_flag("--json", asked->json, "Print one JSON object instead of tables");
-    verb->callback([asked, &result] { result = run(*asked); });
+    verb->callback(
+        [asked, &result] { result = look_at(asked->state, [&] { return run(*asked); }); });
 }
 
 std::string to_string(condition what) {
