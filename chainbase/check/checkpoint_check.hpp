@@ -15,6 +15,7 @@ enum class standing {
     whole,
     damaged,
     replaced, ///< by a newer one while it was read, so nothing is known of it
+    refused,  ///< who may use its file is not as it should be, so nobody restores it
 };
 
 struct checked_publication {
@@ -35,6 +36,9 @@ struct checked_checkpoints {
     /// What a restore would take: the newest one that is whole; null without.
     [[nodiscard]] const checked_publication* restorable() const noexcept;
 };
+
+/// Whether one is, or was, in the folder `checkpoint` of a state.
+[[nodiscard]] bool has_checkpoint(disk& on, const std::filesystem::path& folder);
 
 /// Reads every page of the checkpoints of the state in the folder `state`, and every block of the
 /// redo log that follows the newest one, and compares it with its sum. Takes no lock and changes

@@ -1,4 +1,6 @@
+#include <chainbase/check/checkpoint_check.hpp>
 #include <chainbase/check/mapped_state.hpp>
+#include <chainbase/check/state_files.hpp>
 #include <chainbase/detail/segment_header.hpp>
 #include <chainbase/files.hpp>
 #include <chainbase/segment_place.hpp>
@@ -10,8 +12,10 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -27,38 +31,84 @@ bool is_plain(const std::string& name) {
            name.find('\0') == std::string::npos;
 }
 
+/// Some of which every state has.
+constexpr const char* names_of_a_state[] = {"lock", "segment", "segment.json", "checkpoint"};
+
+[[noreturn]] void throw_no_state(const fs::path& folder) {
+    throw format_error(folder.string() + ": no chainbase state is there; check the path");
+}
+
 } // namespace
 
-mapped_state::mapped_state(fs::path state, part_report& to)
-    : state_(std::move(state)), folder_(segment_place(state_).folder()),
-      lock_(::open((state_ / "lock").c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-    if (!fs::exists(folder_ / "header"))
-        throw format_error(state_.string() + ": no chainbase state is there; check the path");
-    part_report& header = to.enter("header");
+mapped_state::mapped_state(fs::path state, part_report& to) : state_(std::move(state)) {
     {
+        part_report& header = to.enter("header");
         const stopwatch timed(header);
-        keep_writers_out(header);
-        if (!read_header(header)) return;
+        if (!find_segment(header) || !read_header(header)) return;
         open_windows(header);
         check_roots(header);
     }
     check_log(to.enter("undo_log"));
+    if (condition_ == condition::closed && header_.generation != 0) check_pages(to.enter("pages"));
 }
 
-/// A shared lock, which needs no permission to write: it is in the way of writers only.
+/// Returns whether there is one to be looked at.
+bool mapped_state::find_segment(part_report& to) {
+    const bool is_any = std::any_of(
+        std::begin(names_of_a_state), std::end(names_of_a_state),
+        [&](const char* name) { return fs::exists(fs::symlink_status(state_ / name)); });
+    if (!is_any) throw_no_state(state_);
+    (void)private_folder(state_, /*writing=*/false); // else nothing in it is to be believed
+    find_place(to);
+    const fs::path header = home_ / "segment/header";
+    const bool is_there = !home_.empty() && fs::exists(fs::symlink_status(header));
+    const bool was_there = is_there || home_.empty() || is_lost(condition_) ||
+                           (fs::exists(state_ / "lock") && fs::exists(home_ / "segment"));
+    if (!was_there) throw_no_state(state_);
+    keep_writers_out(to);
+    check_files_beside(state_, to);
+    if (home_.empty() || is_lost(condition_)) return false;
+    if (!is_there)
+        to.add({"segment/header",
+                {},
+                "missing; restore it from a copy, or, if there is a checkpoint to go back to, move "
+                "the segment's folder away"});
+    return is_there && check_file(header, "segment/header", to);
+}
+
+/// Where opening looks for it.
+void mapped_state::find_place(part_report& to) {
+    try {
+        const segment_place place(state_);
+        home_ = place.home();
+        why_lost_ = place.why_foreign();
+        const bool is_told_of =
+            place.is_in_memory() || has_checkpoint(disk::of_system(), state_ / "checkpoint");
+        if (why_lost_.empty() && !fs::exists(place.folder()) && is_told_of)
+            why_lost_ = place.is_in_memory() ? place.folder().string() + " is not there any more"
+                                             : "its segment is not there";
+        if (!why_lost_.empty()) condition_ = condition::segment_lost;
+    } catch (const damaged_error& e) {
+        to.add(located(state_, "segment.json", e.what()));
+    }
+}
+
+/// A shared lock, which needs no permission to write: it is in the way of writers only. Where no
+/// segment is, opening makes the file.
 void mapped_state::keep_writers_out(part_report& to) {
     const fs::path file = state_ / "lock";
-    if (lock_.number() < 0) {
-        if (errno != ENOENT) throw_file_error(file, "open");
-        return to.add({"lock",
-                       {},
-                       "missing; an empty file of this name is needed to open the "
-                       "state"});
+    if (!fs::exists(fs::symlink_status(file))) {
+        if (condition_ != condition::segment_lost)
+            to.add({"lock", {}, "missing; an empty file of this name is needed to open the state"});
+        return;
     }
+    const bool is_usable = check_file(file, "lock", to);
+    lock_.emplace(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+    if (lock_->number() < 0 && is_usable) throw_file_error(file, "open");
     struct flock lock{};
     lock.l_type = F_RDLCK;
     lock.l_whence = SEEK_SET;
-    if (fcntl(lock_.number(), F_OFD_SETLK, &lock) == 0) return;
+    if (!is_usable || fcntl(lock_->number(), F_OFD_SETLK, &lock) == 0) return;
     if (errno != EAGAIN && errno != EACCES) throw_file_error(file, "lock");
     std::string holder = read_file(file);
     while (!holder.empty() && holder.back() == '\n')
@@ -68,19 +118,18 @@ void mapped_state::keep_writers_out(part_report& to) {
                        "first, check a copy, or check its checkpoint (--checkpoint)");
 }
 
+/// Returns whether the rest can be read, and would be by opening.
 bool mapped_state::read_header(part_report& to) {
     const auto damaged = [&](std::uint64_t offset, const std::string& what) {
         to.add({"segment/header", offset, what});
-        is_complete_ = false;
+        to.not_checked.emplace_back("all else: nobody knows how large windows are");
         return false;
     };
-    const std::string content = read_file(folder_ / "header");
+    const std::string content = read_file(home_ / "segment/header");
     if (content.size() < segment::header_bytes)
         return damaged(content.size(), "truncated, to less than a page");
     header_ = copy_at<segment_header>(reinterpret_cast<const std::byte*>(content.data()));
-    if (!detail::is_whole(header_))
-        return damaged(0, "the magic or the checksum is wrong, so nobody knows how large windows "
-                          "are; all else is unread");
+    if (!detail::is_whole(header_)) return damaged(0, "the magic or the checksum is wrong");
     if (header_.format != segment_header::current_format)
         throw format_error(fmt::format("{}: format {}, this program reads {}; check it with the "
                                        "program that wrote it",
@@ -88,23 +137,42 @@ bool mapped_state::read_header(part_report& to) {
                                        segment_header::current_format));
     if (header_.clean > 1)
         to.add({"segment/header", offsetof(segment_header, clean), "neither closed nor open"});
-    const bool is_of_this_boot = detail::boot_of(header_) == detail::boot_id();
-    if (!is_of_this_boot && !(header_.clean == 1 && header_.synced == 1))
-        condition_ = condition::machine_restarted;
-    else if (header_.clean != 1)
-        condition_ = condition::writer_died;
+    if (!is_of_this_boot(to)) return false;
+    condition_ = header_.clean == 1 ? condition::closed : condition::writer_died;
     return true;
+}
+
+/// Or on storage. What is neither, opening restores, unless it was closed with the promise of
+/// nothing.
+bool mapped_state::is_of_this_boot(part_report& to) {
+    const bool is_closed = header_.clean == 1;
+    if (detail::boot_of(header_) == detail::boot_id() || (is_closed && header_.synced == 1))
+        return true;
+    condition_ = condition::machine_restarted;
+    why_lost_ = is_closed ? "the machine restarted after it was closed"
+                          : "the machine restarted while it was open";
+    if (is_closed && header_.generation == 0)
+        to.add({"segment/header", offsetof(segment_header, synced),
+                "was closed without waiting for storage (open_options::sync), and the machine "
+                "restarted since, so nobody knows whether the segment is whole, and opening "
+                "refuses it; replay into a new folder, or remove the segment's folder, to go back "
+                "to the last checkpoint if there is one"});
+    return false;
 }
 
 void mapped_state::open_windows(part_report& to) {
     addresses_ = std::make_unique<address_space>(header_.window_bytes, header_.windows);
     is_taken_.assign(addresses_->windows(), false);
     const auto refuse = [&](const error& why) {
-        to.add({"segment/catalogue.json", {}, why.what()});
+        to.add(located(home_, "segment/catalogue.json", why.what()));
         is_complete_ = false;
     };
     try {
-        catalogue_ = catalogue::read(folder_);
+        const fs::path folder = home_ / "segment";
+        if (check_file(catalogue::file_in(folder), "segment/catalogue.json", to))
+            catalogue_ = catalogue::read(folder);
+        else
+            is_complete_ = false;
     } catch (const damaged_error& e) {
         refuse(e);
     } catch (const io_error& e) {
@@ -139,7 +207,7 @@ void mapped_state::open_type(const catalogue::entry& entry, part_report& to) {
 std::unique_ptr<window> mapped_state::open_window(std::uint32_t index, const std::string& name,
                                                   const window::geometry& shape, part_report& to) {
     const auto refuse = [&](const std::string& file, const std::string& what) {
-        to.add({file, {}, what});
+        to.add(located(home_, file, what));
         is_complete_ = false;
         return nullptr;
     };
@@ -148,9 +216,14 @@ std::unique_ptr<window> mapped_state::open_window(std::uint32_t index, const std
         return refuse("segment/catalogue.json",
                       fmt::format("{}: window {} is taken or not among the {}", name, index,
                                   is_taken_.size()));
+    const fs::path file = home_ / "segment" / name;
+    if (!check_file(file, "segment/" + name, to)) {
+        is_complete_ = false;
+        return nullptr;
+    }
     try {
-        auto opened = std::make_unique<window>(window::open(
-            {addresses_.get(), index}, folder_ / name, shape, window::mode::private_copy));
+        auto opened = std::make_unique<window>(
+            window::open({addresses_.get(), index}, file, shape, window::mode::private_copy));
         is_taken_[index] = true;
         if (opened->bytes() <= opened->limit()) return opened;
         return refuse("segment/" + name, "longer than its window");
@@ -182,6 +255,26 @@ void mapped_state::check_roots(part_report& to) const {
                 "a root block or the length of a file is not what closing left"});
 }
 
+/// Of a closed state: against the checkpoint that closing made. Only the log's differ, of which it
+/// has what can be undone.
+void mapped_state::check_pages(part_report& to) {
+    const stopwatch timed(to);
+    try {
+        page_check pages(disk::of_system(), state_, header_, to);
+        for (const auto& file : buffers_)
+            (void)pages.compare(file.get());
+        for (type& each : types_) {
+            each.altered = pages.compare(each.objects.get());
+            (void)pages.compare(each.ids.get());
+            for (const auto& table : each.tables)
+                (void)pages.compare(table.get());
+        }
+        to.count("pages", pages.pages());
+    } catch (const error& e) {
+        to.not_checked.emplace_back(e.what());
+    }
+}
+
 /// What opening does to the log, in the copy.
 void mapped_state::check_log(part_report& to) {
     const stopwatch timed(to);
@@ -194,8 +287,12 @@ void mapped_state::check_log(part_report& to) {
         log_check(*addresses_, *log_file_).require_sound();
         const undo_log rolled_back(*addresses_, *log_file_, false);
         log_check whole(*addresses_, *log_file_);
-        log_ = {rolled_back.revision(), rolled_back.committed_revision(), rolled_back.sessions(),
-                rolled_back.recovered().operation, rolled_back.recovered().sessions};
+        log_ = {true,
+                rolled_back.revision(),
+                rolled_back.committed_revision(),
+                rolled_back.sessions(),
+                rolled_back.recovered().operation,
+                rolled_back.recovered().sessions};
         to.count("sessions", log_.sessions);
         to.count("bytes", rolled_back.bytes_in_use());
         whole.require_sound();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chainbase/catalogue.hpp>
+#include <chainbase/check/page_check.hpp>
 #include <chainbase/check/report.hpp>
 #include <chainbase/segment.hpp>
 #include <pool_allocator/address_space.hpp>
@@ -11,19 +12,29 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace chainbase::check {
 
 /// What a state is when nobody has it open.
 enum class condition {
+    unknown, ///< what says so cannot be read
     closed,
     writer_died,       ///< the next opening rolls back what is unfinished
     machine_restarted, ///< since it was written, without being on storage: pages of different times
+    segment_lost,      ///< it is not there, or what is there is not this state's
 };
+
+/// Whether the segment is of no use any more: the next opening restores a checkpoint.
+[[nodiscard]] constexpr bool is_lost(condition what) noexcept {
+    return what == condition::machine_restarted || what == condition::segment_lost;
+}
 
 /// What the next opening rolls back, and where the state stands then.
 struct log_facts {
+    bool is_known = false; ///< else the log could not be read
     std::int64_t revision = 0;
     std::int64_t irreversible_revision = 0;
     std::uint64_t sessions = 0; ///< that can be undone
@@ -36,7 +47,8 @@ struct log_facts {
 /// opening gives, and no file changes.
 ///
 /// Everything that can be opened is, whatever is wrong with the rest; what is wrong is added to the
-/// report. While it lives, no writer can open the state.
+/// report. But nothing is mapped of a segment whose header cannot be read, nor of one that is lost.
+/// While it lives, no writer can open the state.
 class mapped_state {
 public:
     /// The windows of a type; null where a file could not be opened.
@@ -45,14 +57,19 @@ public:
         std::unique_ptr<window> objects;
         std::unique_ptr<window> ids;
         std::vector<std::unique_ptr<window>> tables;
+        std::vector<altered_bytes> altered = {}; ///< of `objects`
     };
 
-    /// Adds the parts "header" and "undo_log" to `to`. Throws format_error when no state is there,
-    /// locked_error when a process has it open for writing, io_error.
+    /// Adds the parts "header" and, if it is mapped, "undo_log" to `to`, and "pages" if a
+    /// checkpoint has them all. Throws format_error when no state is there, access_error when its
+    /// folder is not to be trusted, locked_error when a process has it open for writing, io_error.
     mapped_state(std::filesystem::path state, part_report& to);
 
     [[nodiscard]] const std::filesystem::path& state() const noexcept { return state_; }
     [[nodiscard]] check::condition condition() const noexcept { return condition_; }
+    /// Why the segment is lost, in words; empty if it is not.
+    [[nodiscard]] const std::string& why_lost() const noexcept { return why_lost_; }
+    [[nodiscard]] bool is_mapped() const noexcept { return addresses_ != nullptr; }
     [[nodiscard]] const log_facts& log() const noexcept { return log_; }
     [[nodiscard]] const std::vector<type>& types() const noexcept { return types_; }
     /// The windows of the size classes, and of the page runs; null where a file could not be
@@ -64,22 +81,27 @@ public:
     [[nodiscard]] bool is_complete() const noexcept { return is_complete_; }
 
 private:
+    bool find_segment(part_report& to);
+    void find_place(part_report& to);
     void keep_writers_out(part_report& to);
     bool read_header(part_report& to);
+    bool is_of_this_boot(part_report& to);
     void open_windows(part_report& to);
     void open_type(const catalogue::entry& entry, part_report& to);
     std::unique_ptr<window> open_window(std::uint32_t index, const std::string& name,
                                         const window::geometry& shape, part_report& to);
     void check_roots(part_report& to) const;
     void check_log(part_report& to);
+    void check_pages(part_report& to);
     template <typename Visitor>
     void each_window(Visitor&& visit) const;
 
     std::filesystem::path state_;
-    std::filesystem::path folder_; ///< the segment's
-    file_descriptor lock_;
+    std::filesystem::path home_; ///< that holds the segment's folder; empty if nothing says which
+    std::optional<file_descriptor> lock_;
     segment_header header_{};
-    check::condition condition_ = check::condition::closed;
+    check::condition condition_ = check::condition::unknown;
+    std::string why_lost_;
     catalogue catalogue_;
     std::unique_ptr<address_space> addresses_;
     std::unique_ptr<window> log_file_;

@@ -7,8 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// Whether a state is sound: findings as data, for whoever prints them.
@@ -38,6 +40,7 @@ struct part_report {
     std::string key;  ///< if it is the structure of one
     std::vector<figure> figures;
     std::vector<std::string> not_checked; ///< what could not be, and why
+    std::vector<std::string> refused;     ///< files that opening refuses for who may use them
     std::vector<finding> findings;        ///< the first ones
     std::uint64_t found = 0;              ///< how many there are in all, without those of `parts`
     double seconds = 0;
@@ -60,6 +63,21 @@ struct part_report {
             sum += part.found_in_all();
         return sum;
     }
+    /// What was not checked of this part and of those within it.
+    [[nodiscard]] std::uint64_t not_checked_in_all() const noexcept {
+        std::uint64_t sum = not_checked.size();
+        for (const part_report& part : parts)
+            sum += part.not_checked_in_all();
+        return sum;
+    }
+    /// What is refused of this part and of those within it.
+    [[nodiscard]] std::vector<std::string> refused_in_all() const {
+        std::vector<std::string> all = refused;
+        for (const part_report& part : parts)
+            for (std::string& one : part.refused_in_all())
+                all.push_back(std::move(one));
+        return all;
+    }
     /// Enters a part; the reference is good until the next one is entered.
     part_report& enter(std::string called) {
         part_report part;
@@ -73,6 +91,11 @@ struct part_report {
         return "segment/" + file.name();
     }
 };
+
+/// A finding of what a layer below says of a file in `folder`: "FILE: offset N: what". `file` is
+/// the one it is about if that does not say it.
+[[nodiscard]] finding located(const std::filesystem::path& folder, std::string file,
+                              std::string said);
 
 /// Measures what a part takes, until it goes.
 class stopwatch {

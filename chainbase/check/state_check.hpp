@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chainbase/check/buffer_check.hpp>
+#include <chainbase/check/checkpoint_check.hpp>
 #include <chainbase/check/mapped_state.hpp>
 #include <chainbase/check/report.hpp>
 #include <chainbase/check/type_check.hpp>
@@ -8,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,7 @@ struct survivors {
     std::string type;
     std::uint64_t objects = 0; ///< that are known of
     std::uint64_t whole = 0;   ///< of which nothing wrong was found
+    bool is_known = false;     ///< else nothing can be told: its files could not be opened
 };
 
 /// Says whether a state is sound, from its files and its catalogue alone: without the headers of
@@ -30,19 +33,31 @@ struct survivors {
 ///  3. What is checked is what the next opening gives: what is unfinished is rolled back first, in
 ///     a copy.
 ///  4. What the catalogue does not describe is named as not checked.
+///  5. Of a segment that is lost no page is judged: what opening takes instead is, the checkpoint
+///     with its redo log. That there is none is a finding.
 ///
 /// Not thread-safe.
 class state_check {
 public:
     /// Checks the state in the folder `state`. Throws format_error when none is there or it is of
-    /// another format, locked_error when a process has it open for writing, limit_error when it
-    /// does not fit the addresses of this process, io_error.
+    /// another format, access_error when its folder is not to be trusted, locked_error when a
+    /// process has it open for writing, limit_error when it does not fit the addresses of this
+    /// process, io_error.
     explicit state_check(std::filesystem::path state);
 
     [[nodiscard]] const std::filesystem::path& state() const noexcept { return mapped_.state(); }
     [[nodiscard]] check::condition condition() const noexcept { return mapped_.condition(); }
+    /// Whether there is a segment that could be looked at. If not, there is no log either.
+    [[nodiscard]] bool is_mapped() const noexcept { return mapped_.is_mapped(); }
     [[nodiscard]] const log_facts& log() const noexcept { return mapped_.log(); }
-    /// The parts "header", "undo_log", "buffers", then one for each type.
+    /// Why the segment is lost, in words; empty if it is not.
+    [[nodiscard]] const std::string& why_lost() const noexcept { return mapped_.why_lost(); }
+    /// Of a segment that is lost: the checkpoints, unless there are none.
+    [[nodiscard]] const std::optional<checked_checkpoints>& checkpoints() const noexcept {
+        return checkpoints_;
+    }
+    /// The parts "header", "undo_log", "pages" if a checkpoint has the sums of all of them,
+    /// "buffers", then one for each type; of a segment that is lost "header" and "checkpoint".
     [[nodiscard]] const part_report& report() const noexcept { return report_; }
     [[nodiscard]] std::vector<survivors> survived() const;
 
@@ -52,10 +67,14 @@ public:
     [[nodiscard]] const buffer_check& buffers() const noexcept { return buffers_; }
 
 private:
+    void check_types();
+    void check_what_is_restored();
+
     part_report report_;
     mapped_state mapped_;
     buffer_check buffers_;
     std::deque<type_check> types_;
+    std::optional<checked_checkpoints> checkpoints_;
 };
 
 } // namespace chainbase::check

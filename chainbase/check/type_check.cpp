@@ -56,7 +56,20 @@ bool type_check::check_objects(part_report& to) {
     if (!facts.is_whole) return false;
     objects_.emplace(*type_.objects, schema(), std::move(facts));
     if (!layout_.trees.empty()) check_container(to);
+    hurt_altered();
     return true;
+}
+
+/// The objects in whose nodes bytes are not what closing left.
+void type_check::hurt_altered() {
+    const std::uint64_t first = objects_->offset_of(0);
+    for (const altered_bytes& bytes : type_.altered) {
+        if (bytes.last < first) continue;
+        const std::uint64_t begin = std::max(bytes.first, first) - first;
+        for (std::uint64_t slot = begin / schema().node_bytes;
+             slot <= (bytes.last - first) / schema().node_bytes && slot < objects_->end(); ++slot)
+            objects_->hurt(static_cast<slot_number>(slot));
+    }
 }
 
 /// The container object of Boost.MultiIndex: two offset pointers, to the pool and to the header

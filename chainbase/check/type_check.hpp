@@ -30,6 +30,7 @@ public:
 
 private:
     bool check_objects(part_report& to);
+    void hurt_altered();
     void check_ids(part_report& to);
     void check_id(std::uint32_t id, std::vector<bool>& by_id, part_report& to);
     void check_container(part_report& to);

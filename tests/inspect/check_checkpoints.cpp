@@ -117,6 +117,11 @@ TEST_CASE("a bit flipped anywhere in a checkpoint is found") {
             flip(at / name, bit);
             const auto found = check_of(state);
             flip(at / name, bit);
+            for (const check::finding& one : found.report.findings) {
+                CHECK(one.file == std::string("checkpoint/") + name);
+                REQUIRE(one.offset);
+                if (name == std::string("pages")) CHECK(*one.offset / 4096 == slot);
+            }
             if (name != std::string("pages")) {
                 CHECK(found.report.found_in_all() != 0);
                 CHECK(found.publications.size() == 1);

@@ -409,7 +409,7 @@ TEST_CASE("damage of header, catalogue and files is found") {
     const sample of;
     expect_found<std::uint64_t>(of, "header", 24, 4096, {"", "header", "checksum is wrong"});
     expect_found<std::uint32_t>(of, "header", 36, 9, {"", "header", "neither closed nor open"});
-    expect_found<std::uint32_t>(of, "catalogue.json", 60, 0, {"", "header", "catalogue.json"});
+    expect_found<std::uint32_t>(of, "catalogue.json", 60, 0, {"", "header", "not valid JSON"});
     for (const char* name :
          {"undo_log", "buffers.16", "account.objects", "account.ids", "account.0.hash"}) {
         expect_found<std::uint32_t>(of, name, 16, 12345, {"", "header", "checksum does not match"});

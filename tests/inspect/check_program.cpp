@@ -185,6 +185,23 @@ TEST_CASE("rows of the archive are compared with the state") {
     CHECK_THAT(after(state, shorten), Contains("row 1: ends within field marks"));
 }
 
+TEST_CASE("an archive that is lost is found by what was handed over to it") {
+    const scratch_folder scratch;
+    const auto state = scratch / "state";
+    prepare(state);
+    CHECK(inspect_with("check " + state.string()).code == 0); // there never was one
+    build_notes(state);
+    fs::rename(state / "archive", state / "aside");
+    CHECK_THAT(findings_in(json_of(state, 4).at("parts")),
+               Contains("4 objects were handed over, and no archive is there"));
+    {
+        const auto other = archive::make_store(archive::store_kind::rocksdb, state / "archive");
+        (void)other->open_table("something");
+    }
+    CHECK_THAT(findings_in(json_of(state, 4).at("parts")),
+               Contains("4 objects were handed over, and it has no table of them"));
+}
+
 TEST_CASE("an entry of a key that is lost is found, as one too many is") {
     const scratch_folder scratch;
     const auto state = scratch / "state";

@@ -11,7 +11,8 @@
 namespace chainbase::inspect {
 
 /// Adds the verb `check DIR [-v...] [--checkpoint] [--json]`: whether a state, or its checkpoint,
-/// is sound. `result` becomes `damaged` when it is not; what was found is printed all the same.
+/// is sound. `result` becomes `damaged` when it is not, and `failed` when nothing else is wrong but
+/// who may use a file; what was found is printed all the same.
 void add_check(CLI::App& program, exit_code& result);
 
 /// The report for people. `detail`: 0 what is wrong, 1 also each part, 2 also the parts of parts.
@@ -24,9 +25,9 @@ void add_check(CLI::App& program, exit_code& result);
 [[nodiscard]] std::string as_json(const std::string& state,
                                   const check::checked_checkpoints& checkpoints);
 
-/// "closed", "writer_died" or "machine_restarted".
+/// "unknown", "closed", "writer_died", "machine_restarted" or "segment_lost".
 [[nodiscard]] std::string to_string(check::condition what);
-/// "whole", "damaged" or "replaced".
+/// "whole", "damaged", "replaced" or "refused".
 [[nodiscard]] std::string to_string(check::standing what);
 
 } // namespace chainbase::inspect

@@ -4,6 +4,8 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <ctime>
 
 namespace chainbase::inspect {
@@ -68,6 +70,8 @@ std::string parts_text(const std::vector<check::part_report>& parts, int detail)
 
 std::string condition_text(const check::state_check& state) {
     switch (state.condition()) {
+    case check::condition::unknown:
+        break;
     case check::condition::closed:
         return "closed properly";
     case check::condition::writer_died:
@@ -76,62 +80,122 @@ std::string condition_text(const check::state_check& state) {
                            state.log().undone,
                            state.log().operation ? " and the operation under way" : "");
     case check::condition::machine_restarted:
-        return "the machine restarted before it was on storage: its pages may be of different "
-               "times, and the next opening restores the last checkpoint";
+    case check::condition::segment_lost:
+        return state.why_lost() + "; the segment is of no use, and its pages are not judged";
     }
     return "unknown";
 }
 
+/// Unix seconds; a damaged file may say any number.
+std::string time_text(std::int64_t seconds) {
+    constexpr std::int64_t end = 253'402'300'800; // the year 10000
+    if (seconds < 0 || seconds >= end) return fmt::format("second {}", seconds);
+    return fmt::format("{:%F %T} UTC", fmt::gmtime(std::time_t{seconds}));
+}
+
+std::string publications_text(const check::checked_checkpoints& checkpoints) {
+    std::string text;
+    for (const check::checked_publication& one : checkpoints.publications)
+        text += fmt::format("checkpoint {}: {}, revision {}, irreversible {}, made {}, {} pages\n",
+                            one.generation, to_string(one.standing), one.revision,
+                            one.irreversible_revision, time_text(one.time), grouped(one.pages));
+    return text;
+}
+
+/// `what` takes it: "a restore would take", "the next opening takes".
+std::string restorable_text(const check::checked_checkpoints& checkpoints, const char* what) {
+    const check::checked_publication* best = checkpoints.restorable();
+    if (!best) return "no checkpoint could be restored\n";
+    const bool is_newest = best == checkpoints.publications.data();
+    return fmt::format("{} checkpoint {} of revision {}{}\n", what, best->generation,
+                       best->revision,
+                       is_newest && checkpoints.blocks != 0
+                           ? fmt::format(", and {} blocks after it", grouped(checkpoints.blocks))
+                           : "");
+}
+
+std::string standing_text(const check::state_check& state) {
+    if (state.log().is_known)
+        return fmt::format("revision   {}, irreversible {}; {} session(s) can be undone\n\n",
+                           state.log().revision, state.log().irreversible_revision,
+                           state.log().sessions);
+    if (!state.checkpoints()) return "revision   unknown\n\n";
+    return publications_text(*state.checkpoints()) + "\n";
+}
+
 std::string survivors_text(const check::state_check& state) {
-    std::string text = "what survives, found by its id and by every key, all it refers to there:\n";
+    std::string text;
     for (const check::survivors& each : state.survived())
-        text += fmt::format("  {}: {} of {} objects\n", each.type, grouped(each.whole),
-                            grouped(each.objects));
+        text += each.is_known ? fmt::format("  {}: {} of {} objects\n", each.type,
+                                            grouped(each.whole), grouped(each.objects))
+                              : fmt::format("  {}: unknown\n", each.type);
+    if (!text.empty())
+        text = "what survives, found by its id and by every key, all it refers to there:\n" + text;
+    if (is_lost(state.condition())) return text;
+    const bool has_what_closing_left =
+        std::any_of(state.report().parts.begin(), state.report().parts.end(),
+                    [](const auto& part) { return part.name == "pages" && part.found != 0; });
+    if (has_what_closing_left)
+        text += "the checkpoint that closing made has all of it: if `check --checkpoint` finds it "
+                "whole, move the segment's folder away and open the state\n";
     return text + "`check --checkpoint` says whether there is a checkpoint to go back to; else "
                   "restore the folder from a copy, or replay into a new one\n";
 }
 
-std::string verdict(std::uint64_t found) {
-    return found == 0 ? "sound: nothing was found\n"
-                      : fmt::format("damaged: {} finding(s)\n", grouped(found));
+/// What to do about checkpoints that are damaged.
+std::string advice_on(const std::string& state, const check::checked_checkpoints& checkpoints) {
+    if (checkpoints.report.found_in_all() == 0) return {};
+    std::string text;
+    if (const check::checked_publication* best = checkpoints.restorable())
+        text = fmt::format("should the segment be lost, opening goes on from checkpoint {}; blocks "
+                           "after revision {} are then to be replayed\n",
+                           best->generation, best->revision);
+    else
+        text =
+            "should the segment be lost, nothing is left to go on from but a copy, or a replay\n";
+    return text + fmt::format("if `check` finds the segment sound, close the state, move "
+                              "{}/checkpoint away, and open it again: the next checkpoint is "
+                              "written anew\n",
+                              state);
+}
+
+std::string verdict(const check::part_report& report) {
+    const std::uint64_t found = report.found_in_all();
+    if (found != 0) return fmt::format("damaged: {} finding(s)\n", grouped(found));
+    const std::uint64_t skipped = report.not_checked_in_all();
+    const std::string open =
+        skipped == 0 ? "" : fmt::format("; {} thing(s) were not checked", grouped(skipped));
+    const std::vector<std::string> refused = report.refused_in_all();
+    if (refused.empty()) return "sound: nothing was found" + open + "\n";
+    std::string text;
+    for (const std::string& one : refused)
+        text += "refused: " + one + "\n";
+    return text + fmt::format("not known to be sound: {} file(s) may not be used as they are, and "
+                              "opening refuses them; else nothing was found{}\n",
+                              refused.size(), open);
 }
 
 } // namespace
 
 std::string as_text(const check::state_check& state, int detail) {
-    const std::uint64_t found = state.report().found_in_all();
-    std::string text = fmt::format(
-        "state      {}\ncondition  {}\nrevision   {}, irreversible {}; {} session(s) can be "
-        "undone\n\n",
-        state.state().string(), condition_text(state), state.log().revision,
-        state.log().irreversible_revision, state.log().sessions);
+    std::string text = fmt::format("state      {}\ncondition  {}\n{}", state.state().string(),
+                                   condition_text(state), standing_text(state));
     text += parts_text(state.report().parts, detail);
     text += findings_text(state.report());
     text += not_checked_text(state.report());
-    if (found != 0) text += survivors_text(state);
-    return text + verdict(found);
+    if (state.report().found_in_all() != 0) text += survivors_text(state);
+    if (state.checkpoints())
+        text += restorable_text(*state.checkpoints(), "the next opening takes");
+    return text + verdict(state.report());
 }
 
 std::string as_text(const std::string& state, const check::checked_checkpoints& checkpoints,
                     int detail) {
-    std::string text = fmt::format("state      {}\n", state);
-    for (const check::checked_publication& one : checkpoints.publications)
-        text += fmt::format(
-            "checkpoint {}: {}, revision {}, irreversible {}, made {:%F %T} UTC, {} "
-            "pages\n",
-            one.generation, to_string(one.standing), one.revision, one.irreversible_revision,
-            fmt::gmtime(std::time_t{one.time}), grouped(one.pages));
-    text += "\n" + parts_text({checkpoints.report}, detail) + findings_text(checkpoints.report) +
-            not_checked_text(checkpoints.report);
-    const check::checked_publication* best = checkpoints.restorable();
-    const bool is_newest = best == checkpoints.publications.data();
-    text += best ? fmt::format("a restore would take checkpoint {} of revision {}{}\n",
-                               best->generation, best->revision,
-                               is_newest && checkpoints.blocks != 0
-                                   ? fmt::format(", and {} blocks after it", checkpoints.blocks)
-                                   : "")
-                 : std::string("no checkpoint could be restored\n");
-    return text + verdict(checkpoints.report.found_in_all());
+    return fmt::format("state      {}\n{}\n", state, publications_text(checkpoints)) +
+           parts_text({checkpoints.report}, detail) + findings_text(checkpoints.report) +
+           not_checked_text(checkpoints.report) +
+           restorable_text(checkpoints, "a restore would take") + advice_on(state, checkpoints) +
+           verdict(checkpoints.report);
 }
 
 } // namespace chainbase::inspect
