@@ -55,6 +55,19 @@ private:
     const std::optional<file_lock>& lock_;
 };
 
+/// Of a restored state, which was read as a whole anyway, all that can be undone. What is refused
+/// then counts as lost again: who opens it next would look only at what recovery needs.
+void require_sound(log_check log, bool is_restored, segment_header& of_state) {
+    log.require_sound();
+    if (!is_restored) return;
+    try {
+        (void)log.require_all_records();
+    } catch (const damaged_error&) {
+        std::memset(of_state.boot, 0, sizeof of_state.boot);
+        throw;
+    }
+}
+
 } // namespace
 
 segment::segment(fs::path state, const open_options& options)
@@ -273,7 +286,8 @@ void segment::map_windows() {
 }
 
 void segment::take_over() {
-    log_check(*addresses_, *log_file_).require_sound(); // while nothing has changed yet
+    const bool is_restored = opened_.how == opening::way::restored;
+    require_sound({*addresses_, *log_file_}, is_restored, *header_.at); // nothing changed yet
     found_.closed = is_closed();
     found_.synced = header().synced == 1;
     found_.generation = found_.closed ? header().generation : 0;

@@ -28,8 +28,16 @@ void log_check::require_sound() {
     if (first_open != 0) check_records(completed(), first_open);
 }
 
+/// Session by session: undoing one reads from there down to its mark.
 std::uint64_t log_check::require_all_records() const {
-    return check_records(words().tail, has_session() ? words().oldest : completed());
+    std::uint64_t count = check_records(words().tail, completed());
+    if (!has_session()) return count;
+    log_position from = completed();
+    for (log_position mark = words().newest;; mark = mark_at(mark).previous) {
+        count += check_records(from, mark);
+        if (mark == words().oldest) return count;
+        from = mark;
+    }
 }
 
 /// A position is in a chunk in use, behind its header, and on a word.

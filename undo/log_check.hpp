@@ -13,7 +13,7 @@ namespace chainbase {
 /// a trailer would make recovery write anywhere, or kill the process.
 ///
 /// Only reads. Takes time in proportion to the chunks and marks of the log and to what recovery
-/// will copy back; records of pushed sessions are not walked.
+/// will copy back; records of pushed sessions are walked by require_all_records() only.
 class log_check : private undo_log_view {
 public:
     /// `file` is the log's window; all other windows must be mapped.
@@ -22,8 +22,9 @@ public:
 
     /// Throws damaged_error that names the file and the offset.
     void require_sound();
-    /// The same of every record that can be undone, in time in proportion to the log. Requires that
-    /// require_sound() did not throw. Returns how many there are.
+    /// The same of every record that can be undone, in time in proportion to the log, and that each
+    /// session is made of whole ones. Requires that require_sound() did not throw. Returns how many
+    /// there are.
     std::uint64_t require_all_records() const;
 
 private:

@@ -10,9 +10,11 @@
 #include <tests/failure/state_image.hpp>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <string>
+#include <vector>
 
 using namespace chainbase;
 using namespace chainbase::test;
@@ -173,4 +175,50 @@ TEST_CASE("a flipped bit anywhere in the log that recovery reads kills nothing")
         CHECK(WIFEXITED(status));
         whole.restore();
     }
+}
+
+TEST_CASE("altered records of pushed sessions are refused where all are looked at") {
+    const scratch_folder folder;
+    const auto state = folder / "state";
+    leave_behind(state);
+    database db(state, quick_options());
+    db.add_type<item>("thing");
+    auto block = db.start_session();
+    db.modify(*db.objects<item>().begin(), [](item& target) { target.key = 77'777; });
+    block.push();
+    const undo_log& log = *db.memory().log();
+    const auto count = [&] {
+        log_check all(db.memory().addresses(), db.memory().log_file());
+        all.require_sound();
+        return all.require_all_records();
+    };
+    const std::uint64_t whole = count();
+
+    struct place {
+        std::byte* trailer;
+        record_trailer content;
+    };
+    std::vector<place> records; // from the newest one down
+    log.each_record_down_to(log.words().oldest, [&](record_trailer trailer, const std::byte* body) {
+        records.push_back({const_cast<std::byte*>(body) + trailer.bytes(), trailer});
+    });
+    REQUIRE(records.size() == whole);
+    const auto refused = [&](const place& one, record_trailer forged) {
+        std::memcpy(one.trailer, &forged, sizeof forged);
+        CHECK_THROWS_AS(count(), damaged_error);
+        std::memcpy(one.trailer, &one.content, sizeof one.content);
+    };
+    const place& oldest = records[records.size() - 2]; // the last one is the mark
+    refused(oldest, record_trailer::make(100 * quick_options().window_bytes, oldest.content.bytes(),
+                                         record_kind::words));
+    const auto mark = std::ranges::find(records, record_kind::mark,
+                                        [](const place& one) { return one.content.kind(); });
+    REQUIRE(mark != records.begin());
+    const place& first = *(mark - 1); // of the newest session: it reaches over its mark
+    const std::uint64_t over = first.content.bytes() + mark->content.bytes() +
+                               (mark + 1)->content.bytes() + 2 * sizeof(record_trailer);
+    refused(first, record_trailer::make(first.content.offset(), over, first.content.kind()));
+    CHECK(count() == whole);
+    db.undo_all();
+    CHECK(db.find<item, by_key>(0U) != nullptr);
 }
