@@ -161,10 +161,11 @@ std::string obstacle_to(const redo_block& block, const filled_files& files,
     for (const redo_block::change& one : block.changes()) {
         const std::uint64_t window = one.offset / window_bytes;
         const auto file = files.find(window);
-        const std::uint64_t length = file == files.end()       ? 0
+        const bool is_ours = file != files.end(); // also a change of no bytes is put somewhere
+        const std::uint64_t length = !is_ours                  ? 0
                                      : longer.contains(window) ? longer.at(window)
                                                                : file->second.bytes();
-        if (one.offset % window_bytes + one.bytes > length)
+        if (!is_ours || one.offset % window_bytes + one.bytes > length)
             return "a change at offset " + std::to_string(one.offset % window_bytes) +
                    " of window " + std::to_string(window) + " is outside of its file";
     }

@@ -28,7 +28,7 @@ public:
         disk_.reached(call::read, name_);
         const std::lock_guard lock(disk_.mutex_);
         const content& from = inode_->seen;
-        if (offset >= from.size()) return 0;
+        if (into.empty() || offset >= from.size()) return 0;
         const std::size_t count = std::min<std::size_t>(into.size(), from.size() - offset);
         std::memcpy(into.data(), from.data() + offset, count);
         return count;
