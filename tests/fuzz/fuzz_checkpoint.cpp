@@ -10,8 +10,8 @@
 #include <tools/block_log/checksum.hpp>
 
 #include <spdlog/spdlog.h>
+#include <tests/fuzz/disk_files.hpp>
 #include <tests/fuzz/notes.hpp>
-#include <tests/fuzz/patches.hpp>
 #include <tests/support/simulated_disk.hpp>
 
 #include <array>
@@ -30,8 +30,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-using content = std::vector<std::byte>;
-
 constexpr std::size_t page_bytes = checkpoint::page_bytes;
 constexpr std::array<const char*, 3> names{"published.0", "published.1", "pages"};
 
@@ -43,7 +41,7 @@ struct fixture {
 
     fixture() {
         simulated_disk disk;
-        database db(state, options_on(disk, true));
+        database db(state, options_on(disk, durability::checkpoint));
         db.add_type<note>("note");
         for (std::uint32_t round = 0; round < 3; ++round) {
             auto block = db.start_session();
@@ -52,38 +50,17 @@ struct fixture {
             if (round > 0) digests.insert(digest_of_notes(db));
             db.make_checkpoint();
         }
-        for (std::size_t i = 0; i < names.size(); ++i) {
-            const auto file = disk.open(checkpoints() / names[i], disk::mode::read);
-            files[i].resize(file->bytes());
-            (void)file->read(0, files[i]);
-        }
+        for (std::size_t i = 0; i < names.size(); ++i)
+            files[i] = content_of(disk, checkpoints() / names[i]);
         db.abandon();
     }
 
     [[nodiscard]] fs::path checkpoints() const { return state / "checkpoint"; }
-    static open_options options_on(simulated_disk& disk, bool makes_more) {
-        open_options options = quick_options();
-        options.promise = makes_more ? durability::checkpoint : durability::process;
-        options.checkpoints = {std::chrono::milliseconds(0), 0};
-        options.checkpoint_disk = &disk;
-        return options;
-    }
 };
 
 fixture& all() {
     static fixture only;
     return only;
-}
-
-void apply(content& to, const patches::patch& one) {
-    const std::size_t pages = (to.size() + page_bytes - 1) / page_bytes;
-    const std::size_t at = (pages == 0 ? 0 : one.page % pages * page_bytes) + one.byte;
-    if (one.content.empty()) {
-        to.resize(std::min(to.size(), at));
-        return;
-    }
-    if (to.size() < at + one.content.size()) to.resize(at + one.content.size());
-    std::memcpy(to.data() + at, one.content.data(), one.content.size());
 }
 
 void set_field(publication& to, const patches::patch& one) {
@@ -204,7 +181,8 @@ void look(simulated_disk& disk, const fs::path& checkpoints, const fs::path& int
 
 void open_state(simulated_disk& disk, const fs::path& state, bool makes_more, bool is_summed) {
     try {
-        database db(state, fixture::options_on(disk, makes_more));
+        database db(state,
+                    options_on(disk, makes_more ? durability::checkpoint : durability::process));
         if (db.opened().how != opening::way::restored) return;
         if (is_summed) {
             db.add_type<note>("note");
@@ -225,7 +203,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const bool has_fields = maltreat(files, input);
     simulated_disk disk;
     for (std::size_t i = 0; i < names.size(); ++i)
-        disk.open(from.checkpoints() / names[i], disk::mode::create)->write(0, files[i]);
+        store(disk, from.checkpoints() / names[i], files[i]);
     fs::remove_all(from.state);
     fs::create_directories(from.state);
     look(disk, from.checkpoints(), from.folder / "restored");
