@@ -7,11 +7,10 @@
 #include <pool_allocator/error.hpp>
 
 #include <catch2/catch.hpp>
+#include <tests/support/checkpoints_on_disk.hpp>
 #include <tests/support/random_source.hpp>
 #include <tests/support/sample_types.hpp>
-#include <tests/support/scratch_state.hpp>
 
-#include <fstream>
 #include <set>
 
 using namespace chainbase;
@@ -20,13 +19,6 @@ using namespace chainbase::test;
 namespace fs = std::filesystem;
 
 namespace {
-
-open_options with_checkpoints() {
-    open_options how = quick_options();
-    how.promise = durability::checkpoint;
-    how.checkpoints = {std::chrono::milliseconds(0), 0};
-    return how;
-}
 
 void add_block(database& db) {
     auto block = db.start_session();
@@ -39,14 +31,6 @@ void add_block(database& db) {
     }
     block.push();
     db.commit(db.revision());
-}
-
-void flip(const fs::path& file, std::uint64_t bit) {
-    std::fstream both(file, std::ios::binary | std::ios::in | std::ios::out);
-    both.seekg(static_cast<std::streamoff>(bit / 8));
-    const char byte = static_cast<char>(both.get() ^ (1 << bit % 8));
-    both.seekp(static_cast<std::streamoff>(bit / 8));
-    both.put(byte);
 }
 
 /// The slots that a publication names, those of its page tables, too.
@@ -114,9 +98,9 @@ TEST_CASE("a bit flipped anywhere in a checkpoint is found") {
             const std::uint64_t slot = bit / 8 / 4096;
             const bool is_header = slot == 0 && bit / 8 >= 48; // behind what slot 0 says
             INFO(name << ": bit " << bit);
-            flip(at / name, bit);
+            flip_bit(at / name, bit);
             const auto found = check_of(state);
-            flip(at / name, bit);
+            flip_bit(at / name, bit);
             for (const check::finding& one : found.report.findings) {
                 CHECK(one.file == std::string("checkpoint/") + name);
                 REQUIRE(one.offset);

@@ -9,8 +9,8 @@
 #include <sys/resource.h>
 #include <tests/inspect/program.hpp>
 #include <tests/inspect/sample_state.hpp>
+#include <tests/support/checkpoints_on_disk.hpp>
 #include <tests/support/sample_types.hpp>
-#include <tests/support/scratch_state.hpp>
 
 #include <fstream>
 #include <functional>
@@ -23,13 +23,6 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 namespace {
-
-open_options with_checkpoints() {
-    open_options how = quick_options();
-    how.promise = durability::checkpoint;
-    how.checkpoints = {std::chrono::milliseconds(0), 0};
-    return how;
-}
 
 void fill(database& db, std::uint32_t objects) {
     auto block = db.start_session();

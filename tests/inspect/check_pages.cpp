@@ -5,12 +5,12 @@
 
 #include <catch2/catch.hpp>
 #include <tests/inspect/check_support.hpp>
+#include <tests/support/checkpoints_on_disk.hpp>
 #include <tests/support/random_source.hpp>
 #include <tests/support/sample_types.hpp>
 #include <tests/support/world.hpp>
 
 #include <algorithm>
-#include <fstream>
 
 using namespace chainbase;
 using namespace chainbase::test;
@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-walk_options with_checkpoints() {
+walk_options walked_with_checkpoints() {
     walk_options options;
     options.how.promise = durability::checkpoint;
     options.how.checkpoints = {std::chrono::milliseconds(20), 0};
@@ -28,21 +28,13 @@ walk_options with_checkpoints() {
 
 /// A state that is closed with sessions that can be undone, or compacted without any.
 void walk(const fs::path& state, random_source& random) {
-    world all(state, with_checkpoints());
+    world all(state, walked_with_checkpoints());
     all.fill(random);
     for (std::uint64_t i = 0; i < short_test_operations(500); ++i)
         all.step(random);
     if (random.chance(500)) return;
     all.undo_all();
     all.compact();
-}
-
-void flip(const fs::path& file, std::uint64_t bit) {
-    std::fstream both(file, std::ios::binary | std::ios::in | std::ios::out);
-    both.seekg(static_cast<std::streamoff>(bit / 8));
-    const char byte = static_cast<char>(both.get() ^ (1 << bit % 8));
-    both.seekp(static_cast<std::streamoff>(bit / 8));
-    both.put(byte);
 }
 
 /// What is said of the pages; empty if nothing is.
@@ -95,9 +87,9 @@ TEST_CASE("a bit flipped anywhere in the pages of a closed state is found where 
         const std::uint64_t bit = bytes == 0 ? 0 : 4096 * 8 + random.next() % (bytes * 8);
         if (bytes == 0) continue;
         INFO(name << ": bit " << bit);
-        flip(file, bit);
+        flip_bit(file, bit);
         const std::string said = said_of_pages(check::state_check(state));
-        flip(file, bit);
+        flip_bit(file, bit);
         CHECK(said.starts_with("segment/" + name + " at " + std::to_string(bit / 8) +
                                ": 1 byte(s) of the page"));
         CHECK(std::ranges::count(said, '\n') == 1);
@@ -108,10 +100,8 @@ TEST_CASE("a bit flipped anywhere in the pages of a closed state is found where 
 TEST_CASE("an object whose bytes were altered is not among those that survive") {
     const scratch_folder folder;
     const fs::path state = folder / "state";
-    open_options how = quick_options();
-    how.promise = durability::checkpoint;
     {
-        database db(state, how);
+        database db(state, with_checkpoints());
         db.add_type<account>("account");
         for (std::uint32_t i = 0; i < 200; ++i)
             db.create<account>([&](account& a) {
@@ -122,7 +112,7 @@ TEST_CASE("an object whose bytes were altered is not among those that survive") 
     const fs::path file = state / "segment/account.objects";
     const std::uint32_t node =
         catalogue::read(state / "segment").find("account")->schema.node_bytes;
-    flip(file, (4096 + std::uint64_t{node} * 101 - 1) * 8); // the last byte of slot 100
+    flip_bit(file, (4096 + std::uint64_t{node} * 101 - 1) * 8); // the last byte of slot 100
     const auto survived = check::state_check(state).survived();
     REQUIRE(survived.size() == 1);
     CHECK(survived[0].objects == 200);
