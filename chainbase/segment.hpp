@@ -141,9 +141,9 @@ public:
     /// Waits until all blocks that were pushed survive a crash of the machine: until the redo log
     /// has them, or else for a checkpoint. Throws as make_checkpoint.
     void wait_until_durable();
-    /// `call` makes sure that what the state relies on is on storage, before each checkpoint is
-    /// published, in another thread; null: nothing. It is called until another one takes its place
-    /// or the state is closed, which makes a checkpoint, too. Does nothing without checkpoints.
+    /// `call` brings to storage what the state relies on, before a checkpoint is published or a
+    /// block goes to the redo log, in other threads; null: nothing. Until another one takes its
+    /// place or the state is closed, which makes one, too. Waits for the checkpoint under way.
     void sync_before_checkpoints(std::function<void()> call);
     /// What became of the checkpoints since the state was opened. In any thread, but not beside
     /// close() and abandon().

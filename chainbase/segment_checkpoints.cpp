@@ -62,7 +62,9 @@ void segment::wait_until_durable() {
 }
 
 void segment::sync_before_checkpoints(std::function<void()> call) {
-    if (checkpoints_) checkpoints_->before.set(std::move(call));
+    if (!checkpoints_) return;
+    checkpoints_->service.wait_until_idle();
+    checkpoints_->before.set(std::move(call));
 }
 
 checkpoint::history segment::checkpoints() const {

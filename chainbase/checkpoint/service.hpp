@@ -42,6 +42,9 @@ public:
     /// a checkpoint. Requires no operation. Throws what now() throws.
     void wait_until_durable();
 
+    /// Waits for the checkpoint under way.
+    void wait_until_idle();
+
     [[nodiscard]] history so_far() const;
 
     void reached() noexcept override;
@@ -51,7 +54,6 @@ private:
 
     [[nodiscard]] bool is_due() noexcept;
     void capture();
-    void wait_until_idle();
     void run();
     void write_captured();
     void tell_redo_log() noexcept;
