@@ -348,8 +348,8 @@ TEST_CASE("blocks are durable again soon after a checkpoint failed that they wer
     const quiet no_messages;
     const std::uint64_t seed = test_seed(new_seed());
     CAPTURE(seed);
-    durable_chain chain(seed, 400); // checkpoints only when one is needed
     std::atomic<int> failing = 3;
+    durable_chain chain(seed, 400); // checkpoints only when one is needed
     chain.disk.before = [&](simulated_disk::call which, const fs::path& file) {
         const bool is_publication = file.filename().string().starts_with("published.");
         if (which == simulated_disk::call::sync && is_publication && failing-- > 0)
