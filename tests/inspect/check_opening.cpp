@@ -6,7 +6,6 @@
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
-#include <sys/resource.h>
 #include <tests/inspect/program.hpp>
 #include <tests/inspect/sample_state.hpp>
 #include <tests/support/checkpoints_on_disk.hpp>
@@ -278,17 +277,5 @@ TEST_CASE("advice of the inspector is for who inspects") {
         const writer_process writer(state);
         CHECK_THAT(inspect_with("check --checkpoint " + state.string() + " 2>&1").output,
                    Contains("no checkpoint was made yet"));
-    }
-    rlimit before{};
-    REQUIRE(getrlimit(RLIMIT_AS, &before) == 0);
-    rlimit small = before;
-    small.rlim_cur = std::size_t{2} << 30;
-    REQUIRE(setrlimit(RLIMIT_AS, &small) == 0);
-    const outcome checked = inspect_with("check " + state.string() + " 2>&1");
-    const outcome measured = inspect_with("stat " + state.string() + " 2>&1");
-    REQUIRE(setrlimit(RLIMIT_AS, &before) == 0);
-    for (const outcome& one : {checked, measured}) {
-        CHECK(one.code == 1);
-        CHECK_THAT(one.output, Contains("raise it for this program") && !Contains("fewer windows"));
     }
 }
