@@ -35,10 +35,11 @@ redo_log::redo_log(disk& on, std::filesystem::path folder, const slot_file::iden
                    const stand& from)
     : on_(on), folder_(std::move(folder)), state_(state), addresses_(addresses), log_(log),
       before_(before), lengths_(addresses.windows()), next_(from.next), first_of_file_(from.next),
-      is_broken_(from.next == nowhere), anchor_(from.next), older_(from.older) {
+      is_broken_(from.next == nowhere), anchor_(from.next), newest_(from.newest),
+      older_(from.older) {
     history_.durable = from.revision;
     if (is_broken_) { // until captured(), which takes the next run
-        next_ = first_of_run(newest_run(on_, folder_, from.used));
+        next_ = first_of_run(newest_run(on_, folder_, std::max(from.newest, from.older)));
         ranges_.lose();
     }
     addresses_.pages().note_ranges(&ranges_);
@@ -143,7 +144,8 @@ bool redo_log::wait_until_synced() {
 
 void redo_log::published(std::uint64_t first, std::int64_t revision) noexcept {
     const std::lock_guard lock(mutex_);
-    older_ = run_of(std::exchange(anchor_, first));
+    anchor_ = first;
+    older_ = std::exchange(newest_, run_of(first));
     const bool is_ahead = synced_ >= first && run_of(synced_) == run_of(first);
     history_.durable = is_ahead ? synced_revision_ : revision;
 }
@@ -266,7 +268,7 @@ void redo_log::remove_useless(redo_run but) {
     std::vector<redo_run> needed{but};
     {
         const std::lock_guard lock(mutex_);
-        needed.insert(needed.end(), {run_of(anchor_), older_});
+        needed.insert(needed.end(), {newest_, older_});
     }
     for (const std::uint64_t first : redo_files(on_, folder_))
         if (std::ranges::count(needed, run_of(first)) == 0) on_.remove(redo_file(folder_, first));

@@ -48,8 +48,8 @@ public:
     struct stand {
         std::uint64_t next =
             nowhere;               ///< publication::redo, if nothing changed since it was captured
-        redo_run used = 0;         ///< the newest one that a publication names
-        redo_run older = 0;        ///< that the older publication names
+        redo_run newest = 0;       ///< that the newest publication names
+        redo_run older = 0;        ///< that the older one names
         std::int64_t revision = 0; ///< of the newest publication
     };
 
@@ -122,7 +122,8 @@ private:
     std::uint64_t synced_ = nowhere; ///< the last block that is on storage
     std::int64_t synced_revision_ = 0;
     std::uint64_t anchor_ = nowhere; ///< first block after the newest checkpoint
-    redo_run older_ = 0;             ///< of the checkpoint before that
+    redo_run newest_ = 0;            ///< that the newest checkpoint names
+    redo_run older_ = 0;             ///< that the one before names
     bool is_stopping_ = false;
     redo_history history_;
 

@@ -26,13 +26,11 @@ struct segment::checkpoint_maker {
         checkpoint::redo_log::stand from;
         if (const checkpoint::publication* newest = maker.done().newest()) {
             from.revision = newest->revision;
-            from.used = checkpoint::run_of(newest->redo);
+            from.newest = checkpoint::run_of(newest->redo);
             if (newest->generation == of.found_.generation) from.next = newest->redo;
         }
-        if (const checkpoint::publication* older = maker.done().older()) {
+        if (const checkpoint::publication* older = maker.done().older())
             from.older = checkpoint::run_of(older->redo);
-            from.used = std::max(from.used, from.older);
-        }
         return std::make_unique<checkpoint::redo_log>(of.checkpoint_disk(), of.checkpoint_folder(),
                                                       of.header().identity, *of.addresses_,
                                                       *of.log_, before, from);

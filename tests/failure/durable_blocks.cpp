@@ -318,6 +318,32 @@ TEST_CASE("blocks follow the older checkpoint when the newest one is damaged") {
     }
 }
 
+TEST_CASE("what was durable before a kill stays so until a checkpoint has it") {
+    const quiet no_messages;
+    const std::uint64_t seed = test_seed(new_seed());
+    CAPTURE(seed);
+    random_source random(seed);
+    durable_chain chain(seed, 60);
+    for (int step = 0; step < 12; ++step)
+        chain.apply();
+    chain.wait_until_durable();
+    chain.reopen();
+    static std::atomic<bool> has_pages; // of the next checkpoint, which is not published
+    has_pages = false;
+    chain.disk.before = [](simulated_disk::call which, const fs::path& file) {
+        if (which != simulated_disk::call::sync || is_redo(file)) return;
+        if (has_pages) throw io_error("broken, as asked for");
+        has_pages = file.filename() == "pages";
+        std::this_thread::sleep_for(std::chrono::milliseconds(20)); // a new run begins meanwhile
+    };
+    for (int step = 0; step < 10; ++step) {
+        chain.apply();
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        chain.restored_after_a_loss(random);
+    }
+    chain.disk.before = nullptr;
+}
+
 TEST_CASE("blocks that ended with no change are closed as any others") {
     const quiet no_messages;
     const std::uint64_t seed = test_seed(new_seed());
