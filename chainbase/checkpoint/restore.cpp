@@ -52,7 +52,7 @@ using filled_files = std::map<std::uint64_t, filled_file>;
 struct wanted_page {
     checkpoint::slot slot;
     std::uint64_t sum;
-    filled_file* file; ///< null when the page is only looked at
+    filled_file* file;
     std::uint64_t page;
 
     [[nodiscard]] bool follows(const wanted_page& other) const noexcept {
@@ -248,33 +248,6 @@ restored restore(disk& from, const fs::path& folder, const fs::path& into, const
                         "); restore the folder from a copy, or replay into a new one");
 }
 
-std::uint64_t check(disk& from, const fs::path& folder, const publication& one,
-                    const std::function<void(const std::string&)>& found) {
-    const slot_file slots = open_slots(from, folder, one);
-    std::vector<wanted_page> wanted;
-    std::uint64_t looked_at = 0;
-    for (const publication::file& file : one.files) {
-        try {
-            const page_table table(file, slots);
-            for (const placed_page& page : table.all())
-                if (page.slot != 0) wanted.push_back({page.slot, page.sum, nullptr, 0});
-            looked_at += table.leaves().size();
-        } catch (const damaged_error& e) {
-            found("checkpoint " + std::to_string(one.generation) + ", " + file.name + ": " +
-                  e.what());
-        }
-    }
-    std::ranges::sort(wanted, {}, &wanted_page::slot);
-    looked_at += wanted.size();
-    slot_reader(slots).read(wanted, [&](auto pages, auto contents) {
-        for (std::size_t i = 0; i < pages.size(); ++i)
-            if (!is_whole(pages[i], contents.subspan(i * page_bytes)))
-                found("checkpoint " + std::to_string(one.generation) + ": " +
-                      place_of(slots, pages[i].slot));
-    });
-    return looked_at;
-}
-
 std::uint64_t check_blocks(disk& from, const fs::path& folder, const publication& after,
                            const std::function<void(const std::string&)>& found) {
     if (after.redo == 0) return 0;
@@ -285,17 +258,6 @@ std::uint64_t check_blocks(disk& from, const fs::path& folder, const publication
         ++blocks;
     if (log.is_damaged()) found(log.why());
     return blocks;
-}
-
-std::uint64_t check(disk& from, const fs::path& folder,
-                    const std::function<void(const std::string&)>& found) {
-    const published all(from, folder);
-    if (!all.why().empty()) found(all.why());
-    std::uint64_t looked_at = 0;
-    for (const publication* one : {all.newest(), all.older()})
-        if (one) looked_at += check(from, folder, *one, found);
-    if (all.newest()) looked_at += check_blocks(from, folder, *all.newest(), found);
-    return looked_at;
 }
 
 } // namespace chainbase::checkpoint

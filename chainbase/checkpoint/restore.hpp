@@ -37,17 +37,8 @@ struct restored {
 [[nodiscard]] restored restore(disk& from, const std::filesystem::path& folder,
                                const std::filesystem::path& into, const progress& tell = {});
 
-/// Reads every page of the checkpoints in `folder`, and every block of the redo log that follows
-/// the newest one, and compares it with its sum. Calls `found(text)` for each that is damaged.
-/// Returns how many pages and blocks were looked at. Throws io_error.
-std::uint64_t check(disk& from, const std::filesystem::path& folder,
-                    const std::function<void(const std::string&)>& found);
-
-/// The same of the pages of one publication that was read from `folder`.
-std::uint64_t check(disk& from, const std::filesystem::path& folder, const publication& one,
-                    const std::function<void(const std::string&)>& found);
-
-/// The same of the blocks that follow a publication.
+/// Reads every block of the redo log in `folder` that follows a publication, and compares it with
+/// its sum. Calls `found(text)` when one is damaged. Returns how many are whole. Throws io_error.
 std::uint64_t check_blocks(disk& from, const std::filesystem::path& folder,
                            const publication& after,
                            const std::function<void(const std::string&)>& found);

@@ -1,8 +1,8 @@
 // A checkpoint with flipped bits, or cut: the newest one, or the one before it with the reason, or
-// a refusal that names the file; never anything else. Every flip in what is used is found by
-// check().
+// a refusal that names the file; never anything else. Every flip in what is used is found by a
+// check.
 
-#include <chainbase/checkpoint/restore.hpp>
+#include <chainbase/check/checkpoint_check.hpp>
 #include <pool_allocator/error.hpp>
 
 #include <catch2/catch.hpp>
@@ -46,10 +46,8 @@ public:
     random_source random;
 };
 
-std::uint64_t problems_in(simulated_disk& disk, const fs::path& folder) {
-    std::uint64_t count = 0;
-    checkpoint::check(disk, folder, [&](const std::string&) { ++count; });
-    return count;
+std::uint64_t problems_in(simulated_disk& disk, const damaged_chain& of) {
+    return check::check_checkpoints(disk, of.chain.state()).report.found;
 }
 
 } // namespace
@@ -59,7 +57,7 @@ TEST_CASE("bits of a checkpoint flipped") {
     const std::uint64_t seed = test_seed(new_seed());
     CAPTURE(seed);
     damaged_chain all(seed);
-    CHECK(problems_in(all.chain.disk, all.folder()) == 0);
+    CHECK(problems_in(all.chain.disk, all) == 0);
     std::uint64_t newest = 0;
     std::uint64_t older = 0;
     std::uint64_t refused = 0;
@@ -70,7 +68,7 @@ TEST_CASE("bits of a checkpoint flipped") {
             const std::uint64_t bit = all.random.next() % (bytes * 8);
             disk.flip(file, bit);
             INFO(file << ": byte " << bit / 8);
-            const bool is_found = problems_in(disk, all.folder()) > 0;
+            const bool is_found = problems_in(disk, all) > 0;
             const auto result = all.open(disk);
             if (result.generation == all.chain.promised) {
                 ++newest;
@@ -109,7 +107,7 @@ TEST_CASE("nothing is built upon a checkpoint whose pages are damaged") {
         // The state was restored from the older one, then killed, and goes on.
         const auto next = all.chain.checkpointed_again(restored);
         REQUIRE(next.generation >= all.chain.promised);
-        CHECK(problems_in(restored, all.folder()) == 0);
+        CHECK(problems_in(restored, all) == 0);
         ++built;
     }
     CHECK(built > 0);
@@ -168,7 +166,9 @@ TEST_CASE("checkpoints go on where the pages of the older one are cut off") {
     const std::uint64_t seed = test_seed(new_seed());
     CAPTURE(seed);
     std::uint64_t went_on = 0;
-    for (std::uint64_t i = 0; i < 6; ++i) {
+    // Where the older one has nothing at the end of the file, nobody misses what is cut off.
+    for (std::uint64_t i = 0; went_on < 3; ++i) {
+        REQUIRE(i < 100);
         damaged_chain all(seed + i);
         spdlog::set_level(spdlog::level::off);
         const auto pages = all.folder() / "pages";
@@ -178,13 +178,12 @@ TEST_CASE("checkpoints go on where the pages of the older one are cut off") {
             disk.open(pages, disk::mode::write)->resize(left);
             simulated_disk restored(disk);
             if (all.open(restored).generation != all.chain.promised) break;
-            if (problems_in(disk, all.folder()) == 0) continue; // nobody misses them
+            if (problems_in(disk, all) == 0) continue; // nobody misses them
             REQUIRE(all.chain.checkpointed_again(restored).generation > all.chain.promised);
-            CHECK(problems_in(restored, all.folder()) == 0);
+            CHECK(problems_in(restored, all) == 0);
             ++went_on;
         }
     }
-    CHECK(went_on > 0);
     spdlog::set_level(spdlog::level::warn);
 }
 

@@ -5,6 +5,7 @@
 // the state that was restored makes checkpoints. Patches of a fourth file set a field of the newest
 // publication.
 
+#include <chainbase/check/checkpoint_check.hpp>
 #include <chainbase/checkpoint/restore.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/block_log/checksum.hpp>
@@ -171,11 +172,14 @@ bool maltreat(std::array<content, 3>& files, patches input) {
 }
 
 /// Restores by hand, and reads all that a check reads.
-void look(simulated_disk& disk, const fs::path& checkpoints, const fs::path& into) {
+void look(simulated_disk& disk, const fs::path& state, const fs::path& into) {
     try {
-        checkpoint::check(disk, checkpoints, [](const std::string&) {});
-        (void)checkpoint::restore(disk, checkpoints, into);
+        (void)check::check_checkpoints(disk, state);
     } catch (const error&) { // it says what is wrong
+    }
+    try {
+        (void)checkpoint::restore(disk, state / "checkpoint", into);
+    } catch (const error&) {
     }
 }
 
@@ -206,7 +210,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         store(disk, from.checkpoints() / names[i], files[i]);
     fs::remove_all(from.state);
     fs::create_directories(from.state);
-    look(disk, from.checkpoints(), from.folder / "restored");
+    look(disk, from.state, from.folder / "restored");
     const bool is_summed = !has_fields && !input.flag(0) && !input.flag(1);
     open_state(disk, from.state, input.flag(2), is_summed);
     return 0;
