@@ -7,9 +7,9 @@
 #include <pool_allocator/error.hpp>
 
 #include <catch2/catch.hpp>
+#include <tests/inspect/account_block.hpp>
 #include <tests/support/checkpoints_on_disk.hpp>
 #include <tests/support/random_source.hpp>
-#include <tests/support/sample_types.hpp>
 
 #include <set>
 
@@ -19,19 +19,6 @@ using namespace chainbase::test;
 namespace fs = std::filesystem;
 
 namespace {
-
-void add_block(database& db) {
-    auto block = db.start_session();
-    for (std::uint32_t i = 0; i < 50; ++i) {
-        const std::uint32_t number = db.next_id<account>().value;
-        db.create<account>([&](account& a) {
-            a.name = std::string_view(std::to_string(number));
-            a.number = number;
-        });
-    }
-    block.push();
-    db.commit(db.revision());
-}
 
 /// The slots that a publication names, those of its page tables, too.
 std::set<std::uint64_t> slots_of(const checkpoint::publication& one, const fs::path& folder) {
@@ -61,7 +48,7 @@ TEST_CASE("checkpoints are checked beside the writer that makes them") {
     CHECK_THROWS_AS(check_of(state), format_error);
     db.add_type<account>("account");
     for (int i = 1; i <= 4; ++i) {
-        add_block(db);
+        add_accounts(db, 50);
         const auto made = db.make_checkpoint();
         const auto found = check_of(state);
         CHECK(found.report.found_in_all() == 0);
@@ -82,7 +69,7 @@ TEST_CASE("a bit flipped anywhere in a checkpoint is found") {
         database db(state, with_checkpoints());
         db.add_type<account>("account");
         for (int i = 0; i < 3; ++i) {
-            add_block(db);
+            add_accounts(db, 50);
             (void)db.make_checkpoint();
         }
         db.abandon();
@@ -132,7 +119,7 @@ TEST_CASE("checkpoints of another state are found") {
     for (const char* name : {"one", "other"}) {
         database db(folder / name, with_checkpoints());
         db.add_type<account>("account");
-        add_block(db);
+        add_accounts(db, 50);
         (void)db.make_checkpoint();
     }
     fs::remove_all(folder / "one/checkpoint");

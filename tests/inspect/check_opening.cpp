@@ -6,10 +6,10 @@
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
+#include <tests/inspect/account_block.hpp>
 #include <tests/inspect/program.hpp>
 #include <tests/inspect/sample_state.hpp>
 #include <tests/support/checkpoints_on_disk.hpp>
-#include <tests/support/sample_types.hpp>
 
 #include <fstream>
 #include <functional>
@@ -23,26 +23,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-void fill(database& db, std::uint32_t objects) {
-    auto block = db.start_session();
-    for (std::uint32_t i = 0; i < objects; ++i) {
-        const std::uint32_t number = db.next_id<account>().value;
-        db.create<account>([&](account& a) {
-            a.name = std::string_view(std::to_string(number));
-            a.number = number;
-        });
-    }
-    block.push();
-    db.commit(db.revision());
-}
-
 /// Closed, with two checkpoints.
 void build(const fs::path& state, const open_options& how = with_checkpoints()) {
     database db(state, how);
     db.add_type<account>("account");
-    fill(db, 100);
+    add_accounts(db, 100);
     if (how.promise != durability::process) (void)db.make_checkpoint();
-    fill(db, 100);
+    add_accounts(db, 100);
 }
 
 void write_at(const fs::path& file, std::uint64_t at, std::string_view content) {

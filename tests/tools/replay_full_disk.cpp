@@ -133,6 +133,23 @@ void fill_checkpoints(const call& of, const small_disk& disk, std::uint64_t room
     expect(empty_files(checkpoints) == 0, "leaves files that nobody needs");
 }
 
+/// Replays of the log at both levels, each with every room on `disk` for its checkpoints, then
+/// `went_on` when there is room again.
+template <typename Check>
+void fill_checkpoints_of_all(const real_log& log, const small_disk& disk,
+                             const std::vector<std::uint64_t>& rooms, Check&& went_on) {
+    for (const std::string level : {"checkpoint", "commit"})
+        for (const std::uint64_t room : rooms) {
+            const call replay{log,
+                              "replay",
+                              "states/" + level + name_of(room),
+                              {"--checkpoint-interval", "0.05", "--durability", level}};
+            fill_checkpoints(replay, disk, room);
+            disk.make_room();
+            went_on(replay);
+        }
+}
+
 } // namespace
 
 TEST_CASE("a full disk for checkpoints: the replay comes to its end and is not called closed") {
@@ -140,18 +157,11 @@ TEST_CASE("a full disk for checkpoints: the replay comes to its end and is not c
     const small_disk disk(log.state("disk"));
     run_with_mounts([&] { return disk.mount() && mount_states(log); },
                     [&] {
-                        for (const std::string level : {"checkpoint", "commit"})
-                            for (const std::uint64_t room : {std::uint64_t{0}, mebi, 8 * mebi}) {
-                                const call replay{
-                                    log,
-                                    "replay",
-                                    "states/" + level + name_of(room),
-                                    {"--checkpoint-interval", "0.05", "--durability", level}};
-                                fill_checkpoints(replay, disk, room);
-                                disk.make_room();
+                        fill_checkpoints_of_all(
+                            log, disk, {0, mebi, 8 * mebi}, [](const call& replay) {
                                 const driver_run again = expect_the_end(replay, {"--verify"});
                                 expect(again.json()["replayed_blocks"] == 0, "blocks were lost");
-                            }
+                            });
                     });
 }
 
@@ -160,18 +170,10 @@ TEST_CASE("a full disk for checkpoints and a machine that restarts: the one befo
     const small_disk disk(log.state("disk"));
     run_with_mounts([&] { return disk.mount() && mount_states(log); },
                     [&] {
-                        for (const std::string level : {"checkpoint", "commit"})
-                            for (const std::uint64_t room : {std::uint64_t{0}, 6 * mebi}) {
-                                const call replay{
-                                    log,
-                                    "replay",
-                                    "states/" + level + name_of(room),
-                                    {"--checkpoint-interval", "0.05", "--durability", level}};
-                                fill_checkpoints(replay, disk, room);
-                                fs::remove_all(replay.folder() / "segment");
-                                disk.make_room();
-                                expect_the_end(replay, {"--verify"});
-                            }
+                        fill_checkpoints_of_all(log, disk, {0, 6 * mebi}, [](const call& replay) {
+                            fs::remove_all(replay.folder() / "segment");
+                            expect_the_end(replay, {"--verify"});
+                        });
                     });
 }
 
