@@ -77,7 +77,7 @@ private:
         try {
             slots_.read(run.front().at.slot, std::span(buffer_).first(run.size() * page_bytes));
             for (std::size_t i = 0; i < run.size(); ++i)
-                whole[i] = checkpoint::sum_of(std::span<const std::byte, page_bytes>(
+                whole[i] = slots_.sum_of(std::span<const std::byte, page_bytes>(
                                buffer_.data() + i * page_bytes, page_bytes)) == run[i].at.sum;
         } catch (const damaged_error&) { // one of them cannot be read
             for (std::size_t i = 0; i < run.size(); ++i)

@@ -14,19 +14,13 @@ using checkpoint::page_bytes;
 
 constexpr std::size_t batch = 256; // pages: a MiB
 
-/// As a checkpoint says it: 0 of a page of zeros.
-std::uint64_t sum_of(std::span<const std::byte, page_bytes> content) {
-    static const std::uint64_t of_zeros = checkpoint::sum_of(checkpoint::page{});
-    const std::uint64_t sum = checkpoint::sum_of(content);
-    return sum == of_zeros ? 0 : sum;
-}
-
 } // namespace
 
 page_check::page_check(disk& on, const std::filesystem::path& state, const segment_header& header,
                        part_report& to)
     : to_(to), saved_(named_by(on, state, header)),
-      slots_(on, state / "checkpoint/pages", saved_.state, disk::mode::read) {}
+      slots_(on, state / "checkpoint/pages", saved_.state, disk::mode::read),
+      of_zeros_(slots_.sum_of(checkpoint::page{})) {}
 
 checkpoint::publication page_check::named_by(disk& on, const std::filesystem::path& state,
                                              const segment_header& header) {
@@ -37,6 +31,12 @@ checkpoint::publication page_check::named_by(disk& on, const std::filesystem::pa
     throw damaged_error(fmt::format("against the checkpoint that closing made: number {} is not "
                                     "there, or cannot be read",
                                     header.generation));
+}
+
+/// As a checkpoint says it: 0 of a page of zeros.
+std::uint64_t page_check::sum_of(std::span<const std::byte, page_bytes> content) const {
+    const std::uint64_t sum = slots_.sum_of(content);
+    return sum == of_zeros_ ? 0 : sum;
 }
 
 std::vector<altered_bytes> page_check::compare(const window* file) {

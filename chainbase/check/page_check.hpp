@@ -36,6 +36,8 @@ public:
 private:
     [[nodiscard]] static checkpoint::publication
     named_by(disk& on, const std::filesystem::path& state, const segment_header& header);
+    [[nodiscard]] std::uint64_t
+    sum_of(std::span<const std::byte, checkpoint::page_bytes> content) const;
     altered_bytes compare_page(const window& file, std::uint64_t page,
                                std::span<const std::byte, checkpoint::page_bytes> now,
                                const checkpoint::placed_page& then);
@@ -43,6 +45,7 @@ private:
     part_report& to_;
     checkpoint::publication saved_;
     checkpoint::slot_file slots_;
+    std::uint64_t of_zeros_; ///< their sum
     std::uint64_t pages_ = 0;
 };
 

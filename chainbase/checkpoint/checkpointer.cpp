@@ -282,7 +282,7 @@ void checkpointer::put(page_table& table, std::uint64_t number,
                        outcome& result) {
     const placed_page before = table.at(number);
     placed_page after;
-    if (!is_zero(content)) after.sum = sum_of(content);
+    if (!is_zero(content)) after.sum = slots_->sum_of(content);
     const bool is_same = before.sum == after.sum && (before.slot == 0) == (after.sum == 0);
     if (!is_known && is_same) return;
     if (after.sum != 0) {

@@ -69,7 +69,7 @@ void page_table::write_leaves(slot_file& to, std::vector<slot>& replaced) {
         leaves_[leaf] = {};
         if (!is_empty) {
             const std::span<const std::byte, page_bytes> content(std::as_bytes(std::span(all)));
-            leaves_[leaf] = {to.take(), sum_of(content)};
+            leaves_[leaf] = {to.take(), to.sum_of(content)};
             to.write(leaves_[leaf].slot, content);
         }
         changed_[leaf] = false;

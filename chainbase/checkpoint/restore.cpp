@@ -86,10 +86,6 @@ private:
     std::vector<std::byte> buffer_;
 };
 
-bool is_whole(const wanted_page& one, std::span<const std::byte> content) {
-    return sum_of(content.first<page_bytes>()) == one.sum;
-}
-
 std::string place_of(const slot_file& file, slot number) {
     return file.file().string() + ": offset " + std::to_string(std::uint64_t{number} * page_bytes) +
            ": the page's checksum does not match";
@@ -134,9 +130,9 @@ std::uint64_t fill(const slot_file& slots, const publication& from, const fs::pa
     const std::uint64_t all = wanted.size() * page_bytes;
     std::uint64_t done = 0;
     std::uint64_t told = 0;
-    slot_reader(slots).read(wanted, [&](auto pages, auto contents) {
+    slot_reader(slots).read(wanted, [&](auto pages, std::span<const std::byte> contents) {
         for (std::size_t i = 0; i < pages.size(); ++i)
-            if (!is_whole(pages[i], contents.subspan(i * page_bytes)))
+            if (slots.sum_of(contents.subspan(i * page_bytes).first<page_bytes>()) != pages[i].sum)
                 throw damaged_error(place_of(slots, pages[i].slot));
         write_to_files(pages, contents);
         done += contents.size();

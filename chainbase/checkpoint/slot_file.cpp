@@ -13,7 +13,8 @@ namespace chainbase::checkpoint {
 namespace {
 
 constexpr char magic[16] = "chainbase pages";
-constexpr std::uint32_t format = 1;
+constexpr std::uint32_t format = 2;
+constexpr std::uint32_t format_without_seed = 1;
 
 struct header {
     char magic[16];
@@ -29,11 +30,6 @@ std::uint64_t header_sum(const header& of) noexcept {
 }
 
 } // namespace
-
-std::uint64_t sum_of(std::span<const std::byte, page_bytes> content) noexcept {
-    const std::uint64_t sum = XXH3_64bits(content.data(), content.size());
-    return sum != 0 ? sum : 1; // 0 is the sum of a page of zeros
-}
 
 slot_file::slot_file(disk& on, std::filesystem::path file, const identity& state, disk::mode how)
     : path_(std::move(file)), file_(on.open(path_, how)) {
@@ -53,12 +49,13 @@ void slot_file::write_header(const identity& state) {
     h.format = format;
     h.state = state;
     h.sum = header_sum(h);
+    seed_ = h.sum;
     page first{};
     std::memcpy(first.data(), &h, sizeof h);
     file_->write(0, first);
 }
 
-void slot_file::check_header(const identity& state) const {
+void slot_file::check_header(const identity& state) {
     header h{};
     const std::size_t read = file_->read(0, std::as_writable_bytes(std::span(&h, 1)));
     if (read < sizeof h || std::memcmp(h.magic, magic, sizeof magic) != 0)
@@ -69,13 +66,19 @@ void slot_file::check_header(const identity& state) const {
         throw damaged_error(path_.string() +
                             ": offset 40: the checksum does not match; restore the "
                             "file from a copy, or replay into a new folder");
-    if (h.format != format)
+    if (h.format != format && h.format != format_without_seed)
         throw format_error(path_.string() + ": format " + std::to_string(h.format) +
                            ", this program reads " + std::to_string(format) +
                            "; open it with the program that wrote it, or replay");
     if (h.state != state)
         throw usage_error(path_.string() + ": is the checkpoint of another state; put the file of "
                                            "this state in its place, or move the folder away");
+    seed_ = h.format == format_without_seed ? 0 : h.sum;
+}
+
+std::uint64_t slot_file::sum_of(std::span<const std::byte, page_bytes> content) const noexcept {
+    const std::uint64_t sum = XXH3_64bits_withSeed(content.data(), content.size(), seed_);
+    return sum != 0 ? sum : 1; // 0 is the sum of a page of zeros
 }
 
 void slot_file::use(slot one) {

@@ -18,9 +18,6 @@ inline constexpr std::size_t page_bytes = 4096;
 using slot = std::uint32_t;
 using page = std::array<std::byte, page_bytes>;
 
-/// XXH3-64 of a page; never 0.
-[[nodiscard]] std::uint64_t sum_of(std::span<const std::byte, page_bytes> content) noexcept;
-
 /// The file `pages`: slots of a page each, free or in use. Which are in use is known by the page
 /// tables of the publications, so the file itself says nothing about it; slot 0 says what the file
 /// is.
@@ -30,6 +27,10 @@ using page = std::array<std::byte, page_bytes>;
 ///    20  reserved   4  zero
 ///    24  identity  16  of the state
 ///    40  sum        8  XXH3-64 of the 40 bytes before
+///
+/// A page whose sum is the same counts as unchanged after a kill. So that nobody who can write into
+/// the state (a transaction can) prepares two pages with one sum, sums of pages are seeded with
+/// that of the header, which is made of a random number. In format 1 they are not.
 ///
 /// Not thread-safe.
 class slot_file {
@@ -62,18 +63,23 @@ public:
     /// The same of one slot whose content has this sum. Throws damaged_error when it has not.
     void read(slot one, std::uint64_t sum, std::span<std::byte, page_bytes> into) const;
 
+    /// XXH3-64 of a page, as this file has it; never 0.
+    [[nodiscard]] std::uint64_t
+    sum_of(std::span<const std::byte, page_bytes> content) const noexcept;
+
     [[nodiscard]] const std::filesystem::path& file() const noexcept { return path_; }
 
 private:
     static constexpr std::size_t batch_bytes = std::size_t{1} << 20;
 
     void write_header(const identity& state);
-    void check_header(const identity& state) const;
+    void check_header(const identity& state);
     void give_back_reserved() noexcept;
     void flush();
 
     std::filesystem::path path_;
     std::unique_ptr<disk_file> file_;
+    std::uint64_t seed_ = 0; ///< of sums
     std::vector<bool> used_;
     std::uint64_t free_ = 0;
     std::uint64_t next_ = 1; ///< where to look for a free slot

@@ -23,6 +23,9 @@
 #include <string>
 #include <vector>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 using namespace chainbase;
 using namespace chainbase::test;
 using checkpoint::publication;
@@ -109,12 +112,19 @@ std::byte* page_of(content& pages, std::uint64_t slot) {
     return pages.data() + slot * page_bytes;
 }
 
-std::uint64_t sum_of(const std::byte* page) {
-    return checkpoint::sum_of(std::span<const std::byte, page_bytes>(page, page_bytes));
+/// Sums of pages are seeded with that of the file's header.
+std::uint64_t seed_of(const content& pages) {
+    std::uint64_t seed = 0;
+    if (pages.size() >= page_bytes) std::memcpy(&seed, pages.data() + 40, sizeof seed);
+    return seed;
 }
 
 /// From the pages up to the publication.
 void seal_pages(publication& from, content& pages) {
+    const std::uint64_t seed = seed_of(pages);
+    const auto sum_of = [&](const std::byte* page) {
+        return XXH3_64bits_withSeed(page, page_bytes, seed);
+    };
     for (publication::file& file : from.files)
         for (checkpoint::placed_page& leaf : file.leaves) {
             std::byte* entries = page_of(pages, leaf.slot);
