@@ -136,9 +136,9 @@ std::optional<outcome> checkpointer::write(prior_sync& before) {
     result.revision = next_.revision;
     result.pause_seconds = pause_;
     try {
-        if (!slots_ && !load()) {
+        if (!slots_) load();
+        if (is_set_aside_) {
             forget();
-            suspect_all();
             return std::nullopt;
         }
         write_all(result, before);
@@ -169,22 +169,20 @@ void checkpointer::write_all(outcome& result, prior_sync& before) {
     publish(result);
 }
 
-/// What is there on the disk, in place of what an attempt that failed left in memory. Whether the
-/// pages that were captured are all that is not in the newest checkpoint.
-bool checkpointer::load() {
+/// What is there on the disk, in place of what an attempt that failed left in memory.
+void checkpointer::load() {
     published_.confirm();
-    bool is_as_captured = true;
     while (published_.newest()) {
         try {
             load_newest();
-            return is_as_captured;
+            return;
         } catch (const damaged_error& e) {
             spdlog::error("checkpoint {} is damaged and set aside, what is not in the one before "
                           "is written anew: {}",
                           published_.newest()->generation, e.what());
             set_aside_ = std::max(set_aside_, published_.newest()->generation);
+            is_set_aside_ = true; // first: also when the next call fails
             published_.set_newest_aside();
-            is_as_captured = false;
         }
     }
     // Pages that no publication names are what an unfinished first checkpoint left, or of one that
@@ -195,7 +193,6 @@ bool checkpointer::load() {
     on_.sync_folder(folder_);
     tables_.clear();
     outlived_.clear();
-    return is_as_captured;
 }
 
 void checkpointer::load_newest() {
@@ -326,7 +323,8 @@ void checkpointer::forget() noexcept {
     const std::lock_guard lock(kept_mutex_);
     for (const auto& [number, is_known] : copied_)
         pages_.give_back(number, is_known);
-    if (lost_) suspect_all(); // it is not known which page it was
+    // It is not known which page was lost, or which are not in what is the newest checkpoint now.
+    if (std::exchange(is_set_aside_, false) || lost_) suspect_all();
     kept_.clear();
     tables_.clear();
     slots_.reset();

@@ -78,7 +78,7 @@ private:
     };
 
     void keep(std::uint64_t page, bool is_known) noexcept override;
-    [[nodiscard]] bool load();
+    void load();
     void load_newest();
     void write_all(outcome& result, prior_sync& before);
     void write_window(const captured_window& one, outcome& result);
@@ -97,6 +97,7 @@ private:
     page_tracker& pages_;
     published published_;
     std::uint64_t set_aside_ = 0; ///< the newest generation that was
+    bool is_set_aside_ = false;   ///< one was, and what was captured goes by it
 
     // of the checkpoint under way
     publication next_;

@@ -226,8 +226,8 @@ void published::confirm() {
 void published::set_newest_aside() {
     const int newest = newest_file();
     on_.rename(file(newest), file(newest).string() + ".damaged");
-    on_.sync_folder(folder_);
     content_[newest].reset();
+    on_.sync_folder(folder_);
 }
 
 int published::newest_file() const noexcept {

@@ -30,6 +30,17 @@ redo_run newest_run(disk& on, const std::filesystem::path& folder, redo_run used
 
 } // namespace
 
+redo_log::stand redo_log::stand::of(const published& found) noexcept {
+    stand now;
+    if (const publication* newest = found.newest()) {
+        now.next = newest->redo;
+        now.newest = run_of(newest->redo);
+        now.revision = newest->revision;
+    }
+    if (const publication* older = found.older()) now.older = run_of(older->redo);
+    return now;
+}
+
 redo_log::redo_log(disk& on, std::filesystem::path folder, const slot_file::identity& state,
                    const address_space& addresses, undo_log& log, prior_sync& before,
                    const stand& from)
@@ -142,18 +153,23 @@ bool redo_log::wait_until_synced() {
     return is_anchored();
 }
 
-void redo_log::published(std::uint64_t first, std::int64_t revision) noexcept {
+void redo_log::was_published(const stand& now) noexcept {
     const std::lock_guard lock(mutex_);
-    anchor_ = first;
-    older_ = std::exchange(newest_, run_of(first));
-    const bool is_ahead = synced_ >= first && run_of(synced_) == run_of(first);
-    history_.durable = is_ahead ? synced_revision_ : revision;
+    anchor_ = now.next;
+    newest_ = now.newest;
+    older_ = now.older;
+    const bool is_ahead = synced_ >= anchor_ && run_of(synced_) == run_of(anchor_);
+    history_.durable = is_ahead ? synced_revision_ : now.revision;
 }
 
-void redo_log::not_published() noexcept {
+void redo_log::was_not_published(const stand& now) noexcept {
     {
         const std::lock_guard lock(mutex_);
-        if (run_of(anchor_) == run_of(next_)) return;
+        if (anchor_ != nowhere && anchor_ != now.next) {
+            anchor_ = nowhere;
+            history_.durable = now.revision;
+        }
+        if (anchor_ != nowhere && run_of(anchor_) == run_of(next_)) return;
         is_broken_ = true;
     }
     changed_.notify_all();

@@ -2,6 +2,7 @@
 
 #include <chainbase/checkpoint/outcome.hpp>
 #include <chainbase/checkpoint/prior_sync.hpp>
+#include <chainbase/checkpoint/publication.hpp>
 #include <chainbase/checkpoint/redo_files.hpp>
 #include <pool_allocator/changed_ranges.hpp>
 
@@ -38,24 +39,26 @@ namespace chainbase::checkpoint {
 ///  4. What the blocks rely on elsewhere is on storage before they are written: also what is not
 ///     synced may get there.
 ///
-/// Thread-safety: published(), not_published() and so_far() in any thread, all else by the writer.
+/// Thread-safety: was_published(), was_not_published(), so_far() in any thread, all else by the
+/// writer.
 class redo_log {
 public:
     /// A block that no run goes on from: nobody knows what changed since the last checkpoint.
     static constexpr std::uint64_t nowhere = 0;
 
-    /// Where the state and its newest checkpoint stand.
+    /// What the two publications say of blocks.
     struct stand {
-        std::uint64_t next =
-            nowhere;               ///< publication::redo, if nothing changed since it was captured
-        redo_run newest = 0;       ///< that the newest publication names
-        redo_run older = 0;        ///< that the older one names
-        std::int64_t revision = 0; ///< of the newest publication
+        std::uint64_t next = nowhere; ///< publication::redo of the newest
+        redo_run newest = 0;          ///< that the newest names
+        redo_run older = 0;           ///< that the older one names
+        std::int64_t revision = 0;    ///< of the newest
+
+        [[nodiscard]] static stand of(const published& found) noexcept;
     };
 
     /// In `folder`, of the state called `state`. When something changed since the newest checkpoint
-    /// was captured, the first run begins with the next capture. Throws io_error.
-    /// `before` is called before blocks are written.
+    /// was captured, `from.next` is to be nowhere, and the first run begins with the next capture.
+    /// Throws io_error. `before` is called before blocks are written.
     redo_log(disk& on, std::filesystem::path folder, const slot_file::identity& state,
              const address_space& addresses, undo_log& log, prior_sync& before, const stand& from);
     /// Writes what is waiting.
@@ -74,10 +77,11 @@ public:
     /// Waits for all blocks that ended. Returns whether they are durable.
     bool wait_until_synced();
 
-    /// The checkpoint that `first` was returned for, of `revision`, is on storage.
-    void published(std::uint64_t first, std::int64_t revision) noexcept;
-    /// The checkpoint that was captured last is not: a run that begins with it is of no use.
-    void not_published() noexcept;
+    /// The checkpoint that was captured last is on storage, and the newest one `now`.
+    void was_published(const stand& now) noexcept;
+    /// It is not, so a run that begins with it is of no use; nor is one that follows a checkpoint
+    /// which is not the newest any more, since it was damaged.
+    void was_not_published(const stand& now) noexcept;
     [[nodiscard]] redo_history so_far() const;
 
 private:

@@ -62,8 +62,7 @@ void service::reached() noexcept {
 /// Requires that none is under way.
 void service::capture() {
     checkpointer::source now = source_();
-    now.redo = redo_at_capture_ = redo_ ? redo_->captured() : redo_log::nowhere;
-    revision_at_capture_ = log_.revision();
+    now.redo = redo_ ? redo_->captured() : redo_log::nowhere;
     checkpointer_.capture(now);
     captured_at_ = clock::now();
     blocks_ = 0;
@@ -123,7 +122,7 @@ void service::write_captured() {
     try {
         const std::optional<outcome> written = checkpointer_.write(before_);
         if (!written) {
-            if (redo_) redo_->not_published();
+            if (redo_) redo_->was_not_published(redo_log::stand::of(checkpointer_.done()));
             const std::lock_guard lock(mutex_);
             is_outdated_ = true;
             phase_ = phase::idle;
@@ -141,7 +140,7 @@ void service::write_captured() {
         failure_ = nullptr;
         phase_ = phase::idle;
     } catch (const std::exception& problem) {
-        if (redo_) redo_->not_published();
+        if (redo_) redo_->was_not_published(redo_log::stand::of(checkpointer_.done()));
         const std::lock_guard lock(mutex_);
         ++history_.failed;
         failure_ = std::current_exception();
@@ -153,7 +152,7 @@ void service::write_captured() {
 /// That blocks which come before both checkpoints are not needed any more.
 void service::tell_redo_log() noexcept {
     try {
-        if (redo_) redo_->published(redo_at_capture_, revision_at_capture_);
+        if (redo_) redo_->was_published(redo_log::stand::of(checkpointer_.done()));
         checkpointer_.remove_redone();
     } catch (const std::exception& problem) {
         spdlog::warn("redo log: {}; the file stays, it is not needed", problem.what());

@@ -67,8 +67,6 @@ private:
     std::unique_ptr<redo_log> redo_;
     std::uint64_t blocks_ = 0; ///< since the last capture
     std::chrono::steady_clock::time_point captured_at_;
-    std::uint64_t redo_at_capture_ = 0; ///< publication::redo
-    std::int64_t revision_at_capture_ = 0;
 
     mutable std::mutex mutex_;
     std::condition_variable changed_;

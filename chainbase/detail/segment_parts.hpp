@@ -23,14 +23,10 @@ struct segment::checkpoint_maker {
 
     std::unique_ptr<checkpoint::redo_log> redo_log_of(const segment& of) {
         if (of.options_.promise != durability::commit) return nullptr;
-        checkpoint::redo_log::stand from;
-        if (const checkpoint::publication* newest = maker.done().newest()) {
-            from.revision = newest->revision;
-            from.newest = checkpoint::run_of(newest->redo);
-            if (newest->generation == of.found_.generation) from.next = newest->redo;
-        }
-        if (const checkpoint::publication* older = maker.done().older())
-            from.older = checkpoint::run_of(older->redo);
+        checkpoint::redo_log::stand from = checkpoint::redo_log::stand::of(maker.done());
+        const checkpoint::publication* newest = maker.done().newest();
+        if (newest && newest->generation != of.found_.generation)
+            from.next = checkpoint::redo_log::nowhere;
         return std::make_unique<checkpoint::redo_log>(of.checkpoint_disk(), of.checkpoint_folder(),
                                                       of.header().identity, *of.addresses_,
                                                       *of.log_, before, from);

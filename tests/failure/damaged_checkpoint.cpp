@@ -162,6 +162,46 @@ TEST_CASE("a checkpoint has all that was in the one before when that cannot be r
     spdlog::set_level(spdlog::level::warn);
 }
 
+TEST_CASE("a newest checkpoint that was set aside is not built upon when the next call fails") {
+    spdlog::set_level(spdlog::level::off);
+    const std::uint64_t seed = test_seed(new_seed());
+    CAPTURE(seed);
+    random_source random(seed);
+    std::uint64_t failed = 0;
+    for (std::uint64_t n = 0; n < 24; ++n) {
+        INFO("call " << n);
+        checkpointed_chain chain(random.next(), checkpointed_chain::when_asked());
+        const auto apply = [&](int steps) {
+            for (; steps > 0; --steps)
+                chain.apply();
+        };
+        apply(12);
+        if (n % 2 == 0) chain.make_checkpoint();
+        apply(12);
+        chain.close_and_reopen();
+        apply(1);
+        std::uint64_t reads = 0;
+        std::uint64_t calls = 0; // since it was set aside
+        chain.disk.before = [&](simulated_disk::call which, const fs::path& file) {
+            using enum simulated_disk::call;
+            if (which == read && file.filename() == "pages" && reads++ == 1)
+                throw io_error("no such sector, as asked for");
+            if (which != read && (which == rename || calls != 0) && calls++ == 1 + n / 2)
+                throw out_of_space_error("full, as asked for");
+        };
+        CHECK_THROWS_AS(chain.make_checkpoint(), out_of_space_error);
+        chain.disk.before = nullptr;
+        failed += calls > 1 + n / 2 ? 1 : 0;
+        REQUIRE_NOTHROW(chain.make_checkpoint());
+        std::string why;
+        simulated_disk undamaged(chain.disk);
+        CHECK(chain.restored_from(undamaged, &why) == chain.promised);
+        INFO(why);
+    }
+    CHECK(failed > 4);
+    spdlog::set_level(spdlog::level::warn);
+}
+
 TEST_CASE("checkpoints go on where the pages of the older one are cut off") {
     const std::uint64_t seed = test_seed(new_seed());
     CAPTURE(seed);

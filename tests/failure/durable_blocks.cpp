@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <chrono>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -76,6 +77,55 @@ std::uint64_t digest_of_log(const database& db) {
 bool is_redo(const fs::path& file) {
     return file.filename().string().starts_with("redo.");
 }
+
+/// Opened as it was closed: with the newest checkpoint, whose page table is damaged then, and an
+/// older one that another run of the redo log follows.
+class damaged_newest {
+public:
+    explicit damaged_newest(std::uint64_t seed) : chain(seed, 400) {
+        apply(10);
+        chain.wait_until_durable();
+        apply(10);
+        chain.wait_until_durable();
+        chain.reopen();
+        chain.close();
+        chain.reopen();
+        const checkpoint::published found = published();
+        expect(found.older() && newest_run(found) != older_run(found), "two runs");
+        chain.disk.flip(folder() / "pages", own_leaf(found) * checkpoint::page_bytes * 8);
+    }
+    void apply(int steps) {
+        for (; steps > 0; --steps)
+            chain.apply();
+    }
+    [[nodiscard]] fs::path folder() const { return chain.state() / "checkpoint"; }
+    [[nodiscard]] checkpoint::published published() { return {chain.disk, folder()}; }
+    static checkpoint::redo_run newest_run(const checkpoint::published& of) {
+        return checkpoint::run_of(of.newest()->redo);
+    }
+    static checkpoint::redo_run older_run(const checkpoint::published& of) {
+        return checkpoint::run_of(of.older()->redo);
+    }
+    [[nodiscard]] bool has_files_of(checkpoint::redo_run run) {
+        const auto files = checkpoint::redo_files(chain.disk, folder());
+        return std::ranges::count(files, run, checkpoint::run_of) != 0;
+    }
+
+    durable_chain chain;
+
+private:
+    /// A slot of the newest one's page table that the older one does not name.
+    static std::uint64_t own_leaf(const checkpoint::published& of) {
+        std::set<checkpoint::slot> others{0};
+        for (const auto& file : of.older()->files)
+            for (const auto& leaf : file.leaves)
+                others.insert(leaf.slot);
+        for (const auto& file : of.newest()->files)
+            for (const auto& leaf : file.leaves)
+                if (!others.contains(leaf.slot)) return leaf.slot;
+        throw mismatch("both have one page table");
+    }
+};
 
 } // namespace
 
@@ -344,6 +394,62 @@ TEST_CASE("what was durable before a kill stays so until a checkpoint has it") {
         chain.restored_after_a_loss(random);
     }
     chain.disk.before = nullptr;
+}
+
+TEST_CASE("blocks are not durable while the checkpoint that they follow is set aside") {
+    const quiet no_messages;
+    const std::uint64_t seed = test_seed(new_seed());
+    CAPTURE(seed);
+    random_source random(seed);
+    damaged_newest of(seed);
+    durable_chain& chain = of.chain;
+    bool is_set_aside = false;
+    chain.disk.before = [&](simulated_disk::call which, const fs::path& file) {
+        is_set_aside = is_set_aside || which == simulated_disk::call::rename;
+        if (is_set_aside && which == simulated_disk::call::write && file.filename() == "pages")
+            throw out_of_space_error("full, as asked for");
+    };
+    of.apply(5);
+    REQUIRE_THROWS_AS(chain.db().make_checkpoint(), out_of_space_error);
+    of.apply(5);
+    CHECK_THROWS_AS(chain.db().wait_until_durable(), out_of_space_error);
+    CHECK_FALSE(chain.db().memory().checkpoints().redo->is_whole);
+    chain.disk.before = nullptr;
+    of.apply(5);
+    chain.wait_until_durable();
+    chain.restored_after_a_loss(random);
+    CHECK(chain.db().memory().checkpoints().redo->is_whole);
+}
+
+TEST_CASE("the older checkpoint keeps its blocks when the newest one was set aside") {
+    const quiet no_messages;
+    const std::uint64_t seed = test_seed(new_seed());
+    CAPTURE(seed);
+    damaged_newest of(seed);
+    durable_chain& chain = of.chain;
+    const std::uint64_t durable = chain.durable();
+    chain.db().make_checkpoint();
+    const checkpoint::published now = of.published();
+    const checkpoint::redo_run newest = of.newest_run(now);
+    REQUIRE(of.has_files_of(of.older_run(now)));
+    std::atomic<int> writes = 0; // the first one fails, and so a new run is wanted
+    chain.disk.before = [&](simulated_disk::call which, const fs::path& file) {
+        if (which != simulated_disk::call::write) return;
+        const bool is_of_pages = file.filename() == "pages";
+        if (is_of_pages) // and that run begins meanwhile
+            std::this_thread::sleep_for(std::chrono::milliseconds(200));
+        if (is_of_pages || (is_redo(file) && writes++ == 0)) throw io_error("broken, as asked for");
+    };
+    while (!of.has_files_of(newest + 1)) {
+        REQUIRE(chain.steps() < 400);
+        chain.apply();
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    chain.disk.before = nullptr;
+    chain.disk.flip(now.newest_path(), 0);
+    const auto found = chain.restored_from(chain.disk);
+    REQUIRE(found.step);
+    CHECK(*found.step >= durable);
 }
 
 TEST_CASE("blocks that ended with no change are closed as any others") {
