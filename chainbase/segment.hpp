@@ -251,6 +251,7 @@ private:
     void require_promise(const segment_place& place) const;
     void start_checkpoints();
     void require_checkpoints() const;
+    [[nodiscard]] bool has_closing_checkpoint() const;
     [[nodiscard]] bool has_changed() const;
     void create_files();
     [[nodiscard]] std::array<std::byte, 16> fill_folder(const std::filesystem::path& fresh);

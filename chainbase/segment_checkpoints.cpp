@@ -26,13 +26,25 @@ void segment::start_checkpoints() {
     });
 }
 
+/// Whether the checkpoint that the last closing relied on, if any, is still the newest one. Waits
+/// for the one under way.
+bool segment::has_closing_checkpoint() const {
+    if (!checkpoints_) return true;
+    checkpoints_->service.wait_until_idle();
+    if (found_.generation == 0) return true;
+    const checkpoint::publication* newest = checkpoints_->maker.done().newest();
+    return newest && newest->generation == found_.generation;
+}
+
 /// Since it was opened.
 bool segment::has_changed() const {
     if (log_->revision() != found_.revision || log_->committed_revision() != found_.committed)
         return true;
+    if (!has_closing_checkpoint()) return true;
     const checkpoint::history made = checkpoints();
     if (made.made + made.failed != 0) return true;
-    if (made.redo && made.redo->blocks + made.redo->failed != 0) return true; // also of none now
+    if (made.redo && made.redo->blocks + made.redo->failed + made.redo->waiting_bytes != 0)
+        return true; // also of blocks that were popped
     bool is_written = false;
     each_window([&](const window& file) {
         if (&file == log_file_.get()) return;

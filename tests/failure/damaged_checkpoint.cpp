@@ -202,6 +202,25 @@ TEST_CASE("a newest checkpoint that was set aside is not built upon when the nex
     spdlog::set_level(spdlog::level::warn);
 }
 
+TEST_CASE("closing what nobody changed makes another checkpoint when the last one is damaged") {
+    spdlog::set_level(spdlog::level::off);
+    const std::uint64_t seed = test_seed(new_seed());
+    CAPTURE(seed);
+    checkpointed_chain chain(seed, checkpointed_chain::when_asked());
+    for (int round = 0; round < 2; ++round) {
+        for (int step = 0; step < 6; ++step)
+            chain.apply();
+        chain.close_and_reopen();
+    }
+    chain.db().close();
+    const fs::path folder = chain.state() / "checkpoint";
+    chain.disk.flip(checkpoint::published(chain.disk, folder).newest_path(), 0);
+    chain.reopen();
+    chain.db().close();
+    CHECK(chain.restored_from(chain.disk) == chain.promised);
+    spdlog::set_level(spdlog::level::warn);
+}
+
 TEST_CASE("checkpoints go on where the pages of the older one are cut off") {
     const std::uint64_t seed = test_seed(new_seed());
     CAPTURE(seed);

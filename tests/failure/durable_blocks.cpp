@@ -478,6 +478,40 @@ TEST_CASE("blocks that ended with no change are closed as any others") {
     CHECK(chain.db().memory().checkpoints().redo->failed == 0);
 }
 
+TEST_CASE("a block that was popped before the state was closed does not come back") {
+    const quiet no_messages;
+    const std::uint64_t seed = test_seed(new_seed());
+    CAPTURE(seed);
+    const bool has_run = GENERATE(true, false); // else a checkpoint is made where the block ends
+    durable_chain chain(seed, 20);
+    for (int step = 0; step < 20; ++step)
+        chain.apply();
+    chain.close();
+    if (!has_run) { // by a process without a redo log
+        open_options how = chain.options_on(chain.disk).how;
+        how.promise = durability::checkpoint;
+        world other(chain.state(), {.verify = false, .how = how});
+        other.db().start_session().push();
+        other.db().undo();
+        other.db().make_checkpoint();
+        other.db().close();
+    }
+    chain.reopen();
+    const revision_number closed_at = chain.db().revision();
+    chain.disk.before = [](simulated_disk::call which, const fs::path&) {
+        if (which == simulated_disk::call::sync)
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    };
+    chain.db().start_session().push();
+    chain.db().undo();
+    chain.close();
+    chain.disk.before = nullptr;
+    const auto found = chain.restored_from(chain.disk);
+    REQUIRE(found.step);
+    CHECK(found.opened.blocks == 0);
+    CHECK(found.opened.revision == closed_at);
+}
+
 TEST_CASE("blocks are durable again soon after a checkpoint failed that they were to follow") {
     const quiet no_messages;
     const std::uint64_t seed = test_seed(new_seed());
