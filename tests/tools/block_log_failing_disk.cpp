@@ -9,6 +9,7 @@
 #include <tests/tools/captured_log.hpp>
 #include <tests/tools/disk_log.hpp>
 
+#include <deque>
 #include <functional>
 #include <string>
 
@@ -168,6 +169,48 @@ TEST_CASE("a block log whose device fails to keep what a killed writer left is n
     };
     CHECK_THROWS_AS(log.open(), io_error);
     CHECK_FALSE(log.is_open());
+}
+
+TEST_CASE(
+    "what a killed writer failed to sync is on the device before the next one promises more") {
+    const bool is_promised = GENERATE(true, false); // by the next writer
+    disk_log log(1);
+    log.create();
+    log.append();
+    log.sync();
+    log.append();
+    log.append();
+    log.disk.before = [&](call which, const fs::path& file) {
+        if (which == call::sync) throw io_error(file.string() + ": sync failed");
+    };
+    const captured_log quiet;
+    CHECK_THROWS_AS(log.sync(), io_error);
+    log.kill();
+    random_source random(1);
+    std::deque<simulated_disk> left;
+    (void)disk_log::read(log.disk); // where all of it is seen
+    log.disk.before = [&](call which, const fs::path&) {
+        for (int i = which == call::read ? 8 : 0; i < 8; ++i)
+            left.emplace_back(log.disk);
+    };
+    log.open();
+    log.disk.before = nullptr;
+    for (simulated_disk& after : left) {
+        after.lose_power(random);
+        const std::vector<block> found = disk_log::read(after);
+        CHECK(found.size() >= 1);
+        CHECK(found == log.first(found.size()));
+    }
+    log.append();
+    if (is_promised) log.sync();
+    log.kill();
+    for (int i = 0; i < 20; ++i) {
+        simulated_disk after(log.disk);
+        after.lose_power(random);
+        const std::vector<block> found = disk_log::read(after);
+        CHECK(found.size() >= (is_promised ? 4 : 3));
+        CHECK(found == log.first(found.size()));
+    }
 }
 
 TEST_CASE("what a failed sync has dropped for good is not called synced") {

@@ -4,6 +4,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+
 namespace chainbase {
 namespace {
 
@@ -133,6 +135,13 @@ void warn_if_cut(const file& log, const std::optional<synced_mark>& mark) {
                  synced_path(log.path()).string());
 }
 
+/// Without a mark that tells, an earlier writer closed the log, or nobody knows.
+std::uint64_t synced_bytes(const std::optional<synced_mark>& mark, const file& log,
+                           const block_log_index& index) {
+    const bool tells = mark && mark->is_open && fit_of(*mark, log) == mark_fit::fits;
+    return tells ? std::min(mark->log_bytes, index.log_bytes()) : index.log_bytes();
+}
+
 /// The log goes to the device before the index that vouches for it.
 void save_quietly(const block_log_index& index, const file& log) {
     const std::filesystem::path path = index_path(log.path());
@@ -153,17 +162,18 @@ log_contents read_contents(const file& log, std::string_view expected_chain,
     // Before the log's length is taken: beside a writer it grows, and the mark after it.
     const mark_check mark = load_mark(synced_path(log.path()), header.checksum, log.on());
     saved_index saved = look_at_index(log, header, options.use_index);
-    log_contents result{header, std::move(saved.usable), 0, {}, {}, std::move(saved.fault)};
+    log_contents result{header, std::move(saved.usable), 0, 0, {}, {}, std::move(saved.fault)};
     const std::size_t known = result.index.entries().size();
     result.torn_bytes = scan(log, result.index, result.torn_reason, options.watch);
     if (result.torn_bytes > 0) judge_end(log, result, saved.unfitting, mark, options.watch);
     warn_if_cut(log, mark.mark);
+    result.synced_bytes = synced_bytes(mark.mark, log, result.index);
     if (result.index_fault.empty() && result.index.entries().size() == known) return result;
     if (result.index_fault.empty()) result.index_fault = "is older than the log";
     if (!options.save_index) return result;
     spdlog::info("{}: the index {}; {} records scanned, {} blocks", log.path().string(),
                  result.index_fault, result.index.entries().size() - known, result.index.blocks());
-    save_quietly(result.index, log);
+    if (result.synced_bytes == result.index.log_bytes()) save_quietly(result.index, log);
     return result;
 }
 

@@ -38,6 +38,9 @@ struct log_contents {
     log_header header;
     /// Of all valid records.
     block_log_index index;
+    /// Bytes up to there that were synced, as far as is known: a writer that had the log open died
+    /// behind them.
+    std::uint64_t synced_bytes = 0;
     /// Bytes after the last valid record in order, none of which were ever synced; 0 almost always.
     std::uint64_t torn_bytes = 0;
     /// Why the first of them is no record.
@@ -50,7 +53,8 @@ struct log_contents {
 
 /// Opens the log's index, or builds it anew by a forward scan when it is missing, damaged or does
 /// not fit the log, or extends it when the log has grown since; then says so (info) and tries to
-/// save it, unless `options` say otherwise. The log itself is never changed.
+/// save it, unless `options` say otherwise or a writer that died may have failed to sync its
+/// records. The log itself is never changed.
 ///
 /// Throws what read_log_header throws, and damaged_error with file, block number and offset when
 /// something is invalid that the saved index or the mark tells to have been valid once, or that a

@@ -28,6 +28,28 @@ void cut_torn_end(file& log, const log_contents& contents) {
     log.sync();
 }
 
+/// A failed sync may have dropped what was written behind `synced`, and the next one would know
+/// nothing of it. What the file still shows is written anew, if it is what it should be.
+void write_again(file& log, const block_log_index& index, std::uint64_t synced) {
+    for (std::size_t i = index.entries().size(); i > 0; --i) {
+        const std::uint64_t offset = index.entries()[i - 1].offset;
+        if (offset < synced) break;
+        const record_check now = check_record(log, offset, index.end_of(i - 1));
+        if (!now.record)
+            throw damage_at(log, offset,
+                            "block " + std::to_string(index.entries()[i - 1].first_number),
+                            now.reason + ", after the device failed");
+        log.write_at(offset, now.record->raw());
+    }
+}
+
+/// Whoever had it open before may have died of a sync that failed.
+void sync_what_was_left(file& log, const log_contents& contents) {
+    if (contents.synced_bytes == contents.index.log_bytes()) return;
+    write_again(log, contents.index, contents.synced_bytes);
+    log.sync();
+}
+
 void remove_quietly(const std::filesystem::path& path, disk* on) {
     try {
         names_on(on).remove(path);
@@ -71,6 +93,7 @@ block_log_writer block_log_writer::open(const std::filesystem::path& path, std::
     how.on = options.on;
     log_contents contents = read_contents(log, chain, how);
     cut_torn_end(log, contents);
+    sync_what_was_left(log, contents);
     synced_mark_file mark = synced_mark_file::place(log, synced_mark::of(log, contents.index));
     return {std::move(log), std::move(mark), std::move(contents.index), options};
 }
@@ -120,29 +143,16 @@ void block_log_writer::flush() {
 
 void block_log_writer::sync() {
     flush();
-    if (is_doubtful_) write_again();
+    if (is_doubtful_) {
+        spdlog::warn("{}: bytes {} to {} may not have come to the device, and are written again",
+                     log_.path().string(), synced_, bytes());
+        write_again(log_, index_, synced_);
+    }
     is_doubtful_ = true;
     log_.sync();
     is_doubtful_ = false;
     synced_ = bytes();
     mark_.set(synced_mark::of(log_, index_));
-}
-
-/// A failed sync may have dropped what was written, and the next one would know nothing of it. What
-/// the file still shows is written anew, if it is what it should be.
-void block_log_writer::write_again() {
-    spdlog::warn("{}: bytes {} to {} may not have come to the device, and are written again",
-                 log_.path().string(), synced_, bytes());
-    for (std::size_t i = index_.entries().size(); i > 0; --i) {
-        const std::uint64_t offset = index_.entries()[i - 1].offset;
-        if (offset < synced_) break;
-        const record_check now = check_record(log_, offset, index_.end_of(i - 1));
-        if (!now.record)
-            throw damage_at(log_, offset,
-                            "block " + std::to_string(index_.entries()[i - 1].first_number),
-                            now.reason + ", after the device failed");
-        log_.write_at(offset, now.record->raw());
-    }
 }
 
 void block_log_writer::close() {

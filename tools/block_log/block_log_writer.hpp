@@ -32,7 +32,8 @@ inline constexpr std::uint32_t max_batch_bytes = 16u << 20;
 /// example when there is space again; (3) blocks wait in memory until their batch is full or
 /// `flush` is called: what a crash of the process may lose. `sync` makes them survive a power loss;
 /// (4) when the system failed to sync, what was written since it last succeeded is written again
-/// before `sync` returns; (5) the mark beside the log tells of what is on the device, or of less.
+/// before `sync` returns, and when the writer died that knew of it, before the next one opens; (5)
+/// the mark beside the log tells of what is on the device, or of less.
 class block_log_writer {
 public:
     /// Makes a new log for the chain named, whose header, mark and name are on the device. Throws
@@ -92,7 +93,6 @@ private:
     block_log_writer(file log, synced_mark_file mark, block_log_index index,
                      block_log_options options) noexcept;
 
-    void write_again();
     void close_mark() noexcept;
     void require_may_follow(std::uint64_t number) const;
     void write_record(const log_record& record);
