@@ -35,7 +35,6 @@ namespace chainbase::checkpoint {
 ///  2. A block counts as durable when a checkpoint of its run is published, and it and all blocks
 ///     from that checkpoint on are on storage.
 ///  3. After a sync that failed nothing more is appended to that run.
-///
 ///  4. What the blocks rely on elsewhere is on storage before they are written: also what is not
 ///     synced may get there.
 ///
