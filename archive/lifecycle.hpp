@@ -3,6 +3,7 @@
 #include <archive/background_write.hpp>
 #include <archive/detail/retired.hpp>
 #include <archive/found.hpp>
+#include <archive/object_cursor.hpp>
 #include <archive/store.hpp>
 #include <chainbase/database.hpp>
 
@@ -16,7 +17,7 @@
 namespace chainbase::archive {
 
 /// The life of the objects of T beyond memory: live, retired (finished, still in memory), archived
-/// (a row of the store). `Tags` are the unique keys of T by which they are found in either place.
+/// (a row of the store). T::archived_by names the keys by which they are found in either place.
 ///
 ///     create      modify       retire            hand_over(irreversible)
 ///       |           |             |                        |
@@ -24,10 +25,11 @@ namespace chainbase::archive {
 ///                under undo, as any change of its block    also a change of the block being
 ///                applied
 ///
-///     lifecycle<comment, by_permlink> comments(state, rows, "comment");
+///     lifecycle<comment> comments(state, rows, "comment");
 ///     comments.retire(paid);                              // in its block
 ///     comments.hand_over(state.committed_revision());     // in a later block's session
 ///     auto it = comments.find<by_permlink>("alice", "hello");
+///     auto all = comments.range<by_author>("alice");      // in either place, in order
 ///
 /// Invariants:
 ///  1. An object is in memory, in the store, or in both with the same content; never in none. The
@@ -46,9 +48,10 @@ namespace chainbase::archive {
 ///
 /// Thread-safety: as the database: find() and the counts under its read lock, the rest by its
 /// writer. The lookups are counted in the store's statistics.
-template <object_type T, typename... Tags>
+template <archivable T>
 class lifecycle {
     using entry = detail::retired<T>;
+    using archived_keys = detail::archived_keys<T>;
 
 public:
     using object_type = T;
@@ -91,9 +94,19 @@ public:
     /// The object of `id`, wherever it is; nothing when there is none. Throws what store::find
     /// throws: a store that cannot be read never says that an object is not there.
     [[nodiscard]] std::optional<found<T>> find(id<T> id) const;
-    /// The object whose key Tag (one of Tags, all of its parts) equals `values`.
+    /// The object whose unique key Tag (all of its parts) equals `values`.
     template <typename Tag, typename... V>
     [[nodiscard]] std::optional<found<T>> find(const V&... values) const;
+
+    /// The objects whose ordered key Tag begins with `values` (its leading parts, as many as
+    /// wanted), of both places, in the key's order. Throws usage_error for a value that a part's
+    /// type cannot hold, and what reading the store throws.
+    template <typename Tag, typename... V>
+    [[nodiscard]] object_cursor<T, Tag> range(const V&... values) const;
+    /// The same from the first object whose key is not before `values` to the last one of all: to
+    /// go on where a page of results ended.
+    template <typename Tag, typename... V>
+    [[nodiscard]] object_cursor<T, Tag> from(const V&... values) const;
 
     /// Calls visit(const found<T>&) for every object of both places, by rising id, each once. What
     /// it is given is valid during the call. Throws what reading the store throws.

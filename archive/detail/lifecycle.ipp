@@ -1,12 +1,8 @@
 #pragma once
 
 #include <archive/detail/hand_over_step.hpp>
-#include <archive/key.hpp>
 #include <archive/lifecycle.hpp>
-#include <chainbase/schema.hpp>
 #include <pool_allocator/trace.hpp>
-
-#include <boost/mp11/list.hpp>
 
 #include <array>
 #include <string>
@@ -19,25 +15,6 @@ namespace detail {
 inline const trace::site encoding("archive.encode");
 inline const trace::site handing_over("archive.hand_over");
 
-/// The store's key for the values that `from` (an object or a lookup value) has for key Key.
-template <typename Key, typename From>
-byte_buffer key_of(const From& from) {
-    using parts = typename Key::parts;
-    byte_buffer key;
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-        const auto one = [&](auto i) {
-            const auto& part = parts::template get<i>(from); // named: it may be a temporary
-            const auto& value = chainbase::detail::comparable(part);
-            if constexpr (parts::template part<i>::is_descending)
-                append_key(key, descending(value));
-            else
-                append_key(key, value);
-        };
-        (one(std::integral_constant<std::size_t, I>()), ...);
-    }(std::make_index_sequence<parts::count>());
-    return key;
-}
-
 template <object_type T>
 std::uint64_t content_hash(const T& object, byte_buffer& record) {
     record.clear();
@@ -47,25 +24,23 @@ std::uint64_t content_hash(const T& object, byte_buffer& record) {
 
 } // namespace detail
 
-template <object_type T, typename... Tags>
-lifecycle<T, Tags...>::lifecycle(database& state, store& rows, std::string name)
+template <archivable T>
+lifecycle<T>::lifecycle(database& state, store& rows, std::string name)
     : state_(registered(state, name)), rows_(rows), name_(std::move(name)),
-      table_(rows.open_table(name_, {key_name<key_called<T, Tags>>()...})), behind_(rows) {
-    static_assert((is_unique(key_called<T, Tags>::kind) && ...),
-                  "a row is found by keys that are unique");
+      table_(rows.open_table(name_, archived_keys::names())), behind_(rows) {
     require_rows();
 }
 
-template <object_type T, typename... Tags>
-database& lifecycle<T, Tags...>::registered(database& state, const std::string& name) {
+template <archivable T>
+database& lifecycle<T>::registered(database& state, const std::string& name) {
     static_cast<void>(state.template count<T>()); // throws unless T is registered
     state.template add_type<entry>(name + ".retired");
     return state;
 }
 
 /// The store may be ahead of the state, never behind it (what a reader sees of it may be).
-template <object_type T, typename... Tags>
-void lifecycle<T, Tags...>::require_rows() const {
+template <archivable T>
+void lifecycle<T>::require_rows() const {
     if (!rows_.outlives_process() || !state_.memory().writable()) return;
     const std::uint64_t kept = rows_.count(table_);
     if (kept < archived())
@@ -77,8 +52,8 @@ void lifecycle<T, Tags...>::require_rows() const {
 
 // --- the end of a life ---
 
-template <object_type T, typename... Tags>
-void lifecycle<T, Tags...>::retire(const T& object) {
+template <archivable T>
+void lifecycle<T>::retire(const T& object) {
     const auto refuse = [&](const char* why) {
         throw usage_error(name_ + " " + std::to_string(object.id.value) +
                           ": cannot be retired: " + why);
@@ -93,25 +68,25 @@ void lifecycle<T, Tags...>::retire(const T& object) {
     });
 }
 
-template <object_type T, typename... Tags>
+template <archivable T>
 template <typename Change>
-void lifecycle<T, Tags...>::modify(const T& object, Change&& change) {
+void lifecycle<T>::modify(const T& object, Change&& change) {
     if (is_retired(object.id))
         throw usage_error(name_ + " " + std::to_string(object.id.value) +
                           ": is retired and does not change any more");
     state_.modify(object, std::forward<Change>(change));
 }
 
-template <object_type T, typename... Tags>
-void lifecycle<T, Tags...>::require_irreversible(revision_number revision) const {
+template <archivable T>
+void lifecycle<T>::require_irreversible(revision_number revision) const {
     if (revision <= state_.committed_revision()) return;
     throw usage_error(name_ + ": hand_over(" + std::to_string(revision) + "): revisions above " +
                       std::to_string(state_.committed_revision()) +
                       " can still be undone; commit them first");
 }
 
-template <object_type T, typename... Tags>
-auto lifecycle<T, Tags...>::departures(revision_number up_to, std::size_t limit) const
+template <archivable T>
+auto lifecycle<T>::departures(revision_number up_to, std::size_t limit) const
     -> std::vector<departure> {
     std::vector<departure> all;
     for (const entry& one : state_.template view<entry, detail::by_revision>()) {
@@ -121,8 +96,8 @@ auto lifecycle<T, Tags...>::departures(revision_number up_to, std::size_t limit)
     return all;
 }
 
-template <object_type T, typename... Tags>
-void lifecycle<T, Tags...>::put(const departure& leaving, write_batch& batch) const {
+template <archivable T>
+void lifecycle<T>::put(const departure& leaving, write_batch& batch) const {
     const auto [from_queue, object] = leaving;
     const std::string who = name_ + " " + std::to_string(from_queue->object.value);
     if (object == nullptr) {
@@ -134,24 +109,25 @@ void lifecycle<T, Tags...>::put(const departure& leaving, write_batch& batch) co
     if (detail::content_hash(*object, record) != from_queue->content)
         throw usage_error(who + ": was changed after it was retired; nothing was written. Change "
                                 "objects of this type through its life cycle");
-    const std::array<byte_buffer, sizeof...(Tags)> keys{
-        detail::key_of<key_called<T, Tags>>(*object)...};
-    std::array<secondary_key, sizeof...(Tags)> by_number;
-    for (std::size_t i = 0; i < keys.size(); ++i)
-        by_number[i] = {static_cast<std::uint32_t>(i), keys[i]};
+    std::array<byte_buffer, archived_keys::count> keys;
+    std::array<secondary_key, archived_keys::count> by_number;
+    archived_keys::each(*object, [&](std::uint32_t number, auto&& append) {
+        append(keys[number]);
+        by_number[number] = {number, keys[number]};
+    });
     batch.put(table_, object->id.value, record, by_number);
 }
 
-template <object_type T, typename... Tags>
-void lifecycle<T, Tags...>::take_out(const departure& leaving) {
+template <archivable T>
+void lifecycle<T>::take_out(const departure& leaving) {
     if (leaving.object) state_.remove(*leaving.object);
     fault::reach(fault::step::object_removed);
     state_.remove(*leaving.from_queue);
     fault::reach(fault::step::entry_removed);
 }
 
-template <object_type T, typename... Tags>
-write_batch lifecycle<T, Tags...>::rows_of(const std::vector<departure>& leaving) const {
+template <archivable T>
+write_batch lifecycle<T>::rows_of(const std::vector<departure>& leaving) const {
     const trace::span timed(detail::encoding);
     write_batch batch;
     for (const departure& one : leaving)
@@ -161,8 +137,8 @@ write_batch lifecycle<T, Tags...>::rows_of(const std::vector<departure>& leaving
 }
 
 /// All of them leave, or none.
-template <object_type T, typename... Tags>
-void lifecycle<T, Tags...>::take_out_all(const std::vector<departure>& leaving) {
+template <archivable T>
+void lifecycle<T>::take_out_all(const std::vector<departure>& leaving) {
     fault::reach(fault::step::after_write);
     const trace::span timed(detail::handing_over);
     auto all = state_.start_session();
@@ -172,8 +148,8 @@ void lifecycle<T, Tags...>::take_out_all(const std::vector<departure>& leaving) 
     fault::reach(fault::step::finished);
 }
 
-template <object_type T, typename... Tags>
-std::size_t lifecycle<T, Tags...>::hand_over(revision_number irreversible, std::size_t limit) {
+template <archivable T>
+std::size_t lifecycle<T>::hand_over(revision_number irreversible, std::size_t limit) {
     require_irreversible(irreversible);
     const std::size_t before = take_out_written();
     const std::vector<departure> leaving = departures(irreversible, limit);
@@ -183,9 +159,8 @@ std::size_t lifecycle<T, Tags...>::hand_over(revision_number irreversible, std::
     return before + leaving.size();
 }
 
-template <object_type T, typename... Tags>
-std::size_t lifecycle<T, Tags...>::hand_over_behind(revision_number irreversible,
-                                                    std::size_t limit) {
+template <archivable T>
+std::size_t lifecycle<T>::hand_over_behind(revision_number irreversible, std::size_t limit) {
     constexpr std::size_t patience = 4;
     require_irreversible(irreversible);
     if (behind_.is_running() && waiting() / patience < limit) return 0;
@@ -201,8 +176,8 @@ std::size_t lifecycle<T, Tags...>::hand_over_behind(revision_number irreversible
 }
 
 /// What was written is of revisions that cannot be undone, so it is still in the queue.
-template <object_type T, typename... Tags>
-std::size_t lifecycle<T, Tags...>::take_out_written() {
+template <archivable T>
+std::size_t lifecycle<T>::take_out_written() {
     if (!behind_.is_started()) return 0;
     const std::vector<id<entry>> written = std::exchange(being_written_, {});
     behind_.finish();
@@ -215,16 +190,16 @@ std::size_t lifecycle<T, Tags...>::take_out_written() {
 
 // --- lookups ---
 
-template <object_type T, typename... Tags>
-std::optional<found<T>> lifecycle<T, Tags...>::believed(std::optional<pinned_row> row) const {
+template <archivable T>
+std::optional<found<T>> lifecycle<T>::believed(std::optional<pinned_row> row) const {
     if (!row || row->id() >= state_.template next_id<T>().value) return std::nullopt;
     // Under a key that the object in memory has not (yet): a row of a later state.
     if (state_.find(id<T>(row->id()))) return std::nullopt;
     return found<T>(*std::move(row));
 }
 
-template <object_type T, typename... Tags>
-std::optional<found<T>> lifecycle<T, Tags...>::find(id<T> id) const {
+template <archivable T>
+std::optional<found<T>> lifecycle<T>::find(id<T> id) const {
     const stopwatch watch;
     if (const T* object = state_.find(id)) {
         rows_.stats().record(lookup::hit_in_memory, watch.elapsed());
@@ -233,12 +208,13 @@ std::optional<found<T>> lifecycle<T, Tags...>::find(id<T> id) const {
     return believed(rows_.find(table_, id.value));
 }
 
-template <object_type T, typename... Tags>
+template <archivable T>
 template <typename Tag, typename... V>
-std::optional<found<T>> lifecycle<T, Tags...>::find(const V&... values) const {
-    constexpr std::size_t number = boost::mp11::mp_find<lifecycle<T, Tags...>, Tag>::value - 1;
-    static_assert(number < sizeof...(Tags), "the archive does not keep this key");
+std::optional<found<T>> lifecycle<T>::find(const V&... values) const {
+    constexpr std::size_t number = archived_keys::template number<Tag>;
+    static_assert(number < archived_keys::count, "the archive does not keep this key");
     using key = key_called<T, Tag>;
+    static_assert(is_unique(key::kind), "ask for the range() of a key that is not unique");
     static_assert(sizeof...(V) == key::parts::count, "a row is found by its whole key");
     const stopwatch watch;
     if (const T* object = state_.template find<T, Tag>(values...)) {
@@ -246,23 +222,62 @@ std::optional<found<T>> lifecycle<T, Tags...>::find(const V&... values) const {
         return found<T>(*object);
     }
     if (!key::parts::can_hold(values...)) return std::nullopt;
-    const auto bytes = detail::key_of<key>(key::parts::make_lookup(values...));
+    byte_buffer bytes;
+    detail::append_key_of<key>(bytes, key::parts::make_lookup(values...));
     return believed(rows_.find(table_, static_cast<std::uint32_t>(number), bytes));
 }
 
+template <archivable T>
+template <typename Tag, typename... V>
+object_cursor<T, Tag> lifecycle<T>::range(const V&... values) const {
+    constexpr auto number = static_cast<std::uint32_t>(archived_keys::template number<Tag>);
+    static_assert(number < archived_keys::count, "the archive does not keep this key");
+    using key = key_called<T, Tag>;
+    static_assert(!is_hashed(key::kind), "a hashed key has no order");
+    const auto in_memory = state_.template view<T, Tag>();
+    byte_buffer prefix;
+    if constexpr (sizeof...(V) == 0) {
+        return {
+            state_, rows_, table_, in_memory.begin(), in_memory.end(), rows_.keys(table_, number),
+            prefix};
+    } else {
+        detail::append_key_of<key>(prefix, key::parts::make_bound(values...));
+        const auto [first, last] = in_memory.equal_range(values...);
+        return {state_, rows_, table_, first, last, rows_.keys(table_, number, prefix), prefix};
+    }
+}
+
+template <archivable T>
+template <typename Tag, typename... V>
+object_cursor<T, Tag> lifecycle<T>::from(const V&... values) const {
+    constexpr auto number = static_cast<std::uint32_t>(archived_keys::template number<Tag>);
+    static_assert(number < archived_keys::count, "the archive does not keep this key");
+    using key = key_called<T, Tag>;
+    static_assert(!is_hashed(key::kind), "a hashed key has no order");
+    byte_buffer first;
+    detail::append_key_of<key>(first, key::parts::make_bound(values...));
+    const auto in_memory = state_.template view<T, Tag>();
+    return {state_,
+            rows_,
+            table_,
+            in_memory.lower_bound(values...),
+            in_memory.end(),
+            rows_.keys(table_, number, first),
+            {}};
+}
+
 /// The rows in front of `below`; the cursor then stands behind it, since memory goes first.
-template <object_type T, typename... Tags>
+template <archivable T>
 template <typename Visitor>
-void lifecycle<T, Tags...>::visit_rows(row_cursor& rows, std::uint32_t below,
-                                       Visitor& visit) const {
+void lifecycle<T>::visit_rows(row_cursor& rows, std::uint32_t below, Visitor& visit) const {
     for (; rows.valid() && rows.id() < below; rows.next())
         visit(found<T>(pinned_row(rows.id(), rows.record(), nullptr)));
     if (rows.valid() && rows.id() == below) rows.next();
 }
 
-template <object_type T, typename... Tags>
+template <archivable T>
 template <typename Visitor>
-void lifecycle<T, Tags...>::for_each(Visitor&& visit) const {
+void lifecycle<T>::for_each(Visitor&& visit) const {
     row_cursor rows = rows_.rows(table_);
     for (const T& object : state_.template objects<T>()) {
         visit_rows(rows, object.id.value, visit);

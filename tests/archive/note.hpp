@@ -10,6 +10,7 @@ namespace chainbase::test {
 
 struct by_title;
 struct by_weight;
+struct by_author;
 
 /// Something that is written, weighed, finished and archived.
 struct note {
@@ -20,11 +21,13 @@ struct note {
     shared_vector<std::uint32_t> marks;
 
     using keys = chainbase::keys<hashed_unique<by_title, &note::author, &note::title>,
-                                 ordered_unique<by_weight, descending<&note::weight>, &note::id>>;
+                                 ordered_unique<by_weight, descending<&note::weight>, &note::id>,
+                                 ordered_non_unique<by_author, &note::author>>;
+    using archived_by = archive::tags<by_title, by_weight, by_author>;
 };
 BOOST_DESCRIBE_STRUCT(note, (), (id, author, title, weight, marks))
 
-using notes = archive::lifecycle<note, by_title, by_weight>;
+using notes = archive::lifecycle<note>;
 
 inline open_options small_state() {
     open_options options;

@@ -218,11 +218,11 @@ TEST_CASE("an entry of a key that is lost is found, as one too many is") {
     };
     const archive::byte_buffer one(3, std::byte{1});
     const archive::byte_buffer other(3, std::byte{2});
-    const std::string lost = after(state, put_again({{0, one}}));
+    const std::string lost = after(state, put_again({{0, one}, {2, one}}));
     CHECK(lost == "row 2: no entry of key by_weight leads to it\n");
-    const std::string twice = after(state, put_again({{0, one}, {1, one}, {1, other}}));
+    const std::string twice = after(state, put_again({{0, one}, {1, one}, {1, other}, {2, one}}));
     CHECK(twice == "row 2: two entries of key by_weight lead to it\n");
-    CHECK(after(state, put_again({{0, one}, {1, one}}), 0).empty());
+    CHECK(after(state, put_again({{0, one}, {1, one}, {2, one}}), 0).empty());
 }
 
 TEST_CASE("a damaged store is a finding") {

@@ -6,7 +6,7 @@
 namespace chainbase::social {
 
 std::unique_ptr<chain_model> make_model(database& state, archive::store& rows) {
-    using comments = archive::lifecycle<comment_object, by_permlink>;
+    using comments = archive::lifecycle<comment_object>;
     return std::make_unique<rules<database, comments>>(state, rows);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <archive/archived_by.hpp>
 #include <chainbase/keys.hpp>
 #include <tools/chains/social/operations.hpp>
 
@@ -58,6 +59,7 @@ struct comment_object {
     using keys = chainbase::keys<
         hashed_unique<by_permlink, &comment_object::author, &comment_object::permlink>,
         ordered_unique<by_cashout_time, &comment_object::cashout_time, &comment_object::id>>;
+    using archived_by = archive::tags<by_permlink>;
 };
 BOOST_DESCRIBE_STRUCT(comment_object, (),
                       (id, author, permlink, parent, parent_author, parent_permlink, created,
