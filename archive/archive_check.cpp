@@ -227,4 +227,18 @@ void require_tables(const check::state_check& state, const std::vector<table_des
     }
 }
 
+void check_rows_in_memory(const check::state_check& state, part_report& to) {
+    std::uint64_t gone = 0;
+    for (const type_check& one : state.types())
+        if (is_queue(one)) gone += handed_over(one);
+    const type_check* const kept = type_called(state, "archive.row");
+    const std::uint64_t rows = kept ? kept->objects()->live() : 0;
+    to.count("handed over", gone);
+    to.count("rows", rows);
+    if (rows < gone)
+        to.add({"segment/archive.row.objects",
+                {},
+                fmt::format("{} objects were handed over, and there are {} rows", gone, rows)});
+}
+
 } // namespace chainbase::archive

@@ -23,8 +23,12 @@ namespace chainbase::archive {
 /// Damage of the store that it throws is a finding; what else it throws is thrown.
 void check_rows(const check::state_check& state, const store& rows, check::part_report& to);
 
+/// The same of rows that are in the state itself (memory_store), which are checked as its objects:
+/// whether there are as many as were handed over.
+void check_rows_in_memory(const check::state_check& state, check::part_report& to);
+
 /// Adds a part with a finding to `to` for each type that handed objects over and is not among
-/// `tables`, which are none if there is no archive. (A store that keeps nothing looks the same.)
+/// `tables`, which are none if there is no archive.
 void require_tables(const check::state_check& state, const std::vector<table_description>& tables,
                     check::part_report& to);
 

@@ -77,7 +77,7 @@ public:
 
     /// Takes up to `limit` objects that were retired up to the revision `irreversible` to the
     /// store, in one batch, and then out of memory, as changes of the session under way. Returns
-    /// how many.
+    /// how many: none with a store that keeps no rows.
     ///
     /// Throws usage_error when that revision can still be undone or an object was changed after it
     /// was retired; then nothing was written. Throws what store::write throws, with nothing
@@ -87,7 +87,8 @@ public:
     /// The same in two steps, so that a thread of its own writes while the caller goes on: takes
     /// those objects out of memory that an earlier call gave to that thread, if they are written by
     /// now, and gives it the next ones. Waits for it only when more than a few times `limit`
-    /// objects are retired. Returns how many left memory. Throws as hand_over does, also what the
+    /// objects are retired. With rows that are part of the state there is no disk to wait for, and
+    /// this is hand_over(). Returns how many left memory. Throws as hand_over does, also what the
     /// thread met; then nothing was removed, and the same objects are written again next time.
     std::size_t hand_over_behind(revision_number irreversible, std::size_t limit);
 

@@ -1,157 +1,233 @@
 #include <archive/detail/batch_plan.hpp>
+#include <archive/detail/kept_rows.hpp>
 #include <archive/detail/stored_row.hpp>
 #include <archive/memory_store.hpp>
+#include <chainbase/database.hpp>
 
-#include <mutex>
+#include <string_view>
+#include <utility>
 
 namespace chainbase::archive {
 
 namespace {
 
-pinned_row pin(std::uint32_t id, const std::shared_ptr<const byte_buffer>& row) {
-    return pinned_row(id, *detail::record_of(*row), row);
+using detail::by_bytes;
+using detail::by_number;
+using detail::kept_key;
+using detail::kept_row;
+using detail::kept_table;
+
+bytes_view content_of(const kept_row& row) {
+    return {row.content.data(), row.content.size()};
+}
+
+/// A copy: the object may go while somebody reads.
+pinned_row stored(const kept_row& row) {
+    const bytes_view content = content_of(row);
+    const auto copy = std::make_shared<const byte_buffer>(content.begin(), content.end());
+    return {row.number, *copy, copy};
+}
+
+pinned_row pin(const kept_row& row) {
+    pinned_row whole = stored(row);
+    whole.narrow(*detail::record_of(whole.record()));
+    return whole;
+}
+
+std::vector<std::string> lines_of(std::string_view text) {
+    std::vector<std::string> lines;
+    for (std::size_t end; (end = text.find('\n')) != text.npos; text.remove_prefix(end + 1))
+        lines.emplace_back(text.substr(0, end));
+    return lines;
 }
 
 } // namespace
 
-class memory_store::state final : public detail::current_state {
+memory_store::memory_store(database& state) : state_(state) {
+    state_.add_type<kept_table>("archive.table");
+    state_.add_type<kept_row>("archive.row");
+    state_.add_type<kept_key>("archive.key");
+    for (const kept_table& table : state_.objects<kept_table>())
+        add_existing_table({std::string(table.name), lines_of(table.key_names)});
+}
+
+std::string memory_store::name() const {
+    return "the archive in the memory of " + state_.memory().folder().parent_path().string();
+}
+
+void memory_store::create_table(const table_description& table) {
+    std::string keys;
+    for (const std::string& key : table.key_names)
+        keys += key + "\n";
+    state_.create<kept_table>([&](kept_table& made) {
+        made.name = table.name;
+        made.key_names = keys;
+    });
+}
+
+// --- reading -------------------------------------------------------------------------------------
+
+class memory_store::current final : public detail::current_state {
 public:
-    explicit state(const memory_store& of) : store_(of) {}
+    explicit current(const database& state) : state_(state) {}
 
     std::optional<pinned_row> stored(table_id table, std::uint32_t id) const override {
-        const auto& rows = store_.content_[table.value].rows;
-        const auto found = rows.find(id);
-        if (found == rows.end()) return std::nullopt;
-        return pinned_row(id, *found->second, found->second);
+        const auto* row = state_.find<kept_row, by_number>(table.value, id);
+        if (!row) return std::nullopt;
+        return chainbase::archive::stored(*row);
     }
     std::optional<std::uint32_t> owner(table_id table, std::uint32_t index,
                                        bytes_view key) const override {
-        const key_map& keys = store_.content_[table.value].keys[index];
-        const auto found = keys.find(key);
-        if (found == keys.end()) return std::nullopt;
-        return found->second;
+        const auto* entry = state_.find<kept_key, by_bytes>(table.value, index, as_text(key));
+        if (!entry) return std::nullopt;
+        return entry->row;
     }
 
 private:
-    const memory_store& store_;
+    const database& state_;
 };
-
-// Holds the row it stands on and looks for the next one when asked: no lock between calls.
-class memory_store::row_source final : public row_cursor_source {
-public:
-    row_source(const memory_store& of, table_id table, std::uint32_t from)
-        : store_(of), table_(table) {
-        seek(from);
-    }
-    bool valid() const override { return row_ != nullptr; }
-    std::uint32_t id() const override { return id_; }
-    bytes_view record() const override { return *detail::record_of(*row_); }
-    void next() override {
-        if (id_ == UINT32_MAX)
-            row_.reset();
-        else
-            seek(id_ + 1);
-    }
-
-private:
-    void seek(std::uint32_t from) {
-        std::shared_lock lock(store_.mutex_);
-        const auto& rows = store_.content_[table_.value].rows;
-        const auto found = rows.lower_bound(from);
-        row_ = found == rows.end() ? nullptr : found->second;
-        if (row_) id_ = found->first;
-    }
-
-    const memory_store& store_;
-    table_id table_;
-    std::uint32_t id_ = 0;
-    row row_;
-};
-
-class memory_store::key_source final : public key_cursor_source {
-public:
-    key_source(const memory_store& of, table_id table, std::uint32_t index, bytes_view from)
-        : store_(of), table_(table), index_(index) {
-        std::shared_lock lock(store_.mutex_);
-        stand_on(entries().lower_bound(from));
-    }
-    bool valid() const override { return valid_; }
-    bytes_view key() const override { return key_; }
-    std::uint32_t id() const override { return id_; }
-    void next() override {
-        std::shared_lock lock(store_.mutex_);
-        stand_on(entries().upper_bound(key_));
-    }
-
-private:
-    const key_map& entries() const { return store_.content_[table_.value].keys[index_]; }
-    void stand_on(key_map::const_iterator entry) {
-        valid_ = entry != entries().end();
-        if (valid_) std::tie(key_, id_) = *entry;
-    }
-
-    const memory_store& store_;
-    table_id table_;
-    std::uint32_t index_;
-    bool valid_ = false;
-    byte_buffer key_;
-    std::uint32_t id_ = 0;
-};
-
-void memory_store::create_table(const table_description& table) {
-    std::unique_lock lock(mutex_);
-    content_.push_back({{}, std::vector<key_map>(table.key_names.size())});
-}
-
-store::write_totals memory_store::apply(const write_batch& batch) {
-    std::unique_lock lock(mutex_);
-    const state current(*this);
-    const detail::batch_plan plan(*this, current, batch);
-    for (const auto& [place, content] : plan.rows()) {
-        auto& rows = content_[place.table].rows;
-        if (content)
-            rows[place.id] = std::make_shared<const byte_buffer>(*content);
-        else
-            rows.erase(place.id);
-    }
-    for (const auto& [place, id] : plan.keys()) {
-        key_map& keys = content_[place.table].keys[place.index];
-        if (id)
-            keys[place.key] = *id;
-        else
-            keys.erase(place.key);
-    }
-    return {plan.put, plan.unchanged, plan.erased, plan.bytes};
-}
 
 std::optional<pinned_row> memory_store::read(table_id table, std::uint32_t id) const {
-    std::shared_lock lock(mutex_);
-    const auto& rows = content_[table.value].rows;
-    const auto found = rows.find(id);
-    if (found == rows.end()) return std::nullopt;
-    return pin(id, found->second);
+    const auto* row = state_.find<kept_row, by_number>(table.value, id);
+    if (!row) return std::nullopt;
+    return pin(*row);
 }
 
 std::optional<pinned_row> memory_store::read(table_id table, std::uint32_t index,
                                              bytes_view key) const {
-    std::shared_lock lock(mutex_);
-    const auto id = state(*this).owner(table, index, key);
-    if (!id) return std::nullopt;
-    return pin(*id, content_[table.value].rows.at(*id));
+    const auto* entry = state_.find<kept_key, by_bytes>(table.value, index, as_text(key));
+    if (!entry) return std::nullopt;
+    return pin(state_.get<kept_row, by_number>(table.value, entry->row));
 }
 
 std::uint64_t memory_store::row_count(table_id table) const {
-    std::shared_lock lock(mutex_);
-    return content_[table.value].rows.size();
+    return state_.get(id<kept_table>(table.value)).rows;
 }
 
+/// Holds the row it stands on, and looks for the next one when asked.
+class memory_store::row_source final : public row_cursor_source {
+public:
+    row_source(const database& state, table_id table, std::uint32_t from)
+        : state_(state), table_(table) {
+        seek(from);
+    }
+    bool valid() const override { return row_.has_value(); }
+    std::uint32_t id() const override { return row_->id(); }
+    bytes_view record() const override { return row_->record(); }
+    void next() override {
+        if (row_->id() == UINT32_MAX)
+            row_.reset();
+        else
+            seek(row_->id() + 1);
+    }
+
+private:
+    void seek(std::uint32_t from) {
+        const auto all = state_.view<kept_row, by_number>();
+        const auto at = all.lower_bound(table_.value, from);
+        row_.reset();
+        if (at != all.end() && at->table == table_.value) row_.emplace(pin(*at));
+    }
+
+    const database& state_;
+    table_id table_;
+    std::optional<pinned_row> row_;
+};
+
+class memory_store::key_source final : public key_cursor_source {
+public:
+    key_source(const database& state, table_id table, std::uint32_t index, bytes_view from)
+        : state_(state), table_(table), index_(index) {
+        stand_on(state_.view<kept_key, by_bytes>().lower_bound(table.value, index, as_text(from)));
+    }
+    bool valid() const override { return is_valid_; }
+    bytes_view key() const override { return as_bytes(key_); }
+    std::uint32_t id() const override { return row_; }
+    void next() override {
+        stand_on(state_.view<kept_key, by_bytes>().upper_bound(table_.value, index_, key_));
+    }
+
+private:
+    template <typename Iterator>
+    void stand_on(Iterator at) {
+        is_valid_ = at != state_.view<kept_key, by_bytes>().end() && at->table == table_.value &&
+                    at->index == index_;
+        if (!is_valid_) return;
+        key_ = at->bytes.view();
+        row_ = at->row;
+    }
+
+    const database& state_;
+    table_id table_;
+    std::uint32_t index_;
+    bool is_valid_ = false;
+    std::string key_;
+    std::uint32_t row_ = 0;
+};
+
 std::unique_ptr<row_cursor_source> memory_store::scan(table_id table, std::uint32_t from) const {
-    return std::make_unique<row_source>(*this, table, from);
+    return std::make_unique<row_source>(state_, table, from);
 }
 
 std::unique_ptr<key_cursor_source> memory_store::scan(table_id table, std::uint32_t index,
                                                       bytes_view from) const {
-    return std::make_unique<key_source>(*this, table, index, from);
+    return std::make_unique<key_source>(state_, table, index, from);
+}
+
+// --- writing -------------------------------------------------------------------------------------
+
+namespace {
+
+void put_row(database& state, std::uint32_t table, std::uint32_t id, bytes_view content) {
+    if (const auto* row = state.find<kept_row, by_number>(table, id)) {
+        state.modify(*row, [&](kept_row& one) { one.content = content; });
+        return;
+    }
+    state.create<kept_row>([&](kept_row& one) {
+        one.table = table;
+        one.number = id;
+        one.content = content;
+    });
+}
+
+void put_key(database& state, std::uint32_t table, std::uint32_t index, bytes_view bytes,
+             std::uint32_t row) {
+    if (const auto* key = state.find<kept_key, by_bytes>(table, index, as_text(bytes))) {
+        state.modify(*key, [&](kept_key& one) { one.row = row; });
+        return;
+    }
+    state.create<kept_key>([&](kept_key& one) {
+        one.table = table;
+        one.index = index;
+        one.row = row;
+        one.bytes = as_text(bytes);
+    });
+}
+
+} // namespace
+
+store::write_totals memory_store::apply(const write_batch& batch) {
+    const current now(state_);
+    const detail::batch_plan plan(*this, now, batch);
+    auto all = state_.start_session(); // whole, or not at all
+    for (const auto& [place, content] : plan.rows()) {
+        if (content)
+            put_row(state_, place.table, place.id, *content);
+        else if (const auto* row = state_.find<kept_row, by_number>(place.table, place.id))
+            state_.remove(*row);
+    }
+    for (const auto& [place, row] : plan.keys()) {
+        if (row)
+            put_key(state_, place.table, place.index, place.key, *row);
+        else if (const auto* key =
+                     state_.find<kept_key, by_bytes>(place.table, place.index, as_text(place.key)))
+            state_.remove(*key);
+    }
+    for (const auto& [table, growth] : plan.growth())
+        state_.modify(state_.get(id<kept_table>(table)),
+                      [&](kept_table& one) { one.rows += static_cast<std::uint64_t>(growth); });
+    all.squash();
+    return {plan.put, plan.unchanged, plan.erased, plan.bytes};
 }
 
 } // namespace chainbase::archive

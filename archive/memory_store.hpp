@@ -1,18 +1,29 @@
 #pragma once
 
 #include <archive/store.hpp>
-
-#include <map>
-#include <shared_mutex>
+#include <chainbase/fwd.hpp>
 
 namespace chainbase::archive {
 
-/// A store in ordered maps of this process, gone with it: the naive engine that tests compare
-/// others with, and enough for a chain that archives little. sync() has nothing to do.
+/// A store whose rows are objects of the state, without a disk of their own: for chains that
+/// archive little, and where RocksDB is not wanted. It saves no memory: a row with its keys takes
+/// about what the object took.
+///
+/// A batch is a change of the session under way, and popped with it: rows are never ahead of the
+/// state nor behind it, and come to checkpoints as all objects do. sync() has nothing to do.
+///
+/// Thread-safety: as the database: reads under its read lock, write() and open_table() by its
+/// writer. Handles and cursors keep what they show, whatever is written.
 class memory_store final : public store {
 public:
-    [[nodiscard]] std::string name() const override { return "archive store memory"; }
-    [[nodiscard]] bool outlives_process() const noexcept override { return false; }
+    /// In `state`, which outlives it; registers the types "archive.table", "archive.row" and
+    /// "archive.key". Throws what database::add_type throws.
+    explicit memory_store(database& state);
+
+    [[nodiscard]] std::string name() const override;
+    [[nodiscard]] store_kind kind() const noexcept override { return store_kind::memory; }
+    [[nodiscard]] bool outlives_process() const noexcept override { return true; }
+    [[nodiscard]] bool is_of_the_state() const noexcept override { return true; }
 
 protected:
     void create_table(const table_description& table) override;
@@ -27,19 +38,11 @@ protected:
     void make_durable(bool) override {}
 
 private:
-    // Stored rows are immutable and shared, so that a handle outlives the row's replacement.
-    using row = std::shared_ptr<const byte_buffer>;
-    using key_map = std::map<byte_buffer, std::uint32_t, bytes_less>;
-    struct table {
-        std::map<std::uint32_t, row> rows;
-        std::vector<key_map> keys;
-    };
-    class state;
+    class current;
     class row_source;
     class key_source;
 
-    mutable std::shared_mutex mutex_; // of everything below
-    std::vector<table> content_;
+    database& state_;
 };
 
 } // namespace chainbase::archive

@@ -1,4 +1,7 @@
 #include <archive/none_store.hpp>
+#include <pool_allocator/error.hpp>
+
+#include <string>
 
 namespace chainbase::archive {
 
@@ -19,6 +22,11 @@ struct no_keys final : key_cursor_source {
 };
 
 } // namespace
+
+store::write_totals none_store::apply(const write_batch& batch) {
+    throw usage_error(name() + ": keeps no rows, and got " + std::to_string(batch.size()) +
+                      "; leave the objects in memory");
+}
 
 std::unique_ptr<row_cursor_source> none_store::scan(table_id, std::uint32_t) const {
     return std::make_unique<no_rows>();

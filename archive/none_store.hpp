@@ -4,16 +4,19 @@
 
 namespace chainbase::archive {
 
-/// A store that drops every row: nothing is ever found, every table is empty. What was archived is
-/// gone, which is what a node wants that serves only the live state.
+/// A store without a place for rows: objects that are finished stay in memory, and nothing is ever
+/// found here. For chains of which little is ever finished, and to measure what an archive costs.
 class none_store final : public store {
 public:
     [[nodiscard]] std::string name() const override { return "archive store none"; }
-    [[nodiscard]] bool outlives_process() const noexcept override { return false; }
+    [[nodiscard]] store_kind kind() const noexcept override { return store_kind::none; }
+    [[nodiscard]] bool outlives_process() const noexcept override { return true; }
+    [[nodiscard]] bool keeps_rows() const noexcept override { return false; }
 
 protected:
     void create_table(const table_description&) override {}
-    write_totals apply(const write_batch&) override { return {}; }
+    /// Throws usage_error.
+    write_totals apply(const write_batch& batch) override;
     std::optional<pinned_row> read(table_id, std::uint32_t) const override { return std::nullopt; }
     std::optional<pinned_row> read(table_id, std::uint32_t, bytes_view) const override {
         return std::nullopt;

@@ -13,11 +13,12 @@ namespace chainbase::archive {
 /// a process that dies without leaves the log, and the next open applies it.
 class rocksdb_store final : public store {
 public:
-    /// Opens or makes the store at `folder`; throws what make_store() says.
+    /// Opens or makes the store at `folder`; throws what open_store() says.
     rocksdb_store(const std::filesystem::path& folder, const store_options& options);
     ~rocksdb_store() override;
 
     [[nodiscard]] std::string name() const override;
+    [[nodiscard]] store_kind kind() const noexcept override { return store_kind::rocksdb; }
     [[nodiscard]] bool outlives_process() const noexcept override { return true; }
 
 protected:

@@ -37,6 +37,17 @@ public:
     }
     [[nodiscard]] std::uint64_t count() const noexcept;
 
+    struct summary {
+        std::uint64_t count = 0;
+        std::uint64_t total_ns = 0;
+        std::uint64_t p50_ns = 0;
+        std::uint64_t p99_ns = 0;
+        std::uint64_t p999_ns = 0;
+    };
+    [[nodiscard]] summary summarized() const noexcept {
+        return {count(), total_ns(), quantile(0.5), quantile(0.99), quantile(0.999)};
+    }
+
     /// Returns the nanoseconds that a share of all records stayed below, rounded up to the end of a
     /// bucket; 0 when there are none. Requires 0 < share <= 1.
     [[nodiscard]] std::uint64_t quantile(double share) const noexcept;

@@ -1,5 +1,3 @@
-#include <archive/memory_store.hpp>
-#include <archive/none_store.hpp>
 #include <archive/rocksdb_store.hpp>
 #include <archive/store.hpp>
 #include <pool_allocator/error.hpp>
@@ -187,18 +185,9 @@ std::string_view to_string(store_kind kind) noexcept {
     return kinds[static_cast<std::size_t>(kind)].first;
 }
 
-std::unique_ptr<store> make_store(store_kind kind, const std::filesystem::path& path,
+std::unique_ptr<store> open_store(const std::filesystem::path& folder,
                                   const store_options& options) {
-    switch (kind) {
-    case store_kind::rocksdb:
-        return std::make_unique<rocksdb_store>(path, options);
-    case store_kind::memory:
-        return std::make_unique<memory_store>();
-    case store_kind::none:
-        return std::make_unique<none_store>();
-    }
-    throw usage_error("archive: no kind of store has the number " +
-                      std::to_string(static_cast<int>(kind)));
+    return std::make_unique<rocksdb_store>(folder, options);
 }
 
 } // namespace chainbase::archive

@@ -17,6 +17,17 @@
 
 namespace chainbase::archive {
 
+/// Which engine keeps the rows.
+enum class store_kind {
+    rocksdb, ///< on disk
+    memory,  ///< in the state itself: for chains that archive little
+    none     ///< nowhere: finished objects stay in memory as they are
+};
+
+/// Returns the kind called "rocksdb", "memory" or "none"; throws usage_error for another name.
+[[nodiscard]] store_kind store_kind_of(std::string_view name);
+[[nodiscard]] std::string_view to_string(store_kind kind) noexcept;
+
 /// What a store knows of a table.
 struct table_description {
     std::string name;
@@ -94,8 +105,14 @@ public:
 
     /// "rocksdb", "memory" or "none", and the folder if there is one: for messages.
     [[nodiscard]] virtual std::string name() const = 0;
+    [[nodiscard]] virtual store_kind kind() const noexcept = 0;
     /// Whether what is written is still there when the store is opened again.
     [[nodiscard]] virtual bool outlives_process() const noexcept = 0;
+    /// Whether rows are part of the state whose archive this is: what write() does is a change of
+    /// the session under way, and undone with it.
+    [[nodiscard]] virtual bool is_of_the_state() const noexcept { return false; }
+    /// Whether there is a place for rows at all; else objects stay in memory.
+    [[nodiscard]] virtual bool keeps_rows() const noexcept { return true; }
 
 protected:
     /// What a batch came to.
@@ -138,17 +155,6 @@ private:
     mutable statistics statistics_;
 };
 
-/// Which engine keeps the rows.
-enum class store_kind {
-    rocksdb, ///< on disk
-    memory,  ///< gone with the process: for tests, and chains that archive little
-    none     ///< drops every row: for who needs only the live state
-};
-
-/// Returns the kind called "rocksdb", "memory" or "none"; throws usage_error for another name.
-[[nodiscard]] store_kind store_kind_of(std::string_view name);
-[[nodiscard]] std::string_view to_string(store_kind kind) noexcept;
-
 /// What a rocksdb store may take; the other kinds have no use for it.
 struct store_options {
     /// One block cache for all tables: data, and the upper levels of filters and indexes.
@@ -162,13 +168,14 @@ struct store_options {
     bool read_only = false;
 };
 
-/// Opens a store; the folder is made when it is missing or empty. `path` is used by rocksdb only.
+/// Opens a RocksDB store by itself; the folder is made when it is missing or empty. That of a state
+/// is opened by open_archive().
 ///
 /// Throws format_error when the folder is something else or of another version (nothing in it is
 /// touched), locked_error when another process writes it, damaged_error when files are missing or
 /// altered or when rows that had been synced are gone, io_error and out_of_space_error for the
 /// disk.
-[[nodiscard]] std::unique_ptr<store> make_store(store_kind kind, const std::filesystem::path& path,
+[[nodiscard]] std::unique_ptr<store> open_store(const std::filesystem::path& folder,
                                                 const store_options& options = {});
 
 } // namespace chainbase::archive

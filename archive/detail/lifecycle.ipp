@@ -151,6 +151,7 @@ void lifecycle<T>::take_out_all(const std::vector<departure>& leaving) {
 template <archivable T>
 std::size_t lifecycle<T>::hand_over(revision_number irreversible, std::size_t limit) {
     require_irreversible(irreversible);
+    if (!rows_.keeps_rows()) return 0;
     const std::size_t before = take_out_written();
     const std::vector<departure> leaving = departures(irreversible, limit);
     if (leaving.empty()) return before;
@@ -162,6 +163,7 @@ std::size_t lifecycle<T>::hand_over(revision_number irreversible, std::size_t li
 template <archivable T>
 std::size_t lifecycle<T>::hand_over_behind(revision_number irreversible, std::size_t limit) {
     constexpr std::size_t patience = 4;
+    if (rows_.is_of_the_state() || !rows_.keeps_rows()) return hand_over(irreversible, limit);
     require_irreversible(irreversible);
     if (behind_.is_running() && waiting() / patience < limit) return 0;
     const std::size_t left = take_out_written();

@@ -22,7 +22,7 @@ class rocksdb_database {
 public:
     using family_handle = rocksdb::ColumnFamilyHandle*;
 
-    /// Throws what make_store() says.
+    /// Throws what open_store() says.
     rocksdb_database(const std::filesystem::path& folder, const store_options& options);
     rocksdb_database(const rocksdb_database&) = delete;
     rocksdb_database& operator=(const rocksdb_database&) = delete;

@@ -30,7 +30,7 @@ int main(int count, char** arguments) {
     };
     store_options options;
     options.write_buffer_bytes = 2 << 20; // so that kills meet flushes and compactions too
-    const auto store = make_store(store_kind::rocksdb, arguments[1], options);
+    const auto store = open_store(arguments[1], options);
     const table_id rows = store->open_table("rows", {"by_record"});
     const table_id progress = store->open_table("progress", {"by_record"});
     const table_id once = store->open_table("once", {"by_record"});

@@ -81,8 +81,7 @@ private:
 
 public:
     database state{folder_ / "state", durable()};
-    std::unique_ptr<archive::store> rows =
-        archive::make_store(archive::store_kind::rocksdb, folder_ / "rows");
+    std::unique_ptr<archive::store> rows = archive::open_store(folder_ / "rows");
     std::optional<notes> all;
 };
 

@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <tests/archive/heap_store.hpp>
 #include <tests/archive/no_threads.hpp>
 #include <tests/archive/note.hpp>
 #include <tests/support/random_source.hpp>
@@ -20,6 +21,9 @@ namespace {
 class fragile_store final : public archive::store {
 public:
     [[nodiscard]] std::string name() const override { return "fragile store"; }
+    [[nodiscard]] archive::store_kind kind() const noexcept override {
+        return archive::store_kind::rocksdb;
+    }
     [[nodiscard]] bool outlives_process() const noexcept override { return false; }
 
 protected:
@@ -51,6 +55,9 @@ private:
 class latched_store final : public archive::store {
 public:
     [[nodiscard]] std::string name() const override { return "latched store"; }
+    [[nodiscard]] archive::store_kind kind() const noexcept override {
+        return archive::store_kind::rocksdb;
+    }
     [[nodiscard]] bool outlives_process() const noexcept override { return false; }
     void open() {
         open_ = true;
@@ -86,7 +93,7 @@ protected:
     void make_durable(bool) override {}
 
 private:
-    std::unique_ptr<archive::store> rows_ = archive::make_store(archive::store_kind::memory, {});
+    std::unique_ptr<archive::store> rows_ = std::make_unique<heap_store>();
     std::atomic<bool> open_{false};
 };
 
@@ -96,8 +103,7 @@ struct world {
     std::unique_ptr<archive::store> rows;
     notes all;
 
-    explicit world(std::unique_ptr<archive::store> store =
-                       archive::make_store(archive::store_kind::memory, {}))
+    explicit world(std::unique_ptr<archive::store> store = std::make_unique<heap_store>())
         : rows(std::move(store)), all((state.add_type<note>("note"), state), *rows, "note") {}
 
     template <typename Work>
@@ -505,8 +511,7 @@ TEST_CASE("an archive that was lost is noticed when it is opened") {
     const auto open_and = [&](auto work) {
         database state(folder / "state", small_state());
         state.add_type<note>("note");
-        const auto rows =
-            archive::make_store(archive::store_kind::rocksdb, folder / "state/archive");
+        const auto rows = archive::open_store(folder / "state/archive");
         notes all(state, *rows, "note");
         work(state, all);
     };

@@ -37,8 +37,7 @@ struct node {
     notes all;
 
     explicit node(const std::filesystem::path& folder)
-        : state(folder, small_state()),
-          rows(archive::make_store(archive::store_kind::rocksdb, folder / "archive")),
+        : state(folder, small_state()), rows(archive::open_store(folder / "archive")),
           all((state.add_type<note>("note"), state), *rows, "note") {}
 
     /// Block n: writes a note while there are some left, retires one that is due, hands over.

@@ -18,7 +18,7 @@ namespace {
 std::unique_ptr<store> open(const fs::path& folder, bool read_only = false) {
     store_options options;
     options.read_only = read_only;
-    return make_store(store_kind::rocksdb, folder, options);
+    return open_store(folder, options);
 }
 
 void put(store& to, table_id table, std::uint32_t id, std::string_view record) {

@@ -32,7 +32,7 @@ void put_rows(store& to, std::uint32_t first, std::uint32_t last) {
 
 /// A closed store of `rows` rows in table files.
 void make(const fs::path& folder) {
-    const auto s = make_store(store_kind::rocksdb, folder);
+    const auto s = open_store(folder);
     put_rows(*s, 0, rows);
 }
 
@@ -100,7 +100,7 @@ TEST_CASE("altered table files: each row is right or an error") {
     make(folder / "a");
     for (const fs::path& file : row_files(folder / "a"))
         scribble(file, 100, 1000);
-    const auto s = make_store(store_kind::rocksdb, folder / "a");
+    const auto s = open_store(folder / "a");
     const outcome all = look_everywhere(*s);
     CHECK(all.failed > 0);
     CHECK_THAT(all.message, Catch::Contains((folder / "a").string()) &&
@@ -119,7 +119,7 @@ TEST_CASE("altered table files: each row is right or an error") {
 TEST_CASE("table files deleted under an open store: each row is right or an error") {
     scratch_folder folder;
     make(folder / "a");
-    const auto s = make_store(store_kind::rocksdb, folder / "a");
+    const auto s = open_store(folder / "a");
     for (const fs::path& file : files(folder / "a", ".sst"))
         fs::remove(file);
     const outcome all = look_everywhere(*s);
@@ -133,7 +133,7 @@ TEST_CASE("an error names the key that was asked for") {
     make(folder / "a");
     for (const fs::path& file : row_files(folder / "a"))
         scribble(file, 0, fs::file_size(file) / 2);
-    const auto s = make_store(store_kind::rocksdb, folder / "a");
+    const auto s = open_store(folder / "a");
     CHECK_THROWS_WITH((void)s->find(table_id{0}, 17), Catch::Contains("id 17"));
     CHECK_THROWS_WITH((void)s->find(table_id{0}, 0, make_key(17u)),
                       Catch::Contains("by_number = \\00\\00\\00\\11"));
@@ -167,12 +167,12 @@ TEST_CASE("missing or cut files are found when the store is opened, not changed,
     SECTION("the mark is garbage") {
         std::ofstream(folder / "a/synced") << "many";
     }
-    CHECK_THROWS_AS(make_store(store_kind::rocksdb, folder / "a"), damaged_error);
-    CHECK_THROWS_WITH(make_store(store_kind::rocksdb, folder / "a"),
+    CHECK_THROWS_AS(open_store(folder / "a"), damaged_error);
+    CHECK_THROWS_WITH(open_store(folder / "a"),
                       Catch::Contains((folder / "a").string()) && Catch::Contains("restore"));
     store_options reading;
     reading.read_only = true;
-    CHECK_THROWS_AS(make_store(store_kind::rocksdb, folder / "a", reading), damaged_error);
+    CHECK_THROWS_AS(open_store(folder / "a", reading), damaged_error);
 }
 
 TEST_CASE("a write that the disk refuses throws, is not applied, and the rest stays") {
@@ -182,7 +182,7 @@ TEST_CASE("a write that the disk refuses throws, is not applied, and the rest st
     REQUIRE(::getrlimit(RLIMIT_FSIZE, &unlimited) == 0);
     std::uint32_t written = 0;
     {
-        const auto s = make_store(store_kind::rocksdb, folder / "a");
+        const auto s = open_store(folder / "a");
         put_rows(*s, 0, 100);
         rlimit tight = unlimited;
         tight.rlim_cur = std::size_t{1} << 16;
@@ -201,7 +201,7 @@ TEST_CASE("a write that the disk refuses throws, is not applied, and the rest st
         CHECK_FALSE(s->contains(table_id{0}, written));
         CHECK(s->count(table_id{0}) == written);
     }
-    const auto s = make_store(store_kind::rocksdb, folder / "a");
+    const auto s = open_store(folder / "a");
     CHECK(s->count(table_id{0}) == written);
     put_rows(*s, written, written + 1);
     CHECK(s->contains(table_id{0}, written));

@@ -34,7 +34,7 @@ std::uint32_t run_and_kill(const std::string& folder, std::uint32_t from, bool a
 /// Checks all that is in the store, returns how many batches are. There were `before` already, the
 /// last ones of which the writer put once more.
 std::uint32_t check(const std::string& folder, std::uint32_t before) {
-    const auto s = make_store(store_kind::rocksdb, folder);
+    const auto s = open_store(folder);
     const table_id rows = s->open_table("rows", {"by_record"});
     const table_id progress = s->open_table("progress", {"by_record"});
     if (s->count(progress) == 0) {

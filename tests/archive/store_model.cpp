@@ -1,11 +1,15 @@
 // Every store against a naive model: random puts, rewrites, erases, finds, scans and reopenings.
 #include <archive/key.hpp>
 
+#include <tests/archive/any_store.hpp>
+
 #include <map>
 
 #include "support.hpp"
 
 using namespace archive_test;
+using chainbase::test::any_store;
+using chainbase::test::engine;
 
 namespace {
 
@@ -37,7 +41,9 @@ struct model_table {
 /// A store and its model, driven by the same random steps.
 class trial {
 public:
-    trial(store_kind kind, random_source& random) : kind_(kind), random_(random) { open(); }
+    trial(engine which, random_source& random) : store_(which, folder_ / "store"), random_(random) {
+        open();
+    }
 
     void step() {
         if (random_.one_in(8)) reopen();
@@ -49,15 +55,13 @@ public:
 
 private:
     void open() {
-        store_ = make_store(kind_, folder_ / "store");
         for (auto& table : tables_)
             table = store_->open_table(table.value == 0 ? "posts" : "votes", {"first", "second"});
     }
 
     void reopen() {
         if (random_.one_in(2)) random_.one_in(2) ? store_->sync() : store_->flush();
-        if (kind_ == store_kind::memory) return;
-        store_.reset();
+        store_.reopen();
         open();
     }
 
@@ -163,20 +167,27 @@ private:
         REQUIRE(expected == keys.end());
     }
 
-    store_kind kind_;
-    random_source& random_;
     scratch_folder folder_;
-    std::unique_ptr<store> store_;
+    any_store store_;
+    random_source& random_;
     std::array<table_id, 2> tables_{table_id{0}, table_id{1}};
     std::array<model_table, 2> models_;
 };
 
 } // namespace
 
-TEST_CASE("a memory store behaves as the model does") {
+TEST_CASE("a store in the state behaves as the model does, across reopenings") {
     random_source random;
     INFO("CHAINBASE_TEST_SEED=" << random.seed());
-    trial run(store_kind::memory, random);
+    trial run(engine::memory, random);
+    for (int i = 0; i < 300; ++i)
+        run.step();
+}
+
+TEST_CASE("a store on the heap behaves as the model does") {
+    random_source random;
+    INFO("CHAINBASE_TEST_SEED=" << random.seed());
+    trial run(engine::heap, random);
     for (int i = 0; i < 1500; ++i)
         run.step();
 }
@@ -184,7 +195,7 @@ TEST_CASE("a memory store behaves as the model does") {
 TEST_CASE("a rocksdb store behaves as the model does, across reopenings") {
     random_source random;
     INFO("CHAINBASE_TEST_SEED=" << random.seed());
-    trial run(store_kind::rocksdb, random);
+    trial run(engine::rocksdb, random);
     for (int i = 0; i < 300; ++i)
         run.step();
 }

@@ -22,7 +22,7 @@ std::unique_ptr<store> open_reader(const std::string& path) {
     options.read_only = true;
     for (;;) {
         try {
-            return make_store(store_kind::rocksdb, path, options);
+            return open_store(path, options);
         } catch (const chainbase::io_error& busy) {
             REQUIRE_THAT(busy.what(), Catch::Matchers::Contains("try again"));
         }

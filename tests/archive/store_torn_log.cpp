@@ -32,7 +32,7 @@ fs::path log_of(const fs::path& folder) {
 }
 
 std::uint64_t rows_in(const fs::path& folder) {
-    const auto s = make_store(store_kind::rocksdb, folder);
+    const auto s = open_store(folder);
     return s->count(s->open_table("rows", {"by_record"}));
 }
 
@@ -71,7 +71,7 @@ TEST_CASE("a log that lacks what was synced is an error, again and again") {
         CHECK_THROWS_AS(rows_in(folder / "a"), damaged_error);
     store_options reading;
     reading.read_only = true;
-    CHECK_THROWS_AS(make_store(store_kind::rocksdb, folder / "a", reading), damaged_error);
+    CHECK_THROWS_AS(open_store(folder / "a", reading), damaged_error);
     CHECK_THROWS_WITH(rows_in(folder / "a"),
                       Catch::Contains((folder / "a").string()) && Catch::Contains("restore"));
     CHECK(content(log) == before);
@@ -118,7 +118,7 @@ void damage(const fs::path& log, random_source& random) {
 /// What became of a damaged store: an error (false), or whole batches with all that was synced.
 bool opens_with(std::uint32_t synced_batches, const fs::path& folder) {
     try {
-        const auto s = make_store(store_kind::rocksdb, folder);
+        const auto s = open_store(folder);
         const table_id rows = s->open_table("rows", {"by_record"});
         REQUIRE(s->count(rows) >= 10 * synced_batches);
         REQUIRE(s->count(rows) % 10 == 0);
@@ -180,6 +180,6 @@ TEST_CASE("logs that are needed no more may have gaps among them: a kill while t
     write_and_die(folder / "a", 400, 400, 200); // reads the old logs into table files first
     REQUIRE_FALSE(fs::exists(old));
     fs::copy(folder / "kept", old);
-    const auto s = make_store(store_kind::rocksdb, folder / "a");
+    const auto s = open_store(folder / "a");
     CHECK(s->count(s->open_table("rows", {"by_record"})) == 3000);
 }

@@ -34,7 +34,7 @@ TEST_CASE("rows of the archive are counted beside its writer and after it, chang
     const scratch_folder scratch;
     const auto folder = scratch / "archive";
     {
-        const auto store = archive::make_store(archive::store_kind::rocksdb, folder);
+        const auto store = archive::open_store(folder);
         const archive::table_id comments = store->open_table("comment");
         (void)store->open_table("empty");
         put_rows(*store, comments, 0, 100);

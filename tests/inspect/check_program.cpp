@@ -1,5 +1,6 @@
 // The verb `check`: exit codes, what is printed, the archive beside the state.
 
+#include <archive/open_archive.hpp>
 #include <archive/write_batch.hpp>
 #include <chainbase/check/type_layout.hpp>
 
@@ -49,10 +50,10 @@ void break_id(const fs::path& state, std::uint32_t id) {
 }
 
 /// Notes 0 to 9 of which 0 to 3 were handed over, and 4 and 5 are retired.
-void build_notes(const fs::path& state) {
-    const auto rows = archive::make_store(archive::store_kind::rocksdb, state / "archive");
+void build_notes(const fs::path& state, archive::store_kind kind = archive::store_kind::rocksdb) {
     database db(state, small_state());
     db.add_type<note>("note");
+    const auto rows = archive::open_archive(db, state / "archive", kind);
     notes all(db, *rows, "note");
     for (std::int64_t i = 0; i < 10; ++i)
         write(db, "author", "title " + std::to_string(i), i);
@@ -72,7 +73,7 @@ void prepare(const fs::path& state) {
 using row_change = std::function<void(archive::store&, archive::table_id)>;
 std::string after(const fs::path& state, const row_change& make, int code = 4) {
     {
-        const auto rows = archive::make_store(archive::store_kind::rocksdb, state / "archive");
+        const auto rows = archive::open_store(state / "archive");
         make(*rows, archive::table_id{0});
         rows->flush();
     }
@@ -195,11 +196,37 @@ TEST_CASE("an archive that is lost is found by what was handed over to it") {
     CHECK_THAT(findings_in(json_of(state, 4).at("parts")),
                Contains("4 objects were handed over, and no archive is there"));
     {
-        const auto other = archive::make_store(archive::store_kind::rocksdb, state / "archive");
+        const auto other = archive::open_store(state / "archive");
         (void)other->open_table("something");
     }
     CHECK_THAT(findings_in(json_of(state, 4).at("parts")),
                Contains("4 objects were handed over, and it has no table of them"));
+}
+
+TEST_CASE("an archive in memory is checked and one that keeps no rows is no damage") {
+    const scratch_folder scratch;
+    const auto memory = scratch / "memory";
+    build_notes(memory, archive::store_kind::memory);
+    const json sound = json_of(memory, 0).at("parts").back();
+    CHECK(sound.at("figures").at("handed over") == 4);
+    CHECK(sound.at("figures").at("rows") == 4);
+    CHECK_THAT(inspect_with("stat " + memory.string()).output,
+               Contains("rows are objects of the segment"));
+    {
+        database db(memory, small_state());
+        const auto rows = archive::open_archive(db, memory / "archive");
+        archive::write_batch batch;
+        batch.erase(archive::table_id{0}, 2);
+        rows->write(batch);
+    }
+    CHECK_THAT(findings_in(json_of(memory, 4).at("parts")),
+               Contains("4 objects were handed over, and there are 3 rows"));
+    const auto none = scratch / "none";
+    build_notes(none, archive::store_kind::none);
+    CHECK(inspect_with("check " + none.string()).code == 0);
+    CHECK(json::parse(inspect_with("stat --json " + none.string()).output)
+              .at("archive")
+              .at("store") == "none");
 }
 
 TEST_CASE("an entry of a key that is lost is found, as one too many is") {

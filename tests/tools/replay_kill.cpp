@@ -24,13 +24,14 @@ std::chrono::microseconds duration_of(const real_log& log) {
 /// Runs replays of `log` with --verify, each ended by `signal` at a random moment, until `enough`
 /// were ended so and one came to the end. Calls look(run) for each that was ended.
 template <typename Look>
-void interrupt_again_and_again(const real_log& log, int signal, int enough, Look look) {
+void interrupt_again_and_again(const real_log& log, int signal, int enough, Look look,
+                               const std::string& archive = "rocksdb") {
     const std::uint64_t seed = test_seed(9);
     random_source random(seed);
     const auto longest = static_cast<std::uint32_t>(duration_of(log).count());
     std::string state = "state";
     for (int ended = 0;;) {
-        driver_process process(log.replay({"--verify"}, state));
+        driver_process process(log.replay({"--verify", "--archive", archive}, state));
         std::this_thread::sleep_for(std::chrono::microseconds(random.below(longest)));
         process.send(signal);
         const driver_run run = process.wait();
@@ -53,6 +54,13 @@ TEST_CASE("killed with SIGKILL at random times, a replay goes on to the same sta
     const real_log log(chain);
     interrupt_again_and_again(log, SIGKILL, 20,
                               [](const driver_run& run) { REQUIRE(run.was_killed()); });
+}
+
+TEST_CASE("killed at random times, a replay with any archive goes on to the same state") {
+    const std::string archive = GENERATE("memory", "none");
+    const real_log log("steem-2016");
+    interrupt_again_and_again(
+        log, SIGKILL, 8, [](const driver_run& run) { REQUIRE(run.was_killed()); }, archive);
 }
 
 TEST_CASE("interrupted with SIGINT or SIGTERM, a replay closes cleanly and goes on") {

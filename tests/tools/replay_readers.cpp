@@ -1,4 +1,4 @@
-#include <archive/store.hpp>
+#include <archive/none_store.hpp>
 #include <chainbase/database.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/chains/chains.hpp>
@@ -69,8 +69,8 @@ private:
             how.wait_for_writer = std::chrono::minutes(5);
             database state(log_.state(state_), how);
             state.add_type<driver::applied_block>("applied_block");
-            const auto rows = archive::make_store(archive::store_kind::none, {});
-            const auto model = make_chain_model(log_.chain(), state, *rows);
+            archive::none_store rows;
+            const auto model = make_chain_model(log_.chain(), state, rows);
             for (;;)
                 state.with_read_lock([&] { look(state, *model); });
         } catch (const error&) {

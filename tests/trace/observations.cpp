@@ -31,7 +31,7 @@ std::uint16_t port_of(const observation& watched) {
 /// Sites and metrics that a node has: those of the engine, and of a store.
 void touch_engine(const temporary_folder& folder) {
     database state(folder / "state");
-    auto rows = archive::make_store(archive::store_kind::memory, {});
+    const auto rows = archive::open_store(folder / "archive");
     rows->sync();
     state.start_session().push();
     state.commit(state.revision());

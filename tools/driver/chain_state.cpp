@@ -1,4 +1,4 @@
-#include <archive/store.hpp>
+#include <archive/open_archive.hpp>
 #include <chainbase/database.hpp>
 #include <pool_allocator/trace.hpp>
 #include <tools/block_log/checksum.hpp>
@@ -83,7 +83,7 @@ struct chain_state::parts {
             identify();
             state.add_type<applied_block>("applied_block");
             require_archive(folder / "archive");
-            rows = archive::make_store(archive::store_kind::rocksdb, folder / "archive");
+            rows = archive::open_archive(state, folder / "archive", promise.archive);
             state.memory().sync_before_checkpoints([this] { rows->sync(); });
             model = make_chain_model(chain, state, *rows);
         } catch (...) {
@@ -545,8 +545,8 @@ const chain_model& chain_state::model() const noexcept {
     return *parts_->model;
 }
 
-const archive::statistics& chain_state::lookups() const noexcept {
-    return parts_->rows->stats();
+const archive::store& chain_state::rows() const noexcept {
+    return *parts_->rows;
 }
 
 checkpoint::history chain_state::checkpoints() const {

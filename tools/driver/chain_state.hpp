@@ -1,6 +1,6 @@
 #pragma once
 
-#include <archive/statistics.hpp>
+#include <archive/store.hpp>
 #include <chainbase/checkpoint/outcome.hpp>
 #include <chainbase/statistics.hpp>
 #include <tools/block_log/block_id.hpp>
@@ -34,6 +34,7 @@ struct promise_options {
     std::chrono::milliseconds checkpoint_interval{30'000};
     std::filesystem::path memory_folder; ///< for its segment; empty: the state folder
     std::string group; ///< whose members may read the state; empty: nobody but its owner
+    std::optional<archive::store_kind> archive; ///< of a new state; nothing: as it is, or rocksdb
 };
 
 /// A chain's state in a folder: the database, the archive in `archive/` below it, and the chain's
@@ -144,7 +145,7 @@ public:
 
     [[nodiscard]] const std::string& chain() const noexcept;
     [[nodiscard]] const chain_model& model() const noexcept;
-    [[nodiscard]] const archive::statistics& lookups() const noexcept;
+    [[nodiscard]] const archive::store& rows() const noexcept;
     [[nodiscard]] segment_statistics memory() const;
     [[nodiscard]] checkpoint::history checkpoints() const;
     /// For its locks, and for who reads.

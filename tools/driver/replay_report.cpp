@@ -54,6 +54,53 @@ std::string row(const std::string& name, const std::string& value) {
     return fmt::format("  {:<28}{:>16}\n", name, value);
 }
 
+archive_use use_of(const archive::store& rows) {
+    using archive::lookup;
+    const archive::statistics& all = rows.stats();
+    return {std::string(archive::to_string(rows.kind())),
+            all.lookups(lookup::hit_in_memory).summarized(),
+            all.lookups(lookup::hit_in_archive).summarized(),
+            all.lookups(lookup::miss).summarized(),
+            all.batches.summarized(),
+            all.syncs.summarized(),
+            all.rows_put,
+            all.bytes_put};
+}
+
+json times_of(const archive_use::times& all) {
+    const auto us = [](std::uint64_t ns) { return static_cast<double>(ns) / 1e3; };
+    return {{"count", all.count},
+            {"seconds", static_cast<double>(all.total_ns) / 1e9},
+            {"p50_us", us(all.p50_ns)},
+            {"p99_us", us(all.p99_ns)},
+            {"p999_us", us(all.p999_ns)}};
+}
+
+json archive_of(const archive_use& use) {
+    return {{"store", use.store},
+            {"hit_in_memory", times_of(use.hits_in_memory)},
+            {"hit_in_archive", times_of(use.hits_in_archive)},
+            {"miss", times_of(use.misses)},
+            {"batches", times_of(use.batches)},
+            {"syncs", times_of(use.syncs)},
+            {"rows", use.rows},
+            {"bytes", use.bytes}};
+}
+
+std::string text_of(const archive_use& use) {
+    const auto line = [](const std::string& what, const archive_use::times& all) {
+        if (all.count == 0) return row(what, "0");
+        return fmt::format("  {:<28}{:>16}   p50 {:.1f} us, p99 {:.1f} us\n", what, all.count,
+                           static_cast<double>(all.p50_ns) / 1e3,
+                           static_cast<double>(all.p99_ns) / 1e3);
+    };
+    return "lookups (this run):\n" + line("found in memory", use.hits_in_memory) +
+           line("found in the archive", use.hits_in_archive) + line("not there", use.misses) +
+           "archive `" + use.store + "` (this run):\n" + row("rows", std::to_string(use.rows)) +
+           row("bytes of them", bytes_in_words(use.bytes)) + line("batches", use.batches) +
+           line("syncs", use.syncs);
+}
+
 std::string rows(const chain_model::named_counts& counts) {
     std::string text;
     for (const auto& [name, count] : counts)
@@ -73,10 +120,7 @@ replay_report report_on(const chain_state& state, bool interrupted) {
     report.irreversible = state.irreversible();
     report.archived = state.model().archived();
     report.oracle = state.model().oracle();
-    using archive::lookup;
-    report.hits_in_memory = state.lookups().lookups(lookup::hit_in_memory).count();
-    report.hits_in_archive = state.lookups().lookups(lookup::hit_in_archive).count();
-    report.misses = state.lookups().lookups(lookup::miss).count();
+    report.archive = use_of(state.rows());
     report.memory = state.memory();
     if (interrupted) return report;
     state.model().check();
@@ -115,9 +159,10 @@ std::string to_json(const replay_report& report) {
              {"archived", to_object(report.archived)},
              {"bytes", bytes_of(report.memory)},
              {"lookups",
-              {{"hit_in_memory", report.hits_in_memory},
-               {"hit_in_archive", report.hits_in_archive},
-               {"miss", report.misses}}},
+              {{"hit_in_memory", report.archive.hits_in_memory.count},
+               {"hit_in_archive", report.archive.hits_in_archive.count},
+               {"miss", report.archive.misses.count}}},
+             {"archive", archive_of(report.archive)},
              {"oracle", to_object(report.oracle)}};
     if (report.verified)
         all["verified"] = {{"objects", report.verified->objects},
@@ -147,10 +192,7 @@ std::string to_text(const replay_report& report) {
                         bytes_in_words(report.memory.log.total), "all",
                         bytes_in_words(report.memory.total));
     if (!report.archived.empty()) text += "in the archive (objects):\n" + rows(report.archived);
-    text += "lookups (this run):\n" +
-            row("found in memory", std::to_string(report.hits_in_memory)) +
-            row("found in the archive", std::to_string(report.hits_in_archive)) +
-            row("not there", std::to_string(report.misses));
+    text += text_of(report.archive);
     text += "oracle:\n" + rows(report.oracle);
     if (report.verified)
         text += fmt::format("verified: {} objects by id and by key, {} in memory, {} in the "

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <archive/statistics.hpp>
 #include <tools/driver/block_feed.hpp>
 #include <tools/driver/chain_state.hpp>
 
@@ -9,6 +10,20 @@
 #include <string>
 
 namespace chainbase::driver {
+
+/// What became of the archive in this run.
+struct archive_use {
+    using times = archive::latency_histogram::summary;
+
+    std::string store; ///< its kind
+    times hits_in_memory;
+    times hits_in_archive;
+    times misses;
+    times batches; ///< that were handed over
+    times syncs;
+    std::uint64_t rows = 0;  ///< that were new
+    std::uint64_t bytes = 0; ///< of them, with their keys
+};
 
 /// What a state holds after a replay, and what the replay did.
 struct replay_report {
@@ -24,9 +39,7 @@ struct replay_report {
     bool interrupted = false;
     chain_model::named_counts archived;
     chain_model::named_counts oracle;
-    std::uint64_t hits_in_memory = 0; ///< lookups of this run
-    std::uint64_t hits_in_archive = 0;
-    std::uint64_t misses = 0;
+    archive_use archive;
     segment_statistics memory;
     std::string state_digest; ///< empty when interrupted: who stops it does not wait for that
     std::optional<verification> verified;

@@ -68,6 +68,13 @@ void add_promise_options(CLI::App& verb, promise_options& to) {
                     "where to keep the shared memory when it is made or restored, such as "
                     "/dev/shm; default: in the state's folder, or where it was")
         ->check(CLI::ExistingDirectory); // before a state is made that cannot have it
+    verb.add_option_function<std::string>(
+            "--archive",
+            [&to](const std::string& name) { to.archive = archive::store_kind_of(name); },
+            "where a new state keeps the objects that are finished: in RocksDB, as rows in its "
+            "own memory, or, with none, in memory as they were; a state stays as it was made")
+        ->check(CLI::IsMember({"rocksdb", "memory", "none"}))
+        ->default_str("rocksdb");
     verb.add_option("--group", to.group,
                     "a group, by name or number, whose members may read a new state and its "
                     "archive; without it nobody but its owner may");

@@ -1,4 +1,4 @@
-#include <archive/store.hpp>
+#include <archive/open_archive.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/archive_report.hpp>
 
@@ -9,7 +9,7 @@ std::unique_ptr<archive::store> open_archive(const std::filesystem::path& state)
     archive::store_options options;
     options.cache_bytes = std::size_t{1} << 20;
     options.read_only = true;
-    return archive::make_store(archive::store_kind::rocksdb, state / "archive", options);
+    return archive::open_store(state / "archive", options);
 }
 
 std::uint64_t archive_report::rows() const noexcept {
@@ -25,6 +25,9 @@ std::optional<archive_report> read_archive(const std::filesystem::path& state) {
     archive_report report;
     report.folder = state / "archive";
     try {
+        const auto kind = archive::kind_of(report.folder).value_or(archive::store_kind::rocksdb);
+        report.store = archive::to_string(kind);
+        if (kind != archive::store_kind::rocksdb) return report;
         const auto store = open_archive(state);
         std::uint32_t number = 0;
         for (const archive::table_description& table : store->tables())

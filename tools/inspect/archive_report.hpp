@@ -20,13 +20,14 @@ struct archive_report {
     };
 
     std::filesystem::path folder;
+    std::string store;   ///< its kind; tables are told of rocksdb only
     std::string refusal; ///< why it cannot be read now, empty if it could
     std::vector<table> tables;
 
     [[nodiscard]] std::uint64_t rows() const noexcept;
 };
 
-/// Opens `state`/archive for reading, also beside its writer. Throws what make_store throws.
+/// Opens `state`/archive for reading, also beside its writer. Throws what open_store throws.
 [[nodiscard]] std::unique_ptr<archive::store> open_archive(const std::filesystem::path& state);
 
 /// Looks at `state`/archive, also beside its writer, and changes nothing; nothing if there is none.

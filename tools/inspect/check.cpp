@@ -1,4 +1,5 @@
 #include <archive/archive_check.hpp>
+#include <archive/open_archive.hpp>
 #include <chainbase/checkpoint/disk.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/archive_report.hpp>
@@ -47,9 +48,15 @@ void check_archive(check::state_check& state) {
     part.name = "archive";
     const bool is_there = std::filesystem::exists(state.state() / "archive");
     check_archive(part, [&] {
-        if (is_there)
+        using archive::store_kind;
+        const auto kind = archive::kind_of(state.state() / "archive");
+        if (kind == store_kind::memory && state.is_mapped())
+            archive::check_rows_in_memory(state, part);
+        else if (kind == store_kind::memory)
+            part.not_checked.emplace_back("rows: they are in the segment");
+        else if (is_there && kind != store_kind::none)
             archive::check_rows(state, *open_archive(state.state()), part);
-        else if (state.is_mapped())
+        else if (state.is_mapped() && !is_there)
             archive::require_tables(state, {}, part);
         else if (is_lost(state.condition()))
             part.not_checked.emplace_back("whether there has to be one");

@@ -67,6 +67,7 @@ json to_json(const std::optional<archive_report>& archive) {
         all["refusal"] = archive->refusal;
         return all;
     }
+    all["store"] = archive->store;
     json tables = json::array();
     for (const archive_report::table& table : archive->tables)
         tables.push_back({{"name", table.name}, {"rows", table.rows}, {"keys", table.keys}});

@@ -129,6 +129,8 @@ std::string archive_text(const std::optional<archive_report>& archive) {
     std::string text = fmt::format("archive    {}\n", archive->folder.string());
     if (!archive->refusal.empty())
         return text + fmt::format("           not readable now: {}\n", archive->refusal);
+    if (archive->store == "memory") return text + "           rows are objects of the segment\n";
+    if (archive->store == "none") return text + "           keeps no rows\n";
     text_table table({"table", "rows"});
     for (const archive_report::table& each : archive->tables)
         table.add({each.name, grouped(each.rows)});

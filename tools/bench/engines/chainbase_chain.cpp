@@ -49,8 +49,7 @@ protected:
 class archiving_chain final : public chainbase_chain {
 public:
     archiving_chain(std::string_view chain, const std::filesystem::path& directory)
-        : chainbase_chain(directory),
-          rows_(archive::make_store(archive::store_kind::rocksdb, directory / "archive")) {
+        : chainbase_chain(directory), rows_(archive::open_store(directory / "archive")) {
         set_model(make_chain_model(chain, state(), *rows_));
     }
     /// The model goes before its store.

@@ -1,0 +1,56 @@
+#include <archive/memory_store.hpp>
+#include <archive/none_store.hpp>
+#include <archive/open_archive.hpp>
+#include <archive/rocksdb_store.hpp>
+#include <chainbase/files.hpp>
+#include <pool_allocator/error.hpp>
+#include <pool_allocator/private_folder.hpp>
+
+#include <array>
+#include <string>
+
+namespace chainbase::archive {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What the file `format` says in place of a version of files: there are none.
+std::string mark_of(store_kind kind) {
+    return "chainbase archive\nstore " + std::string(to_string(kind)) + "\n";
+}
+
+void mark(const fs::path& folder, store_kind kind) {
+    private_folder::make_within(folder);
+    replace_file(folder / "format", mark_of(kind));
+}
+
+bool is_made(const fs::path& folder) {
+    return fs::exists(folder / "format");
+}
+
+} // namespace
+
+std::optional<store_kind> kind_of(const fs::path& folder) {
+    if (!is_made(folder)) return std::nullopt;
+    const std::string format = read_file(folder / "format");
+    for (const store_kind kind : {store_kind::memory, store_kind::none})
+        if (format == mark_of(kind)) return kind;
+    return store_kind::rocksdb; // which knows its versions
+}
+
+std::unique_ptr<store> open_archive(database& state, const fs::path& folder,
+                                    std::optional<store_kind> kind, const store_options& options) {
+    const std::optional<store_kind> made = kind_of(folder);
+    if (made && kind && *made != *kind)
+        throw usage_error(folder.string() + ": was made as `" + std::string(to_string(*made)) +
+                          "`, and `" + std::string(to_string(*kind)) +
+                          "` is asked for; open it as what it is, or replay into a new folder");
+    const store_kind now = made.value_or(kind.value_or(store_kind::rocksdb));
+    if (now == store_kind::rocksdb) return std::make_unique<rocksdb_store>(folder, options);
+    if (!made && !options.read_only) mark(folder, now);
+    if (now == store_kind::none) return std::make_unique<none_store>();
+    return std::make_unique<memory_store>(state);
+}
+
+} // namespace chainbase::archive

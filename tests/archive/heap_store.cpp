@@ -1,0 +1,160 @@
+#include <archive/detail/batch_plan.hpp>
+#include <archive/detail/stored_row.hpp>
+
+#include <tests/archive/heap_store.hpp>
+
+#include <mutex>
+
+namespace chainbase::test {
+
+using namespace archive;
+
+namespace {
+
+pinned_row pin(std::uint32_t id, const std::shared_ptr<const byte_buffer>& row) {
+    return pinned_row(id, *detail::record_of(*row), row);
+}
+
+} // namespace
+
+class heap_store::state final : public detail::current_state {
+public:
+    explicit state(const heap_store& of) : store_(of) {}
+
+    std::optional<pinned_row> stored(table_id table, std::uint32_t id) const override {
+        const auto& rows = store_.content_[table.value].rows;
+        const auto found = rows.find(id);
+        if (found == rows.end()) return std::nullopt;
+        return pinned_row(id, *found->second, found->second);
+    }
+    std::optional<std::uint32_t> owner(table_id table, std::uint32_t index,
+                                       bytes_view key) const override {
+        const key_map& keys = store_.content_[table.value].keys[index];
+        const auto found = keys.find(key);
+        if (found == keys.end()) return std::nullopt;
+        return found->second;
+    }
+
+private:
+    const heap_store& store_;
+};
+
+// Holds the row it stands on and looks for the next one when asked: no lock between calls.
+class heap_store::row_source final : public row_cursor_source {
+public:
+    row_source(const heap_store& of, table_id table, std::uint32_t from)
+        : store_(of), table_(table) {
+        seek(from);
+    }
+    bool valid() const override { return row_ != nullptr; }
+    std::uint32_t id() const override { return id_; }
+    bytes_view record() const override { return *detail::record_of(*row_); }
+    void next() override {
+        if (id_ == UINT32_MAX)
+            row_.reset();
+        else
+            seek(id_ + 1);
+    }
+
+private:
+    void seek(std::uint32_t from) {
+        std::shared_lock lock(store_.mutex_);
+        const auto& rows = store_.content_[table_.value].rows;
+        const auto found = rows.lower_bound(from);
+        row_ = found == rows.end() ? nullptr : found->second;
+        if (row_) id_ = found->first;
+    }
+
+    const heap_store& store_;
+    table_id table_;
+    std::uint32_t id_ = 0;
+    row row_;
+};
+
+class heap_store::key_source final : public key_cursor_source {
+public:
+    key_source(const heap_store& of, table_id table, std::uint32_t index, bytes_view from)
+        : store_(of), table_(table), index_(index) {
+        std::shared_lock lock(store_.mutex_);
+        stand_on(entries().lower_bound(from));
+    }
+    bool valid() const override { return valid_; }
+    bytes_view key() const override { return key_; }
+    std::uint32_t id() const override { return id_; }
+    void next() override {
+        std::shared_lock lock(store_.mutex_);
+        stand_on(entries().upper_bound(key_));
+    }
+
+private:
+    const key_map& entries() const { return store_.content_[table_.value].keys[index_]; }
+    void stand_on(key_map::const_iterator entry) {
+        valid_ = entry != entries().end();
+        if (valid_) std::tie(key_, id_) = *entry;
+    }
+
+    const heap_store& store_;
+    table_id table_;
+    std::uint32_t index_;
+    bool valid_ = false;
+    byte_buffer key_;
+    std::uint32_t id_ = 0;
+};
+
+void heap_store::create_table(const table_description& table) {
+    std::unique_lock lock(mutex_);
+    content_.push_back({{}, std::vector<key_map>(table.key_names.size())});
+}
+
+store::write_totals heap_store::apply(const write_batch& batch) {
+    std::unique_lock lock(mutex_);
+    const state current(*this);
+    const detail::batch_plan plan(*this, current, batch);
+    for (const auto& [place, content] : plan.rows()) {
+        auto& rows = content_[place.table].rows;
+        if (content)
+            rows[place.id] = std::make_shared<const byte_buffer>(*content);
+        else
+            rows.erase(place.id);
+    }
+    for (const auto& [place, id] : plan.keys()) {
+        key_map& keys = content_[place.table].keys[place.index];
+        if (id)
+            keys[place.key] = *id;
+        else
+            keys.erase(place.key);
+    }
+    return {plan.put, plan.unchanged, plan.erased, plan.bytes};
+}
+
+std::optional<pinned_row> heap_store::read(table_id table, std::uint32_t id) const {
+    std::shared_lock lock(mutex_);
+    const auto& rows = content_[table.value].rows;
+    const auto found = rows.find(id);
+    if (found == rows.end()) return std::nullopt;
+    return pin(id, found->second);
+}
+
+std::optional<pinned_row> heap_store::read(table_id table, std::uint32_t index,
+                                           bytes_view key) const {
+    std::shared_lock lock(mutex_);
+    const auto id = state(*this).owner(table, index, key);
+    if (!id) return std::nullopt;
+    return pin(*id, content_[table.value].rows.at(*id));
+}
+
+std::uint64_t heap_store::row_count(table_id table) const {
+    std::shared_lock lock(mutex_);
+    return content_[table.value].rows.size();
+}
+
+std::unique_ptr<row_cursor_source> heap_store::scan(table_id table, std::uint32_t from) const {
+    return std::make_unique<row_source>(*this, table, from);
+}
+
+std::unique_ptr<key_cursor_source> heap_store::scan(table_id table, std::uint32_t index,
+                                                    bytes_view from) const {
+    return std::make_unique<key_source>(*this, table, index, from);
+}
+
+} // namespace chainbase::test
