@@ -3,7 +3,9 @@
 #include <archive/detail/stored_row.hpp>
 #include <archive/memory_store.hpp>
 #include <chainbase/database.hpp>
+#include <pool_allocator/error.hpp>
 
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -28,9 +30,17 @@ pinned_row stored(const kept_row& row) {
     return {row.number, *copy, copy};
 }
 
+[[noreturn]] void fail_damaged(const std::string& what) {
+    throw damaged_error("the archive in memory: " + what +
+                        "; check the state with chainbase-inspect check, restore it from a copy, "
+                        "or replay into a new folder");
+}
+
 pinned_row pin(const kept_row& row) {
     pinned_row whole = stored(row);
-    whole.narrow(*detail::record_of(whole.record()));
+    const auto record = detail::record_of(whole.record());
+    if (!record) fail_damaged("row " + std::to_string(row.number) + " is malformed");
+    whole.narrow(*record);
     return whole;
 }
 
@@ -97,7 +107,11 @@ std::optional<pinned_row> memory_store::read(table_id table, std::uint32_t index
                                              bytes_view key) const {
     const auto* entry = state_.find<kept_key, by_bytes>(table.value, index, as_text(key));
     if (!entry) return std::nullopt;
-    return pin(state_.get<kept_row, by_number>(table.value, entry->row));
+    const auto* row = state_.find<kept_row, by_number>(table.value, entry->row);
+    if (!row)
+        fail_damaged("key " + detail::printable(key) + " leads to row " +
+                     std::to_string(entry->row) + ", which is missing");
+    return pin(*row);
 }
 
 std::uint64_t memory_store::row_count(table_id table) const {

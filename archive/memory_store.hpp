@@ -7,7 +7,7 @@ namespace chainbase::archive {
 
 /// A store whose rows are objects of the state, without a disk of their own: for chains that
 /// archive little, and where RocksDB is not wanted. It saves no memory: a row with its keys takes
-/// about what the object took.
+/// about twice what the object took.
 ///
 /// A batch is a change of the session under way, and popped with it: rows are never ahead of the
 /// state nor behind it, and come to checkpoints as all objects do. sync() has nothing to do.

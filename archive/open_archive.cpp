@@ -20,7 +20,18 @@ std::string mark_of(store_kind kind) {
     return "chainbase archive\nstore " + std::string(to_string(kind)) + "\n";
 }
 
+/// What a creation that was interrupted leaves is no more than a part of `format`.
+void require_new(const fs::path& folder) {
+    if (!fs::exists(folder)) return;
+    for (const auto& entry : fs::directory_iterator(folder))
+        if (!entry.path().filename().string().starts_with("format"))
+            throw format_error(folder.string() + ": holds " + entry.path().filename().string() +
+                               " and no file \"format\", so it is no archive; nothing in it was "
+                               "touched: put the archive of this state there, or move it away");
+}
+
 void mark(const fs::path& folder, store_kind kind) {
+    require_new(folder);
     private_folder::make_within(folder);
     replace_file(folder / "format", mark_of(kind));
 }

@@ -1,4 +1,5 @@
 // What every store promises, one promise per case; runs over all kinds.
+#include <archive/detail/kept_rows.hpp>
 #include <archive/key.hpp>
 #include <archive/none_store.hpp>
 
@@ -299,6 +300,23 @@ TEST_CASE("a key never leads nowhere, however often its row comes and goes") {
         reader.join();
         CHECK(wrong == 0);
     });
+}
+
+TEST_CASE("rows in the state that are damaged are an error and never not there") {
+    scratch_folder folder;
+    database state(folder / "state", chainbase::test::small_state());
+    memory_store s(state);
+    const table_id posts = s.open_table("posts", {"by_permlink"});
+    put(s, posts, 1, "one", {by(0, alice)});
+    put(s, posts, 2, "two", {by(0, bob)});
+    state.modify(state.get(id<chainbase::archive::detail::kept_row>(0)),
+                 [](auto& one) { one.content = as_bytes("x"); });
+    state.remove(state.get(id<chainbase::archive::detail::kept_row>(1)));
+    CHECK_THROWS_AS((void)s.find(posts, 1), damaged_error);
+    CHECK_THROWS_AS((void)s.find(posts, 0, alice), damaged_error);
+    CHECK_THROWS_AS((void)s.rows(posts), damaged_error);
+    CHECK_THROWS_WITH((void)s.find(posts, 0, bob), Catch::Contains("row 2, which is missing"));
+    CHECK(s.stats().failures == 4);
 }
 
 TEST_CASE("none keeps no rows, refuses them, and never finds") {

@@ -4,6 +4,7 @@
 #include <tests/tools/driver_process.hpp>
 #include <tests/tools/real_logs.hpp>
 
+#include <fstream>
 #include <map>
 
 using namespace chainbase::test;
@@ -48,5 +49,22 @@ TEST_CASE("an archive stays what it was made as, and another one is refused by n
                                         Contains((log.state(made) / "archive").string()));
         }
         CHECK(run_driver(log.replay({"--stop-at", "600"}, made)).code() == 0);
+    }
+}
+
+TEST_CASE("a folder that is no archive is refused for every kind and not touched") {
+    const real_log log("steem-2016");
+    for (const std::string kind : {"rocksdb", "memory", "none"}) {
+        REQUIRE(run_driver(log.replay({"--archive", kind, "--stop-at", "100"}, kind)).code() == 0);
+        const auto archive = log.state(kind) / "archive";
+        std::filesystem::remove_all(archive);
+        std::filesystem::create_directory(archive);
+        std::filesystem::permissions(archive, std::filesystem::perms::owner_all);
+        std::ofstream(archive / "notes") << "mine";
+        const driver_run refused = run_driver(log.replay({"--archive", kind}, kind));
+        CHECK(refused.code() == 1);
+        CHECK_THAT(refused.err, Contains(archive.string()) && Contains("format"));
+        CHECK_FALSE(std::filesystem::exists(archive / "format"));
+        CHECK(std::filesystem::exists(archive / "notes"));
     }
 }
