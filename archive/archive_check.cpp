@@ -1,4 +1,5 @@
 #include <archive/archive_check.hpp>
+#include <archive/detail/filter_layout.hpp>
 #include <archive/detail/integers.hpp>
 #include <archive/detail/row_decoder.hpp>
 #include <pool_allocator/error.hpp>
@@ -50,12 +51,38 @@ std::uint64_t handed_over(const type_check& queue) {
     return queue.next_id() - std::min<std::uint64_t>(queue.next_id(), queue.objects()->live());
 }
 
+/// What a life cycle says of the keys of those that left memory (detail/key_filter.hpp).
+class filter_blocks {
+public:
+    filter_blocks(const check::state_check& state, const std::string& name)
+        : blocks_(type_called(state, name + ".filter")) {}
+
+    [[nodiscard]] bool may_have(std::uint64_t hash) const {
+        using layout = detail::filter_layout;
+        if (!blocks_) return false;
+        const auto bits = layout::bits_of(hash);
+        for (layout::generation at; at.first < blocks_->next_id(); at = at.next()) {
+            const auto slot = blocks_->find(at.block_of(hash));
+            if (slot && layout::has(bits_at(*slot), bits)) return true;
+        }
+        return false;
+    }
+
+private:
+    [[nodiscard]] detail::filter_layout::block bits_at(slot_number slot) const {
+        const std::uint32_t at = blocks_->schema().fields[1].offset;
+        return check::copy_at<detail::filter_layout::block>(blocks_->objects()->value(slot) + at);
+    }
+
+    const type_check* blocks_;
+};
+
 /// The rows of one table.
 class table_check {
 public:
     table_check(const check::state_check& state, const store& rows, table_id table, part_report& to)
         : rows_(rows), table_(table), to_(to), name_(rows.tables()[table.value].name),
-          type_(type_called(state, name_)), queue_(queue_of(state, name_)) {
+          type_(type_called(state, name_)), queue_(queue_of(state, name_)), filter_(state, name_) {
         if (type_) decoder_.emplace(type_->schema(), state.buffers());
     }
 
@@ -91,7 +118,9 @@ private:
     void check_all_rows() {
         for (row_cursor row = rows_.rows(table_); row.valid(); row.next()) {
             ids_.push_back(row.id());
+            const std::uint64_t before = archived_;
             check_row(row.id(), row.record());
+            has_left_.push_back(archived_ != before);
         }
         const std::uint64_t count = ids_.size();
         to_.count("rows", count);
@@ -155,10 +184,18 @@ private:
             const auto at = static_cast<std::size_t>(row - ids_.begin());
             if (is_found[at]) add(*row, "two entries of key " + name + " lead to it");
             is_found[at] = true;
+            if (queue_ && has_left_[at] && !is_passed(index, name, key.key()))
+                add(*row, "is not found by key " + name + ": the state's filter lacks it");
         }
         to_.count("key " + name, entries);
         for (std::size_t at = 0; queue_ && at < ids_.size(); ++at)
             if (!is_found[at]) add(ids_[at], "no entry of key " + name + " leads to it");
+    }
+
+    /// Keys that end with the id are walked, not looked for, and in no filter.
+    [[nodiscard]] bool is_passed(std::uint32_t index, const std::string& name,
+                                 bytes_view key) const {
+        return name.ends_with(",id") || filter_.may_have(detail::filter_layout::hash(index, key));
     }
 
     void check_handed_over() {
@@ -179,9 +216,11 @@ private:
     std::string name_;
     const type_check* type_;
     const type_check* queue_; ///< of what is finished and still in memory
+    filter_blocks filter_;
     std::optional<detail::row_decoder> decoder_;
     std::set<std::uint32_t> retired_;
     std::vector<std::uint32_t> ids_;      ///< of the rows, rising
+    std::vector<bool> has_left_;          ///< memory, the object of each
     std::optional<std::uint32_t> layout_; ///< of the first row
     std::uint64_t in_memory_ = 0;
     std::uint64_t ahead_ = 0;

@@ -43,7 +43,9 @@ void background_write::finish() {
     std::unique_lock lock(mutex_);
     if (running_) {
         const trace::span timed(waiting);
+        const stopwatch watch;
         changed_.wait(lock, [&] { return !running_; });
+        rows_.stats().waits.record(watch.elapsed());
     }
     started_ = false;
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));

@@ -5,6 +5,7 @@ namespace chainbase::archive {
 class store;
 class write_batch;
 class statistics;
+class statistics_page;
 class latency_histogram;
 class pinned_row;
 class row_cursor;

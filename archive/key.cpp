@@ -1,15 +1,18 @@
 #include <archive/key.hpp>
 
+#include <array>
+
 namespace chainbase::archive::detail {
 
 void append_text(byte_buffer& buffer, std::string_view text) {
-    buffer.reserve(buffer.size() + text.size() + 2);
-    for (const std::byte byte : as_bytes(text)) {
-        buffer.push_back(byte);
-        if (byte == std::byte{0}) buffer.push_back(std::byte{0xff});
+    constexpr std::array escaped{std::byte{0}, std::byte{0xff}};
+    constexpr std::array end{std::byte{0}, std::byte{1}};
+    for (std::size_t zero; (zero = text.find('\0')) != text.npos; text.remove_prefix(zero + 1)) {
+        append(buffer, as_bytes(text.substr(0, zero)));
+        append(buffer, escaped);
     }
-    buffer.push_back(std::byte{0});
-    buffer.push_back(std::byte{1});
+    append(buffer, as_bytes(text));
+    append(buffer, end);
 }
 
 void complement(byte_buffer& buffer, std::size_t start) noexcept {

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <archive/background_write.hpp>
+#include <archive/detail/key_filter.hpp>
 #include <archive/detail/retired.hpp>
 #include <archive/found.hpp>
 #include <archive/object_cursor.hpp>
 #include <archive/store.hpp>
 #include <chainbase/database.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -56,11 +58,12 @@ class lifecycle {
 public:
     using object_type = T;
 
-    /// For the type T registered as `name` in `state`; registers the queue beside it, as
-    /// `name`.retired, and opens the table `name` of the store. Both must outlive this. Close the
-    /// store, or sync it, before the database: a state that closed properly counts on its rows.
-    /// Throws damaged_error when the store lacks rows that the state handed over (an archive that
-    /// was lost, or is of an older time), and what database::add_type and store::open_table throw.
+    /// For the type T registered as `name` in `state`; registers the queue and the filter beside
+    /// it, as `name`.retired and `name`.filter, and opens the table `name` of the store. Both must
+    /// outlive this. Close the store, or sync it, before the database: a state that closed properly
+    /// counts on its rows. Throws damaged_error when the store lacks rows that the state handed
+    /// over (an archive that was lost, or is of an older time), and what database::add_type and
+    /// store::open_table throw.
     lifecycle(database& state, store& rows, std::string name);
     lifecycle(const lifecycle&) = delete;
     lifecycle& operator=(const lifecycle&) = delete;
@@ -86,11 +89,13 @@ public:
 
     /// The same in two steps, so that a thread of its own writes while the caller goes on: takes
     /// those objects out of memory that an earlier call gave to that thread, if they are written by
-    /// now, and gives it the next ones. Waits for it only when more than a few times `limit`
-    /// objects are retired. With rows that are part of the state there is no disk to wait for, and
-    /// this is hand_over(). Returns how many left memory. Throws as hand_over does, also what the
-    /// thread met; then nothing was removed, and the same objects are written again next time.
-    std::size_t hand_over_behind(revision_number irreversible, std::size_t limit);
+    /// now, and gives it the next ones, once `batch` of them can go: fewer stay in memory, where
+    /// they cost little and are found at once. Waits for the thread only when four times `batch`
+    /// objects are retired, and gives it no more than that. With rows that are part of the state
+    /// there is no disk to wait for, and this is hand_over(). Returns how many left memory. Throws
+    /// as hand_over does, also what the thread met; then nothing was removed, and the same objects
+    /// are written again next time.
+    std::size_t hand_over_behind(revision_number irreversible, std::size_t batch);
 
     /// The object of `id`, wherever it is; nothing when there is none. Throws what store::find
     /// throws: a store that cannot be read never says that an object is not there.
@@ -127,18 +132,29 @@ public:
 private:
     struct departure {
         const entry* from_queue;
-        const T* object; ///< null when it left memory already
+        const T* object;
+    };
+
+    /// One row at a time; their memory is that of the longest.
+    struct row_buffers {
+        byte_buffer record;
+        std::array<byte_buffer, archived_keys::count> keys;
+        std::array<secondary_key, archived_keys::count> by_number;
     };
 
     static database& registered(database& state, const std::string& name);
-    void require_rows() const;
+    void require_rows();
     void require_irreversible(revision_number revision) const;
+    [[nodiscard]] departure departure_of(const entry& one) const;
     [[nodiscard]] std::vector<departure> departures(revision_number up_to, std::size_t limit) const;
-    [[nodiscard]] write_batch rows_of(const std::vector<departure>& leaving) const;
+    [[nodiscard]] write_batch rows_of(const std::vector<departure>& leaving);
     void take_out_all(const std::vector<departure>& leaving);
     std::size_t take_out_written();
-    void put(const departure& leaving, write_batch& batch) const;
-    void take_out(const departure& leaving);
+    void put(const departure& leaving, row_buffers& row, write_batch& batch) const;
+    void take_out(const departure& leaving, byte_buffer& key);
+    void remember_keys(const T& leaving, byte_buffer& key);
+    void compare_with_store();
+    void fill_filter();
     [[nodiscard]] std::optional<found<T>> believed(std::optional<pinned_row> row) const;
     template <typename Visitor>
     void visit_rows(row_cursor& rows, std::uint32_t below, Visitor& visit) const;
@@ -147,7 +163,12 @@ private:
     store& rows_;
     std::string name_;
     table_id table_;
-    std::vector<id<entry>> being_written_; ///< the queue entries of what behind_ was given
+    detail::key_filter<T> filter_; ///< over the keys of what left memory
+    bool is_exact_ = false;        ///< the store has the rows that the state handed over, no others
+    // The queue's entries below these have been given to behind_, and were written by this process:
+    // all are of revisions that cannot be undone, so they are its first ones for good.
+    id<entry> given_{0};
+    id<entry> written_{0};
     background_write behind_;
 };
 

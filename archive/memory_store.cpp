@@ -241,7 +241,7 @@ store::write_totals memory_store::apply(const write_batch& batch) {
         state_.modify(state_.get(id<kept_table>(table)),
                       [&](kept_table& one) { one.rows += static_cast<std::uint64_t>(growth); });
     all.squash();
-    return {plan.put, plan.unchanged, plan.erased, plan.bytes};
+    return {plan.put, plan.unchanged, plan.erased, plan.bytes, plan.record_bytes};
 }
 
 } // namespace chainbase::archive

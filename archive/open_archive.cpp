@@ -15,11 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What the file `format` says in place of a version of files: there are none.
-std::string mark_of(store_kind kind) {
-    return "chainbase archive\nstore " + std::string(to_string(kind)) + "\n";
-}
-
 /// What a creation that was interrupted leaves is no more than a part of `format`.
 void require_new(const fs::path& folder) {
     if (!fs::exists(folder)) return;
@@ -33,20 +28,37 @@ void require_new(const fs::path& folder) {
 void mark(const fs::path& folder, store_kind kind) {
     require_new(folder);
     private_folder::make_within(folder);
-    replace_file(folder / "format", mark_of(kind));
+    replace_file(folder / "format", format_of(kind));
 }
 
 bool is_made(const fs::path& folder) {
     return fs::exists(folder / "format");
 }
 
+std::unique_ptr<store> open_as(store_kind kind, database& state, const fs::path& folder,
+                               const store_options& options) {
+    switch (kind) {
+    case store_kind::memory:
+        return std::make_unique<memory_store>(state);
+    case store_kind::none:
+        return std::make_unique<none_store>();
+    case store_kind::rocksdb:
+        break;
+    }
+    return std::make_unique<rocksdb_store>(folder, options);
+}
+
 } // namespace
+
+std::string format_of(store_kind kind) {
+    return "chainbase archive\nstore " + std::string(to_string(kind)) + "\n";
+}
 
 std::optional<store_kind> kind_of(const fs::path& folder) {
     if (!is_made(folder)) return std::nullopt;
     const std::string format = read_file(folder / "format");
     for (const store_kind kind : {store_kind::memory, store_kind::none})
-        if (format == mark_of(kind)) return kind;
+        if (format == format_of(kind)) return kind;
     return store_kind::rocksdb; // which knows its versions
 }
 
@@ -56,12 +68,13 @@ std::unique_ptr<store> open_archive(database& state, const fs::path& folder,
     if (made && kind && *made != *kind)
         throw usage_error(folder.string() + ": was made as `" + std::string(to_string(*made)) +
                           "`, and `" + std::string(to_string(*kind)) +
-                          "` is asked for; open it as what it is, or replay into a new folder");
+                          "` is asked for; open it as what it is, or convert it (chainbase-driver "
+                          "convert-archive)");
     const store_kind now = made.value_or(kind.value_or(store_kind::rocksdb));
-    if (now == store_kind::rocksdb) return std::make_unique<rocksdb_store>(folder, options);
-    if (!made && !options.read_only) mark(folder, now);
-    if (now == store_kind::none) return std::make_unique<none_store>();
-    return std::make_unique<memory_store>(state);
+    if (!made && !options.read_only && now != store_kind::rocksdb) mark(folder, now);
+    std::unique_ptr<store> opened = open_as(now, state, folder, options);
+    if (!options.read_only) opened->publish_statistics(folder);
+    return opened;
 }
 
 } // namespace chainbase::archive

@@ -1,106 +1,154 @@
 #pragma once
 
+#include <archive/latency_histogram.hpp>
+#include <archive/stopwatch.hpp>
+
 #include <array>
 #include <atomic>
-#include <bit>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 
 namespace chainbase::archive {
 
-/// How long something took, in buckets of powers of two: bucket b counts durations of [2^b,
-/// 2^(b+1)) nanoseconds, bucket 0 those of 0 and 1 ns too, the last one everything longer.
-///
-/// Any thread may record and read. Each number is exact; numbers read while others record may
-/// disagree by what is being recorded (relaxed atomics: two uncontended increments per record).
-class latency_histogram {
-public:
-    static constexpr std::size_t buckets = 40; // the last one starts at nine minutes
+/// How a lookup ended. The store records hit_in_archive and miss; who asks shared memory first
+/// records hit_in_memory and known_miss, which needed no look into the store.
+enum class lookup { hit_in_memory, hit_in_archive, miss, known_miss };
 
-    void record(std::chrono::nanoseconds duration) noexcept {
-        const auto ns = static_cast<std::uint64_t>(duration.count() > 0 ? duration.count() : 0);
-        counts_[bucket_of(ns)].fetch_add(1, std::memory_order_relaxed);
-        total_ns_.fetch_add(ns, std::memory_order_relaxed);
-    }
-
-    [[nodiscard]] static constexpr std::size_t bucket_of(std::uint64_t ns) noexcept {
-        const auto bit = static_cast<std::size_t>(std::bit_width(ns | 1) - 1);
-        return bit < buckets ? bit : buckets - 1;
-    }
-
-    [[nodiscard]] std::uint64_t in_bucket(std::size_t bucket) const noexcept {
-        return counts_[bucket].load(std::memory_order_relaxed);
-    }
-    [[nodiscard]] std::uint64_t total_ns() const noexcept {
-        return total_ns_.load(std::memory_order_relaxed);
-    }
-    [[nodiscard]] std::uint64_t count() const noexcept;
-
-    struct summary {
-        std::uint64_t count = 0;
-        std::uint64_t total_ns = 0;
-        std::uint64_t p50_ns = 0;
-        std::uint64_t p99_ns = 0;
-        std::uint64_t p999_ns = 0;
-    };
-    [[nodiscard]] summary summarized() const noexcept {
-        return {count(), total_ns(), quantile(0.5), quantile(0.99), quantile(0.999)};
-    }
-
-    /// Returns the nanoseconds that a share of all records stayed below, rounded up to the end of a
-    /// bucket; 0 when there are none. Requires 0 < share <= 1.
-    [[nodiscard]] std::uint64_t quantile(double share) const noexcept;
-
-private:
-    std::array<std::atomic<std::uint64_t>, buckets> counts_{};
-    std::atomic<std::uint64_t> total_ns_{0};
+/// How often something took place and how long it took.
+struct times_summary {
+    std::uint64_t count = 0;    ///< exact
+    std::uint64_t measured = 0; ///< of them; the following are of these
+    std::uint64_t total_ns = 0; ///< estimated for all if not all were measured
+    std::uint64_t p50_ns = 0;   ///< percentiles are at most 1/32 too long, never too short
+    std::uint64_t p99_ns = 0;
+    std::uint64_t p999_ns = 0;
+    std::uint64_t longest_ns = 0;
 };
 
-/// How a lookup ended. The store records hit_in_archive and miss; who asks shared memory first
-/// records hit_in_memory.
-enum class lookup { hit_in_memory, hit_in_archive, miss };
+/// A count that many threads add to. Each of the first 15 threads that look something up has a
+/// cache line of its own, to which nobody else writes: a load and a store in place of an increment
+/// that locks the line (1 ns in place of 5). All others share one, with such increments.
+class sharded_count {
+public:
+    void add() noexcept {
+        const std::uint32_t thread = detail::own_sampling.number;
+        if (thread < shards_.size()) [[likely]] {
+            auto& own = shards_[thread].count;
+            own.store(own.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        } else {
+            shards_[0].count.fetch_add(1, std::memory_order_relaxed); // threads count from 1
+        }
+    }
+    [[nodiscard]] std::uint64_t value() const noexcept {
+        std::uint64_t sum = 0;
+        for (const shard& one : shards_)
+            sum += one.count.load(std::memory_order_relaxed);
+        return sum;
+    }
 
-/// What a store has done since it was opened. Thread-safety is that of latency_histogram.
+private:
+    struct alignas(64) shard {
+        std::atomic<std::uint64_t> count{0};
+    };
+    std::array<shard, 16> shards_;
+};
+
+/// Lookups that ended in one way: all are counted, all or some of them measured.
+class lookup_times {
+public:
+    void record(std::chrono::nanoseconds duration) noexcept { times_.record(duration); }
+    void record(const sampled_stopwatch& watch) noexcept {
+        watch.is_measuring() ? times_.record(watch.elapsed()) : passed_.add();
+    }
+    [[nodiscard]] std::uint64_t count() const noexcept { return passed_.value() + times_.count(); }
+    [[nodiscard]] latency_reading measured() const noexcept { return times_.read(); }
+    [[nodiscard]] times_summary summarized() const noexcept;
+
+private:
+    sharded_count passed_; ///< not measured
+    latency_histogram times_;
+};
+
+/// What statistics said at one moment, for reports. Bytes are bytes.
+struct statistics_summary {
+    times_summary hits_in_memory;
+    times_summary hits_in_archive;
+    times_summary misses;
+    times_summary known_misses;
+    std::uint64_t failures = 0;
+
+    std::uint64_t rows_put = 0;
+    std::uint64_t rows_unchanged = 0;
+    std::uint64_t rows_erased = 0;
+    std::uint64_t bytes_put = 0;
+    std::uint64_t record_bytes_put = 0;
+
+    std::uint64_t objects_handed_over = 0;
+    std::uint64_t largest_batch_rows = 0;
+    std::uint64_t largest_batch_bytes = 0;
+    times_summary encodings;
+    times_summary batches;
+    times_summary waits;
+    times_summary removals;
+    times_summary syncs;
+};
+
+/// What a store has done since it was opened. Thread-safety is that of latency_histogram; it may
+/// lie in shared memory, as one may.
 class statistics {
 public:
-    void record(lookup outcome, std::chrono::nanoseconds duration) noexcept {
-        lookups_[static_cast<std::size_t>(outcome)].record(duration);
-    }
-    [[nodiscard]] const latency_histogram& lookups(lookup outcome) const noexcept {
-        return lookups_[static_cast<std::size_t>(outcome)];
-    }
-
     struct counter {
         std::atomic<std::uint64_t> value{0};
         void add(std::uint64_t amount) noexcept {
             value.fetch_add(amount, std::memory_order_relaxed);
         }
+        /// Becomes `amount` if that is more.
+        void raise_to(std::uint64_t amount) noexcept {
+            std::uint64_t now = value.load(std::memory_order_relaxed);
+            while (amount > now &&
+                   !value.compare_exchange_weak(now, amount, std::memory_order_relaxed)) {
+            }
+        }
         operator std::uint64_t() const noexcept { return value.load(std::memory_order_relaxed); }
     };
 
-    counter rows_put;       ///< rows that were new, or replaced another content
-    counter rows_unchanged; ///< puts of a row that was there already, byte for byte
-    counter rows_erased;    ///< erases of a row that was there
-    counter bytes_put;      ///< records and keys of rows_put
-    counter failures;       ///< calls that threw because of the disk or damage
-
-    latency_histogram batches; ///< write()
-    latency_histogram syncs;   ///< sync() and flush()
-
-private:
-    std::array<latency_histogram, 3> lookups_;
-};
-
-/// Measures from its construction.
-class stopwatch {
-public:
-    [[nodiscard]] std::chrono::nanoseconds elapsed() const noexcept {
-        return std::chrono::steady_clock::now() - start_;
+    void record(lookup outcome, std::chrono::nanoseconds duration) noexcept {
+        lookups_[static_cast<std::size_t>(outcome)].record(duration);
+    }
+    /// A hit in memory takes some 50 ns, as two looks at a clock do: see sampled_stopwatch.
+    void found_in_memory(const sampled_stopwatch& watch) noexcept {
+        lookups_[static_cast<std::size_t>(lookup::hit_in_memory)].record(watch);
+    }
+    void missed_for_sure(const sampled_stopwatch& watch) noexcept {
+        lookups_[static_cast<std::size_t>(lookup::known_miss)].record(watch);
+    }
+    [[nodiscard]] const lookup_times& lookups(lookup outcome) const noexcept {
+        return lookups_[static_cast<std::size_t>(outcome)];
     }
 
+    [[nodiscard]] statistics_summary summarized() const noexcept;
+
+    counter rows_put;         ///< rows that were new, or replaced another content
+    counter rows_unchanged;   ///< puts of a row that was there already, byte for byte
+    counter rows_erased;      ///< erases of a row that was there
+    counter bytes_put;        ///< records and keys of rows_put
+    counter record_bytes_put; ///< records of rows_put
+    counter failures;         ///< calls that threw because of the disk or damage
+
+    counter objects_handed_over; ///< that left memory
+    counter largest_batch_rows;  ///< of a batch: puts and erases
+    counter largest_batch_bytes; ///< of a batch: its records and keys
+
+    // Of one batch each, so that their totals are what handing over took.
+    latency_histogram encodings; ///< objects became rows, in the thread that changes the state
+    latency_histogram batches;   ///< write(), in whatever thread
+    latency_histogram waits;     ///< that thread waited until the batch before was written
+    latency_histogram removals;  ///< objects left memory
+    latency_histogram syncs;     ///< sync() and flush()
+
 private:
-    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+    std::array<lookup_times, 4> lookups_;
 };
 
 } // namespace chainbase::archive

@@ -13,6 +13,7 @@ namespace {
 
 const trace::site writing("archive.write");
 const trace::site syncing("archive.sync");
+const trace::site finding("archive.find", trace::kind::sampled);
 
 constexpr std::size_t longest_name = 200;
 // What the two-byte numbers of a stored row can count.
@@ -48,23 +49,36 @@ auto store::counting_failures(Work&& work) const {
     try {
         return work();
     } catch (const io_error&) {
-        statistics_.failures.add(1);
+        (*statistics_)->failures.add(1);
         throw;
     } catch (const damaged_error&) {
-        statistics_.failures.add(1);
+        (*statistics_)->failures.add(1);
         throw;
     } catch (const out_of_space_error&) {
-        statistics_.failures.add(1);
+        (*statistics_)->failures.add(1);
         throw;
     }
 }
 
 template <typename Read>
 std::optional<pinned_row> store::measured(Read&& read) const {
+    const trace::span timed(finding);
     const stopwatch watch;
     auto row = counting_failures(read);
-    statistics_.record(row ? lookup::hit_in_archive : lookup::miss, watch.elapsed());
+    (*statistics_)->record(row ? lookup::hit_in_archive : lookup::miss, watch.elapsed());
     return row;
+}
+
+store::store() : statistics_(std::make_unique<statistics_page>()) {
+    trace::clock::calibrate(); // for stopwatch
+}
+
+void store::publish_statistics(const std::filesystem::path& folder) {
+    try {
+        statistics_ = std::make_unique<statistics_page>(folder);
+    } catch (const error&) {
+        // A disk without room for them, most likely.
+    }
 }
 
 table_id store::open_table(std::string_view name, std::vector<std::string> key_names) {
@@ -92,11 +106,15 @@ void store::write(const write_batch& batch) {
     const trace::span timed(writing);
     const stopwatch watch;
     const write_totals totals = counting_failures([&] { return apply(batch); });
-    statistics_.rows_put.add(totals.put);
-    statistics_.rows_unchanged.add(totals.unchanged);
-    statistics_.rows_erased.add(totals.erased);
-    statistics_.bytes_put.add(totals.bytes);
-    statistics_.batches.record(watch.elapsed());
+    statistics& all = **statistics_;
+    all.rows_put.add(totals.put);
+    all.rows_unchanged.add(totals.unchanged);
+    all.rows_erased.add(totals.erased);
+    all.bytes_put.add(totals.bytes);
+    all.record_bytes_put.add(totals.record_bytes);
+    all.largest_batch_rows.raise_to(batch.size());
+    all.largest_batch_bytes.raise_to(batch.bytes());
+    all.batches.record(watch.elapsed());
 }
 
 std::optional<pinned_row> store::find(table_id table, std::uint32_t id) const {
@@ -141,7 +159,7 @@ void store::measured_sync(bool empty_buffers) {
     const trace::span timed(syncing);
     const stopwatch watch;
     counting_failures([&] { make_durable(empty_buffers); });
-    statistics_.syncs.record(watch.elapsed());
+    (*statistics_)->syncs.record(watch.elapsed());
 }
 
 const table_description& store::describe(table_id table) const {

@@ -4,6 +4,7 @@
 #include <archive/cursor.hpp>
 #include <archive/pinned_row.hpp>
 #include <archive/statistics.hpp>
+#include <archive/statistics_page.hpp>
 #include <archive/write_batch.hpp>
 
 #include <cstddef>
@@ -55,7 +56,7 @@ struct table_description {
 /// number the store does not have; a write that throws has not been applied.
 class store {
 public:
-    store() = default;
+    store();
     store(const store&) = delete;
     store& operator=(const store&) = delete;
     virtual ~store() = default;
@@ -98,10 +99,15 @@ public:
     /// log.
     void flush();
 
-    [[nodiscard]] const statistics& stats() const noexcept { return statistics_; }
+    [[nodiscard]] const statistics& stats() const noexcept { return **statistics_; }
 
     /// For who asks shared memory first, to record hits there beside the store's own lookups.
-    [[nodiscard]] statistics& stats() noexcept { return statistics_; }
+    [[nodiscard]] statistics& stats() noexcept { return **statistics_; }
+
+    /// Counts in `folder` from now on, where others can look (class statistics_page), and from
+    /// zero. To be called before any other call. If the file cannot be made it goes on as before,
+    /// and nobody else sees the figures: they are worth no failure.
+    void publish_statistics(const std::filesystem::path& folder);
 
     /// "rocksdb", "memory" or "none", and the folder if there is one: for messages.
     [[nodiscard]] virtual std::string name() const = 0;
@@ -121,6 +127,7 @@ protected:
         std::uint64_t unchanged = 0;
         std::uint64_t erased = 0;
         std::uint64_t bytes = 0;
+        std::uint64_t record_bytes = 0; ///< of `bytes`
     };
 
     // The engines implement these; tables and key numbers have been checked.
@@ -152,18 +159,22 @@ private:
     void measured_sync(bool empty_buffers);
 
     std::vector<table_description> tables_;
-    mutable statistics statistics_;
+    std::unique_ptr<statistics_page> statistics_;
 };
 
 /// What a rocksdb store may take; the other kinds have no use for it.
 struct store_options {
-    /// One block cache for all tables: data, and the upper levels of filters and indexes.
+    /// One cache for all tables, of rows, data blocks, and where keys led. Filters and indexes stay
+    /// in memory beside it, some 3 bytes a row.
     std::size_t cache_bytes = std::size_t{64} << 20;
     /// What all tables together buffer before they write table files.
     std::size_t write_buffer_bytes = std::size_t{64} << 20;
     /// The budget of file descriptors, for table files; some 20 more serve logs and locks. A
     /// read-only store keeps all its files open instead, lest the writer delete one it needs.
     int max_open_files = 256;
+    /// Batches of so many rows go into sorted files, made durable at once, in place of the log and
+    /// the write buffer: less work, but every batch costs some syncs (README.md).
+    std::size_t ingest_rows = 5000;
     /// Opens beside a running writer, sees what was written before, changes nothing.
     bool read_only = false;
 };

@@ -32,6 +32,7 @@ public:
         table_id table;
         std::uint32_t id = 0;
         bool is_put = false;
+        bool is_new = false; ///< see add()
         bytes_view record;
         std::span<const secondary_key> keys;
     };
@@ -39,6 +40,11 @@ public:
     /// The row `id` of `table` becomes `record`, found by exactly these keys from then on.
     /// Putting the same row again changes nothing.
     void put(table_id table, std::uint32_t id, bytes_view record,
+             std::span<const secondary_key> keys = {});
+
+    /// As put(), for a row that the store does not have, nor any of its keys, as the caller knows:
+    /// it does not look for them. A row that is there all the same is counted twice.
+    void add(table_id table, std::uint32_t id, bytes_view record,
              std::span<const secondary_key> keys = {});
 
     /// The row and its keys go; nothing happens when there is none.
@@ -73,6 +79,7 @@ private:
         table_id table;
         std::uint32_t id = 0;
         bool is_put = false;
+        bool is_new = false;
         extent record;
         extent keys; // within keys_
     };

@@ -145,6 +145,9 @@ public:
     /// block goes to the redo log, in other threads; null: nothing. Until another one takes its
     /// place or the state is closed, which makes one, too. Waits for the checkpoint under way.
     void sync_before_checkpoints(std::function<void()> call);
+    /// Whether the newest checkpoint has just what is there: it was closed with one, and nothing
+    /// has changed since. By the writer, outside of operations.
+    [[nodiscard]] bool is_in_checkpoint() const;
     /// What became of the checkpoints since the state was opened. In any thread, but not beside
     /// close() and abandon().
     [[nodiscard]] checkpoint::history checkpoints() const;

@@ -55,6 +55,10 @@ bool segment::has_changed() const {
     return is_written;
 }
 
+bool segment::is_in_checkpoint() const {
+    return checkpoints_ && found_.closed && found_.generation != 0 && !has_changed();
+}
+
 void segment::require_checkpoints() const {
     if (checkpoints_) return;
     throw usage_error(state_.string() + ": has no checkpoints, since it is open " +

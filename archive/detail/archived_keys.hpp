@@ -6,6 +6,7 @@
 
 #include <boost/mp11.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -49,6 +50,11 @@ struct archived_keys<T, tags<Tags...>> {
     template <typename Tag>
     static constexpr std::size_t number = boost::mp11::mp_find<tags<Tags...>, Tag>::value;
 
+    /// By number, and how many are.
+    static constexpr std::array<bool, count> is_unique_key{is_unique(key_called<T, Tags>::kind)...};
+    static constexpr std::uint64_t unique_count =
+        (std::uint64_t{0} + ... + (is_unique(key_called<T, Tags>::kind) ? 1 : 0));
+
     static_assert(
         ((is_unique(key_called<T, Tags>::kind) || !is_hashed(key_called<T, Tags>::kind)) && ...),
         "objects in the archive are found by unique or ordered keys");
@@ -71,6 +77,13 @@ struct archived_keys<T, tags<Tags...>> {
         (visit(static_cast<std::uint32_t>(number<Tags>),
                [&](byte_buffer& to) { append<Tags>(to, object); }),
          ...);
+    }
+    /// The same for those that are unique.
+    template <typename Visitor>
+    static void each_unique(const T& object, Visitor&& visit) {
+        each(object, [&](std::uint32_t number, auto&& append) {
+            if (is_unique_key[number]) visit(number, append);
+        });
     }
 };
 

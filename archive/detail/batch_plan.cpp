@@ -2,10 +2,19 @@
 #include <archive/detail/stored_row.hpp>
 #include <pool_allocator/error.hpp>
 
+#include <algorithm>
+
 namespace chainbase::archive::detail {
 
+namespace {
+
+/// A node of each map with the allocator's rounding, for a row with one key.
+constexpr std::size_t bytes_per_row = 192;
+
+} // namespace
+
 batch_plan::batch_plan(const store& of, const current_state& state, const write_batch& batch)
-    : store_(of), state_(state) {
+    : store_(of), state_(state), memory_(batch.bytes() + batch.size() * bytes_per_row + 1) {
     batch.for_each([&](const write_batch::operation& operation) {
         operation.is_put ? apply_put(operation) : apply_erase(operation);
     });
@@ -13,19 +22,26 @@ batch_plan::batch_plan(const store& of, const current_state& state, const write_
 
 void batch_plan::apply_put(const write_batch::operation& operation) {
     const row_place place{operation.table.value, operation.id};
-    byte_buffer row = join_row(operation.record, operation.keys);
-    const auto before = stored(place);
+    const std::size_t size = row_size(operation.record, operation.keys);
+    std::byte* joined = take(size);
+    join_row(joined, operation.record, operation.keys);
+    const bytes_view row(joined, size);
+    const auto before = operation.is_new ? std::nullopt : stored(place);
     if (before && same(before->record(), row)) {
         ++unchanged;
         return;
     }
     if (before) drop_keys(place, before->record());
     for (const secondary_key& key : operation.keys)
-        take_key(place, key);
+        if (operation.is_new)
+            keys_[{place.table, key.index, key.bytes}] = place.id;
+        else
+            take_key(place, key);
     ++put;
-    bytes += row.size();
+    bytes += size;
+    record_bytes += operation.record.size();
     if (!before) grow(place.table, 1);
-    rows_[place] = std::move(row);
+    rows_[place] = row;
 }
 
 void batch_plan::apply_erase(const write_batch::operation& operation) {
@@ -38,14 +54,19 @@ void batch_plan::apply_erase(const write_batch::operation& operation) {
     rows_[place] = std::nullopt;
 }
 
-// What the batch did so far hides what the store holds. The handle copies a planned row, since
-// applying the operation replaces it.
+std::byte* batch_plan::take(std::size_t size) {
+    return static_cast<std::byte*>(memory_.allocate(size, 1));
+}
+
+// What the batch did so far hides what the store holds.
 std::optional<pinned_row> batch_plan::stored(row_place place) const {
     const auto planned = rows_.find(place);
-    if (planned == rows_.end()) return state_.stored({place.table}, place.id);
-    if (!planned->second) return std::nullopt;
-    const auto copy = std::make_shared<const byte_buffer>(*planned->second);
-    return pinned_row(place.id, *copy, copy);
+    if (planned != rows_.end()) {
+        if (!planned->second) return std::nullopt;
+        return pinned_row(place.id, *planned->second, nullptr); // which the plan keeps
+    }
+    if (place.id >= state_.first_unused({place.table})) return std::nullopt;
+    return state_.stored({place.table}, place.id);
 }
 
 std::optional<std::uint32_t> batch_plan::owner(const key_place& place) const {
@@ -54,6 +75,7 @@ std::optional<std::uint32_t> batch_plan::owner(const key_place& place) const {
     return state_.owner({place.table}, place.index, place.key);
 }
 
+// The keys are copied, since the row they stand in is only held for the moment.
 void batch_plan::drop_keys(row_place place, bytes_view row) {
     const auto keys = keys_of(row);
     if (!keys)
@@ -61,15 +83,25 @@ void batch_plan::drop_keys(row_place place, bytes_view row) {
                             store_.tables()[place.table].name +
                             "\" is malformed; restore the archive from a backup or rebuild it by a "
                             "replay");
-    for (const secondary_key& key : *keys)
-        keys_[{place.table, key.index, {key.bytes.begin(), key.bytes.end()}}] = std::nullopt;
+    for (const secondary_key& key : *keys) {
+        std::byte* copy = take(key.bytes.size());
+        std::ranges::copy(key.bytes, copy);
+        keys_[{place.table, key.index, {copy, key.bytes.size()}}] = std::nullopt;
+    }
 }
 
 void batch_plan::take_key(row_place place, const secondary_key& key) {
-    key_place at{place.table, key.index, {key.bytes.begin(), key.bytes.end()}};
+    const key_place at{place.table, key.index, key.bytes};
     const auto before = owner(at);
     if (before && *before != place.id) refuse(at, *before, place.id);
-    keys_[std::move(at)] = place.id;
+    keys_[at] = place.id;
+}
+
+bool batch_plan::replaces_rows() const noexcept {
+    std::int64_t all = 0;
+    for (const auto& growth : growth_)
+        all += growth.second;
+    return all != static_cast<std::int64_t>(rows_.size());
 }
 
 void batch_plan::grow(std::uint32_t table, std::int64_t by) {

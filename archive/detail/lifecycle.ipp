@@ -12,6 +12,14 @@ namespace chainbase::archive {
 
 namespace detail {
 
+/// The first queue entry that is not among `leaving`.
+template <typename Departure>
+auto behind(const std::vector<Departure>& leaving) {
+    auto last = leaving.back().from_queue->id;
+    ++last.value;
+    return last;
+}
+
 inline const trace::site encoding("archive.encode");
 inline const trace::site handing_over("archive.hand_over");
 
@@ -27,8 +35,9 @@ std::uint64_t content_hash(const T& object, byte_buffer& record) {
 template <archivable T>
 lifecycle<T>::lifecycle(database& state, store& rows, std::string name)
     : state_(registered(state, name)), rows_(rows), name_(std::move(name)),
-      table_(rows.open_table(name_, archived_keys::names())), behind_(rows) {
+      table_(rows.open_table(name_, archived_keys::names())), filter_(state, name_), behind_(rows) {
     require_rows();
+    if (filter_.empty() && archived() != 0 && state_.memory().writable()) fill_filter();
 }
 
 template <archivable T>
@@ -40,14 +49,27 @@ database& lifecycle<T>::registered(database& state, const std::string& name) {
 
 /// The store may be ahead of the state, never behind it (what a reader sees of it may be).
 template <archivable T>
-void lifecycle<T>::require_rows() const {
+void lifecycle<T>::require_rows() {
     if (!rows_.outlives_process() || !state_.memory().writable()) return;
+    compare_with_store();
     const std::uint64_t kept = rows_.count(table_);
     if (kept < archived())
         throw damaged_error(rows_.name() + ": table \"" + name_ + "\" has " + std::to_string(kept) +
                             " rows, and the state handed over " + std::to_string(archived()) +
                             "; put the archive in place that belongs to this state, or replay into "
                             "a new folder");
+}
+
+/// A state of a version that had no filter yet.
+template <archivable T>
+void lifecycle<T>::fill_filter() {
+    auto all = state_.start_session();
+    std::uint64_t before = 0;
+    for (std::uint32_t number = 0; number < archived_keys::count; ++number)
+        if (archived_keys::is_unique_key[number])
+            for (key_cursor at = rows_.keys(table_, number); at.valid(); at.next())
+                filter_.add(detail::filter_layout::hash(number, at.key()), before++);
+    all.squash();
 }
 
 // --- the end of a life ---
@@ -86,52 +108,74 @@ void lifecycle<T>::require_irreversible(revision_number revision) const {
 }
 
 template <archivable T>
+auto lifecycle<T>::departure_of(const entry& one) const -> departure {
+    if (const T* object = state_.find(one.object)) return {&one, object};
+    throw usage_error(name_ + " " + std::to_string(one.object.value) +
+                      ": was removed after it was retired; leave retired objects alone");
+}
+
+template <archivable T>
 auto lifecycle<T>::departures(revision_number up_to, std::size_t limit) const
     -> std::vector<departure> {
     std::vector<departure> all;
     for (const entry& one : state_.template view<entry, detail::by_revision>()) {
         if (one.revision > up_to || all.size() == limit) break;
-        all.push_back({&one, state_.find(one.object)});
+        all.push_back(departure_of(one));
     }
     return all;
 }
 
 template <archivable T>
-void lifecycle<T>::put(const departure& leaving, write_batch& batch) const {
-    const auto [from_queue, object] = leaving;
-    const std::string who = name_ + " " + std::to_string(from_queue->object.value);
-    if (object == nullptr) {
-        if (rows_.contains(table_, from_queue->object.value)) return;
-        throw usage_error(who + ": was removed after it was retired, and has no row in " +
-                          rows_.name() + "; leave retired objects alone");
-    }
-    byte_buffer record;
-    if (detail::content_hash(*object, record) != from_queue->content)
-        throw usage_error(who + ": was changed after it was retired; nothing was written. Change "
-                                "objects of this type through its life cycle");
-    std::array<byte_buffer, archived_keys::count> keys;
-    std::array<secondary_key, archived_keys::count> by_number;
-    archived_keys::each(*object, [&](std::uint32_t number, auto&& append) {
-        append(keys[number]);
-        by_number[number] = {number, keys[number]};
+void lifecycle<T>::put(const departure& leaving, row_buffers& row, write_batch& batch) const {
+    const T& object = *leaving.object;
+    if (detail::content_hash(object, row.record) != leaving.from_queue->content)
+        throw usage_error(name_ + " " + std::to_string(object.id.value) +
+                          ": was changed after it was retired; nothing was written. Change objects "
+                          "of this type through its life cycle");
+    bool is_new = is_exact_;
+    archived_keys::each(object, [&](std::uint32_t number, auto&& append) {
+        byte_buffer& key = row.keys[number];
+        key.clear();
+        append(key);
+        row.by_number[number] = {number, key};
+        if (archived_keys::is_unique_key[number])
+            is_new = is_new && !filter_.may_have(detail::filter_layout::hash(number, key));
     });
-    batch.put(table_, object->id.value, record, by_number);
+    if (is_new)
+        batch.add(table_, object.id.value, row.record, row.by_number);
+    else
+        batch.put(table_, object.id.value, row.record, row.by_number);
 }
 
 template <archivable T>
-void lifecycle<T>::take_out(const departure& leaving) {
-    if (leaving.object) state_.remove(*leaving.object);
+void lifecycle<T>::remember_keys(const T& leaving, byte_buffer& key) {
+    std::uint64_t before = archived() * archived_keys::unique_count;
+    archived_keys::each_unique(leaving, [&](std::uint32_t number, auto&& append) {
+        key.clear();
+        append(key);
+        filter_.add(detail::filter_layout::hash(number, key), before++);
+    });
+}
+
+template <archivable T>
+void lifecycle<T>::take_out(const departure& leaving, byte_buffer& key) {
+    remember_keys(*leaving.object, key);
+    state_.remove(*leaving.object);
     fault::reach(fault::step::object_removed);
     state_.remove(*leaving.from_queue);
     fault::reach(fault::step::entry_removed);
 }
 
 template <archivable T>
-write_batch lifecycle<T>::rows_of(const std::vector<departure>& leaving) const {
+write_batch lifecycle<T>::rows_of(const std::vector<departure>& leaving) {
     const trace::span timed(detail::encoding);
+    if (!is_exact_) compare_with_store();
+    const stopwatch watch;
     write_batch batch;
+    row_buffers row;
     for (const departure& one : leaving)
-        put(one, batch);
+        put(one, row, batch);
+    rows_.stats().encodings.record(watch.elapsed());
     fault::reach(fault::step::before_write);
     return batch;
 }
@@ -141,11 +185,21 @@ template <archivable T>
 void lifecycle<T>::take_out_all(const std::vector<departure>& leaving) {
     fault::reach(fault::step::after_write);
     const trace::span timed(detail::handing_over);
+    const stopwatch watch;
     auto all = state_.start_session();
+    byte_buffer key;
     for (const departure& one : leaving)
-        take_out(one);
+        take_out(one, key);
     all.squash();
+    rows_.stats().objects_handed_over.add(leaving.size());
+    rows_.stats().removals.record(watch.elapsed());
     fault::reach(fault::step::finished);
+}
+
+/// What a pop brings back later is written already, and not once more.
+template <archivable T>
+void lifecycle<T>::compare_with_store() {
+    is_exact_ = !rows_.is_of_the_state() && rows_.count(table_) == archived();
 }
 
 template <archivable T>
@@ -156,37 +210,39 @@ std::size_t lifecycle<T>::hand_over(revision_number irreversible, std::size_t li
     const std::vector<departure> leaving = departures(irreversible, limit);
     if (leaving.empty()) return before;
     rows_.write(rows_of(leaving));
+    if (!rows_.is_of_the_state()) written_ = detail::behind(leaving); // else a pop takes rows back
     take_out_all(leaving);
     return before + leaving.size();
 }
 
 template <archivable T>
-std::size_t lifecycle<T>::hand_over_behind(revision_number irreversible, std::size_t limit) {
+std::size_t lifecycle<T>::hand_over_behind(revision_number irreversible, std::size_t batch) {
     constexpr std::size_t patience = 4;
-    if (rows_.is_of_the_state() || !rows_.keeps_rows()) return hand_over(irreversible, limit);
+    if (rows_.is_of_the_state() || !rows_.keeps_rows()) return hand_over(irreversible, batch);
     require_irreversible(irreversible);
-    if (behind_.is_running() && waiting() / patience < limit) return 0;
+    if (behind_.is_running() && waiting() / patience < batch) return 0;
     const std::size_t left = take_out_written();
-    const std::vector<departure> leaving = departures(irreversible, limit);
-    if (leaving.empty()) return left;
-    std::vector<id<entry>> entries;
-    for (const departure& one : leaving)
-        entries.push_back(one.from_queue->id);
+    if (waiting() < batch) return left;
+    const std::vector<departure> leaving = departures(irreversible, patience * batch);
+    if (leaving.size() < batch || leaving.empty()) return left;
     behind_.start(rows_of(leaving)); // may throw: then nothing is being written
-    being_written_ = std::move(entries);
+    given_ = detail::behind(leaving);
     return left;
 }
 
-/// What was written is of revisions that cannot be undone, so it is still in the queue.
+/// Those that a pop brought back, too: they are not written once more.
 template <archivable T>
 std::size_t lifecycle<T>::take_out_written() {
-    if (!behind_.is_started()) return 0;
-    const std::vector<id<entry>> written = std::exchange(being_written_, {});
-    behind_.finish();
+    if (behind_.is_started()) {
+        behind_.finish();
+        written_ = given_;
+    }
     std::vector<departure> leaving;
-    for (const id<entry> one : written)
-        leaving.push_back({&state_.get(one), state_.find(state_.get(one).object)});
-    take_out_all(leaving);
+    for (const entry& one : state_.template view<entry, detail::by_revision>()) {
+        if (one.id >= written_) break;
+        leaving.push_back(departure_of(one));
+    }
+    if (!leaving.empty()) take_out_all(leaving);
     return leaving.size();
 }
 
@@ -202,9 +258,9 @@ std::optional<found<T>> lifecycle<T>::believed(std::optional<pinned_row> row) co
 
 template <archivable T>
 std::optional<found<T>> lifecycle<T>::find(id<T> id) const {
-    const stopwatch watch;
+    const sampled_stopwatch watch;
     if (const T* object = state_.find(id)) {
-        rows_.stats().record(lookup::hit_in_memory, watch.elapsed());
+        rows_.stats().found_in_memory(watch);
         return found<T>(*object);
     }
     return believed(rows_.find(table_, id.value));
@@ -213,20 +269,26 @@ std::optional<found<T>> lifecycle<T>::find(id<T> id) const {
 template <archivable T>
 template <typename Tag, typename... V>
 std::optional<found<T>> lifecycle<T>::find(const V&... values) const {
-    constexpr std::size_t number = archived_keys::template number<Tag>;
+    constexpr auto number = static_cast<std::uint32_t>(archived_keys::template number<Tag>);
     static_assert(number < archived_keys::count, "the archive does not keep this key");
     using key = key_called<T, Tag>;
     static_assert(is_unique(key::kind), "ask for the range() of a key that is not unique");
     static_assert(sizeof...(V) == key::parts::count, "a row is found by its whole key");
-    const stopwatch watch;
+    const sampled_stopwatch watch;
     if (const T* object = state_.template find<T, Tag>(values...)) {
-        rows_.stats().record(lookup::hit_in_memory, watch.elapsed());
+        rows_.stats().found_in_memory(watch);
         return found<T>(*object);
     }
-    if (!key::parts::can_hold(values...)) return std::nullopt;
     byte_buffer bytes;
-    detail::append_key_of<key>(bytes, key::parts::make_lookup(values...));
-    return believed(rows_.find(table_, static_cast<std::uint32_t>(number), bytes));
+    const auto left_memory = [&] {
+        if (archived() == 0 || !key::parts::can_hold(values...)) return false;
+        detail::append_key_of<key>(bytes, key::parts::make_lookup(values...));
+        if (filter_.empty()) return true; // for a reader of a state that had none yet
+        return filter_.may_have(detail::filter_layout::hash(number, bytes));
+    };
+    if (left_memory()) return believed(rows_.find(table_, number, bytes));
+    rows_.stats().missed_for_sure(watch);
+    return std::nullopt;
 }
 
 template <archivable T>

@@ -1,6 +1,8 @@
+#include <archive/detail/ingest_step.hpp>
 #include <archive/detail/rocksdb_database.hpp>
 #include <archive/detail/rocksdb_status.hpp>
 #include <pool_allocator/error.hpp>
+#include <pool_allocator/private_folder.hpp>
 
 #include <rocksdb/transaction_log.h>
 
@@ -32,9 +34,15 @@ std::set<std::string> files_in(const std::filesystem::path& folder) {
     return files;
 }
 
-std::set<std::string> logs_of(std::set<std::string> files) {
-    std::erase_if(files, [](const std::string& name) { return !name.ends_with(".log"); });
+std::set<std::string> ending(std::set<std::string> files, const char* with) {
+    std::erase_if(files, [&](const std::string& name) { return !name.ends_with(with); });
     return files;
+}
+
+/// Whether no log came or went, and no table came.
+bool same_content(const std::set<std::string>& before, const std::set<std::string>& after) {
+    return ending(before, ".log") == ending(after, ".log") &&
+           std::ranges::includes(before, ending(after, ".sst"));
 }
 
 } // namespace
@@ -78,6 +86,7 @@ void rocksdb_database::open_writer() {
     if (mark && !mark->closed) check_before_writing(*mark);
     const rocksdb::Status status = open_or_create(!mark);
     if (!status.ok()) throw_open_status(status, name());
+    drop_unfinished_ingest();
     if (!mark || mark->closed) mark_synced(mark ? mark->sequence : 0, false);
 }
 
@@ -103,7 +112,7 @@ void rocksdb_database::require_synced(const synced_mark& mark) {
 rocksdb::Status rocksdb_database::open_or_create(bool create) {
     options_.database.create_if_missing = create;
     if (create && !std::filesystem::exists(folder_.rocksdb() / "CURRENT"))
-        found_ = {{rocksdb::kDefaultColumnFamilyName, options_.rows}};
+        found_ = {{rocksdb::kDefaultColumnFamilyName, options_.table}};
     else if (const rocksdb::Status status = list_families(); !status.ok())
         return status;
     rocksdb::DB* raw = nullptr;
@@ -119,15 +128,16 @@ rocksdb::Status rocksdb_database::list_families() {
         rocksdb::DB::ListColumnFamilies(options_.database, folder_.rocksdb().string(), &names);
     found_.clear();
     for (const std::string& name : names)
-        found_.emplace_back(name, options_of(name));
+        found_.emplace_back(name, options_.table);
     return status;
 }
 
 // Beside a writer: all files are opened at once and stay readable when the writer deletes them. One
 // thing could go unseen: RocksDB reads first what table files there are, then the logs, and rows
 // that moved from a log to a table file in between would be in neither. They can only move once the
-// writer has begun a new log, so an opening counts only if no log came or went. One that fails
-// while files come and go is tried again too. RocksDB's secondary instance would not do: when a
+// writer has begun a new log, so an opening counts only if no log came or went. Nor did a table
+// come: it may have been ingested, and later rows then be in the log. An opening that fails while
+// files come and go is tried again too. RocksDB's secondary instance would not do: when a
 // file is missing it shows an older state, and rows would be "not found".
 void rocksdb_database::open_reader() {
     const auto mark = folder_.mark();
@@ -137,7 +147,7 @@ void rocksdb_database::open_reader() {
         const auto before = files_in(folder_.rocksdb());
         const rocksdb::Status status = open_for_reading();
         const auto after = files_in(folder_.rocksdb());
-        if (status.ok() && logs_of(before) == logs_of(after)) return require_synced(*mark);
+        if (status.ok() && same_content(before, after)) return require_synced(*mark);
         if (status.ok()) close_handles();
         if (!status.ok() && before == after) throw_open_status(status, name());
         if (attempt == attempts)
@@ -198,10 +208,6 @@ void rocksdb_database::adopt(rocksdb::DB* database) {
         families_[handle->GetName()] = handle;
 }
 
-const rocksdb::ColumnFamilyOptions& rocksdb_database::options_of(const std::string& name) const {
-    return name.starts_with("keys/") ? options_.keys : options_.rows;
-}
-
 rocksdb_database::family_handle rocksdb_database::family(const std::string& name) const {
     const auto found = families_.find(name);
     return found == families_.end() ? nullptr : found->second;
@@ -210,7 +216,7 @@ rocksdb_database::family_handle rocksdb_database::family(const std::string& name
 rocksdb_database::family_handle rocksdb_database::make_family(const std::string& name) {
     if (const family_handle found = family(name)) return found;
     family_handle handle = nullptr;
-    check_status(database_->CreateColumnFamily(options_of(name), name, &handle),
+    check_status(database_->CreateColumnFamily(options_.table, name, &handle),
                  [&] { return this->name() + ": make column family \"" + name + "\""; });
     handles_.push_back(handle);
     return families_[name] = handle;
@@ -246,9 +252,38 @@ void rocksdb_database::flush() {
 
 void rocksdb_database::flush_families() {
     const std::lock_guard lock(logging_);
-    const rocksdb::Status status =
-        log_status_.ok() ? database_->Flush(rocksdb::FlushOptions(), handles_) : log_status_;
-    check_status(status, [&] { return name() + ": flush"; });
+    check_status(flush_all(), [&] { return name() + ": flush"; });
+}
+
+/// Requires the mutex of the log.
+rocksdb::Status rocksdb_database::flush_all() {
+    return log_status_.ok() ? database_->Flush(rocksdb::FlushOptions(), handles_) : log_status_;
+}
+
+// What is buffered goes first, so that a power cut never leaves these rows without earlier ones,
+// and so that the log that is needed from here on begins behind the number that the files take: to
+// check_log() it has no gap. While only large batches come, nothing is buffered.
+rocksdb::Status rocksdb_database::ingest(const std::vector<rocksdb::IngestExternalFileArg>& files) {
+    const std::lock_guard lock(logging_);
+    if (const rocksdb::Status flushed = flush_all(); !flushed.ok()) return flushed;
+    fault::reach(fault::ingest_step::flushed);
+    log_status_ = database_->IngestExternalFiles(files);
+    return log_status_;
+}
+
+std::string rocksdb_database::new_ingest_file() {
+    private_folder::make_within(folder_.ingest());
+    return folder_.ingest() / (std::to_string(next_ingest_file_++) + ".sst");
+}
+
+// A writer that died on the way left them; none is part of the database under these names.
+void rocksdb_database::drop_unfinished_ingest() const {
+    std::error_code failed;
+    std::filesystem::remove_all(folder_.ingest(), failed);
+    if (failed)
+        throw io_error(name() + ": remove \"" + folder_.ingest().string() +
+                       "\", which a writer that died left: " + failed.message() +
+                       "; check the disk and the permissions");
 }
 
 /// Requires the mutex, but for opening and closing.

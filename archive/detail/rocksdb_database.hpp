@@ -4,6 +4,7 @@
 #include <archive/detail/store_folder.hpp>
 
 #include <rocksdb/db.h>
+#include <rocksdb/statistics.h>
 
 #include <filesystem>
 #include <map>
@@ -38,20 +39,38 @@ public:
         return options_.cache;
     }
 
+    [[nodiscard]] std::size_t hint_bytes() const noexcept { return options_.hint_bytes; }
+
     /// For messages: the kind and folder.
     [[nodiscard]] std::string name() const;
+    [[nodiscard]] const store_folder& folder() const noexcept { return folder_; }
+
+    /// All families, also the default one.
+    [[nodiscard]] const std::vector<family_handle>& families() const noexcept { return handles_; }
 
     /// Returns nullptr when there is no such family. The handle lives as long as this object.
     [[nodiscard]] family_handle family(const std::string& name) const;
 
-    /// Returns the family, made when it is missing. Those whose name starts with "keys/" are set up
-    /// for keys, others for rows.
+    /// Returns the family, made when it is missing.
     family_handle make_family(const std::string& name);
 
     /// All of `batch` is written, or nothing. After a failure of write() or sync() both return or
     /// throw that one and do nothing; reading goes on. What has been written is there when the
     /// store is opened again.
     [[nodiscard]] rocksdb::Status write(rocksdb::WriteBatch& batch, bool sync);
+
+    /// The files, sorted, become part of the database, all or none, and are durable then, as is all
+    /// that was written before. Fails as write() does, and what fails here write() fails with too.
+    [[nodiscard]] rocksdb::Status ingest(const std::vector<rocksdb::IngestExternalFileArg>& files);
+    /// A name in FOLDER/ingest for such a file, which is made like the database's own.
+    [[nodiscard]] std::string new_ingest_file();
+    [[nodiscard]] rocksdb::Options options_for_files() const {
+        return options_.of_ingested_files();
+    }
+
+    [[nodiscard]] const rocksdb::Statistics& counters() const noexcept {
+        return *options_.database.statistics;
+    }
 
     /// Everything written before is durable when this returns; nothing is done when it is already.
     void sync();
@@ -68,10 +87,11 @@ private:
     [[nodiscard]] rocksdb::Status check_log();
     [[nodiscard]] std::uint64_t first_needed_write();
     [[nodiscard]] rocksdb::Status list_families();
-    [[nodiscard]] const rocksdb::ColumnFamilyOptions& options_of(const std::string& name) const;
     void adopt(rocksdb::DB* database);
     void close_handles() noexcept;
     void flush_families();
+    [[nodiscard]] rocksdb::Status flush_all();
+    void drop_unfinished_ingest() const;
     void mark_synced(std::uint64_t sequence, bool closed);
 
     bool read_only_;
@@ -83,7 +103,8 @@ private:
     std::unique_ptr<rocksdb::DB> database_;
     std::mutex marking_;             // of the folder's mark; before the other one
     std::uint64_t synced_up_to_ = 0; // which the mark has, while this writer is open
-    std::mutex logging_;             // what uses RocksDB's log takes turns
+    std::uint64_t next_ingest_file_ = 0;
+    std::mutex logging_; // what uses RocksDB's log takes turns
     rocksdb::Status log_status_;
 };
 

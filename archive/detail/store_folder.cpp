@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* format_text = "chainbase archive\nformat 1\n";
+constexpr const char* format_text = "chainbase archive\nformat 2\n";
 
 // A creation that was interrupted leaves at most a new format file behind.
 bool is_new(const fs::path& folder) {
@@ -49,8 +49,8 @@ void check_format(const fs::path& folder) {
     const std::string text = read_file(file);
     if (text != format_text)
         throw format_error("archive: \"" + file.string() + "\" says \"" + text.substr(0, 80) +
-                           "\" where this program knows \"chainbase archive, format 1\"; use the "
-                           "program that made it");
+                           "\" where this program knows \"chainbase archive, format 2\"; use the "
+                           "program that made it, or rebuild the archive by a replay");
 }
 
 // A lock of the open file description: the kernel releases it when its holder dies, it holds

@@ -19,6 +19,7 @@ struct synced_mark {
 ///     FOLDER/format    what the folder is and of which version; the writer locks it
 ///     FOLDER/synced    the synced_mark
 ///     FOLDER/rocksdb/  RocksDB's own files, its log among them
+///     FOLDER/ingest/   sorted files that are being made for it
 ///
 /// A private folder, made for those who may look at the one it lies in (a state's).
 ///
@@ -35,6 +36,7 @@ public:
 
     [[nodiscard]] const std::filesystem::path& path() const noexcept { return folder_; }
     [[nodiscard]] std::filesystem::path rocksdb() const { return folder_ / "rocksdb"; }
+    [[nodiscard]] std::filesystem::path ingest() const { return folder_ / "ingest"; }
 
     /// Whether another process or object has the writer's lock.
     [[nodiscard]] bool is_being_written() const;

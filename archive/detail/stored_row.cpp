@@ -37,19 +37,22 @@ std::optional<layout> layout_of(bytes_view row) noexcept {
 
 } // namespace
 
-byte_buffer join_row(bytes_view record, std::span<const secondary_key> keys) {
-    byte_buffer row(record.begin(), record.end());
+std::size_t row_size(bytes_view record, std::span<const secondary_key> keys) noexcept {
+    std::size_t size = record.size() + keys.size() * entry_size + count_size;
     for (const secondary_key& key : keys)
-        append(row, key.bytes);
-    std::size_t at = row.size();
-    row.resize(at + keys.size() * entry_size + count_size);
-    std::byte* to = row.data() + at;
+        size += key.bytes.size();
+    return size;
+}
+
+void join_row(std::byte* to, bytes_view record, std::span<const secondary_key> keys) noexcept {
+    to = std::ranges::copy(record, to).out;
+    for (const secondary_key& key : keys)
+        to = std::ranges::copy(key.bytes, to).out;
     for (const secondary_key& key : keys) {
         to = store_little(to, static_cast<std::uint16_t>(key.index));
         to = store_little(to, static_cast<std::uint16_t>(key.bytes.size()));
     }
     store_little(to, static_cast<std::uint16_t>(keys.size()));
-    return row;
 }
 
 std::optional<bytes_view> record_of(bytes_view row) noexcept {
@@ -70,6 +73,19 @@ std::optional<std::vector<secondary_key>> keys_of(bytes_view row) {
         offset += length;
     }
     return keys;
+}
+
+bool has_key(bytes_view row, const secondary_key& key) noexcept {
+    const auto at = layout_of(row);
+    if (!at) return false;
+    std::size_t offset = at->keys;
+    for (std::size_t entry = at->entries; entry < row.size() - count_size; entry += entry_size) {
+        const std::size_t length = number_at(row, entry + 2);
+        if (number_at(row, entry) == key.index && same(row.subspan(offset, length), key.bytes))
+            return true;
+        offset += length;
+    }
+    return false;
 }
 
 std::string printable(bytes_view key) {

@@ -21,8 +21,9 @@ enum class engine {
 /// A store of any engine in a folder, and what it needs.
 class any_store {
 public:
-    any_store(engine which, std::filesystem::path folder)
-        : which_(which), folder_(std::move(folder)) {
+    any_store(engine which, std::filesystem::path folder,
+              const archive::store_options& options = {})
+        : which_(which), folder_(std::move(folder)), options_(options) {
         open();
     }
 
@@ -44,7 +45,7 @@ public:
 private:
     void open() {
         if (which_ == engine::rocksdb) {
-            rows_ = archive::open_store(folder_);
+            rows_ = archive::open_store(folder_, options_);
         } else if (which_ == engine::memory) {
             state_.emplace(folder_, small_state());
             rows_ = std::make_unique<archive::memory_store>(*state_);
@@ -55,6 +56,7 @@ private:
 
     engine which_;
     std::filesystem::path folder_;
+    archive::store_options options_;
     std::optional<database> state_;
     std::unique_ptr<archive::store> rows_;
 };

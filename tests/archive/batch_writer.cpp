@@ -1,9 +1,10 @@
-// batch_writer FOLDER FROM [LAST SYNC]
+// batch_writer FOLDER FROM [LAST SYNC INGEST]
 //
 // Writes batches to a store, and says on stdout after each one how many are in: until it is killed,
 // or until LAST are in, when it ends without closing. Syncs after SYNC batches, else now and then.
 // Batch n puts the rows 10 n ... 10 n + 9 and one more of a table that every batch rewrites; batch
 // 0 also the only row of a table, which stays in the log that was written first.
+// Batches of INGEST rows go in as sorted files.
 #include <archive/key.hpp>
 #include <archive/store.hpp>
 
@@ -30,6 +31,7 @@ int main(int count, char** arguments) {
     };
     store_options options;
     options.write_buffer_bytes = 2 << 20; // so that kills meet flushes and compactions too
+    if (number(5) != 0) options.ingest_rows = number(5);
     const auto store = open_store(arguments[1], options);
     const table_id rows = store->open_table("rows", {"by_record"});
     const table_id progress = store->open_table("progress", {"by_record"});

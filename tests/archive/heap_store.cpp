@@ -113,18 +113,19 @@ store::write_totals heap_store::apply(const write_batch& batch) {
     for (const auto& [place, content] : plan.rows()) {
         auto& rows = content_[place.table].rows;
         if (content)
-            rows[place.id] = std::make_shared<const byte_buffer>(*content);
+            rows[place.id] = std::make_shared<const byte_buffer>(content->begin(), content->end());
         else
             rows.erase(place.id);
     }
     for (const auto& [place, id] : plan.keys()) {
         key_map& keys = content_[place.table].keys[place.index];
+        const byte_buffer key(place.key.begin(), place.key.end());
         if (id)
-            keys[place.key] = *id;
+            keys[key] = *id;
         else
-            keys.erase(place.key);
+            keys.erase(key);
     }
-    return {plan.put, plan.unchanged, plan.erased, plan.bytes};
+    return {plan.put, plan.unchanged, plan.erased, plan.bytes, plan.record_bytes};
 }
 
 std::optional<pinned_row> heap_store::read(table_id table, std::uint32_t id) const {

@@ -17,9 +17,11 @@ using namespace chainbase::test;
 
 namespace {
 
-/// A store whose disk is gone.
+/// A store whose disk is gone, at once or later.
 class fragile_store final : public archive::store {
 public:
+    void plug_in() { plugged_in_ = true; }
+    void unplug() { plugged_in_ = false; }
     [[nodiscard]] std::string name() const override { return "fragile store"; }
     [[nodiscard]] archive::store_kind kind() const noexcept override {
         return archive::store_kind::rocksdb;
@@ -28,7 +30,10 @@ public:
 
 protected:
     void create_table(const archive::table_description&) override {}
-    write_totals apply(const archive::write_batch&) override { fail(); }
+    write_totals apply(const archive::write_batch&) override {
+        if (!plugged_in_) fail();
+        return {};
+    }
     std::optional<archive::pinned_row> read(archive::table_id, std::uint32_t) const override {
         fail();
     }
@@ -36,7 +41,7 @@ protected:
                                             archive::bytes_view) const override {
         fail();
     }
-    std::uint64_t row_count(archive::table_id) const override { fail(); }
+    std::uint64_t row_count(archive::table_id) const override { return 0; } // by heart
     std::unique_ptr<archive::row_cursor_source> scan(archive::table_id,
                                                      std::uint32_t) const override {
         fail();
@@ -49,6 +54,8 @@ protected:
 
 private:
     [[noreturn]] static void fail() { throw io_error("fragile store: unplugged"); }
+
+    bool plugged_in_ = false;
 };
 
 /// A store whose writes wait until it is opened.
@@ -202,7 +209,8 @@ TEST_CASE("where a lookup ended is counted") {
     using archive::lookup;
     CHECK(w.rows->stats().lookups(lookup::hit_in_memory).count() == 2);
     CHECK(w.rows->stats().lookups(lookup::hit_in_archive).count() == 1);
-    CHECK(w.rows->stats().lookups(lookup::miss).count() == 1);
+    CHECK(w.rows->stats().lookups(lookup::miss).count() == 0);
+    CHECK(w.rows->stats().lookups(lookup::known_miss).count() == 1);
 }
 
 TEST_CASE("what can still be undone is not handed over") {
@@ -269,21 +277,20 @@ TEST_CASE("rows are written behind the caller's back, and objects leave when the
     world w;
     std::size_t left = 0;
     w.block([&] {
-        for (int n = 0; n < 10; ++n)
+        for (int n = 0; n < 9; ++n)
             w.all.retire(write(w.state, "alice", std::to_string(n), n));
     });
     w.state.commit(w.state.revision());
-    w.block([&] { CHECK(w.all.hand_over_behind(w.state.committed_revision(), 4) == 0); });
-    CHECK(w.all.in_memory() == 10);
-    while (left < 10)
-        w.block([&] {
-            const std::size_t now = w.all.hand_over_behind(w.state.committed_revision(), 4);
-            CHECK(now <= 4);
-            left += now;
-        });
-    CHECK(w.all.in_memory() == 0);
-    CHECK(w.all.archived() == 10);
-    for (std::uint32_t n = 0; n < 10; ++n)
+    CHECK(w.hand_over_behind(2) == 0);
+    CHECK(w.all.in_memory() == 9);
+    while (left < 8)
+        left += w.hand_over_behind(2); // four times as many at most
+    CHECK(left == 8);
+    CHECK(w.hand_over_behind(2) == 0); // the last one is too few
+    CHECK(w.all.in_memory() == 1);
+    CHECK(w.hand_over() == 1);
+    CHECK(w.all.archived() == 9);
+    for (std::uint32_t n = 0; n < 9; ++n)
         CHECK(w.all.find<by_title>("alice", std::to_string(n))->get<&note::weight>() == n);
 }
 
@@ -297,6 +304,22 @@ TEST_CASE("handing over at once finishes what is written behind, too") {
     w.block([&] { (void)w.all.hand_over_behind(w.state.committed_revision(), 4); });
     w.block([&] { CHECK(w.all.hand_over(w.state.committed_revision()) == 10); });
     CHECK(w.all.archived() == 10);
+}
+
+TEST_CASE("what a pop brings back is not written once more") {
+    world w;
+    w.retired_notes(3);
+    const bool behind = GENERATE(false, true);
+    if (behind) CHECK(w.hand_over_behind(3) == 0);
+    CHECK(w.hand_over() == 3);
+    for (int again = 0; again < 3; ++again) {
+        w.state.undo();
+        CHECK(w.all.in_memory() == 3);
+        CHECK(w.hand_over_behind(3) == 3); // at once: there is nothing to wait for
+    }
+    CHECK(w.rows->stats().batches.count() == 1);
+    for (std::uint32_t n = 0; n < 3; ++n)
+        CHECK_FALSE(w.all.find(id<note>(n))->in_memory());
 }
 
 TEST_CASE("what is written behind is popped and handed over like anything else") {
@@ -338,6 +361,8 @@ TEST_CASE("nothing is waited for while rows are written, until too much waits") 
     world w(std::move(store));
     w.retired_notes(2);
     CHECK(w.hand_over_behind(2) == 0); // the write of these two does not end
+    while (span_called("archive.write").in_flight == 0)
+        std::this_thread::yield(); // of the other thread
     for (int more = 3; more <= 7; ++more) {
         w.retired_notes(1);
         CHECK(w.hand_over_behind(2) == 0);
@@ -359,6 +384,7 @@ TEST_CASE("nothing is waited for while rows are written, until too much waits") 
     opener.join();
     CHECK(waited);
     CHECK(span_called("archive.wait").count == waits + 1);
+    CHECK(w.rows->stats().waits.count() == 1);
     CHECK(w.all.in_memory() == 6);
 }
 
@@ -390,12 +416,54 @@ TEST_CASE("what making rows takes is told apart from what leaving memory takes")
     CHECK(span_called("archive.hand_over").count == left + 1);
 }
 
+TEST_CASE("what handing over took is counted by its steps") {
+    world w;
+    w.retired_notes(3);
+    CHECK(w.hand_over_behind(3) == 0);
+    w.retired_notes(2);
+    archive::statistics_summary now;
+    for (now = w.rows->stats().summarized(); now.batches.count == 0;)
+        now = w.rows->stats().summarized(); // the other thread writes
+    now = w.rows->stats().summarized();     // what it counted before that, too
+    CHECK(now.encodings.count == 1);
+    CHECK(now.removals.count == 0);
+    CHECK(now.objects_handed_over == 0);
+    CHECK(now.largest_batch_rows == 3);
+    CHECK(w.hand_over() == 5); // what was written, and the rest
+    now = w.rows->stats().summarized();
+    CHECK(now.encodings.count == 2);
+    CHECK(now.batches.count == 2);
+    CHECK(now.removals.count == 2);
+    CHECK(now.objects_handed_over == 5);
+    CHECK(now.rows_put == 5);
+    CHECK(now.largest_batch_rows == 3);
+    CHECK(now.record_bytes_put > 0);
+    for (const archive::times_summary& step : {now.encodings, now.batches, now.removals}) {
+        CHECK(step.total_ns > 0);
+        CHECK(step.measured == step.count);
+        CHECK(step.longest_ns >= step.p50_ns);
+        CHECK(step.longest_ns <= step.total_ns);
+    }
+}
+
+TEST_CASE("every lookup in memory is counted, also those that no clock was read for") {
+    world w;
+    w.three_notes();
+    for (int n = 0; n < 1000; ++n)
+        (void)w.all.find(id<note>(0));
+    const archive::times_summary hits = w.rows->stats().summarized().hits_in_memory;
+    CHECK(hits.count == 1000);
+    CHECK(hits.measured < 100);
+    CHECK(hits.measured >= 1000 / 128);
+    CHECK(hits.total_ns >= hits.p50_ns * 10);
+}
+
 TEST_CASE("a write behind the caller's back that fails is thrown, and nothing is lost") {
     world w(std::make_unique<fragile_store>());
     w.block([&] { w.all.retire(write(w.state, "alice", "one")); });
     w.state.commit(w.state.revision());
     for (int again = 0; again < 3; ++again) {
-        (void)w.all.hand_over_behind(w.state.committed_revision(), 9);
+        (void)w.all.hand_over_behind(w.state.committed_revision(), 1);
         CHECK_THROWS_AS(w.all.hand_over(w.state.committed_revision()), io_error);
         CHECK(w.all.in_memory() == 1);
         CHECK(w.all.find(id<note>(0)));
@@ -528,13 +596,38 @@ TEST_CASE("an archive that was lost is noticed when it is opened") {
 }
 
 TEST_CASE("a store that fails never means that an object is not there") {
-    world w(std::make_unique<fragile_store>());
+    auto store = std::make_unique<fragile_store>();
+    fragile_store& disk = *store;
+    world w(std::move(store));
     w.three_notes();
     CHECK_THROWS_AS(w.hand_over(), io_error);
     CHECK(w.all.find(id<note>(1))->in_memory());
     CHECK(w.all.waiting() == 1);
     CHECK_THROWS_AS(w.all.find(id<note>(7)), io_error);
-    CHECK_THROWS_AS(w.all.find<by_title>("carol", "one"), io_error);
+    disk.plug_in();
+    CHECK(w.hand_over() == 1);
+    disk.unplug();
+    CHECK_THROWS_AS(w.all.find(id<note>(1)), io_error);
+    CHECK_THROWS_AS(w.all.find<by_title>("alice", "two"), io_error);
+}
+
+TEST_CASE("keys that no object in the archive has are known without a look into it") {
+    auto store = std::make_unique<fragile_store>();
+    fragile_store& disk = *store;
+    world w(std::move(store));
+    disk.plug_in();
+    w.three_notes();
+    w.hand_over();
+    disk.unplug();
+    int looks = 0;
+    for (int n = 0; n < 1000; ++n)
+        try {
+            CHECK_FALSE(w.all.find<by_title>("carol", std::to_string(n)));
+        } catch (const io_error&) {
+            ++looks;
+        }
+    CHECK(looks < 20);
+    CHECK(w.rows->stats().lookups(archive::lookup::known_miss).count() >= 980);
 }
 
 TEST_CASE("the digest does not depend on the order in which types are added") {

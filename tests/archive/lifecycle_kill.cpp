@@ -2,19 +2,16 @@
 
 #include <catch2/catch.hpp>
 #include <signal.h>
-#include <sys/wait.h>
+#include <tests/archive/in_child.hpp>
 #include <tests/archive/note.hpp>
 #include <tests/support/random_source.hpp>
 #include <tests/tools/temporary_folder.hpp>
 #include <unistd.h>
 
-#include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <set>
 #include <string>
-#include <thread>
 
 /// A process dies while objects are on their way to the archive. Whatever the moment, each object
 /// is in one place or in both, never in none, and going on leads to the same state.
@@ -81,35 +78,6 @@ struct node {
             throw error("the counts do not add up");
     }
 };
-
-/// Runs `work` in a process of its own and returns how it ended, as waitpid says.
-int in_child(const std::function<void()>& work, std::chrono::microseconds life = {}) {
-    const pid_t child = ::fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
-        try {
-            work();
-            ::_exit(0);
-        } catch (const std::exception& problem) {
-            std::fprintf(stderr, "child: %s\n", problem.what());
-        }
-        ::_exit(1);
-    }
-    if (life.count() > 0) {
-        std::this_thread::sleep_for(life);
-        ::kill(child, SIGKILL);
-    }
-    int status = 0;
-    REQUIRE(::waitpid(child, &status, 0) == child);
-    return status;
-}
-
-bool was_killed(int status) {
-    return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-}
-bool worked(int status) {
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
 
 /// What a run that nobody disturbs comes to.
 std::string reference() {

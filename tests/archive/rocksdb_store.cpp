@@ -163,8 +163,10 @@ TEST_CASE("a folder of something else is refused and left as it was") {
 TEST_CASE("a store of another version is refused with what it says") {
     scratch_folder folder;
     open(folder / "a").reset();
-    std::ofstream(folder / "a/format") << "chainbase archive\nformat 2\n";
-    CHECK_THROWS_WITH(open(folder / "a"), Catch::Contains("format 2"));
+    const std::string version = GENERATE("format 1", "format 3");
+    std::ofstream(folder / "a/format") << "chainbase archive\n" + version + "\n";
+    CHECK_THROWS_WITH(open(folder / "a"), Catch::Contains(version) && Catch::Contains("knows") &&
+                                              Catch::Contains("rebuild the archive by a replay"));
     CHECK_THROWS_AS(open(folder / "a", true), format_error);
 }
 

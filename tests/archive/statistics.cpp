@@ -1,47 +1,299 @@
-// Durations land in the bucket of their power of two, and nothing is lost between threads.
+// Percentiles against sorted durations, nothing lost between threads, and what others see of it.
 #include <archive/statistics.hpp>
+#include <archive/statistics_page.hpp>
 
 #include <catch2/catch.hpp>
+#include <tests/archive/heap_store.hpp>
+#include <tests/support/staying_process.hpp>
+#include <tests/tools/file_size_limit.hpp>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iostream>
 #include <thread>
 #include <vector>
 
-using namespace chainbase::archive;
+#include "support.hpp"
+
+using namespace archive_test;
+using chainbase::test::file_size_limit;
+using chainbase::test::heap_store;
 using std::chrono::nanoseconds;
 
-TEST_CASE("a bucket holds one power of two") {
-    CHECK(latency_histogram::bucket_of(0) == 0);
-    CHECK(latency_histogram::bucket_of(1) == 0);
-    for (std::size_t bucket = 1; bucket < latency_histogram::buckets - 1; ++bucket) {
-        CHECK(latency_histogram::bucket_of(std::uint64_t{1} << bucket) == bucket);
-        CHECK(latency_histogram::bucket_of((std::uint64_t{2} << bucket) - 1) == bucket);
+namespace {
+
+/// Durations of many sizes: those of a cache, of a disk, and the one that takes a minute.
+std::vector<std::uint64_t> durations(random_source& random, std::size_t count) {
+    std::vector<std::uint64_t> all;
+    for (std::size_t i = 0; i < count; ++i)
+        all.push_back(random.bits() >> (28 + random.below(36)));
+    return all;
+}
+
+struct percentiles {
+    std::uint64_t at(double share) const {
+        const double rank = std::ceil(share * static_cast<double>(sorted.size()));
+        return sorted[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];
     }
-    CHECK(latency_histogram::bucket_of(UINT64_MAX) == latency_histogram::buckets - 1);
+    std::vector<std::uint64_t> sorted;
+};
+
+std::filesystem::path private_place(const scratch_folder& scratch) {
+    const auto folder = scratch / "archive";
+    std::filesystem::create_directory(folder);
+    std::filesystem::permissions(folder, std::filesystem::perms::owner_all);
+    return folder;
 }
 
-TEST_CASE("a quantile is the end of the bucket it falls into") {
-    latency_histogram histogram;
-    CHECK(histogram.quantile(0.5) == 0);
-    for (int i = 0; i < 99; ++i)
-        histogram.record(nanoseconds(100));
-    histogram.record(nanoseconds(5000));
-    CHECK(histogram.quantile(0.5) == 128);
-    CHECK(histogram.quantile(0.99) == 128);
-    CHECK(histogram.quantile(1.0) == 8192);
-    CHECK(histogram.count() == 100);
-    CHECK(histogram.total_ns() == 99 * 100 + 5000);
+} // namespace
+
+TEST_CASE("every duration is in the bucket that says so, and buckets are 1/32 wide") {
+    using histogram = latency_histogram;
+    for (std::size_t bucket = 0; bucket < histogram::buckets; ++bucket) {
+        const std::uint64_t begin = histogram::begin_of(bucket);
+        const std::uint64_t end = histogram::begin_of(bucket + 1);
+        REQUIRE(begin < end);
+        REQUIRE(histogram::bucket_of(begin) == bucket);
+        REQUIRE(histogram::bucket_of(end - 1) == bucket);
+        REQUIRE((end - begin) * 32 <= std::max<std::uint64_t>(begin, 32));
+    }
+    CHECK(histogram::bucket_of(UINT64_MAX) == histogram::buckets - 1);
+    CHECK(histogram::begin_of(histogram::buckets) == std::uint64_t{1} << histogram::longest_bits);
 }
 
-TEST_CASE("records of several threads all count") {
-    statistics stats;
+TEST_CASE("percentiles are those of the sorted durations, at most 1/32 above") {
+    random_source random;
+    CAPTURE(random.seed());
+    for (const std::size_t count : {1UL, 2UL, 3UL, 100UL, 999UL, 20'000UL}) {
+        percentiles exact{durations(random, count)};
+        const auto times = std::make_unique<latency_histogram>();
+        std::uint64_t total = 0;
+        for (const std::uint64_t ns : exact.sorted) {
+            times->record(nanoseconds(ns));
+            total += ns;
+        }
+        std::ranges::sort(exact.sorted);
+        const latency_reading now = times->read();
+        REQUIRE(now.count() == count);
+        REQUIRE(now.total_ns() == total);
+        REQUIRE(now.longest_ns() == exact.sorted.back());
+        for (const double share : {0.001, 0.25, 0.5, 0.9, 0.99, 0.999, 1.0}) {
+            CAPTURE(count, share);
+            const std::uint64_t wanted = exact.at(share);
+            REQUIRE(now.quantile(share) >= wanted);
+            REQUIRE(now.quantile(share) <= wanted + wanted / 32);
+        }
+        REQUIRE(now.quantile(1.0) == exact.sorted.back());
+        for (unsigned bit = 0; bit <= 36; ++bit)
+            REQUIRE(now.count_below(std::uint64_t{1} << bit) ==
+                    static_cast<std::uint64_t>(std::ranges::count_if(
+                        exact.sorted, [&](auto ns) { return ns < std::uint64_t{1} << bit; })));
+    }
+}
+
+TEST_CASE("nothing recorded has no percentiles, and what is longer than all buckets counts") {
+    const auto times = std::make_unique<latency_histogram>();
+    CHECK(times->read().quantile(0.5) == 0);
+    times->record(nanoseconds(-5)); // a clock that was set
+    CHECK(times->read().quantile(1.0) == 0);
+    CHECK(times->count() == 1);
+    const std::int64_t hours = std::int64_t{1} << 43;
+    times->record(nanoseconds(hours));
+    CHECK(times->read().quantile(1.0) == static_cast<std::uint64_t>(hours));
+}
+
+TEST_CASE("lookups of many threads all count, measured or not") {
+    trace::clock::calibrate();
+    const auto stats = std::make_unique<statistics>();
+    constexpr int thread_count = 40; // more than have a cache line of their own
+    constexpr int each = 5000;
     std::vector<std::thread> threads;
-    for (int t = 0; t < 4; ++t)
+    for (int t = 0; t < thread_count; ++t)
         threads.emplace_back([&stats] {
-            for (int i = 0; i < 10000; ++i)
-                stats.record(lookup::hit_in_memory, nanoseconds(i));
+            for (int i = 0; i < each; ++i) {
+                const sampled_stopwatch watch;
+                stats->found_in_memory(watch);
+                stats->record(lookup::miss, nanoseconds(i));
+            }
         });
     for (auto& thread : threads)
         thread.join();
-    CHECK(stats.lookups(lookup::hit_in_memory).count() == 40000);
-    CHECK(stats.lookups(lookup::miss).count() == 0);
+    const statistics_summary all = stats->summarized();
+    CHECK(all.hits_in_memory.count == thread_count * each);
+    CHECK(all.misses.count == thread_count * each);
+    CHECK(all.misses.measured == thread_count * each);
+    CHECK(all.hits_in_archive.count == 0);
+    CHECK(stats->lookups(lookup::hit_in_memory).count() == thread_count * each);
+    // 1 in 64, and the first of each thread
+    CHECK(all.hits_in_memory.measured >= thread_count * each / 128);
+    CHECK(all.hits_in_memory.measured <= thread_count * each / 32);
+}
+
+TEST_CASE("what is measured stands for all: the total is estimated") {
+    trace::clock::calibrate();
+    const auto times = std::make_unique<lookup_times>();
+    for (int i = 0; i < 10'000; ++i) {
+        const sampled_stopwatch watch;
+        times->record(watch);
+    }
+    const times_summary all = times->summarized();
+    const auto measured = static_cast<double>(times->measured().total_ns());
+    CHECK(all.count == 10'000);
+    CHECK(all.measured < 1000);
+    CHECK(static_cast<double>(all.total_ns) ==
+          Approx(measured / static_cast<double>(all.measured) * 10'000).epsilon(0.001));
+}
+
+TEST_CASE("distances between measured lookups have no rhythm") {
+    std::vector<int> distances;
+    std::thread([&] {
+        int since = 0;
+        for (int i = 0; i < 64'000; ++i, ++since)
+            if (const sampled_stopwatch watch; watch.is_measuring()) {
+                distances.push_back(since);
+                since = 0;
+            }
+    }).join();
+    CHECK(distances.size() > 800);
+    CHECK(distances.size() < 1250);
+    std::ranges::sort(distances);
+    const auto repeated = std::ranges::unique(distances);
+    CHECK(repeated.begin() - distances.begin() > 100); // of 127 that there are
+    CHECK(distances.front() <= 1);
+    CHECK(*(repeated.begin() - 1) == 127);
+}
+
+TEST_CASE("others see what a process counts while it runs, when it ended and when it was killed") {
+    const scratch_folder scratch;
+    const auto folder = private_place(scratch);
+    CHECK_FALSE(statistics_page::look(folder));
+    chainbase::test::staying_process writer([&](auto done) {
+        const statistics_page page(folder);
+        page->record(lookup::miss, nanoseconds(1000));
+        page->record(lookup::miss, nanoseconds(3000));
+        page->rows_put.add(17);
+        done();
+    });
+    for (const bool is_killed : {false, true}) {
+        CAPTURE(is_killed);
+        if (is_killed) writer.kill();
+        const auto seen = statistics_page::look(folder);
+        REQUIRE(seen);
+        CHECK(seen->process == static_cast<std::uint64_t>(writer.number()));
+        CHECK(seen->opened > 1'700'000'000);
+        CHECK(seen->closed == 0);
+        CHECK(seen->figures.misses.count == 2);
+        CHECK(seen->figures.misses.longest_ns == 3000);
+        CHECK(seen->figures.rows_put == 17);
+    }
+    { // the next one begins at zero, and says when it ends
+        const statistics_page page(folder);
+        CHECK(statistics_page::look(folder)->figures.misses.count == 0);
+        page->failures.add(1);
+    }
+    const auto ended = statistics_page::look(folder);
+    REQUIRE(ended);
+    CHECK(ended->process == static_cast<std::uint64_t>(::getpid()));
+    CHECK(ended->closed >= ended->opened);
+    CHECK(ended->figures.failures == 1);
+}
+
+TEST_CASE("who may look at the folder may look at the figures") {
+    const scratch_folder scratch;
+    const auto folder = private_place(scratch);
+    for (const auto& [of_folder, of_file] : {std::pair{0700u, 0600u}, std::pair{0750u, 0640u}}) {
+        std::filesystem::permissions(folder, std::filesystem::perms(of_folder));
+        const statistics_page page(folder);
+        const auto found = std::filesystem::status(folder / "statistics").permissions();
+        CHECK(static_cast<unsigned>(found) == of_file);
+    }
+}
+
+TEST_CASE("a store whose figures cannot be published counts for itself") {
+    const scratch_folder scratch;
+    const auto folder = private_place(scratch);
+    heap_store rows;
+    const auto table = rows.open_table("note");
+    {
+        const file_size_limit small(10'000);
+        rows.publish_statistics(folder);
+    }
+    CHECK_FALSE(statistics_page::look(folder));
+    rows.publish_statistics(folder / "nowhere");
+    (void)rows.find(table, 1);
+    CHECK(rows.stats().lookups(lookup::miss).count() == 1);
+    rows.publish_statistics(folder); // from zero
+    (void)rows.find(table, 1);
+    (void)rows.find(table, 1);
+    CHECK(statistics_page::look(folder)->figures.misses.count == 2);
+}
+
+TEST_CASE("a file of statistics that is another version's or cut tells nothing") {
+    const scratch_folder scratch;
+    const auto folder = private_place(scratch);
+    {
+        const statistics_page page(folder);
+    }
+    REQUIRE(statistics_page::look(folder));
+    const auto file = folder / "statistics";
+    const auto size = std::filesystem::file_size(file);
+    std::fstream(file, std::ios::in | std::ios::out | std::ios::binary).write("other", 5);
+    CHECK_FALSE(statistics_page::look(folder));
+    {
+        const statistics_page page(folder);
+    }
+    REQUIRE(statistics_page::look(folder));
+    std::filesystem::resize_file(file, size - 1);
+    CHECK_FALSE(statistics_page::look(folder));
+    std::filesystem::resize_file(file, 0);
+    CHECK_FALSE(statistics_page::look(folder));
+}
+
+TEST_CASE("who counts goes on when somebody cuts, replaces or deletes the file of another run") {
+    const scratch_folder scratch;
+    const auto folder = private_place(scratch);
+    const statistics_page first(folder);
+    const statistics_page second(folder); // replaces the file; the first one's stays mapped
+    first->failures.add(5);
+    CHECK(statistics_page::look(folder)->figures.failures == 0);
+    std::filesystem::remove(folder / "statistics");
+    second->failures.add(2);
+    CHECK(second->failures == 2);
+    CHECK(first->failures == 5);
+    CHECK_FALSE(statistics_page::look(folder));
+}
+
+TEST_CASE("what counting a lookup costs", "[.][cost]") {
+    trace::clock::calibrate();
+    const auto stats = std::make_unique<statistics>();
+    const auto best = [](const char* name, auto&& once) {
+        double least = 1e9;
+        for (int round = 0; round < 15; ++round) {
+            constexpr int times = 200'000;
+            const auto begin = std::chrono::steady_clock::now();
+            for (int i = 0; i < times; ++i) {
+                once();
+                std::atomic_signal_fence(std::memory_order_seq_cst);
+            }
+            const auto took = std::chrono::steady_clock::now() - begin;
+            least = std::min(least, static_cast<double>(took.count()) / times);
+        }
+        std::cout << name << ": " << least << " ns\n";
+    };
+    best("an empty loop", [] {});
+    best("recorded", [&] { stats->record(lookup::miss, nanoseconds(700)); });
+    best("measured by std::chrono::steady_clock, recorded", [&] {
+        const auto begin = std::chrono::steady_clock::now();
+        stats->record(lookup::miss, std::chrono::steady_clock::now() - begin);
+    });
+    best("measured by the clock of traces, recorded", [&] {
+        const stopwatch watch;
+        stats->record(lookup::miss, watch.elapsed());
+    });
+    best("sampled", [&] {
+        const sampled_stopwatch watch;
+        stats->found_in_memory(watch);
+    });
 }

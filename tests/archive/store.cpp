@@ -241,6 +241,28 @@ TEST_CASE("lookups are counted by how they end") {
         CHECK(s.stats().lookups(lookup::hit_in_memory).count() == 0);
         CHECK(s.stats().batches.count() == 1);
         CHECK(s.stats().bytes_put > 3);
+        CHECK(s.stats().record_bytes_put == 3);
+    });
+}
+
+TEST_CASE("batches are counted with the largest one") {
+    over_keeping_stores([](store& s, table_id posts) {
+        put(s, posts, 1, "first", {});
+        write_batch batch;
+        for (std::uint32_t id = 1; id <= 7; ++id) // the first one is there already
+            batch.put(posts, id, as_bytes(std::string_view("first")));
+        s.write(batch);
+        put(s, posts, 8, "eighth", {});
+        const statistics_summary all = s.stats().summarized();
+        CHECK(all.batches.count == 3);
+        CHECK(all.largest_batch_rows == 7);
+        CHECK(all.largest_batch_bytes == 7 * 5);
+        CHECK(all.rows_put == 8);
+        CHECK(all.rows_unchanged == 1);
+        CHECK(all.record_bytes_put == 7 * 5 + 6);
+        CHECK(all.bytes_put > all.record_bytes_put);
+        CHECK(all.batches.total_ns > 0);
+        CHECK(all.batches.longest_ns >= all.batches.p50_ns);
     });
 }
 

@@ -31,8 +31,10 @@ void put_rows(store& to, std::uint32_t first, std::uint32_t last) {
 }
 
 /// A closed store of `rows` rows in table files.
-void make(const fs::path& folder) {
-    const auto s = open_store(folder);
+void make(const fs::path& folder, std::size_t ingest_rows = SIZE_MAX) {
+    store_options options;
+    options.ingest_rows = ingest_rows;
+    const auto s = open_store(folder, options);
     put_rows(*s, 0, rows);
 }
 
@@ -44,11 +46,11 @@ std::vector<fs::path> files(const fs::path& folder, const std::string& extension
     return found;
 }
 
-/// The table files of rows and keys: those of the catalogue are far smaller.
+/// The table files of rows and their keys: those of the catalogue are far smaller.
 std::vector<fs::path> row_files(const fs::path& folder) {
     std::vector<fs::path> found = files(folder, ".sst");
     std::erase_if(found, [](const fs::path& file) { return fs::file_size(file) < 4096; });
-    REQUIRE(found.size() >= 2);
+    REQUIRE(found.size() >= 1);
     return found;
 }
 
@@ -97,7 +99,7 @@ outcome look_everywhere(const store& in) {
 
 TEST_CASE("altered table files: each row is right or an error") {
     scratch_folder folder;
-    make(folder / "a");
+    make(folder / "a", GENERATE(SIZE_MAX, 1)); // from the buffer, ingested
     for (const fs::path& file : row_files(folder / "a"))
         scribble(file, 100, 1000);
     const auto s = open_store(folder / "a");
@@ -132,7 +134,7 @@ TEST_CASE("an error names the key that was asked for") {
     scratch_folder folder;
     make(folder / "a");
     for (const fs::path& file : row_files(folder / "a"))
-        scribble(file, 0, fs::file_size(file) / 2);
+        scribble(file, 0, fs::file_size(file) * 3 / 4); // rows and, behind them, keys
     const auto s = open_store(folder / "a");
     CHECK_THROWS_WITH((void)s->find(table_id{0}, 17), Catch::Contains("id 17"));
     CHECK_THROWS_WITH((void)s->find(table_id{0}, 0, make_key(17u)),

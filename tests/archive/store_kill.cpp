@@ -21,10 +21,11 @@ namespace {
 constexpr std::uint32_t repeated = 3;
 
 /// Starts the writer at batch `from`, kills it after `lifetime`, which begins at its start or, if
-/// `at_work`, once it acknowledged something. Returns how many batches it acknowledged.
+/// `at_work`, once it acknowledged something. It may ingest all batches. Returns how many batches
+/// it acknowledged.
 std::uint32_t run_and_kill(const std::string& folder, std::uint32_t from, bool at_work,
-                           std::chrono::milliseconds lifetime) {
-    writer_process writer(folder, from);
+                           std::chrono::milliseconds lifetime, bool ingests) {
+    writer_process writer(folder, from, ingests);
     if (at_work) writer.wait_until_acknowledged(from + 1);
     std::this_thread::sleep_for(lifetime);
     writer.kill();
@@ -76,7 +77,8 @@ TEST_CASE("every acknowledged batch survives kill -9") {
         const auto lifetime = std::chrono::milliseconds(random.below(80));
         // Some batches once more: after a crash the caller cannot know which arrived.
         const std::uint32_t from = batches > repeated ? batches - repeated : 0;
-        const std::uint32_t acknowledged = run_and_kill(path, from, kill % 4 != 0, lifetime);
+        const std::uint32_t acknowledged =
+            run_and_kill(path, from, kill % 4 != 0, lifetime, kill % 3 == 1);
         if (!std::filesystem::exists(path)) continue; // killed before it began
         const std::uint32_t found = check(path, batches);
         INFO("kill " << kill << " after " << lifetime.count() << " ms");

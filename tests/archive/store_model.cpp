@@ -41,7 +41,8 @@ struct model_table {
 /// A store and its model, driven by the same random steps.
 class trial {
 public:
-    trial(engine which, random_source& random) : store_(which, folder_ / "store"), random_(random) {
+    trial(engine which, random_source& random)
+        : store_(which, folder_ / "store", half_of_the_batches_as_files()), random_(random) {
         open();
     }
 
@@ -54,6 +55,12 @@ public:
     }
 
 private:
+    static store_options half_of_the_batches_as_files() {
+        store_options options;
+        options.ingest_rows = 12;
+        return options;
+    }
+
     void open() {
         for (auto& table : tables_)
             table = store_->open_table(table.value == 0 ? "posts" : "votes", {"first", "second"});

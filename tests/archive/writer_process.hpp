@@ -15,7 +15,8 @@ namespace archive_test {
 /// A batch_writer at work in a process of its own.
 class writer_process {
 public:
-    writer_process(const std::string& folder, std::uint32_t from) : acknowledged_(from) {
+    writer_process(const std::string& folder, std::uint32_t from, bool ingests = false)
+        : acknowledged_(from) {
         int pipe[2];
         REQUIRE(::pipe(pipe) == 0);
         const std::string start = std::to_string(from);
@@ -24,7 +25,8 @@ public:
             ::dup2(pipe[1], STDOUT_FILENO);
             ::close(pipe[0]);
             ::close(pipe[1]);
-            ::execl(BATCH_WRITER, BATCH_WRITER, folder.c_str(), start.c_str(), nullptr);
+            ::execl(BATCH_WRITER, BATCH_WRITER, folder.c_str(), start.c_str(), "0", "0",
+                    ingests ? "11" : "0", nullptr);
             ::_exit(127);
         }
         ::close(pipe[1]);

@@ -1,12 +1,12 @@
 // The verb `check`: exit codes, what is printed, the archive beside the state.
 
-#include <archive/open_archive.hpp>
+#include <archive/key.hpp>
 #include <archive/write_batch.hpp>
 #include <chainbase/check/type_layout.hpp>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
-#include <tests/archive/note.hpp>
+#include <tests/inspect/archived_notes.hpp>
 #include <tests/inspect/program.hpp>
 #include <tests/inspect/sample_state.hpp>
 #include <tests/inspect/unchanged.hpp>
@@ -19,6 +19,7 @@ using namespace chainbase;
 using namespace chainbase::test;
 using Catch::Matchers::Contains;
 using nlohmann::json;
+using namespace std::string_view_literals;
 
 namespace fs = std::filesystem;
 
@@ -47,27 +48,6 @@ void break_id(const fs::path& state, std::uint32_t id) {
                      std::ios::binary | std::ios::in | std::ios::out);
     out.seekp(4096 + 4 * id);
     out.write("\xFF\xFF\xFF\x0F", 4);
-}
-
-/// Notes 0 to 9 of which 0 to 3 were handed over, and 4 and 5 are retired.
-void build_notes(const fs::path& state, archive::store_kind kind = archive::store_kind::rocksdb) {
-    database db(state, small_state());
-    db.add_type<note>("note");
-    const auto rows = archive::open_archive(db, state / "archive", kind);
-    notes all(db, *rows, "note");
-    for (std::int64_t i = 0; i < 10; ++i)
-        write(db, "author", "title " + std::to_string(i), i);
-    for (std::uint32_t i = 0; i < 4; ++i)
-        all.retire(db.get(id<note>(i)));
-    all.hand_over(db.committed_revision());
-    for (std::uint32_t i = 4; i < 6; ++i)
-        all.retire(db.get(id<note>(i)));
-    rows->flush();
-}
-
-/// The state's folder is made before the archive's.
-void prepare(const fs::path& state) {
-    database db(state, small_state());
 }
 
 using row_change = std::function<void(archive::store&, archive::table_id)>;
@@ -243,13 +223,19 @@ TEST_CASE("an entry of a key that is lost is found, as one too many is") {
             rows.write(batch);
         };
     };
-    const archive::byte_buffer one(3, std::byte{1});
+    const archive::byte_buffer title = archive::make_key("author"sv, "title 2"sv);
+    const archive::byte_buffer weight =
+        archive::make_key(archive::descending(std::int64_t{2}), std::uint32_t{2});
+    const archive::byte_buffer author = archive::make_key("author"sv, std::uint32_t{2});
     const archive::byte_buffer other(3, std::byte{2});
-    const std::string lost = after(state, put_again({{0, one}, {2, one}}));
+    const std::string lost = after(state, put_again({{0, title}, {2, author}}));
     CHECK(lost == "row 2: no entry of key by_weight leads to it\n");
-    const std::string twice = after(state, put_again({{0, one}, {1, one}, {1, other}, {2, one}}));
-    CHECK(twice == "row 2: two entries of key by_weight lead to it\n");
-    CHECK(after(state, put_again({{0, one}, {1, one}, {2, one}}), 0).empty());
+    const std::string twice =
+        after(state, put_again({{0, title}, {1, weight}, {1, other}, {2, author}}));
+    CHECK_THAT(twice, Contains("row 2: two entries of key by_weight lead to it\n"));
+    const std::string wrong = after(state, put_again({{0, other}, {1, weight}, {2, author}}));
+    CHECK(wrong == "row 2: is not found by key by_title: the state's filter lacks it\n");
+    CHECK(after(state, put_again({{0, title}, {1, weight}, {2, author}}), 0).empty());
 }
 
 TEST_CASE("a damaged store is a finding") {

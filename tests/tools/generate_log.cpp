@@ -72,6 +72,25 @@ TEST_CASE("no seed makes an invalid chain") {
     CHECK(report.verified->problem_count == 0);
 }
 
+TEST_CASE("as many comments get paid as is asked for") {
+    const captured_log quiet;
+    generate::chain_options options = social_chain(60'000, 5);
+    options.paid_percent = GENERATE(0, 90, 100);
+    std::size_t comments = 0;
+    std::size_t paid = 0;
+    for (const block& one : all_blocks(options))
+        for (const transaction& part : one.transactions)
+            for (const bytes& encoded : part.operations)
+                if (const social::operation operation = social::decode_operation(encoded);
+                    const auto* comment = std::get_if<social::comment>(&operation)) {
+                    ++comments;
+                    paid += comment->cashout_time != 0 ? 1 : 0;
+                }
+    REQUIRE(comments > 2'000);
+    CHECK(paid * 100 / comments >= *options.paid_percent * 95 / 100);
+    CHECK(paid * 95 / comments <= *options.paid_percent);
+}
+
 TEST_CASE("a replay of a generated chain pays what its comments say") {
     const captured_log quiet;
     generate::chain_options options = social_chain(60'000, 3);

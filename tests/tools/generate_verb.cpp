@@ -87,6 +87,8 @@ TEST_CASE("generate without one task, or with numbers that are none, is a wrong 
         {"--operations", "1000", "--fork-depth", "5"},
         {"--operations", "1000", "--chain", "payments", "--mix", "vote=1"},
         {"--operations", "1000", "--chain", "payments", "--cash-out-percent", "5"},
+        {"--operations", "1000", "--chain", "payments", "--paid-percent", "5"},
+        {"--operations", "1000", "--paid-percent", "101"},
         {"--forks-of", log.path(), "--forks", "5", "--mix", "custom=1"},
         {"--forks-of", log.path(), "--forks", "5", "--cash-out-percent", "5"},
         {"--forks-of", log.path(), "--forks", "5", "--skew", "0"},

@@ -84,4 +84,19 @@ TEST_CASE("a node exports all that the example board asks for, and the board sho
     }
     CHECK(page.values.at("chainbase_chain_head_block") > 0);
     CHECK(page.values.at("chainbase_driver_operations_total") > 0);
+    CHECK(page.types.at("chainbase_archive_lookup_seconds") == "histogram");
+    CHECK(page.types.at("chainbase_archive_misses_total") == "counter");
+    for (const std::string outcome : {"hit_in_memory", "hit_in_archive", "miss", "known_miss"}) {
+        const std::string of = "{outcome=\"" + outcome + "\"";
+        const double count = page.values.at("chainbase_archive_lookup_seconds_count" + of + "}");
+        CHECK(page.values.at("chainbase_archive_lookup_seconds_bucket" + of + ",le=\"+Inf\"}") ==
+              count);
+        CHECK(page.values.at("chainbase_archive_lookup_seconds_bucket" + of +
+                             ",le=\"17.1798692\"}") == count);
+        CHECK((page.values.at("chainbase_archive_lookup_seconds_sum" + of + "}") > 0) ==
+              (count > 0));
+    }
+    // Counted at once here, once a second there.
+    CHECK(page.values.at("chainbase_archive_lookup_seconds_count{outcome=\"miss\"}") >=
+          page.values.at("chainbase_archive_misses_total"));
 }

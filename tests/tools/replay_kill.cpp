@@ -119,5 +119,5 @@ TEST_CASE("several signals at once are one") {
         process.send(i % 2 == 0 ? SIGINT : SIGTERM);
     const driver_run run = process.wait();
     REQUIRE((run.code() == 3 || run.code() == 0));
-    CHECK(run.json()["state_digest"].is_null());
+    CHECK(run.json()["state_digest"].is_null() == (run.code() == 3)); // else it was done before
 }

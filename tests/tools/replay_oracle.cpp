@@ -116,8 +116,11 @@ TEST_CASE("a replay and blocks that are applied one by one come to the same stat
     CHECK(state.irreversible() == 140'000 - static_cast<std::uint64_t>(lag));
     CHECK(replayed["state_digest"] == state.model().state_digest());
     CHECK(replayed["operations"] == state.operations());
-    if (lag == 30000)
-        CHECK(state.model().archived().front().second < replayed["archived"]["comment"]);
+    if (lag == 30000) { // which holds many back
+        const std::int64_t archived = state.model().archived().front().second;
+        state.finish();
+        CHECK(archived < state.model().archived().front().second);
+    }
     // and what one began, the other goes on with
     state.close();
     CHECK(run_driver(log.replay({"--verify"}, "one-by-one")).json()["state_digest"] ==

@@ -24,17 +24,19 @@ std::int64_t archived(const chain_state& state) {
     return sum;
 }
 
-/// Applies the whole log, and every now and then pops some blocks and applies them again. Returns
-/// how often an object came back from the archive.
+/// Applies the whole log, and every now and then, and after every other block in which objects left
+/// memory, pops some blocks and applies them again. Returns how often objects came back.
 int apply_with_pops(chain_state& state, const real_log& log, random_source& random) {
     int came_back = 0;
     std::deque<block> last;
     block_log_stream blocks = block_log_reader(log.path()).stream();
     while (auto next = blocks.next()) {
+        const std::int64_t archived_before = archived(state);
         state.apply(*next);
+        const bool some_left = archived(state) > archived_before;
         last.push_back(std::move(*next));
         if (last.size() > lag) last.pop_front();
-        if (random.below(200) != 0) continue;
+        if (random.below(some_left ? 2 : 200) != 0) continue;
         const std::size_t popped = 1 + random.below(static_cast<std::uint32_t>(last.size()));
         const std::int64_t before = archived(state);
         for (std::size_t i = 0; i < popped; ++i)

@@ -26,9 +26,9 @@ void apply_plainly(chain_model& model, run_of_blocks run) {
 }
 
 /// An engine that cannot ask for memory ahead is not made to spend time on it.
-void apply_run(chain_engine& engine, run_of_blocks run, std::size_t hand_over_limit) {
+void apply_run(chain_engine& engine, run_of_blocks run, std::size_t hand_over) {
     std::size_t at = 0;
-    engine.model().hand_over_behind(hand_over_limit);
+    engine.model().hand_over_behind(hand_over);
     if (engine.asks_ahead())
         apply_blocks(engine.model(), run, at);
     else
@@ -36,10 +36,10 @@ void apply_run(chain_engine& engine, run_of_blocks run, std::size_t hand_over_li
 }
 
 void apply_step(chain_engine& engine, run_of_blocks run, stepping how) {
-    const std::size_t limit = driver::step_hand_over_limit;
-    if (how == stepping::without_sessions) return apply_run(engine, run, limit);
+    const std::size_t batch = driver::step_hand_over(engine.model());
+    if (how == stepping::without_sessions) return apply_run(engine, run, batch);
     engine.start_session();
-    apply_run(engine, run, limit);
+    apply_run(engine, run, batch);
     engine.push();
     engine.commit(engine.revision());
 }
@@ -55,7 +55,7 @@ void apply_steps(chain_engine& engine, run_of_blocks blocks, stepping how) {
 void apply_one(chain_engine& engine, const decoded_block& next) {
     const decoded_block* const alone = &next;
     engine.start_session();
-    apply_run(engine, {&alone, 1}, driver::block_hand_over_limit);
+    apply_run(engine, {&alone, 1}, driver::block_hand_over);
     engine.push();
     engine.commit(engine.revision() - blocks_to_irreversible);
 }
@@ -65,7 +65,7 @@ void finish(chain_engine& engine) {
     engine.commit(engine.revision());
     for (bool more = true; more;) {
         engine.start_session();
-        more = engine.model().hand_over(driver::block_hand_over_limit) != 0;
+        more = engine.model().hand_over(driver::most_handed_over) != 0;
         engine.push();
         engine.commit(engine.revision());
     }

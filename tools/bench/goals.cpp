@@ -44,6 +44,14 @@ constexpr goal goals[] = {
     {"checkpoint_pause_per_100_mib", 5e6, ""},
     {"checkpoint_bytes_to_dirty", 2, ""},
     {"restore_per_gib", 1e9, ""},
+    {"replay_to_kept", 1.05, ""},
+    {"memory_to_kept", 0.15, ""},
+    {"find_warm", 3000, ""},
+    {"find_by_id_warm", 3000, ""},
+    {"find_nowhere", 1000, ""},
+    {"find_by_id_cold_blocks", 1, ""},
+    {"find_cold_blocks", 1, ""},
+    {"disk_to_encoded", 0.7, ""},
 };
 
 } // namespace

@@ -1,4 +1,5 @@
 #include <tools/bench/account_bench.hpp>
+#include <tools/bench/archive_bench.hpp>
 #include <tools/bench/chain_bench.hpp>
 #include <tools/bench/crash_bench.hpp>
 #include <tools/bench/growth_bench.hpp>
@@ -12,5 +13,6 @@ int main(int argc, char** argv) {
                                       chainbase::bench::add_chain_bench(program);
                                       chainbase::bench::add_growth_bench(program);
                                       chainbase::bench::add_crash_bench(program);
+                                      chainbase::bench::add_archive_bench(program);
                                   });
 }

@@ -72,8 +72,9 @@ public:
     /// Takes up to `limit` finished objects whose end cannot be undone from memory to the archive,
     /// as changes of the session under way. Returns how many. See archive::lifecycle.
     virtual std::size_t hand_over(std::size_t limit) = 0;
-    /// The same while another thread writes: what leaves memory now is what an earlier call began.
-    virtual std::size_t hand_over_behind(std::size_t limit) = 0;
+    /// The same while another thread writes, in full batches only: what leaves memory now is what
+    /// an earlier call began.
+    virtual std::size_t hand_over_behind(std::size_t batch) = 0;
 
     /// Objects of each type that left memory for the archive.
     [[nodiscard]] virtual named_counts archived() const = 0;

@@ -53,6 +53,7 @@ void chain_gauges::show(const chain_state& state) {
     redo_failed.set(static_cast<double>(redo.failed));
     redo_waiting.set(static_cast<double>(redo.waiting_bytes));
     redo_durable.set(static_cast<double>(redo.durable));
+    archive_.show(state.rows());
     const segment_statistics memory = state.memory();
     segment_bytes.set(static_cast<double>(memory.total));
     log_bytes.set(static_cast<double>(memory.log.total));

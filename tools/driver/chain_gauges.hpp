@@ -1,6 +1,7 @@
 #pragma once
 
 #include <pool_allocator/trace.hpp>
+#include <tools/driver/archive_metrics.hpp>
 #include <tools/driver/chain_state.hpp>
 
 #include <chrono>
@@ -24,6 +25,7 @@ private:
     void set(const std::string& name, const std::string& type, double value);
 
     std::chrono::steady_clock::time_point next_{};
+    archive_gauges archive_;
     std::map<std::pair<std::string, std::string>, trace::gauge> of_types_;
 };
 

@@ -4,8 +4,10 @@
 #include <tools/block_log/checksum.hpp>
 #include <tools/chains/chains.hpp>
 #include <tools/chains/rejected.hpp>
+#include <tools/driver/archive_metrics.hpp>
 #include <tools/driver/bookkeeping.hpp>
 #include <tools/driver/chain_state.hpp>
+#include <tools/driver/metrics_source.hpp>
 #include <tools/driver/replay_steps.hpp>
 
 #include <spdlog/spdlog.h>
@@ -65,6 +67,7 @@ struct last_of_run {
 struct chain_state::parts {
     database state;
     std::unique_ptr<archive::store> rows;
+    std::optional<metrics_source> rows_shown; ///< while there are rows
     std::unique_ptr<chain_model> model;
     std::optional<session> pending; ///< what all pending transactions, or those of a block that is
                                     ///< made here, are in
@@ -86,6 +89,7 @@ struct chain_state::parts {
             rows = archive::open_archive(state, folder / "archive", promise.archive);
             state.memory().sync_before_checkpoints([this] { rows->sync(); });
             model = make_chain_model(chain, state, *rows);
+            rows_shown.emplace([this] { return archive_metrics_text(rows->stats()); });
         } catch (...) {
             state.memory().sync_before_checkpoints(nullptr);
             leave(state);
@@ -170,6 +174,7 @@ void chain_state::parts::close() {
         pending.reset();
     }
     model.reset(); // which may still be writing rows
+    rows_shown.reset();
     try {
         if (rows) rows->sync();
         state.memory().sync_before_checkpoints(nullptr); // the rows are about to go
@@ -253,7 +258,7 @@ void chain_state::parts::forget_old_blocks() {
 void chain_state::parts::apply(const decoded_block& next) {
     const trace::span timed(block_apply);
     session one = state.start_session();
-    model->hand_over_behind(block_hand_over_limit);
+    model->hand_over_behind(block_hand_over);
     const decoded_block* const alone = &next;
     std::size_t at = 0;
     apply_blocks(*model, {&alone, 1}, at);
@@ -267,7 +272,7 @@ void chain_state::parts::apply(const decoded_block& next) {
 void chain_state::parts::apply_run(run_of_blocks run, std::size_t& at) {
     const trace::span timed(run_apply);
     session all = state.start_session();
-    model->hand_over_behind(step_hand_over_limit);
+    model->hand_over_behind(step_hand_over(*model));
     forget_old_blocks();
     apply_blocks(*model, run, at);
     remember(run);
@@ -420,7 +425,7 @@ void chain_state::finish() {
     for (bool more = true; more;) {
         const write_turn turn(state.memory());
         session one = state.start_session();
-        more = parts_->model->hand_over(block_hand_over_limit) != 0;
+        more = parts_->model->hand_over(most_handed_over) != 0;
         parts_->forget_old_blocks();
         one.squash();
     }
@@ -468,7 +473,7 @@ void chain_state::begin_block(std::int64_t timestamp) {
     parts_->made_at = timestamp;
     parts_->pending.emplace(parts_->state.start_session());
     try {
-        parts_->model->hand_over(block_hand_over_limit);
+        parts_->model->hand_over(block_hand_over);
         parts_->model->begin_block(number, timestamp);
     } catch (...) {
         drop_pending();

@@ -56,7 +56,7 @@ void require_one_task(const generate_call& call) {
 /// What has no effect is no option of the chain of payments.
 void require_effect(const CLI::App& verb, const generate_call& call) {
     if (call.chain.chain != payments::chain_name) return;
-    for (const char* option : {"--mix", "--cash-out-percent"})
+    for (const char* option : {"--mix", "--cash-out-percent", "--paid-percent"})
         if (verb.count(option) > 0)
             throw usage_error(std::string(option) + " is of the social chain; leave it out with " +
                               "--chain payments");
@@ -116,6 +116,10 @@ void add_chain_options(CLI::App& verb, generate_call& call) {
                     "of the time that comments really had until their cash-out")
         ->transform(whole_number(1, 1000))
         ->capture_default_str()
+        ->needs(log);
+    verb.add_option("--paid-percent", call.chain.paid_percent,
+                    "of the comments that are paid at all (as the data has it: about half)")
+        ->transform(whole_number(0, 100))
         ->needs(log);
 }
 

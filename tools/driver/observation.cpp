@@ -1,5 +1,6 @@
 #include <chainbase/trace/prometheus_text.hpp>
 #include <pool_allocator/trace.hpp>
+#include <tools/driver/metrics_source.hpp>
 #include <tools/driver/observation.hpp>
 
 #include <spdlog/spdlog.h>
@@ -59,7 +60,7 @@ observation::observation(const observation_options& options) {
     if (at) {
         server_.emplace(*at, [] {
             resident.set(resident_bytes());
-            return trace::prometheus_text(trace::snapshot());
+            return trace::prometheus_text(trace::snapshot()) + metrics_source::page();
         });
         spdlog::info("metrics: http://{}/metrics", server_->address());
     }

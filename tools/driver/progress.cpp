@@ -29,11 +29,6 @@ void say(const chain_state& state, std::uint64_t rate, double now, const std::st
 
 } // namespace
 
-std::string bytes_in_words(std::uint64_t bytes) {
-    const double mebi = static_cast<double>(bytes) / (1 << 20);
-    return mebi < 1024 ? fmt::format("{:.1f} MiB", mebi) : fmt::format("{:.2f} GiB", mebi / 1024);
-}
-
 progress::progress(const chain_state& state, std::uint64_t from, std::uint64_t to)
     : operations_before_(state.operations()), from_(from), to_(to) {
     estimate_.note(0, from_);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <tools/bytes_in_words.hpp>
 #include <tools/driver/block_feed.hpp>
 #include <tools/driver/chain_gauges.hpp>
 #include <tools/driver/chain_state.hpp>
@@ -48,8 +49,5 @@ private:
     chain_gauges gauges_;
     std::deque<sample> rate_;
 };
-
-/// "4.4 MiB".
-[[nodiscard]] std::string bytes_in_words(std::uint64_t bytes);
 
 } // namespace chainbase::driver

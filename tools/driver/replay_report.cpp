@@ -1,5 +1,6 @@
 #include <pool_allocator/error.hpp>
-#include <tools/driver/progress.hpp>
+#include <tools/archive_figures.hpp>
+#include <tools/bytes_in_words.hpp>
 #include <tools/driver/replay_report.hpp>
 
 #include <fmt/format.h>
@@ -55,50 +56,22 @@ std::string row(const std::string& name, const std::string& value) {
 }
 
 archive_use use_of(const archive::store& rows) {
-    using archive::lookup;
-    const archive::statistics& all = rows.stats();
-    return {std::string(archive::to_string(rows.kind())),
-            all.lookups(lookup::hit_in_memory).summarized(),
-            all.lookups(lookup::hit_in_archive).summarized(),
-            all.lookups(lookup::miss).summarized(),
-            all.batches.summarized(),
-            all.syncs.summarized(),
-            all.rows_put,
-            all.bytes_put};
-}
-
-json times_of(const archive_use::times& all) {
-    const auto us = [](std::uint64_t ns) { return static_cast<double>(ns) / 1e3; };
-    return {{"count", all.count},
-            {"seconds", static_cast<double>(all.total_ns) / 1e9},
-            {"p50_us", us(all.p50_ns)},
-            {"p99_us", us(all.p99_ns)},
-            {"p999_us", us(all.p999_ns)}};
+    return {std::string(archive::to_string(rows.kind())), rows.stats().summarized(),
+            archive::engine_of(rows)};
 }
 
 json archive_of(const archive_use& use) {
-    return {{"store", use.store},
-            {"hit_in_memory", times_of(use.hits_in_memory)},
-            {"hit_in_archive", times_of(use.hits_in_archive)},
-            {"miss", times_of(use.misses)},
-            {"batches", times_of(use.batches)},
-            {"syncs", times_of(use.syncs)},
-            {"rows", use.rows},
-            {"bytes", use.bytes}};
+    json all{{"store", use.store}};
+    all.update(chainbase::to_json(use.figures));
+    all["engine"] = use.engine ? chainbase::to_json(*use.engine) : json(nullptr);
+    return all;
 }
 
 std::string text_of(const archive_use& use) {
-    const auto line = [](const std::string& what, const archive_use::times& all) {
-        if (all.count == 0) return row(what, "0");
-        return fmt::format("  {:<28}{:>16}   p50 {:.1f} us, p99 {:.1f} us\n", what, all.count,
-                           static_cast<double>(all.p50_ns) / 1e3,
-                           static_cast<double>(all.p99_ns) / 1e3);
-    };
-    return "lookups (this run):\n" + line("found in memory", use.hits_in_memory) +
-           line("found in the archive", use.hits_in_archive) + line("not there", use.misses) +
-           "archive `" + use.store + "` (this run):\n" + row("rows", std::to_string(use.rows)) +
-           row("bytes of them", bytes_in_words(use.bytes)) + line("batches", use.batches) +
-           line("syncs", use.syncs);
+    std::string text =
+        "archive `" + use.store + "` (this run):\n" + chainbase::to_text(use.figures);
+    if (use.engine) text += "rocksdb (this run, and now):\n" + chainbase::to_text(*use.engine);
+    return text;
 }
 
 std::string rows(const chain_model::named_counts& counts) {
@@ -159,9 +132,10 @@ std::string to_json(const replay_report& report) {
              {"archived", to_object(report.archived)},
              {"bytes", bytes_of(report.memory)},
              {"lookups",
-              {{"hit_in_memory", report.archive.hits_in_memory.count},
-               {"hit_in_archive", report.archive.hits_in_archive.count},
-               {"miss", report.archive.misses.count}}},
+              {{"hit_in_memory", report.archive.figures.hits_in_memory.count},
+               {"hit_in_archive", report.archive.figures.hits_in_archive.count},
+               {"miss", report.archive.figures.misses.count},
+               {"known_miss", report.archive.figures.known_misses.count}}},
              {"archive", archive_of(report.archive)},
              {"oracle", to_object(report.oracle)}};
     if (report.verified)

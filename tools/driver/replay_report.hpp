@@ -1,5 +1,6 @@
 #pragma once
 
+#include <archive/rocksdb_store.hpp>
 #include <archive/statistics.hpp>
 #include <tools/driver/block_feed.hpp>
 #include <tools/driver/chain_state.hpp>
@@ -13,16 +14,9 @@ namespace chainbase::driver {
 
 /// What became of the archive in this run.
 struct archive_use {
-    using times = archive::latency_histogram::summary;
-
     std::string store; ///< its kind
-    times hits_in_memory;
-    times hits_in_archive;
-    times misses;
-    times batches; ///< that were handed over
-    times syncs;
-    std::uint64_t rows = 0;  ///< that were new
-    std::uint64_t bytes = 0; ///< of them, with their keys
+    archive::statistics_summary figures;
+    std::optional<archive::rocksdb_statistics> engine; ///< of the store `rocksdb`
 };
 
 /// What a state holds after a replay, and what the replay did.

@@ -14,10 +14,14 @@ inline constexpr std::size_t operations_per_step = 8192;
 /// How many blocks, at least one, make the next step. Requires that there are some.
 [[nodiscard]] std::size_t step_of(run_of_blocks waiting);
 
-/// Objects that leave memory within one block at most, so that no block takes long for others.
-inline constexpr std::size_t block_hand_over_limit = 1000;
-/// The same within a step.
-inline constexpr std::size_t step_hand_over_limit = 10'000;
+/// Finished objects that leave memory together, at least: within one block few, so that it takes no
+/// longer than others by much.
+inline constexpr std::size_t block_hand_over = 100;
+/// The same within a step: the more the archive has the larger are the sorted files that it gets,
+/// since files are merged with those of their size.
+[[nodiscard]] std::size_t step_hand_over(const chain_model& model);
+/// At most, and with what is left at the end.
+inline constexpr std::size_t most_handed_over = 25'000;
 
 /// Threads that prepare blocks: as many as were asked for; if that is 0, one for each processor but
 /// the one that applies, up to 4.

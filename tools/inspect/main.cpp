@@ -1,3 +1,4 @@
+#include <tools/inspect/archive.hpp>
 #include <tools/inspect/check.hpp>
 #include <tools/inspect/locks.hpp>
 #include <tools/inspect/stat.hpp>
@@ -8,6 +9,7 @@ int main(int argc, char** argv) {
         "chainbase-inspect", "Looks at a state, running or not, without the program that wrote it",
         argc, argv, [](CLI::App& program, chainbase::exit_code& result) {
             chainbase::inspect::add_stat(program, result);
+            chainbase::inspect::add_archive(program, result);
             chainbase::inspect::add_check(program, result);
             chainbase::inspect::add_locks(program, result);
         });

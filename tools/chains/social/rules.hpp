@@ -42,8 +42,8 @@ public:
     std::size_t hand_over(std::size_t limit) override {
         return comments_.hand_over(state_.committed_revision(), limit);
     }
-    std::size_t hand_over_behind(std::size_t limit) override {
-        return comments_.hand_over_behind(state_.committed_revision(), limit);
+    std::size_t hand_over_behind(std::size_t batch) override {
+        return comments_.hand_over_behind(state_.committed_revision(), batch);
     }
     [[nodiscard]] named_counts archived() const override {
         return {{"comment", static_cast<std::int64_t>(comments_.archived())}};

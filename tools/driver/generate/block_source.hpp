@@ -20,6 +20,7 @@ struct chain_options {
     std::uint32_t skew_milli = 1000;      ///< how unevenly accounts are active; 0: all the same
     operation_mix mix;                    ///< of the social chain
     std::uint32_t cash_out_percent = 100; ///< of the time that the data has until a cash-out
+    std::optional<std::uint32_t> paid_percent; ///< of the comments; nothing: as the data has it
 };
 
 /// The accounts that options come to when they name none.

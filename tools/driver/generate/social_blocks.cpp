@@ -168,8 +168,9 @@ open_comments::slot social_blocks::draw_parent(open_comments::slot post) {
 }
 
 void social_blocks::draw_payout(social::comment& to, bool is_reply, std::uint64_t place) {
-    const std::uint32_t paid =
+    const std::uint32_t in_data =
         is_reply ? steem_2016_fit.paid_reply_permille : steem_2016_fit.paid_post_permille;
+    const std::uint32_t paid = options_.paid_percent ? *options_.paid_percent * 10 : in_data;
     if (!random_.chance(paid, 1000)) return;
     const std::int64_t seconds = draw(of_kind(distribution::post_cash_out_seconds, is_reply)) *
                                  options_.cash_out_percent / 100;

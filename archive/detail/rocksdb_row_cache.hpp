@@ -1,0 +1,60 @@
+#pragma once
+
+#include <archive/pinned_row.hpp>
+#include <archive/write_batch.hpp>
+
+#include <rocksdb/cache.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+namespace chainbase::archive::detail {
+
+/// Rows that were read lately, each by itself, in the cache that blocks are in, too: what is asked
+/// for at random is found without a search through files and blocks, and a row takes the room of a
+/// row there, not of a block.
+///
+///     reader   row = find(...)  else  seen = changes()  read  remember(..., seen)
+///     writer   change of(rows);  write  of.forget(...) ...
+///
+/// A row that is read while others change is not kept, so what write() replaced is not seen after
+/// it returned. Rows that are new need no care. Thread-safe; one writer at a time.
+class rocksdb_row_cache {
+public:
+    explicit rocksdb_row_cache(std::shared_ptr<rocksdb::Cache> cache) : cache_(std::move(cache)) {}
+
+    /// The stored row (stored_row.hpp), which stays in the cache as long as it is held.
+    [[nodiscard]] std::optional<pinned_row> find(table_id table, std::uint32_t id) const;
+
+    [[nodiscard]] std::uint64_t changes() const noexcept { return changes_.load(); }
+    void remember(table_id table, std::uint32_t id, bytes_view row, std::uint64_t seen) const;
+
+    /// While it lives, rows that are there already change.
+    class change {
+    public:
+        explicit change(rocksdb_row_cache& rows) : rows_(rows) { rows_.note_change(); }
+        ~change() { rows_.note_change(); }
+        change(const change&) = delete;
+        change& operator=(const change&) = delete;
+        /// After it was written.
+        void forget(table_id table, std::uint32_t id);
+
+    private:
+        rocksdb_row_cache& rows_;
+    };
+
+    [[nodiscard]] std::uint64_t hits() const noexcept { return hits_; }
+
+private:
+    void note_change();
+
+    std::shared_ptr<rocksdb::Cache> cache_;
+    mutable std::mutex changing_;
+    std::atomic<std::uint64_t> changes_{0}; ///< odd: one is under way
+    mutable std::atomic<std::uint64_t> hits_{0};
+};
+
+} // namespace chainbase::archive::detail

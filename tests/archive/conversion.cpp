@@ -1,0 +1,288 @@
+// An archive becomes one of another kind: with the same content, wherever a process died meanwhile,
+// and whatever was done with the state in between.
+
+#include <archive/conversion.hpp>
+#include <archive/detail/conversion_step.hpp>
+#include <archive/detail/kept_rows.hpp>
+#include <chainbase/checkpoint/publication.hpp>
+#include <pool_allocator/error.hpp>
+
+#include <tests/archive/pair.hpp>
+
+#include <cstdlib>
+#include <set>
+#include <vector>
+
+using namespace chainbase;
+using namespace chainbase::test;
+using archive::store_kind;
+using archive::fault::conversion_step;
+using Catch::Matchers::Contains;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr revision_number half = 50;
+
+struct kinds {
+    store_kind from;
+    store_kind to;
+};
+
+/// A state of so many blocks of which none can be undone, closed.
+void make_irreversible(const fs::path& folder, store_kind kind) {
+    REQUIRE(worked(in_child([&] {
+        pair_of_state_and_archive one(folder, kind);
+        one.run_to(half);
+        one.state.commit(one.state.revision());
+        one.close();
+    })));
+}
+
+void convert(const fs::path& folder, store_kind to) {
+    database state(folder, pair_of_state_and_archive::options());
+    archive::conversion_options how;
+    how.rows_at_once = 8;
+    how.store.ingest_rows = 3;
+    (void)archive::convert_archive(state, folder / "archive", to, how);
+    state.close();
+}
+
+void copy_folder(const fs::path& from, const fs::path& to) {
+    const std::string call = "cp -a " + from.string() + " " + to.string();
+    REQUIRE(std::system(call.c_str()) == 0);
+}
+
+/// Of the other kinds nothing is left.
+void check_only(const fs::path& folder, store_kind kind) {
+    std::set<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder / "archive"))
+        names.insert(entry.path().filename());
+    names.erase("ingest");
+    names.erase("statistics"); // of whoever opens it
+    if (kind == store_kind::rocksdb)
+        CHECK(names == std::set<std::string>{"format", "rocksdb", "synced"});
+    else
+        CHECK(names == std::set<std::string>{"format"});
+    CHECK(archive::kind_of(folder / "archive") == kind);
+    CHECK(worked(in_child([&] {
+        database state(folder, pair_of_state_and_archive::options());
+        if (state.memory().types().find("archive.row") == nullptr) return;
+        state.add_type<archive::detail::kept_row>("archive.row");
+        state.add_type<archive::detail::kept_key>("archive.key");
+        const auto rows = state.count<archive::detail::kept_row>();
+        const auto keys = state.count<archive::detail::kept_key>();
+        if ((rows != 0) != (kind == store_kind::memory)) throw error("rows in memory");
+        if (keys != 3 * rows) throw error("keys without rows");
+        state.close();
+    })));
+}
+
+/// It is after `half` blocks, and goes on to the end.
+void check_goes_on(const fs::path& folder) {
+    static const std::string now = digest_after(half);
+    static const std::string at_end = digest_after(last_block);
+    CHECK(worked(in_child([&] {
+        pair_of_state_and_archive one(folder);
+        one.check();
+        require_digest(one, now);
+        one.run_to(last_block);
+        one.check();
+        require_digest(one, at_end);
+        one.state.commit(one.state.revision());
+        one.close();
+    })));
+}
+
+int steps_left = 0;
+std::string* told = nullptr;
+
+void die(conversion_step reached) {
+    if (steps_left-- != 0) return;
+    write_file(*told, std::to_string(static_cast<int>(reached)));
+    ::kill(::getpid(), SIGKILL);
+}
+
+kinds every_pair() {
+    return GENERATE(kinds{store_kind::rocksdb, store_kind::memory},
+                    kinds{store_kind::memory, store_kind::rocksdb},
+                    kinds{store_kind::none, store_kind::memory},
+                    kinds{store_kind::none, store_kind::rocksdb});
+}
+
+template <typename E>
+void check_thrown(const std::string& what, const std::function<void()>& work) {
+    CHECK(worked(in_child([&] {
+        try {
+            work();
+        } catch (const E& problem) {
+            if (std::string(problem.what()).find(what) != std::string::npos) return;
+            throw;
+        }
+        throw error("nothing was thrown");
+    })));
+}
+
+} // namespace
+
+TEST_CASE("a converted archive has the same content and goes on to the same end") {
+    const auto [from, to] = every_pair();
+    CAPTURE(archive::to_string(from), archive::to_string(to));
+    const temporary_folder folder;
+    make_irreversible(folder / "state", from);
+    CHECK(worked(in_child([&] { convert(folder / "state", to); })));
+    if (from != store_kind::none) check_only(folder / "state", to);
+    check_goes_on(folder / "state");
+    // And there and back again, with more rows by now.
+    for (const store_kind kind : {store_kind::memory, store_kind::rocksdb, store_kind::memory}) {
+        CHECK(worked(in_child([&] { convert(folder / "state", kind); })));
+        check_only(folder / "state", kind);
+    }
+    const std::string at_end = digest_after(last_block);
+    CHECK(worked(in_child([&] {
+        const pair_of_state_and_archive one(folder / "state");
+        one.check();
+        require_digest(one, at_end);
+    })));
+}
+
+TEST_CASE("killed at every step of a conversion, it is usable, and the same call goes on") {
+    const auto [from, to] = every_pair();
+    CAPTURE(archive::to_string(from), archive::to_string(to));
+    const temporary_folder folder;
+    std::string step_file = folder / "step";
+    told = &step_file;
+    make_irreversible(folder / "made", from);
+    std::set<conversion_step> seen;
+    for (int n = 0;; ++n) {
+        const fs::path state = folder / "state";
+        copy_folder(folder / "made", state);
+        const int status = in_child([&] {
+            steps_left = n;
+            archive::fault::conversion_hook = &die;
+            convert(state, to);
+        });
+        if (!was_killed(status)) {
+            REQUIRE(worked(status));
+            break;
+        }
+        const auto step = static_cast<conversion_step>(std::stoi(test::read_file(step_file)));
+        CAPTURE(n, static_cast<int>(step));
+        seen.insert(step);
+        const auto kind = archive::kind_of(state / "archive");
+        CHECK((kind == from || kind == to));
+        if (step < conversion_step::flipped && step != conversion_step::moved) CHECK(kind == from);
+        // As it is, used by who knows nothing of the conversion; then the same call again.
+        if (n % 2 == 0) {
+            copy_folder(state, folder / "used");
+            check_goes_on(folder / "used");
+            CHECK(worked(in_child([&] { convert(folder / "used", to); })));
+            if (from != store_kind::none) check_only(folder / "used", to);
+        }
+        // At once.
+        CHECK(worked(in_child([&] { convert(state, to); })));
+        if (from != store_kind::none) check_only(state, to);
+        check_goes_on(state);
+        fs::remove_all(state);
+        fs::remove_all(folder / "used");
+    }
+    CHECK(seen.contains(conversion_step::verified));
+    CHECK(seen.contains(conversion_step::durable));
+    CHECK(seen.contains(conversion_step::flipped));
+    CHECK(seen.contains(conversion_step::finished) !=
+          (from == store_kind::none && to == store_kind::rocksdb));
+    CHECK(seen.contains(conversion_step::moved) == (to == store_kind::rocksdb));
+    CHECK(seen.contains(conversion_step::batch_copied) == (from != store_kind::none));
+}
+
+TEST_CASE("a conversion that was given up leaves nothing when it is called for the old kind") {
+    const auto [from, to] = every_pair();
+    if (from == store_kind::none) return;
+    CAPTURE(archive::to_string(from), archive::to_string(to));
+    const temporary_folder folder;
+    std::string step_file = folder / "step";
+    told = &step_file;
+    make_irreversible(folder / "state", from);
+    CHECK(was_killed(in_child([&] {
+        steps_left = 3;
+        archive::fault::conversion_hook = &die;
+        convert(folder / "state", to);
+    })));
+    CHECK(archive::kind_of(folder / "state" / "archive") == from);
+    CHECK(worked(in_child([&] { convert(folder / "state", from); })));
+    check_only(folder / "state", from);
+    check_goes_on(folder / "state");
+}
+
+TEST_CASE("after a loss of all memory either checkpoint belongs to the new kind") {
+    const auto [from, to] = GENERATE(kinds{store_kind::rocksdb, store_kind::memory},
+                                     kinds{store_kind::memory, store_kind::rocksdb});
+    CAPTURE(archive::to_string(from), archive::to_string(to));
+    const bool is_newest_lost = GENERATE(false, true);
+    const temporary_folder folder;
+    make_irreversible(folder / "state", from);
+    // Killed when the old kind is about to go: the last moment at which both are there.
+    CHECK(was_killed(in_child([&] {
+        archive::fault::conversion_hook = [](conversion_step reached) {
+            if (reached != conversion_step::flipped) return;
+            ::kill(::getpid(), SIGKILL);
+        };
+        convert(folder / "state", to);
+    })));
+    const fs::path published = folder / "state" / "checkpoint";
+    fs::remove_all(folder / "state" / "segment");
+    if (is_newest_lost) {
+        const fs::path newest = checkpoint::published(disk::of_system(), published).newest_path();
+        std::string content = test::read_file(newest);
+        content[content.size() / 2] ^= 1;
+        write_file(newest, content);
+    }
+    REQUIRE(fs::exists(published / "published.0"));
+    REQUIRE(fs::exists(published / "published.1"));
+    check_goes_on(folder / "state");
+}
+
+TEST_CASE("conversions that make no sense are refused, and change nothing") {
+    const temporary_folder folder;
+    SECTION("to none") {
+        for (const store_kind from : {store_kind::rocksdb, store_kind::memory}) {
+            const fs::path state = folder / std::string(archive::to_string(from));
+            make_irreversible(state, from);
+            check_thrown<usage_error>("not put back", [&] { convert(state, store_kind::none); });
+            check_goes_on(state);
+        }
+    }
+    SECTION("while blocks can be undone") {
+        make_pair(folder / "state", store_kind::rocksdb, half);
+        check_thrown<usage_error>("3 revision(s)",
+                                  [&] { convert(folder / "state", store_kind::memory); });
+        check_pair(folder / "state", half);
+    }
+    SECTION("without an archive") {
+        check_thrown<format_error>("no archive",
+                                   [&] { convert(folder / "state", store_kind::memory); });
+    }
+    SECTION("without checkpoints") {
+        make_irreversible(folder / "state", store_kind::rocksdb);
+        check_thrown<usage_error>("no checkpoints", [&] {
+            database state(folder / "state", small_state());
+            (void)archive::convert_archive(state, folder / "state" / "archive", store_kind::memory);
+        });
+        check_goes_on(folder / "state");
+    }
+}
+
+TEST_CASE("a row that cannot be read ends a conversion, and the kind stays") {
+    const temporary_folder folder;
+    make_irreversible(folder / "state", store_kind::rocksdb);
+    for (const auto& entry : fs::directory_iterator(folder / "state" / "archive" / "rocksdb"))
+        if (entry.path().extension() == ".sst") {
+            std::string content = test::read_file(entry.path());
+            content[content.size() / 4] ^= 1;
+            content[10] ^= 1;
+            write_file(entry.path(), content);
+        }
+    check_thrown<damaged_error>("archive", [&] { convert(folder / "state", store_kind::memory); });
+    CHECK(archive::kind_of(folder / "state" / "archive") == store_kind::rocksdb);
+}

@@ -1,0 +1,107 @@
+#include <chainbase/database.hpp>
+#include <pool_allocator/error.hpp>
+#include <tools/driver/archive_conversion.hpp>
+#include <tools/driver/chain_state.hpp>
+#include <tools/interruption.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+
+namespace chainbase::driver {
+
+namespace {
+
+namespace fs = std::filesystem;
+using clock = std::chrono::steady_clock;
+
+std::string require_chain(const fs::path& folder) {
+    if (const auto chain = chain_state::chain_of(folder, {})) return *chain;
+    throw usage_error(folder.string() + ": no state of a chain is there; check the path");
+}
+
+/// Says once a second how far it is, and ends the work after a signal.
+void tell(std::uint64_t done, std::uint64_t all, clock::time_point& next) {
+    if (catch_interruption::noted())
+        throw interrupted_error(fmt::format(
+            "interrupted while converting, at {} of {} rows; the same call goes on", done, all));
+    if (clock::now() < next) return;
+    next = clock::now() + std::chrono::seconds(1);
+    spdlog::info("converting: {} of {} rows", done, all);
+}
+
+/// Rows in memory are objects of the state, and would be undone with blocks.
+void require_irreversible(chain_state& state, bool pop, conversion_report& report) {
+    while (pop && state.state().revision() > state.state().committed_revision()) {
+        state.pop();
+        ++report.popped;
+    }
+    const auto undoable = state.state().revision() - state.state().committed_revision();
+    if (undoable == 0) return;
+    throw usage_error(fmt::format(
+        "{}: the last {} blocks can still be undone, and a conversion with them; with --pop they "
+        "are taken back before (`sync` and `live` get them from peers again)",
+        report.state.string(), undoable));
+}
+
+/// As whoever goes on with it opens it: what a dead writer left is put in order, and the life
+/// cycles find their rows.
+template <typename Work>
+void open_whole(const conversion_report& report, Work&& work) {
+    chain_state state(report.state, report.chain, 0);
+    work(state);
+    state.close();
+}
+
+} // namespace
+
+conversion_report convert_archive(const fs::path& folder, archive::store_kind to, bool pop) {
+    const auto begin = clock::now();
+    conversion_report report;
+    report.state = folder;
+    report.chain = require_chain(folder);
+    open_whole(report, [&](chain_state& state) { require_irreversible(state, pop, report); });
+    {
+        open_options how;
+        how.advise = false; // it was said
+        database state(folder, how);
+        archive::conversion_options options;
+        options.tell = [next = begin + std::chrono::seconds(1)](std::uint64_t done,
+                                                                std::uint64_t all) mutable {
+            tell(done, all, next);
+        };
+        report.done = archive::convert_archive(state, folder / "archive", to, options);
+        state.close();
+    }
+    open_whole(report, [&](const chain_state& state) { report.block = state.head(); });
+    report.seconds = std::chrono::duration<double>(clock::now() - begin).count();
+    return report;
+}
+
+std::string to_json(const conversion_report& report) {
+    const nlohmann::ordered_json all = {{"state", report.state.string()},
+                                        {"chain", report.chain},
+                                        {"block", report.block},
+                                        {"popped", report.popped},
+                                        {"from", archive::to_string(report.done.from)},
+                                        {"to", archive::to_string(report.done.to)},
+                                        {"rows", report.done.rows},
+                                        {"seconds", report.seconds}};
+    return all.dump();
+}
+
+std::string to_text(const conversion_report& report) {
+    const bool is_new = report.done.from != report.done.to;
+    std::string text =
+        fmt::format("{}, {} at block {}: its archive is `{}`, {}\n", report.state.string(),
+                    report.chain, report.block, archive::to_string(report.done.to),
+                    is_new ? fmt::format("and was `{}`", archive::to_string(report.done.from))
+                           : "as before; nothing of another kind is left");
+    for (const auto& [table, rows] : report.done.rows)
+        text += fmt::format("  {:<24}{} rows\n", table, rows);
+    return text + fmt::format("  {:<24}{:.1f} s\n", "took", report.seconds);
+}
+
+} // namespace chainbase::driver
