@@ -31,12 +31,16 @@ const type_check* type_called(const check::state_check& state, const std::string
 
 constexpr std::string_view queue_suffix = ".retired";
 
+/// Whether it has the two fields of an entry that names an object.
+bool names_objects(const type_check& type) {
+    const auto& fields = type.schema().fields;
+    return fields.size() > 1 && fields[1].name == "object" && fields[1].type == "id" &&
+           fields[1].offset + 4 <= type.schema().value_bytes;
+}
+
 /// Whether it is the queue of a life cycle (detail/retired.hpp).
 bool is_queue(const type_check& type) {
-    const auto& fields = type.schema().fields;
-    return type.objects() && type.schema().name.ends_with(queue_suffix) && fields.size() > 1 &&
-           fields[1].name == "object" && fields[1].type == "id" &&
-           fields[1].offset + 4 <= type.schema().value_bytes;
+    return type.objects() && type.schema().name.ends_with(queue_suffix) && names_objects(type);
 }
 
 /// Of what is finished in the type of this name and still in memory; null if that has no life
@@ -46,9 +50,35 @@ const type_check* queue_of(const check::state_check& state, const std::string& n
     return found && is_queue(*found) ? found : nullptr;
 }
 
-/// Ids are given in order, and an entry goes with its object.
-std::uint64_t handed_over(const type_check& queue) {
-    return queue.next_id() - std::min<std::uint64_t>(queue.next_id(), queue.objects()->live());
+/// The objects that the entries of a type name.
+std::set<std::uint32_t> objects_named_in(const type_check& type) {
+    std::set<std::uint32_t> all;
+    const check::object_slots& entries = *type.objects();
+    const std::uint32_t at = type.schema().fields[1].offset;
+    for (slot_number slot = 1; slot < entries.end(); ++slot)
+        if (entries.is_live(slot))
+            all.insert(check::copy_at<std::uint32_t>(entries.value(slot) + at));
+    return all;
+}
+
+std::set<std::uint32_t> objects_named_in(const check::state_check& state, const std::string& name) {
+    const type_check* const type = type_called(state, name);
+    return type && names_objects(*type) ? objects_named_in(*type) : std::set<std::uint32_t>();
+}
+
+/// The name of the type whose queue it is.
+std::string type_of(const type_check& queue) {
+    const std::string& name = queue.schema().name;
+    return name.substr(0, name.size() - queue_suffix.size());
+}
+
+/// Ids are given in order, and an entry goes with its object: when that is handed over, or, for
+/// those withdrawn, removed.
+std::uint64_t handed_over(const check::state_check& state, const type_check& queue) {
+    const type_check* const withdrawn = type_called(state, type_of(queue) + ".withdrawn");
+    const std::uint64_t others =
+        queue.objects()->live() + (withdrawn ? withdrawn->objects()->live() : 0);
+    return queue.next_id() - std::min<std::uint64_t>(queue.next_id(), others);
 }
 
 /// What a life cycle says of the keys of those that left memory (detail/key_filter.hpp).
@@ -81,8 +111,11 @@ private:
 class table_check {
 public:
     table_check(const check::state_check& state, const store& rows, table_id table, part_report& to)
-        : rows_(rows), table_(table), to_(to), name_(rows.tables()[table.value].name),
-          type_(type_called(state, name_)), queue_(queue_of(state, name_)), filter_(state, name_) {
+        : state_(state), rows_(rows), table_(table), to_(to),
+          name_(rows.tables()[table.value].name), type_(type_called(state, name_)),
+          queue_(queue_of(state, name_)), filter_(state, name_),
+          removed_(objects_named_in(state, name_ + ".removed")),
+          withdrawn_(objects_named_in(state, name_ + ".withdrawn")) {
         if (type_) decoder_.emplace(type_->schema(), state.buffers());
     }
 
@@ -92,7 +125,9 @@ public:
                                          "segment, or it cannot be read");
         else if (!decoder_->why_not().empty())
             to_.not_checked.push_back("contents: " + decoder_->why_not());
-        read_retired();
+        if (queue_) retired_ = objects_named_in(*queue_);
+        for (const std::uint32_t id : removed_)
+            if (type_ && type_->find(id)) add(id, "was removed, and its object is in memory");
         check_all_rows();
         check_keys();
         check_handed_over();
@@ -103,16 +138,6 @@ private:
         check::finding found{"archive", {}, fmt::format("row {}: {}", id, what)};
         found.object = id;
         to_.add(std::move(found));
-    }
-
-    /// The objects whose entries are in the queue.
-    void read_retired() {
-        if (!queue_) return;
-        const check::object_slots& entries = *queue_->objects();
-        const std::uint32_t at = queue_->schema().fields[1].offset;
-        for (slot_number slot = 1; slot < entries.end(); ++slot)
-            if (entries.is_live(slot))
-                retired_.insert(check::copy_at<std::uint32_t>(entries.value(slot) + at));
     }
 
     void check_all_rows() {
@@ -126,6 +151,7 @@ private:
         to_.count("rows", count);
         to_.count("also in memory", in_memory_);
         to_.count("ahead of the state", ahead_);
+        if (!removed_.empty()) to_.count("removed", removed_.size());
         if (count != rows_.count(table_))
             to_.add({"archive",
                      {},
@@ -148,7 +174,7 @@ private:
         }
         const auto slot = type_->find(id);
         if (!slot) {
-            ++archived_;
+            ++(withdrawn_.contains(id) ? ahead_ : archived_);
             return;
         }
         ++in_memory_;
@@ -175,6 +201,8 @@ private:
     void check_key(std::uint32_t index, const std::string& name) {
         std::uint64_t entries = 0;
         std::vector<bool> is_found(ids_.size());
+        byte_buffer last;                        // key of a row that counts
+        std::optional<std::uint32_t> last_owner; // that row
         for (key_cursor key = rows_.keys(table_, index); key.valid(); key.next(), ++entries) {
             const auto row = std::ranges::lower_bound(ids_, key.id());
             if (row == ids_.end() || *row != key.id()) {
@@ -186,6 +214,11 @@ private:
             is_found[at] = true;
             if (queue_ && has_left_[at] && !is_passed(index, name, key.key()))
                 add(*row, "is not found by key " + name + ": the state's filter lacks it");
+            if (!queue_ || !has_left_[at] || removed_.contains(*row)) continue;
+            if (last_owner && same(last, key.key()))
+                add(*row, fmt::format("has the same key {} as row {}", name, *last_owner));
+            last.assign(key.key().begin(), key.key().end());
+            last_owner = *row;
         }
         to_.count("key " + name, entries);
         for (std::size_t at = 0; queue_ && at < ids_.size(); ++at)
@@ -200,7 +233,7 @@ private:
 
     void check_handed_over() {
         if (!queue_ || !type_) return;
-        const std::uint64_t expected = handed_over(*queue_);
+        const std::uint64_t expected = handed_over(state_, *queue_);
         to_.count("handed over", expected);
         if (archived_ < expected)
             to_.add(
@@ -210,6 +243,7 @@ private:
                              expected, archived_)});
     }
 
+    const check::state_check& state_;
     const store& rows_;
     table_id table_;
     part_report& to_;
@@ -217,6 +251,8 @@ private:
     const type_check* type_;
     const type_check* queue_; ///< of what is finished and still in memory
     filter_blocks filter_;
+    std::set<std::uint32_t> removed_;
+    std::set<std::uint32_t> withdrawn_; ///< of them those of which the state does not know a row
     std::optional<detail::row_decoder> decoder_;
     std::set<std::uint32_t> retired_;
     std::vector<std::uint32_t> ids_;      ///< of the rows, rising
@@ -251,9 +287,8 @@ void require_tables(const check::state_check& state, const std::vector<table_des
                     part_report& to) {
     for (const type_check& queue : state.types()) {
         if (!is_queue(queue)) continue;
-        const std::string& name = queue.schema().name;
-        const std::string type = name.substr(0, name.size() - queue_suffix.size());
-        const std::uint64_t gone = handed_over(queue);
+        const std::string type = type_of(queue);
+        const std::uint64_t gone = handed_over(state, queue);
         if (gone == 0 || has_table(tables, type)) continue;
         part_report& part = to.enter(type);
         part.type = type;
@@ -269,7 +304,7 @@ void require_tables(const check::state_check& state, const std::vector<table_des
 void check_rows_in_memory(const check::state_check& state, part_report& to) {
     std::uint64_t gone = 0;
     for (const type_check& one : state.types())
-        if (is_queue(one)) gone += handed_over(one);
+        if (is_queue(one)) gone += handed_over(state, one);
     const type_check* const kept = type_called(state, "archive.row");
     const std::uint64_t rows = kept ? kept->objects()->live() : 0;
     to.count("handed over", gone);

@@ -31,9 +31,7 @@ struct conversion_options {
 /// Makes the archive of `state`, in `folder`, one of the kind `to`.
 ///
 ///     rocksdb, memory  <->  each other: all rows are copied
-///     none              ->  either: nothing was handed over, so nothing is copied; what is
-///     finished
-///                           is handed over by and by, as life cycles do
+///     none              ->  either: nothing was handed over, so nothing is copied
 ///     either            ->  none: refused, finished objects are not put back into memory
 ///
 /// Rows are copied table by table, in the order of ids, compared, and brought to storage; then the
@@ -43,8 +41,8 @@ struct conversion_options {
 /// that it has removes what is left of a conversion, either way: so one is also given up.
 ///
 /// For the state's writer, with nobody else at it: no store and no life cycle of the archive is
-/// open, and of this state no session. With rows in memory, which are objects of the state,
-/// nothing may be undoable, since they would be undone with it. Needs checkpoints.
+/// open, and of this state no session. Nothing may be undoable: rows in memory are objects of the
+/// state and would be undone with it. Needs checkpoints.
 ///
 /// Throws usage_error when one of that is not so, format_error when there is no archive,
 /// damaged_error when the copy is not what was copied, out_of_space_error, io_error.

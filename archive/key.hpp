@@ -8,10 +8,12 @@
 /// Keys whose bytes compare (memcmp, a prefix first) as the values do, alone and in sequence.
 ///
 ///     unsigned     big-endian                     bool, enum, id   as the number beneath
-///     signed       big-endian, sign bit flipped   byte arrays      std::array of unsigned bytes,
-///     raw text         its bytes, each 0x00 as 0x00 0xff, then 0x00 0x01: orders as bytes do,
-///     unsigned descending   the value's key with every byte complemented tuple, pair  one part
-///     after the other
+///     signed       big-endian, sign bit flipped   byte arrays      as they are
+///     text         its bytes, each 0x00 as 0x00 0xff, then 0x00 0x01: orders as unsigned bytes do
+///
+///     descending   the value's key with every byte complemented
+///
+///     tuple, pair  one part after the other
 ///
 /// No key of a type is a prefix of another one of the same type, so the order of a composite key is
 /// that of its parts whatever text they hold, and the key of the leading parts is a prefix of all

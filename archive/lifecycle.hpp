@@ -2,6 +2,7 @@
 
 #include <archive/background_write.hpp>
 #include <archive/detail/key_filter.hpp>
+#include <archive/detail/removed_objects.hpp>
 #include <archive/detail/retired.hpp>
 #include <archive/found.hpp>
 #include <archive/object_cursor.hpp>
@@ -12,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,8 +26,7 @@ namespace chainbase::archive {
 ///     create      modify       retire            hand_over(irreversible)
 ///       |           |             |                        |
 ///       +-- live ---+-------------+-- retired -- write row -- remove from memory -- archived -->
-///                under undo, as any change of its block    also a change of the block being
-///                applied
+///                under undo, as any change of its block    a change of the block under way
 ///
 ///     lifecycle<comment> comments(state, rows, "comment");
 ///     comments.retire(paid);                              // in its block
@@ -44,12 +45,11 @@ namespace chainbase::archive {
 ///     content before the row is written, and then refused.
 ///  4. A row counts only if the state has given out its id: an archive that is ahead of the state
 ///     (an older copy of the state was put in its place) tells nothing of what is to come.
+///  5. A finished object may be removed, wherever it is, and its keys taken by another one. Its row
+///     stays and does not count any more; if the block that removed it is popped, it does again.
 ///
-/// Who creates an object with a key that an archived one may have asks find() first: the state's
-/// own unique keys know only what is in memory.
-///
-/// Thread-safety: as the database: find() and the counts under its read lock, the rest by its
-/// writer. The lookups are counted in the store's statistics.
+/// Thread-safety: as the database: what is const under its read lock, the rest by its writer. The
+/// lookups are counted in the store's statistics.
 template <archivable T>
 class lifecycle {
     using entry = detail::retired<T>;
@@ -58,15 +58,22 @@ class lifecycle {
 public:
     using object_type = T;
 
-    /// For the type T registered as `name` in `state`; registers the queue and the filter beside
-    /// it, as `name`.retired and `name`.filter, and opens the table `name` of the store. Both must
-    /// outlive this. Close the store, or sync it, before the database: a state that closed properly
-    /// counts on its rows. Throws damaged_error when the store lacks rows that the state handed
-    /// over (an archive that was lost, or is of an older time), and what database::add_type and
-    /// store::open_table throw.
+    /// For the type T registered as `name` in `state`; registers what it needs beside it, as
+    /// `name`.retired, .filter, .removed and .withdrawn, and opens the table `name` of the store.
+    /// Both must outlive this. Close the store, or sync it, before the database: a state that
+    /// closed properly counts on its rows. Throws damaged_error when the store lacks rows that the
+    /// state handed over (an archive that was lost, or is of an older time), and what
+    /// database::add_type and store::open_table throw.
     lifecycle(database& state, store& rows, std::string name);
     lifecycle(const lifecycle&) = delete;
     lifecycle& operator=(const lifecycle&) = delete;
+
+    /// As database::create, but asks both places: throws duplicate_key_error, with nothing changed,
+    /// also when an object in the archive has one of the unique keys by which it is found there.
+    /// database::create is for who knows already, from find(). Throws also what reading the store
+    /// throws.
+    template <typename Constructor>
+    const T& create(Constructor&& construct);
 
     /// Declares an object of the state finished, as a change of the session under way. Throws
     /// usage_error when it is no object of the state or retired already, and what create throws.
@@ -78,13 +85,24 @@ public:
     template <typename Change>
     void modify(const T& object, Change&& change);
 
-    /// Takes up to `limit` objects that were retired up to the revision `irreversible` to the
-    /// store, in one batch, and then out of memory, as changes of the session under way. Returns
-    /// how many: none with a store that keeps no rows.
+    /// Removes the object of `id`, wherever it is, as a change of the session under way. All its
+    /// keys are free then. If hand_over_behind() gave its row away, this waits until that is
+    /// written, and all that is written leaves memory.
     ///
-    /// Throws usage_error when that revision can still be undone or an object was changed after it
-    /// was retired; then nothing was written. Throws what store::write throws, with nothing
-    /// removed, and out_of_space_error; then rows are written and nothing is removed.
+    /// Throws usage_error when there is none, and what find() and hand_over() throw; then nothing
+    /// was removed.
+    void remove(id<T> id);
+
+    /// Takes up to `limit` objects that were retired up to the revision `irreversible` to the
+    /// store, in one batch, and then out of memory, as changes of the session under way; before
+    /// them what hand_over_behind() has written. Returns how many left memory: none with a store
+    /// that keeps no rows.
+    ///
+    /// Throws usage_error when that revision can still be undone or an object was changed or
+    /// removed past this after it was retired, and duplicate_key_error when one in the archive has
+    /// its key, which create() would have refused; then nothing was written. Throws what
+    /// store::write throws, with nothing removed, and out_of_space_error; then rows are written and
+    /// nothing is removed.
     std::size_t hand_over(revision_number irreversible, std::size_t limit = SIZE_MAX);
 
     /// The same in two steps, so that a thread of its own writes while the caller goes on: takes
@@ -98,7 +116,9 @@ public:
     std::size_t hand_over_behind(revision_number irreversible, std::size_t batch);
 
     /// The object of `id`, wherever it is; nothing when there is none. Throws what store::find
-    /// throws: a store that cannot be read never says that an object is not there.
+    /// throws: a store that cannot be read never says that an object is not there. Nor does one
+    /// that was opened for reading before the state's writer handed over more: here and below
+    /// usage_error then says that it is to be opened again.
     [[nodiscard]] std::optional<found<T>> find(id<T> id) const;
     /// The object whose unique key Tag (all of its parts) equals `values`.
     template <typename Tag, typename... V>
@@ -119,9 +139,9 @@ public:
     template <typename Visitor>
     void for_each(Visitor&& visit) const;
 
-    /// Objects that left memory.
-    [[nodiscard]] std::uint64_t archived() const noexcept {
-        return state_.template next_id<entry>().value - waiting();
+    /// Objects that are in the archive only.
+    [[nodiscard]] std::uint64_t archived() const {
+        return handed_over() - (removed_.count() - removed_.withdrawn_count());
     }
     /// Objects that are retired and still in memory.
     [[nodiscard]] std::size_t waiting() const noexcept { return state_.template count<entry>(); }
@@ -154,8 +174,13 @@ private:
     void take_out(const departure& leaving, byte_buffer& key);
     void remember_keys(const T& leaving, byte_buffer& key);
     void compare_with_store();
-    void fill_filter();
-    [[nodiscard]] std::optional<found<T>> believed(std::optional<pinned_row> row) const;
+    /// Rows that a store has at least.
+    [[nodiscard]] std::uint64_t handed_over() const {
+        return state_.template next_id<entry>().value - waiting() - removed_.withdrawn_count();
+    }
+    void require_still_there() const;
+    void require_free(const T& object, std::uint32_t number, bytes_view key) const;
+    void remove_retired(const T& object);
     template <typename Visitor>
     void visit_rows(row_cursor& rows, std::uint32_t below, Visitor& visit) const;
 
@@ -164,11 +189,15 @@ private:
     std::string name_;
     table_id table_;
     detail::key_filter<T> filter_; ///< over the keys of what left memory
-    bool is_exact_ = false;        ///< the store has the rows that the state handed over, no others
+    detail::removed_objects<T> removed_;
+    bool is_exact_ = false; ///< the store has the rows that the state handed over, no others
     // The queue's entries below these have been given to behind_, and were written by this process:
-    // all are of revisions that cannot be undone, so they are its first ones for good.
+    // all are of revisions that cannot be undone, and the queue is in the order of ids, so they are
+    // its first ones for good. But not those that had been withdrawn by then, which a pop can bring
+    // back.
     id<entry> given_{0};
     id<entry> written_{0};
+    std::set<std::uint32_t> passed_over_; ///< entries
     background_write behind_;
 };
 

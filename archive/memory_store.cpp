@@ -5,6 +5,7 @@
 #include <chainbase/database.hpp>
 #include <pool_allocator/error.hpp>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -86,11 +87,13 @@ public:
         if (!row) return std::nullopt;
         return chainbase::archive::stored(*row);
     }
-    std::optional<std::uint32_t> owner(table_id table, std::uint32_t index,
-                                       bytes_view key) const override {
-        const auto* entry = state_.find<kept_key, by_bytes>(table.value, index, as_text(key));
-        if (!entry) return std::nullopt;
-        return entry->row;
+    row_ids owners(table_id table, std::uint32_t index, bytes_view key) const override {
+        row_ids found;
+        const auto all = state_.view<kept_key, by_bytes>();
+        const auto [first, last] = all.equal_range(table.value, index, as_text(key));
+        for (auto at = first; at != last; ++at)
+            found.push_back(at->row);
+        return found;
     }
 
 private:
@@ -103,15 +106,16 @@ std::optional<pinned_row> memory_store::read(table_id table, std::uint32_t id) c
     return pin(*row);
 }
 
-std::optional<pinned_row> memory_store::read(table_id table, std::uint32_t index,
-                                             bytes_view key) const {
-    const auto* entry = state_.find<kept_key, by_bytes>(table.value, index, as_text(key));
-    if (!entry) return std::nullopt;
-    const auto* row = state_.find<kept_row, by_number>(table.value, entry->row);
-    if (!row)
-        fail_damaged("key " + detail::printable(key) + " leads to row " +
-                     std::to_string(entry->row) + ", which is missing");
-    return pin(*row);
+std::optional<pinned_row> memory_store::read(table_id table, std::uint32_t index, bytes_view key,
+                                             const row_predicate& counts) const {
+    for (const std::uint32_t id : current(state_).owners(table, index, key)) {
+        if (!counts(id)) continue;
+        const auto* row = state_.find<kept_row, by_number>(table.value, id);
+        if (row) return pin(*row);
+        fail_damaged("key " + detail::printable(key) + " leads to row " + std::to_string(id) +
+                     ", which is missing");
+    }
+    return std::nullopt;
 }
 
 std::uint64_t memory_store::row_count(table_id table) const {
@@ -158,7 +162,7 @@ public:
     bytes_view key() const override { return as_bytes(key_); }
     std::uint32_t id() const override { return row_; }
     void next() override {
-        stand_on(state_.view<kept_key, by_bytes>().upper_bound(table_.value, index_, key_));
+        stand_on(state_.view<kept_key, by_bytes>().upper_bound(table_.value, index_, key_, row_));
     }
 
 private:
@@ -204,17 +208,14 @@ void put_row(database& state, std::uint32_t table, std::uint32_t id, bytes_view 
     });
 }
 
-void put_key(database& state, std::uint32_t table, std::uint32_t index, bytes_view bytes,
-             std::uint32_t row) {
-    if (const auto* key = state.find<kept_key, by_bytes>(table, index, as_text(bytes))) {
-        state.modify(*key, [&](kept_key& one) { one.row = row; });
-        return;
-    }
+void put_key(database& state, const detail::batch_plan::key_change& change, std::uint32_t row) {
+    const std::string_view bytes = as_text(change.key);
+    if (state.find<kept_key, by_bytes>(change.table, change.index, bytes, row)) return;
     state.create<kept_key>([&](kept_key& one) {
-        one.table = table;
-        one.index = index;
+        one.table = change.table;
+        one.index = change.index;
         one.row = row;
-        one.bytes = as_text(bytes);
+        one.bytes = bytes;
     });
 }
 
@@ -224,18 +225,20 @@ store::write_totals memory_store::apply(const write_batch& batch) {
     const current now(state_);
     const detail::batch_plan plan(*this, now, batch);
     auto all = state_.start_session(); // whole, or not at all
-    for (const auto& [place, content] : plan.rows()) {
+    for (const auto& [table, id, content] : plan.rows()) {
         if (content)
-            put_row(state_, place.table, place.id, *content);
-        else if (const auto* row = state_.find<kept_row, by_number>(place.table, place.id))
+            put_row(state_, table, id, *content);
+        else if (const auto* row = state_.find<kept_row, by_number>(table, id))
             state_.remove(*row);
     }
-    for (const auto& [place, row] : plan.keys()) {
-        if (row)
-            put_key(state_, place.table, place.index, place.key, *row);
-        else if (const auto* key =
-                     state_.find<kept_key, by_bytes>(place.table, place.index, as_text(place.key)))
-            state_.remove(*key);
+    for (const auto& change : plan.keys()) {
+        const row_ids before = now.owners({change.table}, change.index, change.key);
+        for (const std::uint32_t row : before)
+            if (std::ranges::find(change.rows, row) == change.rows.end())
+                state_.remove(*state_.find<kept_key, by_bytes>(change.table, change.index,
+                                                               as_text(change.key), row));
+        for (const std::uint32_t row : change.rows)
+            put_key(state_, change, row);
     }
     for (const auto& [table, growth] : plan.growth())
         state_.modify(state_.get(id<kept_table>(table)),

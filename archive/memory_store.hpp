@@ -9,8 +9,9 @@ namespace chainbase::archive {
 /// archive little, and where RocksDB is not wanted. It saves no memory: a row with its keys takes
 /// about twice what the object took.
 ///
-/// A batch is a change of the session under way, and popped with it: rows are never ahead of the
-/// state nor behind it, and come to checkpoints as all objects do. sync() has nothing to do.
+/// A batch is a change of the session under way, and popped with it: what a life cycle wrote is
+/// never ahead of the state nor behind it. Rows come to checkpoints as all objects do. sync() has
+/// nothing to do.
 ///
 /// Thread-safety: as the database: reads under its read lock, write() and open_table() by its
 /// writer. Handles and cursors keep what they show, whatever is written.
@@ -29,8 +30,8 @@ protected:
     void create_table(const table_description& table) override;
     write_totals apply(const write_batch& batch) override;
     std::optional<pinned_row> read(table_id table, std::uint32_t id) const override;
-    std::optional<pinned_row> read(table_id table, std::uint32_t index,
-                                   bytes_view key) const override;
+    std::optional<pinned_row> read(table_id table, std::uint32_t index, bytes_view key,
+                                   const row_predicate& counts) const override;
     std::uint64_t row_count(table_id table) const override;
     std::unique_ptr<row_cursor_source> scan(table_id table, std::uint32_t from) const override;
     std::unique_ptr<key_cursor_source> scan(table_id table, std::uint32_t index,

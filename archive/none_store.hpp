@@ -18,7 +18,8 @@ protected:
     /// Throws usage_error.
     write_totals apply(const write_batch& batch) override;
     std::optional<pinned_row> read(table_id, std::uint32_t) const override { return std::nullopt; }
-    std::optional<pinned_row> read(table_id, std::uint32_t, bytes_view) const override {
+    std::optional<pinned_row> read(table_id, std::uint32_t, bytes_view,
+                                   const row_predicate&) const override {
         return std::nullopt;
     }
     std::uint64_t row_count(table_id) const override { return 0; }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <archive/detail/archived_keys.hpp>
+#include <archive/detail/removed_objects.hpp>
 #include <archive/found.hpp>
 #include <archive/store.hpp>
 #include <chainbase/database.hpp>
@@ -19,7 +20,8 @@ namespace chainbase::archive {
 ///         use(at->get<&comment::created>());
 ///
 /// Holds for the state at the time it was made: no object of the type may be created, changed or
-/// removed while it is used, which the state's read lock sees to. One thread at a time.
+/// removed while it is used, which the state's read lock sees to. Must not outlive its life cycle
+/// and the store. One thread at a time.
 template <archivable T, typename Tag>
 class object_cursor {
     using key = key_called<T, Tag>;
@@ -28,10 +30,10 @@ class object_cursor {
 
 public:
     /// From `first` to `last` in memory; in the archive, `rows` as long as their keys start with
-    /// `prefix`.
-    object_cursor(const database& state, const store& archive, table_id table, iterator first,
-                  iterator last, key_cursor rows, byte_buffer prefix)
-        : state_(state), archive_(archive), table_(table), at_(first), end_(last),
+    /// `prefix`, if they count.
+    object_cursor(const detail::removed_objects<T>& removed, const store& archive, table_id table,
+                  iterator first, iterator last, key_cursor rows, byte_buffer prefix)
+        : removed_(removed), archive_(archive), table_(table), at_(first), end_(last),
           rows_(std::move(rows)), prefix_(std::move(prefix)) {
         encode_object();
         skip_rows();
@@ -63,10 +65,8 @@ private:
         object_key_.clear();
         if (at_ != end_) detail::archived_keys<T>::template append<Tag>(object_key_, *at_);
     }
-    /// Rows of objects that are in memory, too, and of a later state.
     void skip_rows() {
-        while (has_row() &&
-               (rows_.id() >= state_.template next_id<T>().value || state_.find(id<T>(rows_.id()))))
+        while (has_row() && !removed_.counts(rows_.id()))
             rows_.next();
     }
     void settle() {
@@ -88,7 +88,7 @@ private:
                             "by a replay");
     }
 
-    const database& state_;
+    const detail::removed_objects<T>& removed_;
     const store& archive_;
     table_id table_;
     iterator at_;

@@ -29,8 +29,10 @@
 #include <rocksdb/snapshot.h>
 #include <rocksdb/write_batch.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <functional>
 #include <mutex>
 
 namespace chainbase::archive {
@@ -40,7 +42,7 @@ namespace {
 using detail::check_status;
 using family_handle = detail::rocksdb_database::family_handle;
 
-using detail::id_bytes;
+using detail::ids_bytes;
 using detail::rocksdb_key;
 using detail::slice;
 using detail::view;
@@ -74,19 +76,20 @@ struct rocksdb_store::parts {
                                                    const rocksdb::ReadOptions& how) const;
     [[nodiscard]] std::optional<pinned_row> row(table_id table, std::uint32_t id,
                                                 const rocksdb::ReadOptions& how) const;
-    [[nodiscard]] std::optional<std::uint32_t> owner(table_id table, std::uint32_t index,
-                                                     bytes_view key,
-                                                     const rocksdb::ReadOptions& how) const;
+    [[nodiscard]] row_ids owners(table_id table, std::uint32_t index, bytes_view key,
+                                 const rocksdb::ReadOptions& how) const;
     [[nodiscard]] std::optional<pinned_row> row(table_id table, std::uint32_t index, bytes_view key,
-                                                const rocksdb::ReadOptions& how) const;
+                                                const row_predicate& counts,
+                                                const rocksdb::ReadOptions& how);
     [[nodiscard]] std::optional<pinned_row> cached(table_id table, std::uint32_t id) const;
-    [[nodiscard]] std::optional<pinned_row> hinted(table_id table, std::uint32_t index,
-                                                   bytes_view key, std::uint64_t hash) const;
+    [[nodiscard]] std::optional<pinned_row>
+    hinted(table_id table, std::uint32_t index, bytes_view key, const row_predicate& counts) const;
     [[nodiscard]] std::optional<pinned_row> find(table_id table, std::uint32_t index,
-                                                 bytes_view key);
+                                                 bytes_view key, const row_predicate& counts);
     [[nodiscard]] bytes_view record_of(table_id table, std::uint32_t id, bytes_view row) const;
     [[nodiscard]] std::uint32_t id_of(bytes_view bytes, table_id table,
                                       std::string_view what) const;
+    [[nodiscard]] row_ids ids_of(bytes_view bytes, table_id table) const;
     [[nodiscard]] std::uint64_t count(table_id table) const;
     [[nodiscard]] std::uint64_t first_unused(table_id table) const;
     [[nodiscard]] std::uint64_t grown(std::uint32_t table, const detail::batch_plan& plan) const;
@@ -206,23 +209,38 @@ std::uint32_t rocksdb_store::parts::id_of(bytes_view bytes, table_id table,
     return detail::load_big<std::uint32_t>(bytes.data());
 }
 
-std::optional<std::uint32_t> rocksdb_store::parts::owner(table_id table, std::uint32_t index,
-                                                         bytes_view key,
-                                                         const rocksdb::ReadOptions& how) const {
+row_ids rocksdb_store::parts::ids_of(bytes_view bytes, table_id table) const {
+    constexpr std::size_t size = sizeof(std::uint32_t);
+    if (bytes.empty() || bytes.size() % size != 0)
+        fail_damaged(at(table) + ": a key entry has ids of " + std::to_string(bytes.size()) +
+                     " bytes");
+    row_ids ids;
+    for (; !bytes.empty(); bytes = bytes.subspan(size))
+        ids.push_back(detail::load_big<std::uint32_t>(bytes.data()));
+    return ids;
+}
+
+row_ids rocksdb_store::parts::owners(table_id table, std::uint32_t index, bytes_view key,
+                                     const rocksdb::ReadOptions& how) const {
     rocksdb::PinnableSlice value;
     const auto status =
         database->Get(how, tables[table.value].family, rocksdb_key::of_key(index, key), &value);
-    if (status.IsNotFound()) return std::nullopt;
+    if (status.IsNotFound()) return {};
     check_status(status, [&] { return at(table, index, key); });
-    return id_of(view(value), table, "a key entry");
+    return ids_of(view(value), table);
 }
 
 std::optional<pinned_row> rocksdb_store::parts::row(table_id table, std::uint32_t index,
-                                                    bytes_view key,
-                                                    const rocksdb::ReadOptions& how) const {
-    const auto id = owner(table, index, key, how);
-    if (!id) return std::nullopt;
+                                                    bytes_view key, const row_predicate& counts,
+                                                    const rocksdb::ReadOptions& how) {
+    const std::uint64_t seen = lately_read.changes();
+    const row_ids all = owners(table, index, key, how);
+    const auto id = std::ranges::find_if(all, std::cref(counts));
+    if (id == all.end()) return std::nullopt;
     auto found = row(table, *id, how);
+    if (found && all.size() == 1 && how.snapshot == nullptr)
+        lately_read.unless_changed(
+            seen, [&] { hints.remember(hints.hash(table.value, index, key), *id); });
     if (found) return found;
     // The row may have been erased between the two reads, and only reads of one instant tell. A
     // read-only store stands still, so there one look is enough.
@@ -230,7 +248,7 @@ std::optional<pinned_row> rocksdb_store::parts::row(table_id table, std::uint32_
         rocksdb::ManagedSnapshot instant(&*database);
         rocksdb::ReadOptions then;
         then.snapshot = instant.snapshot();
-        return row(table, index, key, then);
+        return row(table, index, key, counts, then);
     }
     fail_damaged(at(table, index, key) + ": leads to row " + std::to_string(*id) +
                  ", which is missing");
@@ -246,11 +264,12 @@ std::optional<pinned_row> rocksdb_store::parts::cached(table_id table, std::uint
 }
 
 // A batch that takes a key away rewrites or erases the row that had it, so a row that has the key
-// is the one it leads to.
+// is one that it leads to; and only keys that lead to one row are hinted.
 std::optional<pinned_row> rocksdb_store::parts::hinted(table_id table, std::uint32_t index,
-                                                       bytes_view key, std::uint64_t hash) const {
-    const auto id = hints.find(hash);
-    if (!id) return std::nullopt;
+                                                       bytes_view key,
+                                                       const row_predicate& counts) const {
+    const auto id = hints.find(hints.hash(table.value, index, key));
+    if (!id || !counts(*id)) return std::nullopt;
     auto found = cached(table, *id);
     if (!found || !detail::has_key(found->record(), {index, key})) return std::nullopt;
     found->narrow(record_of(table, *id, found->record()));
@@ -258,12 +277,9 @@ std::optional<pinned_row> rocksdb_store::parts::hinted(table_id table, std::uint
 }
 
 std::optional<pinned_row> rocksdb_store::parts::find(table_id table, std::uint32_t index,
-                                                     bytes_view key) {
-    const std::uint64_t hash = hints.hash(table.value, index, key);
-    if (auto found = hinted(table, index, key, hash)) return found;
-    auto found = row(table, index, key, rocksdb::ReadOptions());
-    if (found) hints.remember(hash, found->id());
-    return found;
+                                                     bytes_view key, const row_predicate& counts) {
+    if (auto found = hinted(table, index, key, counts)) return found;
+    return row(table, index, key, counts, rocksdb::ReadOptions());
 }
 
 std::uint64_t rocksdb_store::parts::count(table_id table) const {
@@ -289,17 +305,19 @@ std::uint64_t rocksdb_store::parts::first_unused(table_id table) const {
 
 void rocksdb_store::parts::carry_out(const detail::batch_plan& plan) {
     if (plan.rows().empty()) return;
-    if (plan.replaces_rows()) {
+    if (plan.replaces()) {
         detail::rocksdb_row_cache::change of(lately_read);
         write_out(plan);
         for (const auto& row : plan.rows())
-            of.forget({row.first.table}, row.first.id);
+            of.forget({row.table}, row.id);
+        for (const auto& key : plan.keys())
+            hints.forget(hints.hash(key.table, key.index, key.key));
     } else {
         write_out(plan);
     }
-    for (const auto& [place, row] : plan.rows())
-        if (auto& first = tables[place.table].first_unused; first && *first <= place.id)
-            first = std::uint64_t{place.id} + 1;
+    for (const auto& row : plan.rows())
+        if (auto& first = tables[row.table].first_unused; first && *first <= row.id)
+            first = std::uint64_t{row.id} + 1;
 }
 
 void rocksdb_store::parts::write_out(const detail::batch_plan& plan) {
@@ -315,15 +333,16 @@ std::uint64_t rocksdb_store::parts::grown(std::uint32_t table,
 }
 
 void rocksdb_store::parts::fill(rocksdb::WriteBatch& batch, const detail::batch_plan& plan) const {
-    for (const auto& [place, row] : plan.rows()) {
-        const family_handle family = tables[place.table].family;
-        const rocksdb_key key = rocksdb_key::of_row(place.id);
+    for (const auto& [table, id, row] : plan.rows()) {
+        const family_handle family = tables[table].family;
+        const rocksdb_key key = rocksdb_key::of_row(id);
         row ? batch.Put(family, key, slice(*row)) : batch.Delete(family, key);
     }
-    for (const auto& [place, id] : plan.keys()) {
-        const family_handle family = tables[place.table].family;
-        const rocksdb_key key = rocksdb_key::of_key(place.index, place.key);
-        id ? batch.Put(family, key, id_bytes(*id)) : batch.Delete(family, key);
+    for (const auto& change : plan.keys()) {
+        const family_handle family = tables[change.table].family;
+        const rocksdb_key key = rocksdb_key::of_key(change.index, change.key);
+        change.rows.empty() ? batch.Delete(family, key)
+                            : batch.Put(family, key, ids_bytes(change.rows));
     }
     for (const auto& growth : plan.growth()) {
         std::array<std::byte, 8> total;
@@ -339,16 +358,16 @@ void rocksdb_store::parts::ingest(const detail::batch_plan& plan) {
     auto row = plan.rows().begin();
     auto key = plan.keys().begin();
     while (row != plan.rows().end()) {
-        const std::uint32_t table = row->first.table;
+        const std::uint32_t table = row->table;
         const family_handle family = tables[table].family;
         files.begin(family);
-        for (; row != plan.rows().end() && row->first.table == table; ++row) {
-            const rocksdb_key at = rocksdb_key::of_row(row->first.id);
-            row->second ? files.put(at, slice(*row->second)) : files.erase(at);
+        for (; row != plan.rows().end() && row->table == table; ++row) {
+            const rocksdb_key at = rocksdb_key::of_row(row->id);
+            row->row ? files.put(at, slice(*row->row)) : files.erase(at);
         }
-        for (; key != plan.keys().end() && key->first.table == table; ++key) {
-            const rocksdb_key at = rocksdb_key::of_key(key->first.index, key->first.key);
-            key->second ? files.put(at, id_bytes(*key->second)) : files.erase(at);
+        for (; key != plan.keys().end() && key->table == table; ++key) {
+            const rocksdb_key at = rocksdb_key::of_key(key->index, key->key);
+            key->rows.empty() ? files.erase(at) : files.put(at, ids_bytes(key->rows));
         }
         if (!plan.growth().contains(table)) continue;
         std::array<std::byte, 8> total;
@@ -371,9 +390,8 @@ public:
     std::optional<pinned_row> stored(table_id table, std::uint32_t id) const override {
         return parts_.stored(table, id, rocksdb::ReadOptions());
     }
-    std::optional<std::uint32_t> owner(table_id table, std::uint32_t index,
-                                       bytes_view key) const override {
-        return parts_.owner(table, index, key, rocksdb::ReadOptions());
+    row_ids owners(table_id table, std::uint32_t index, bytes_view key) const override {
+        return parts_.owners(table, index, key, rocksdb::ReadOptions());
     }
     std::uint64_t first_unused(table_id table) const override {
         auto& first = parts_.tables[table.value].first_unused;
@@ -402,9 +420,7 @@ public:
     [[nodiscard]] bool valid() const { return at_->Valid(); }
     [[nodiscard]] bytes_view key() const { return rocksdb_key::content(at_->key()); }
     [[nodiscard]] std::uint32_t id_in_key() const { return parts_.id_of(key(), table_, "a row"); }
-    [[nodiscard]] std::uint32_t id_in_value() const {
-        return parts_.id_of(view(at_->value()), table_, "a key entry");
-    }
+    [[nodiscard]] row_ids ids_in_value() const { return parts_.ids_of(view(at_->value()), table_); }
     [[nodiscard]] bytes_view stored() const { return view(at_->value()); }
     [[nodiscard]] bytes_view record() const {
         return parts_.record_of(table_, id_in_key(), stored());
@@ -446,14 +462,25 @@ private:
 
 class rocksdb_store::key_entries final : public key_cursor_source {
 public:
-    explicit key_entries(entries all) : entries_(std::move(all)) {}
+    explicit key_entries(entries all) : entries_(std::move(all)) { read_ids(); }
     bool valid() const override { return entries_.valid(); }
     bytes_view key() const override { return entries_.key(); }
-    std::uint32_t id() const override { return entries_.id_in_value(); }
-    void next() override { entries_.next(); }
+    std::uint32_t id() const override { return ids_[at_]; }
+    void next() override {
+        if (++at_ < ids_.size()) return;
+        entries_.next();
+        read_ids();
+    }
 
 private:
+    void read_ids() {
+        at_ = 0;
+        if (entries_.valid()) ids_ = entries_.ids_in_value();
+    }
+
     entries entries_;
+    row_ids ids_; ///< that the key leads to
+    std::size_t at_ = 0;
 };
 
 // --- the store -----------------------------------------------------------------------------------
@@ -488,9 +515,9 @@ std::optional<pinned_row> rocksdb_store::read(table_id table, std::uint32_t id) 
     return parts_->row(table, id, rocksdb::ReadOptions());
 }
 
-std::optional<pinned_row> rocksdb_store::read(table_id table, std::uint32_t index,
-                                              bytes_view key) const {
-    return parts_->find(table, index, key);
+std::optional<pinned_row> rocksdb_store::read(table_id table, std::uint32_t index, bytes_view key,
+                                              const row_predicate& counts) const {
+    return parts_->find(table, index, key, counts);
 }
 
 std::uint64_t rocksdb_store::row_count(table_id table) const {

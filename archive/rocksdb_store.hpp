@@ -97,8 +97,8 @@ protected:
     void create_table(const table_description& table) override;
     write_totals apply(const write_batch& batch) override;
     std::optional<pinned_row> read(table_id table, std::uint32_t id) const override;
-    std::optional<pinned_row> read(table_id table, std::uint32_t index,
-                                   bytes_view key) const override;
+    std::optional<pinned_row> read(table_id table, std::uint32_t index, bytes_view key,
+                                   const row_predicate& counts) const override;
     std::uint64_t row_count(table_id table) const override;
     std::unique_ptr<row_cursor_source> scan(table_id table, std::uint32_t from) const override;
     std::unique_ptr<key_cursor_source> scan(table_id table, std::uint32_t index,

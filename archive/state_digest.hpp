@@ -16,8 +16,8 @@ namespace chainbase::archive {
 ///     type   := SHA-256 of (length:u32 record)*       its objects by rising id, see record.hpp
 ///     digest := SHA-256 of (length:u32 name type)*    its types by name
 ///
-/// What belongs to the bookkeeping of a node rather than to the state (the queue of retired
-/// objects) is not to be added. Used by one thread, under the state's read lock.
+/// What belongs to the bookkeeping of a node rather than to the state (what a life cycle and a
+/// store in memory keep there) is not to be added. Used by one thread, under the state's read lock.
 class state_digest {
 public:
     /// Adds the type T of `state` under `name`. Throws usage_error when there is one already,

@@ -138,7 +138,7 @@ public:
 
     counter objects_handed_over; ///< that left memory
     counter largest_batch_rows;  ///< of a batch: puts and erases
-    counter largest_batch_bytes; ///< of a batch: its records and keys
+    counter largest_batch_bytes; ///< of a batch: its rows as they are kept
 
     // Of one batch each, so that their totals are what handing over took.
     latency_histogram encodings; ///< objects became rows, in the thread that changes the state

@@ -25,9 +25,9 @@ struct published_statistics {
 ///     FOLDER/statistics    "chainbase archive statistics <layout>", process, opened, closed;
 ///                          `statistics` as they lie in memory
 ///
-/// It costs the process nothing but 76 KiB that the kernel writes back now and then. The file is no
-/// part of what is archived: no state counts on it, each opening for writing replaces it by an
-/// empty one, and deleting it is harmless.
+/// It costs the process nothing but some 90 KiB that the kernel writes back now and then. The file
+/// is no part of what is archived: no state counts on it, each opening for writing replaces it by
+/// an empty one, and deleting it is harmless.
 ///
 /// A thread-safe place for `statistics`; making and destroying one is not.
 class statistics_page {

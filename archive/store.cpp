@@ -123,8 +123,13 @@ std::optional<pinned_row> store::find(table_id table, std::uint32_t id) const {
 }
 
 std::optional<pinned_row> store::find(table_id table, std::uint32_t index, bytes_view key) const {
+    return find(table, index, key, [](std::uint32_t) { return true; });
+}
+
+std::optional<pinned_row> store::find(table_id table, std::uint32_t index, bytes_view key,
+                                      const row_predicate& counts) const {
     check(table, index);
-    return measured([&] { return read(table, index, key); });
+    return measured([&] { return read(table, index, key, counts); });
 }
 
 bool store::contains(table_id table, std::uint32_t id) const {
@@ -176,20 +181,21 @@ void store::check(table_id table, std::uint32_t index) const {
 }
 
 void store::check(const write_batch& batch) const {
-    batch.for_each([&](const write_batch::operation& operation) {
-        (void)describe(operation.table);
+    for (std::size_t number = 0; number < batch.size(); ++number) {
+        const write_batch::operation operation = batch[number];
+        (void)describe(operation.table());
         std::size_t longest = 0;
-        for (const secondary_key& key : operation.keys) {
-            check(operation.table, key.index);
+        for (const secondary_key& key : operation.keys()) {
+            check(operation.table(), key.index);
             longest = std::max(longest, key.bytes.size());
         }
-        if (longest > longest_key || operation.keys.size() > most_keys)
-            throw limit_error(name() + ": row " + std::to_string(operation.id) + " of table \"" +
-                              describe(operation.table).name + "\" has " +
-                              std::to_string(operation.keys.size()) + " keys of up to " +
+        if (longest > longest_key || operation.keys().size() > most_keys)
+            throw limit_error(name() + ": row " + std::to_string(operation.id()) + " of table \"" +
+                              describe(operation.table()).name + "\" has " +
+                              std::to_string(operation.keys().size()) + " keys of up to " +
                               std::to_string(longest) +
                               " bytes; both are limited to 65535: store a hash of long keys");
-    });
+    }
 }
 
 store_kind store_kind_of(std::string_view name) {

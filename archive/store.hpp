@@ -7,9 +7,12 @@
 #include <archive/statistics_page.hpp>
 #include <archive/write_batch.hpp>
 
+#include <boost/container/small_vector.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,15 +38,23 @@ struct table_description {
     std::vector<std::string> key_names; ///< key number i is key_names[i]
 };
 
-/// Where finished objects are kept: tables of rows, found by a 32-bit id and by unique secondary
-/// keys. What the bytes mean is the caller's: see record.hpp and key.hpp.
+/// The ids of the rows that a key leads to, falling: nearly always one.
+using row_ids = boost::container::small_vector<std::uint32_t, 4>;
+
+/// Says of a row's id whether the row counts.
+using row_predicate = std::function<bool(std::uint32_t)>;
+
+/// Where finished objects are kept: tables of rows, found by a 32-bit id and by secondary keys.
+/// What the bytes mean is the caller's: see record.hpp and key.hpp.
 ///
 /// Invariants:
 ///  1. A batch is applied whole or not at all, also across kill -9. After write() returned, a dead
 ///     process loses nothing of it; after sync() returned, a power cut does not either.
 ///  2. The same row written twice is there once: batches may be repeated after a crash.
-///  3. A key leads to exactly one row, the one whose last put named it. A put that would take the
-///     key of another row is refused; keys that are not unique by nature end with the row's id.
+///  3. A key leads to the rows whose last put named it. Where that is more than one, it is the
+///     caller's to say which counts; find() takes the newest, which has the greatest id. So an
+///     object that was deleted and made again with its key goes beside the one before, which a
+///     state of an earlier time still finds. Keys that many rows share end with the row's id.
 ///  4. count() is exact.
 ///  5. "Not there" is only ever said when the store was read and the row is not in it. A store that
 ///     cannot be read throws, and the message names store, table and key.
@@ -70,26 +81,30 @@ public:
     /// All tables, those of earlier runs too; table_id{i} is tables()[i].
     [[nodiscard]] const std::vector<table_description>& tables() const noexcept { return tables_; }
 
-    /// Applies the batch (invariants 1 to 4). Throws duplicate_key_error, naming table, key and
-    /// both ids, when a put takes the key of another row; limit_error when a row has over 65,535
-    /// keys or a key over 65,535 bytes; usage_error when the store is read-only.
+    /// Applies the batch (invariants 1 to 4). Throws limit_error when a row has over 65,535 keys or
+    /// a key over 65,535 bytes; usage_error when the store is read-only.
     void write(const write_batch& batch);
 
     [[nodiscard]] std::optional<pinned_row> find(table_id table, std::uint32_t id) const;
 
-    /// Finds by key number `index`, one of tables()[table].key_names.
+    /// The newest row that key number `index`, one of tables()[table].key_names, leads to.
     [[nodiscard]] std::optional<pinned_row> find(table_id table, std::uint32_t index,
                                                  bytes_view key) const;
+    /// The newest of those that count.
+    [[nodiscard]] std::optional<pinned_row> find(table_id table, std::uint32_t index,
+                                                 bytes_view key, const row_predicate& counts) const;
 
-    /// Not part of the lookup statistics.
+    /// Here and below rows are those that were written, whether they count or not. Not part of the
+    /// lookup statistics.
     [[nodiscard]] bool contains(table_id table, std::uint32_t id) const;
     [[nodiscard]] std::uint64_t count(table_id table) const;
 
     /// The rows from id `from` on, in the order of ids.
     [[nodiscard]] row_cursor rows(table_id table, std::uint32_t from = 0) const;
 
-    /// The entries of a secondary key from `from` on, in the order of bytes. To see all keys that
-    /// start with some parts, begin at their key and stop when starts_with() says no.
+    /// The entries of a secondary key from `from` on, in the order of bytes, those of equal bytes
+    /// by falling id. To see all keys that start with some parts, begin at their key and stop when
+    /// starts_with() says no.
     [[nodiscard]] key_cursor keys(table_id table, std::uint32_t index, bytes_view from = {}) const;
 
     /// Everything written before is durable when this returns.
@@ -109,7 +124,7 @@ public:
     /// and nobody else sees the figures: they are worth no failure.
     void publish_statistics(const std::filesystem::path& folder);
 
-    /// "rocksdb", "memory" or "none", and the folder if there is one: for messages.
+    /// What it is called in messages.
     [[nodiscard]] virtual std::string name() const = 0;
     [[nodiscard]] virtual store_kind kind() const noexcept = 0;
     /// Whether what is written is still there when the store is opened again.
@@ -136,7 +151,8 @@ protected:
     [[nodiscard]] virtual std::optional<pinned_row> read(table_id table,
                                                          std::uint32_t id) const = 0;
     [[nodiscard]] virtual std::optional<pinned_row> read(table_id table, std::uint32_t index,
-                                                         bytes_view key) const = 0;
+                                                         bytes_view key,
+                                                         const row_predicate& counts) const = 0;
     [[nodiscard]] virtual std::uint64_t row_count(table_id table) const = 0;
     [[nodiscard]] virtual std::unique_ptr<row_cursor_source> scan(table_id table,
                                                                   std::uint32_t from) const = 0;

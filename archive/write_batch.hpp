@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <ranges>
 #include <span>
 #include <vector>
 
@@ -26,46 +27,6 @@ struct secondary_key {
 /// Copies what it is given, so the caller's bytes may go at once. Not thread-safe. Reuse one with
 /// clear(): its memory stays.
 class write_batch {
-public:
-    /// A put, or an erase when `record` is none; valid until the batch is changed.
-    struct operation {
-        table_id table;
-        std::uint32_t id = 0;
-        bool is_put = false;
-        bool is_new = false; ///< see add()
-        bytes_view record;
-        std::span<const secondary_key> keys;
-    };
-
-    /// The row `id` of `table` becomes `record`, found by exactly these keys from then on.
-    /// Putting the same row again changes nothing.
-    void put(table_id table, std::uint32_t id, bytes_view record,
-             std::span<const secondary_key> keys = {});
-
-    /// As put(), for a row that the store does not have, nor any of its keys, as the caller knows:
-    /// it does not look for them. A row that is there all the same is counted twice.
-    void add(table_id table, std::uint32_t id, bytes_view record,
-             std::span<const secondary_key> keys = {});
-
-    /// The row and its keys go; nothing happens when there is none.
-    void erase(table_id table, std::uint32_t id);
-
-    void clear() noexcept;
-    [[nodiscard]] std::size_t size() const noexcept { return steps_.size(); }
-    [[nodiscard]] bool empty() const noexcept { return steps_.empty(); }
-
-    /// The bytes of all records and keys: what to watch to keep a batch from growing too large.
-    [[nodiscard]] std::size_t bytes() const noexcept { return arena_.size(); }
-
-    /// Calls `function(const operation&)` for each operation, in order.
-    template <typename Function>
-    void for_each(Function&& function) const {
-        std::vector<secondary_key> keys;
-        for (const step& next : steps_)
-            function(view(next, keys));
-    }
-
-private:
     // Offsets instead of views: the arena moves while it grows.
     struct extent {
         std::size_t offset = 0;
@@ -80,13 +41,72 @@ private:
         std::uint32_t id = 0;
         bool is_put = false;
         bool is_new = false;
-        extent record;
-        extent keys; // within keys_
+        extent row;
+        std::size_t record_bytes = 0;
+        std::size_t first_key = 0;
+        std::size_t key_count = 0;
     };
 
-    extent keep(bytes_view bytes);
-    [[nodiscard]] bytes_view view(const extent& bytes) const noexcept;
-    [[nodiscard]] operation view(const step& of, std::vector<secondary_key>& keys) const;
+public:
+    /// A put or an erase; valid until the batch is changed.
+    class operation {
+    public:
+        operation(const write_batch& of, std::size_t number)
+            : batch_(&of), step_(&of.steps_[number]) {}
+
+        [[nodiscard]] table_id table() const noexcept { return step_->table; }
+        [[nodiscard]] std::uint32_t id() const noexcept { return step_->id; }
+        [[nodiscard]] bool is_put() const noexcept { return step_->is_put; }
+        [[nodiscard]] bool is_new() const noexcept { return step_->is_new; } ///< see add()
+        /// Of a put: its row as engines keep it (detail/stored_row.hpp).
+        [[nodiscard]] bytes_view row() const noexcept { return batch_->view(step_->row); }
+        [[nodiscard]] std::size_t record_bytes() const noexcept { return step_->record_bytes; }
+        /// A range of secondary_key.
+        [[nodiscard]] auto keys() const noexcept {
+            return std::span(batch_->keys_).subspan(step_->first_key, step_->key_count) |
+                   std::views::transform([of = batch_](const key_extent& key) {
+                       return secondary_key{key.index, of->view(key.bytes)};
+                   });
+        }
+
+    private:
+        const write_batch* batch_;
+        const step* step_;
+    };
+
+    /// The row `id` of `table` becomes `record`, found by exactly these keys from then on.
+    /// Putting the same row again changes nothing. A key may be that of other rows, too
+    /// (store::find).
+    void put(table_id table, std::uint32_t id, bytes_view record,
+             std::span<const secondary_key> keys = {});
+
+    /// As put(), for a row that the store does not have, nor any of its keys, as the caller knows
+    /// for sure: it does not look for them. If it is wrong, what the store promises does not hold:
+    /// a row that is there is counted twice, and a key that is there leads to the new row alone.
+    void add(table_id table, std::uint32_t id, bytes_view record,
+             std::span<const secondary_key> keys = {});
+
+    /// The row and its keys go; nothing happens when there is none.
+    void erase(table_id table, std::uint32_t id);
+
+    void clear() noexcept;
+    [[nodiscard]] std::size_t size() const noexcept { return steps_.size(); }
+    [[nodiscard]] bool empty() const noexcept { return steps_.empty(); }
+
+    /// Of all puts.
+    [[nodiscard]] std::size_t key_count() const noexcept { return keys_.size(); }
+
+    /// The bytes of all rows, records and keys: what to watch to keep a batch from growing too
+    /// large.
+    [[nodiscard]] std::size_t bytes() const noexcept { return arena_.size(); }
+
+    /// The operations, in order.
+    [[nodiscard]] operation operator[](std::size_t number) const { return {*this, number}; }
+
+private:
+    [[nodiscard]] bytes_view view(const extent& bytes) const noexcept {
+        return bytes_view(arena_).subspan(bytes.offset, bytes.size);
+    }
 
     byte_buffer arena_;
     std::vector<key_extent> keys_;

@@ -1,119 +1,170 @@
 #include <archive/detail/batch_plan.hpp>
+#include <archive/detail/integers.hpp>
 #include <archive/detail/stored_row.hpp>
 #include <pool_allocator/error.hpp>
 
 #include <algorithm>
+#include <array>
+#include <tuple>
 
 namespace chainbase::archive::detail {
 
 namespace {
 
-/// A node of each map with the allocator's rounding, for a row with one key.
-constexpr std::size_t bytes_per_row = 192;
+/// Where an operation acts, and its number, in one value that sorts: by table, id, number.
+struct place {
+    std::uint64_t row;
+    std::size_t number;
+    friend auto operator<=>(const place&, const place&) = default;
+};
+
+std::uint64_t row_of(const write_batch::operation& operation) {
+    return std::uint64_t{operation.table().value} << 32 | operation.id();
+}
+
+/// What memcmp would compare first, as a number.
+std::uint64_t begin_of(bytes_view key) {
+    std::array<std::byte, sizeof(std::uint64_t)> first{};
+    std::ranges::copy(key.first(std::min(key.size(), first.size())), first.begin());
+    return load_big<std::uint64_t>(first.data());
+}
+
+bool is_of_one_key(const auto& a, const auto& b) {
+    return a.begin == b.begin && a.table == b.table && a.index == b.index && same(a.key, b.key);
+}
 
 } // namespace
 
 batch_plan::batch_plan(const store& of, const current_state& state, const write_batch& batch)
-    : store_(of), state_(state), memory_(batch.bytes() + batch.size() * bytes_per_row + 1) {
-    batch.for_each([&](const write_batch::operation& operation) {
-        operation.is_put ? apply_put(operation) : apply_erase(operation);
-    });
+    : store_(of), state_(state),
+      memory_(batch.size() * (sizeof(row_change) + sizeof(place)) +
+              batch.key_count() * (sizeof(key_step) + sizeof(key_change) + sizeof(std::uint32_t)) +
+              1) {
+    decide_rows(batch);
+    decide_keys();
 }
 
-void batch_plan::apply_put(const write_batch::operation& operation) {
-    const row_place place{operation.table.value, operation.id};
-    const std::size_t size = row_size(operation.record, operation.keys);
-    std::byte* joined = take(size);
-    join_row(joined, operation.record, operation.keys);
-    const bytes_view row(joined, size);
-    const auto before = operation.is_new ? std::nullopt : stored(place);
-    if (before && same(before->record(), row)) {
+// --- rows ---
+
+void batch_plan::decide_rows(const write_batch& batch) {
+    std::pmr::vector<place> places(&memory_);
+    places.reserve(batch.size());
+    for (std::size_t number = 0; number < batch.size(); ++number)
+        places.push_back({row_of(batch[number]), number});
+    std::ranges::sort(places);
+    rows_.reserve(batch.size());
+    steps_.reserve(batch.key_count());
+    for (std::size_t first = 0, last = 0; first < places.size(); first = ++last) {
+        while (last + 1 < places.size() && places[last + 1].row == places[first].row)
+            ++last;
+        decide_row({batch[places[last].number], batch[places[first].number].is_new()});
+    }
+}
+
+void batch_plan::decide_row(const outcome& row) {
+    const write_batch::operation& last = row.operation;
+    const auto before = stored(row);
+    if (last.is_put()) return put_row(row, before);
+    if (!before) return;
+    drop_keys(last, before->record());
+    ++erased;
+    --growth_[last.table().value];
+    replaces_ = true;
+    rows_.push_back({last.table().value, last.id(), std::nullopt});
+}
+
+void batch_plan::put_row(const outcome& row, const std::optional<pinned_row>& before) {
+    const write_batch::operation& last = row.operation;
+    if (before && same(before->record(), last.row())) {
         ++unchanged;
         return;
     }
-    if (before) drop_keys(place, before->record());
-    for (const secondary_key& key : operation.keys)
-        if (operation.is_new)
-            keys_[{place.table, key.index, key.bytes}] = place.id;
-        else
-            take_key(place, key);
+    if (before) drop_keys(last, before->record());
+    for (const secondary_key& key : last.keys())
+        add_step(last, key, true, last.is_new());
     ++put;
-    bytes += size;
-    record_bytes += operation.record.size();
-    if (!before) grow(place.table, 1);
-    rows_[place] = row;
+    bytes += last.row().size();
+    record_bytes += last.record_bytes();
+    if (before)
+        replaces_ = true;
+    else
+        ++growth_[last.table().value];
+    rows_.push_back({last.table().value, last.id(), last.row()});
 }
 
-void batch_plan::apply_erase(const write_batch::operation& operation) {
-    const row_place place{operation.table.value, operation.id};
-    const auto before = stored(place);
-    if (!before) return;
-    drop_keys(place, before->record());
-    ++erased;
-    grow(place.table, -1);
-    rows_[place] = std::nullopt;
+std::optional<pinned_row> batch_plan::stored(const outcome& row) const {
+    const table_id table = row.operation.table();
+    const std::uint32_t id = row.operation.id();
+    if (row.is_new || id >= state_.first_unused(table)) return std::nullopt;
+    return state_.stored(table, id);
 }
 
-std::byte* batch_plan::take(std::size_t size) {
-    return static_cast<std::byte*>(memory_.allocate(size, 1));
-}
-
-// What the batch did so far hides what the store holds.
-std::optional<pinned_row> batch_plan::stored(row_place place) const {
-    const auto planned = rows_.find(place);
-    if (planned != rows_.end()) {
-        if (!planned->second) return std::nullopt;
-        return pinned_row(place.id, *planned->second, nullptr); // which the plan keeps
-    }
-    if (place.id >= state_.first_unused({place.table})) return std::nullopt;
-    return state_.stored({place.table}, place.id);
-}
-
-std::optional<std::uint32_t> batch_plan::owner(const key_place& place) const {
-    const auto planned = keys_.find(place);
-    if (planned != keys_.end()) return planned->second;
-    return state_.owner({place.table}, place.index, place.key);
-}
+// --- keys ---
 
 // The keys are copied, since the row they stand in is only held for the moment.
-void batch_plan::drop_keys(row_place place, bytes_view row) {
+void batch_plan::drop_keys(const write_batch::operation& of, bytes_view row) {
     const auto keys = keys_of(row);
     if (!keys)
-        throw damaged_error(store_.name() + ": row " + std::to_string(place.id) + " of table \"" +
-                            store_.tables()[place.table].name +
+        throw damaged_error(store_.name() + ": row " + std::to_string(of.id()) + " of table \"" +
+                            store_.tables()[of.table().value].name +
                             "\" is malformed; restore the archive from a backup or rebuild it by a "
                             "replay");
-    for (const secondary_key& key : *keys) {
-        std::byte* copy = take(key.bytes.size());
-        std::ranges::copy(key.bytes, copy);
-        keys_[{place.table, key.index, {copy, key.bytes.size()}}] = std::nullopt;
+    for (const secondary_key& key : *keys)
+        add_step(of, {key.index, keep(key.bytes)}, false, false);
+}
+
+void batch_plan::add_step(const write_batch::operation& of, const secondary_key& key, bool is_taken,
+                          bool is_new) {
+    steps_.push_back(
+        {of.table().value, key.index, begin_of(key.bytes), key.bytes, of.id(), is_taken, is_new});
+}
+
+// What a row loses comes before what it gets.
+void batch_plan::decide_keys() {
+    std::ranges::sort(steps_, [](const key_step& a, const key_step& b) {
+        const auto of_key = [](const key_step& s) { return std::tie(s.table, s.index, s.begin); };
+        if (of_key(a) != of_key(b)) return of_key(a) < of_key(b);
+        if (const auto order = as_text(a.key) <=> as_text(b.key); order != 0) return order < 0;
+        return std::tie(a.id, a.is_taken) < std::tie(b.id, b.is_taken);
+    });
+    keys_.reserve(steps_.size());
+    for (auto first = steps_.begin(); first != steps_.end();) {
+        auto end = first + 1;
+        while (end != steps_.end() && is_of_one_key(*first, *end))
+            ++end;
+        decide_key({first, end});
+        first = end;
     }
 }
 
-void batch_plan::take_key(row_place place, const secondary_key& key) {
-    const key_place at{place.table, key.index, key.bytes};
-    const auto before = owner(at);
-    if (before && *before != place.id) refuse(at, *before, place.id);
-    keys_[at] = place.id;
+void batch_plan::decide_key(std::span<const key_step> steps) {
+    const key_step& key = steps.front();
+    row_ids ids;
+    if (!std::ranges::all_of(steps, &key_step::is_new))
+        ids = state_.owners({key.table}, key.index, key.key);
+    const row_ids before = ids;
+    for (const key_step& step : steps) {
+        const auto at = std::ranges::lower_bound(ids, step.id, std::greater<>());
+        const bool is_there = at != ids.end() && *at == step.id;
+        if (step.is_taken && !is_there) ids.insert(at, step.id);
+        if (!step.is_taken && is_there) ids.erase(at);
+    }
+    if (ids == before) return;
+    replaces_ |= !before.empty();
+    keys_.push_back({key.table, key.index, key.key, keep(std::span<const std::uint32_t>(ids))});
 }
 
-bool batch_plan::replaces_rows() const noexcept {
-    std::int64_t all = 0;
-    for (const auto& growth : growth_)
-        all += growth.second;
-    return all != static_cast<std::int64_t>(rows_.size());
+std::span<const std::uint32_t> batch_plan::keep(std::span<const std::uint32_t> ids) {
+    auto* const copy =
+        static_cast<std::uint32_t*>(memory_.allocate(ids.size_bytes(), alignof(std::uint32_t)));
+    std::ranges::copy(ids, copy);
+    return {copy, ids.size()};
 }
 
-void batch_plan::grow(std::uint32_t table, std::int64_t by) {
-    growth_[table] += by;
-}
-
-void batch_plan::refuse(const key_place& place, std::uint32_t owner, std::uint32_t id) const {
-    const table_description& table = store_.tables()[place.table];
-    throw duplicate_key_error(
-        store_.name() + ": table \"" + table.name + "\", key " + table.key_names[place.index] +
-        " = " + printable(place.key) + " leads to row " + std::to_string(owner) + ", so row " +
-        std::to_string(id) + " cannot take it; nothing of the batch was written");
+bytes_view batch_plan::keep(bytes_view bytes) {
+    auto* const copy = static_cast<std::byte*>(memory_.allocate(bytes.size(), 1));
+    std::ranges::copy(bytes, copy);
+    return {copy, bytes.size()};
 }
 
 } // namespace chainbase::archive::detail

@@ -2,12 +2,13 @@
 
 #include <archive/store.hpp>
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory_resource>
 #include <optional>
+#include <span>
+#include <vector>
 
 namespace chainbase::archive::detail {
 
@@ -20,9 +21,9 @@ public:
     [[nodiscard]] virtual std::optional<pinned_row> stored(table_id table,
                                                            std::uint32_t id) const = 0;
 
-    /// The id a key leads to.
-    [[nodiscard]] virtual std::optional<std::uint32_t> owner(table_id table, std::uint32_t index,
-                                                             bytes_view key) const = 0;
+    /// The ids that a key leads to, falling.
+    [[nodiscard]] virtual row_ids owners(table_id table, std::uint32_t index,
+                                         bytes_view key) const = 0;
 
     /// No row of the table has this id or a greater one: those need not be looked up. Objects
     /// finish roughly in the order of their ids, so most rows that are put are such.
@@ -32,39 +33,41 @@ public:
 };
 
 /// What a batch changes in a store, worked out before anything is written: the one place where
-/// repeated rows, replaced keys, refused keys and exact counts are decided, for all engines.
+/// repeated rows, replaced and shared keys and exact counts are decided, for all engines.
+///
+/// The rows are decided one by one, since no row depends on another, and then the keys; what is
+/// decided together is brought together by sorting.
 ///
 /// All its memory comes in a few large pieces and goes with it; the batch must outlive it.
 class batch_plan {
 public:
-    struct row_place {
+    struct row_change {
         std::uint32_t table;
         std::uint32_t id;
-        friend auto operator<=>(const row_place&, const row_place&) = default;
+        std::optional<bytes_view> row; ///< to write in its stored form; none: to erase
     };
-    struct key_place {
+    struct key_change {
         std::uint32_t table;
         std::uint32_t index;
         bytes_view key;
-        friend std::strong_ordering operator<=>(const key_place& a, const key_place& b) noexcept {
-            if (const auto order = a.table <=> b.table; order != 0) return order;
-            if (const auto order = a.index <=> b.index; order != 0) return order;
-            return as_text(a.key) <=> as_text(b.key);
-        }
+        std::span<const std::uint32_t> rows; ///< all that it leads to then, falling; none: to erase
     };
 
-    /// Throws duplicate_key_error when a put takes another row's key, and what `state` throws.
+    /// Throws what `state` throws.
     batch_plan(const store& of, const current_state& state, const write_batch& batch);
+    batch_plan(const batch_plan&) = delete;
+    batch_plan& operator=(const batch_plan&) = delete;
 
-    /// The rows to write in their stored form, or to erase (none); by table and id.
+    /// By table and id.
     [[nodiscard]] const auto& rows() const noexcept { return rows_; }
-    /// The keys to write with their ids, or to erase (none); by table, key number and bytes.
+    /// By table, key number and bytes.
     [[nodiscard]] const auto& keys() const noexcept { return keys_; }
-    /// By how many rows each table grows; tables that were only rewritten are absent.
+    /// By how many rows each table grows; tables without a change are absent.
     [[nodiscard]] const auto& growth() const noexcept { return growth_; }
 
-    /// Whether a row that is there already becomes another one, or goes.
-    [[nodiscard]] bool replaces_rows() const noexcept;
+    /// Whether what is there already changes: a row becomes another one or goes, a key leads
+    /// elsewhere.
+    [[nodiscard]] bool replaces() const noexcept { return replaces_; }
 
     std::uint64_t put = 0;
     std::uint64_t unchanged = 0;
@@ -73,22 +76,42 @@ public:
     std::uint64_t record_bytes = 0; ///< of them
 
 private:
-    void apply_put(const write_batch::operation& operation);
-    void apply_erase(const write_batch::operation& operation);
-    [[nodiscard]] std::optional<pinned_row> stored(row_place place) const;
-    [[nodiscard]] std::optional<std::uint32_t> owner(const key_place& place) const;
-    void drop_keys(row_place place, bytes_view row);
-    void take_key(row_place place, const secondary_key& key);
-    void grow(std::uint32_t table, std::int64_t by);
-    [[nodiscard]] std::byte* take(std::size_t size);
-    [[noreturn]] void refuse(const key_place& place, std::uint32_t owner, std::uint32_t id) const;
+    /// The last operation on a row is what becomes of it.
+    struct outcome {
+        write_batch::operation operation;
+        bool is_new; ///< what came first on the row says that the store does not have it
+    };
+    /// That a row gets a key, or loses it.
+    struct key_step {
+        std::uint32_t table;
+        std::uint32_t index;
+        std::uint64_t begin; ///< the first bytes of the key, so that few are compared whole
+        bytes_view key;
+        std::uint32_t id;
+        bool is_taken;
+        bool is_new; ///< nor does the store have the key
+    };
+
+    void decide_rows(const write_batch& batch);
+    void decide_row(const outcome& row);
+    void put_row(const outcome& row, const std::optional<pinned_row>& before);
+    [[nodiscard]] std::optional<pinned_row> stored(const outcome& row) const;
+    void drop_keys(const write_batch::operation& of, bytes_view row);
+    void add_step(const write_batch::operation& of, const secondary_key& key, bool is_taken,
+                  bool is_new);
+    void decide_keys();
+    void decide_key(std::span<const key_step> steps);
+    [[nodiscard]] std::span<const std::uint32_t> keep(std::span<const std::uint32_t> ids);
+    [[nodiscard]] bytes_view keep(bytes_view bytes);
 
     const store& store_;
     const current_state& state_;
     std::pmr::monotonic_buffer_resource memory_;
-    std::pmr::map<row_place, std::optional<bytes_view>> rows_{&memory_};
-    std::pmr::map<key_place, std::optional<std::uint32_t>> keys_{&memory_};
+    std::pmr::vector<row_change> rows_{&memory_};
+    std::pmr::vector<key_step> steps_{&memory_};
+    std::pmr::vector<key_change> keys_{&memory_};
     std::pmr::map<std::uint32_t, std::int64_t> growth_{&memory_};
+    bool replaces_ = false;
 };
 
 } // namespace chainbase::archive::detail

@@ -38,8 +38,9 @@ struct kept_key {
     std::uint32_t row = 0;
     shared_string bytes;
 
-    using keys = chainbase::keys<
-        ordered_unique<by_bytes, &kept_key::table, &kept_key::index, &kept_key::bytes>>;
+    /// Rows that share a key stand together, the newest first.
+    using keys = chainbase::keys<ordered_unique<by_bytes, &kept_key::table, &kept_key::index,
+                                                &kept_key::bytes, descending<&kept_key::row>>>;
 };
 BOOST_DESCRIBE_STRUCT(kept_key, (), (id, table, index, row, bytes))
 

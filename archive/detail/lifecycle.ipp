@@ -1,9 +1,11 @@
 #pragma once
 
 #include <archive/detail/hand_over_step.hpp>
+#include <archive/detail/stored_row.hpp>
 #include <archive/lifecycle.hpp>
 #include <pool_allocator/trace.hpp>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -30,14 +32,21 @@ std::uint64_t content_hash(const T& object, byte_buffer& record) {
     return XXH3_64bits(record.data(), record.size());
 }
 
+/// What a row is of, if there is one.
+template <described T>
+std::optional<found<T>> found_in(std::optional<pinned_row> row) {
+    if (!row) return std::nullopt;
+    return found<T>(*std::move(row));
+}
+
 } // namespace detail
 
 template <archivable T>
 lifecycle<T>::lifecycle(database& state, store& rows, std::string name)
     : state_(registered(state, name)), rows_(rows), name_(std::move(name)),
-      table_(rows.open_table(name_, archived_keys::names())), filter_(state, name_), behind_(rows) {
+      table_(rows.open_table(name_, archived_keys::names())), filter_(state, name_),
+      removed_(state, name_), behind_(rows) {
     require_rows();
-    if (filter_.empty() && archived() != 0 && state_.memory().writable()) fill_filter();
 }
 
 template <archivable T>
@@ -53,26 +62,43 @@ void lifecycle<T>::require_rows() {
     if (!rows_.outlives_process() || !state_.memory().writable()) return;
     compare_with_store();
     const std::uint64_t kept = rows_.count(table_);
-    if (kept < archived())
+    if (kept < handed_over())
         throw damaged_error(rows_.name() + ": table \"" + name_ + "\" has " + std::to_string(kept) +
-                            " rows, and the state handed over " + std::to_string(archived()) +
+                            " rows, and the state handed over " + std::to_string(handed_over()) +
                             "; put the archive in place that belongs to this state, or replay into "
                             "a new folder");
 }
 
-/// A state of a version that had no filter yet.
+// --- a life ---
+
 template <archivable T>
-void lifecycle<T>::fill_filter() {
+template <typename Constructor>
+const T& lifecycle<T>::create(Constructor&& construct) {
     auto all = state_.start_session();
-    std::uint64_t before = 0;
-    for (std::uint32_t number = 0; number < archived_keys::count; ++number)
-        if (archived_keys::is_unique_key[number])
-            for (key_cursor at = rows_.keys(table_, number); at.valid(); at.next())
-                filter_.add(detail::filter_layout::hash(number, at.key()), before++);
+    const T& made = state_.template create<T>(std::forward<Constructor>(construct));
+    byte_buffer key;
+    archived_keys::each_unique(made, [&](std::uint32_t number, auto&& append) {
+        key.clear();
+        append(key);
+        if (filter_.may_have(detail::filter_layout::hash(number, key)))
+            require_free(made, number, key);
+    });
     all.squash();
+    return made;
 }
 
-// --- the end of a life ---
+template <archivable T>
+void lifecycle<T>::require_free(const T& object, std::uint32_t number, bytes_view key) const {
+    const auto is_taken = [&](std::uint32_t row) {
+        return row != object.id.value && removed_.counts(row);
+    };
+    const auto other = rows_.find(table_, number, key, is_taken);
+    if (!other) return;
+    throw duplicate_key_error(name_ + ": " + archived_keys::names()[number] + " = " +
+                              detail::printable(key) + " is that of " + name_ + " " +
+                              std::to_string(other->id()) + " in the archive, so " +
+                              std::to_string(object.id.value) + " cannot have it");
+}
 
 template <archivable T>
 void lifecycle<T>::retire(const T& object) {
@@ -83,9 +109,13 @@ void lifecycle<T>::retire(const T& object) {
     if (state_.find(object.id) != &object) refuse("it is not in this state (a copy, or removed)");
     if (is_retired(object.id)) refuse("it is retired already");
     byte_buffer record;
+    const auto queue = state_.template view<entry, detail::by_revision>();
+    // In a nested session the revision is above that of the block, to which it falls when that is
+    // merged: what comes later stands behind all the same.
+    const revision_number before = queue.empty() ? 0 : queue.rbegin()->revision;
     state_.template create<entry>([&](entry& one) {
         one.object = object.id;
-        one.revision = state_.revision();
+        one.revision = std::max(state_.revision(), before);
         one.content = detail::content_hash(object, record);
     });
 }
@@ -100,6 +130,39 @@ void lifecycle<T>::modify(const T& object, Change&& change) {
 }
 
 template <archivable T>
+void lifecycle<T>::remove(id<T> id) {
+    auto all = state_.start_session();
+    if (const T* object = state_.find(id); object && !is_retired(id)) {
+        state_.remove(*object);
+    } else if (object) {
+        remove_retired(*object);
+    } else {
+        if (!removed_.counts(id.value) || !rows_.contains(table_, id.value))
+            throw usage_error(name_ + " " + std::to_string(id.value) +
+                              ": cannot be removed: there is none");
+        removed_.add(id, true);
+    }
+    all.squash();
+}
+
+/// One that has a row (of before it was popped, or before a kill, or one that is being written)
+/// leaves as if it were handed over, so that the state counts the row.
+template <archivable T>
+void lifecycle<T>::remove_retired(const T& object) {
+    const id<T> number = object.id;
+    const auto queued = state_.template get<entry, detail::by_object>(number).id;
+    if (behind_.is_started() && given_ > queued) take_out_written();
+    if (!is_retired(number)) return removed_.add(number, true);
+    const bool has_row = rows_.contains(table_, number.value);
+    byte_buffer key;
+    if (has_row) remember_keys(object, key);
+    if (!has_row) passed_over_.insert(queued.value);
+    state_.remove(object);
+    state_.remove(state_.get(queued));
+    removed_.add(number, has_row);
+}
+
+template <archivable T>
 void lifecycle<T>::require_irreversible(revision_number revision) const {
     if (revision <= state_.committed_revision()) return;
     throw usage_error(name_ + ": hand_over(" + std::to_string(revision) + "): revisions above " +
@@ -111,7 +174,8 @@ template <archivable T>
 auto lifecycle<T>::departure_of(const entry& one) const -> departure {
     if (const T* object = state_.find(one.object)) return {&one, object};
     throw usage_error(name_ + " " + std::to_string(one.object.value) +
-                      ": was removed after it was retired; leave retired objects alone");
+                      ": was removed after it was retired; remove retired objects through their "
+                      "life cycle");
 }
 
 template <archivable T>
@@ -138,8 +202,10 @@ void lifecycle<T>::put(const departure& leaving, row_buffers& row, write_batch& 
         key.clear();
         append(key);
         row.by_number[number] = {number, key};
-        if (archived_keys::is_unique_key[number])
-            is_new = is_new && !filter_.may_have(detail::filter_layout::hash(number, key));
+        if (!archived_keys::is_unique_key[number]) return;
+        if (!filter_.may_have(detail::filter_layout::hash(number, key))) return;
+        require_free(object, number, key);
+        is_new = false;
     });
     if (is_new)
         batch.add(table_, object.id.value, row.record, row.by_number);
@@ -149,7 +215,7 @@ void lifecycle<T>::put(const departure& leaving, row_buffers& row, write_batch& 
 
 template <archivable T>
 void lifecycle<T>::remember_keys(const T& leaving, byte_buffer& key) {
-    std::uint64_t before = archived() * archived_keys::unique_count;
+    std::uint64_t before = handed_over() * archived_keys::unique_count;
     archived_keys::each_unique(leaving, [&](std::uint32_t number, auto&& append) {
         key.clear();
         append(key);
@@ -199,7 +265,7 @@ void lifecycle<T>::take_out_all(const std::vector<departure>& leaving) {
 /// What a pop brings back later is written already, and not once more.
 template <archivable T>
 void lifecycle<T>::compare_with_store() {
-    is_exact_ = !rows_.is_of_the_state() && rows_.count(table_) == archived();
+    is_exact_ = !rows_.is_of_the_state() && rows_.count(table_) == handed_over();
 }
 
 template <archivable T>
@@ -230,7 +296,8 @@ std::size_t lifecycle<T>::hand_over_behind(revision_number irreversible, std::si
     return left;
 }
 
-/// Those that a pop brought back, too: they are not written once more.
+/// Those that a pop brought back, too: they are not written once more, but for those that the
+/// writing passed over.
 template <archivable T>
 std::size_t lifecycle<T>::take_out_written() {
     if (behind_.is_started()) {
@@ -238,22 +305,30 @@ std::size_t lifecycle<T>::take_out_written() {
         written_ = given_;
     }
     std::vector<departure> leaving;
+    std::vector<departure> unwritten;
     for (const entry& one : state_.template view<entry, detail::by_revision>()) {
         if (one.id >= written_) break;
         leaving.push_back(departure_of(one));
+        if (passed_over_.contains(one.id.value)) unwritten.push_back(leaving.back());
     }
+    if (!unwritten.empty()) rows_.write(rows_of(unwritten));
+    for (const departure& one : unwritten)
+        passed_over_.erase(one.from_queue->id.value);
     if (!leaving.empty()) take_out_all(leaving);
     return leaving.size();
 }
 
 // --- lookups ---
 
+/// A store that is open for reading stands still, and the state goes on.
 template <archivable T>
-std::optional<found<T>> lifecycle<T>::believed(std::optional<pinned_row> row) const {
-    if (!row || row->id() >= state_.template next_id<T>().value) return std::nullopt;
-    // Under a key that the object in memory has not (yet): a row of a later state.
-    if (state_.find(id<T>(row->id()))) return std::nullopt;
-    return found<T>(*std::move(row));
+void lifecycle<T>::require_still_there() const {
+    if (!rows_.outlives_process() || state_.memory().writable()) return;
+    const std::uint64_t seen = rows_.count(table_);
+    if (seen < handed_over())
+        throw usage_error(rows_.name() + ": table \"" + name_ + "\" was opened for reading with " +
+                          std::to_string(seen) + " rows, and the state has handed over " +
+                          std::to_string(handed_over()) + " by now; open the archive again");
 }
 
 template <archivable T>
@@ -263,7 +338,13 @@ std::optional<found<T>> lifecycle<T>::find(id<T> id) const {
         rows_.stats().found_in_memory(watch);
         return found<T>(*object);
     }
-    return believed(rows_.find(table_, id.value));
+    if (!removed_.counts(id.value)) {
+        rows_.stats().missed_for_sure(watch);
+        return std::nullopt;
+    }
+    auto row = rows_.find(table_, id.value);
+    if (!row) require_still_there();
+    return detail::found_in<T>(std::move(row));
 }
 
 template <archivable T>
@@ -281,14 +362,18 @@ std::optional<found<T>> lifecycle<T>::find(const V&... values) const {
     }
     byte_buffer bytes;
     const auto left_memory = [&] {
-        if (archived() == 0 || !key::parts::can_hold(values...)) return false;
+        if (handed_over() == 0 || !key::parts::can_hold(values...)) return false;
         detail::append_key_of<key>(bytes, key::parts::make_lookup(values...));
-        if (filter_.empty()) return true; // for a reader of a state that had none yet
         return filter_.may_have(detail::filter_layout::hash(number, bytes));
     };
-    if (left_memory()) return believed(rows_.find(table_, number, bytes));
-    rows_.stats().missed_for_sure(watch);
-    return std::nullopt;
+    if (!left_memory()) {
+        rows_.stats().missed_for_sure(watch);
+        return std::nullopt;
+    }
+    const auto counts = [this](std::uint32_t row) { return removed_.counts(row); };
+    auto row = rows_.find(table_, number, bytes, counts);
+    if (!row) require_still_there();
+    return detail::found_in<T>(std::move(row));
 }
 
 template <archivable T>
@@ -298,16 +383,17 @@ object_cursor<T, Tag> lifecycle<T>::range(const V&... values) const {
     static_assert(number < archived_keys::count, "the archive does not keep this key");
     using key = key_called<T, Tag>;
     static_assert(!is_hashed(key::kind), "a hashed key has no order");
+    require_still_there();
     const auto in_memory = state_.template view<T, Tag>();
     byte_buffer prefix;
     if constexpr (sizeof...(V) == 0) {
         return {
-            state_, rows_, table_, in_memory.begin(), in_memory.end(), rows_.keys(table_, number),
+            removed_, rows_, table_, in_memory.begin(), in_memory.end(), rows_.keys(table_, number),
             prefix};
     } else {
         detail::append_key_of<key>(prefix, key::parts::make_bound(values...));
         const auto [first, last] = in_memory.equal_range(values...);
-        return {state_, rows_, table_, first, last, rows_.keys(table_, number, prefix), prefix};
+        return {removed_, rows_, table_, first, last, rows_.keys(table_, number, prefix), prefix};
     }
 }
 
@@ -318,10 +404,11 @@ object_cursor<T, Tag> lifecycle<T>::from(const V&... values) const {
     static_assert(number < archived_keys::count, "the archive does not keep this key");
     using key = key_called<T, Tag>;
     static_assert(!is_hashed(key::kind), "a hashed key has no order");
+    require_still_there();
     byte_buffer first;
     detail::append_key_of<key>(first, key::parts::make_bound(values...));
     const auto in_memory = state_.template view<T, Tag>();
-    return {state_,
+    return {removed_,
             rows_,
             table_,
             in_memory.lower_bound(values...),
@@ -335,13 +422,15 @@ template <archivable T>
 template <typename Visitor>
 void lifecycle<T>::visit_rows(row_cursor& rows, std::uint32_t below, Visitor& visit) const {
     for (; rows.valid() && rows.id() < below; rows.next())
-        visit(found<T>(pinned_row(rows.id(), rows.record(), nullptr)));
+        if (!removed_.has(id<T>(rows.id())))
+            visit(found<T>(pinned_row(rows.id(), rows.record(), nullptr)));
     if (rows.valid() && rows.id() == below) rows.next();
 }
 
 template <archivable T>
 template <typename Visitor>
 void lifecycle<T>::for_each(Visitor&& visit) const {
+    require_still_there();
     row_cursor rows = rows_.rows(table_);
     for (const T& object : state_.template objects<T>()) {
         visit_rows(rows, object.id.value, visit);

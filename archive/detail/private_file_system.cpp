@@ -1,3 +1,4 @@
+#include <archive/detail/files_below.hpp>
 #include <archive/detail/private_file_system.hpp>
 #include <pool_allocator/error.hpp>
 
@@ -6,7 +7,7 @@ namespace chainbase::archive::detail {
 using rocksdb::IOStatus;
 
 private_file_system::private_file_system(const std::filesystem::path& folder)
-    : FileSystemWrapper(rocksdb::FileSystem::Default()), folder_(folder, /*writing=*/true) {}
+    : FileSystemWrapper(fault::files_below()), folder_(folder, /*writing=*/true) {}
 
 IOStatus private_file_system::NewWritableFile(const std::string& file,
                                               const rocksdb::FileOptions& options,

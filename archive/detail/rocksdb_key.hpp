@@ -6,9 +6,9 @@
 #include <boost/container/small_vector.hpp>
 #include <rocksdb/slice.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -22,28 +22,34 @@ namespace chainbase::archive::detail {
     return as_bytes(std::string_view(slice.data(), slice.size()));
 }
 
-/// An id as a value: big-endian, as it stands in a row's key.
-class id_bytes {
+/// Ids as bytes: each big-endian.
+class ids_bytes {
 public:
-    explicit id_bytes(std::uint32_t id) { store_big(bytes_.data(), id); }
-    operator rocksdb::Slice() const { return slice(bytes_); }
+    explicit ids_bytes(std::span<const std::uint32_t> ids)
+        : bytes_(ids.size_bytes(), boost::container::default_init) {
+        std::byte* to = bytes_.data();
+        for (const std::uint32_t id : ids)
+            to = store_big(to, id);
+    }
+    explicit ids_bytes(std::uint32_t id) : ids_bytes(std::span(&id, 1)) {}
+    operator rocksdb::Slice() const { return slice({bytes_.data(), bytes_.size()}); }
 
 private:
-    std::array<std::byte, sizeof(std::uint32_t)> bytes_;
+    boost::container::small_vector<std::byte, 4 * sizeof(std::uint32_t)> bytes_; // mostly one
 };
 
 /// Where an entry lies within the column family of its table. The first byte says what it is, so
 /// that rows lie together in the order of ids, and each key's entries in the order of its bytes:
 ///
 ///     00      id, u32 big-endian         -> stored row (stored_row.hpp)
-///     1 + n   bytes of key number n      -> id, u32 big-endian
+///     1 + n   bytes of key number n      -> ids, u32 big-endian each, falling; nearly always one
 ///     ff                                 -> rows in the table, u64 little-endian
 class rocksdb_key {
 public:
     static constexpr std::size_t most_keys = 254;
 
     [[nodiscard]] static rocksdb_key of_row(std::uint32_t id) {
-        return {std::byte{0}, view(id_bytes(id))};
+        return {std::byte{0}, view(ids_bytes(id))};
     }
     [[nodiscard]] static rocksdb_key of_key(std::uint32_t index, bytes_view key) {
         return {static_cast<std::byte>(1 + index), key};

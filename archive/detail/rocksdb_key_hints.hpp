@@ -17,8 +17,8 @@ namespace chainbase::archive::detail {
 /// To which rows the keys led that were looked up last: with the id at hand a lookup by key reads
 /// the row only, and not first the entry of the key in another block.
 ///
-/// Only hints: a place is shared by all keys whose hashes fall on it, and nothing is taken away
-/// when rows change. A hinted row counts only if it names the key itself.
+/// Only hints: a place is shared by all keys whose hashes fall on it. A hinted row counts only if
+/// it names the key itself.
 ///
 /// Thread-safe.
 class rocksdb_key_hints {
@@ -40,6 +40,11 @@ public:
 
     void remember(std::uint64_t hash, std::uint32_t id) noexcept {
         places_[index_of(hash)].store(tag_of(hash) << 32 | id, std::memory_order_relaxed);
+    }
+
+    /// Also what another key of the same place has there.
+    void forget(std::uint64_t hash) noexcept {
+        places_[index_of(hash)].store(0, std::memory_order_relaxed);
     }
 
 private:

@@ -43,12 +43,11 @@ std::optional<pinned_row> rocksdb_row_cache::find(table_id table, std::uint32_t 
 // One that does not fit is destroyed by the cache; nothing is lost but time.
 void rocksdb_row_cache::remember(table_id table, std::uint32_t id, bytes_view row,
                                  std::uint64_t seen) const {
-    if (seen % 2 != 0) return;
     auto copy = std::make_unique<byte_buffer>(row.begin(), row.end());
-    const std::lock_guard lock(changing_);
-    if (changes_ != seen) return;
-    const std::size_t bytes = row.size() + overhead;
-    cache_->Insert(cache_key(table, id), copy.release(), bytes, destroy).PermitUncheckedError();
+    unless_changed(seen, [&] {
+        const std::size_t bytes = row.size() + overhead;
+        cache_->Insert(cache_key(table, id), copy.release(), bytes, destroy).PermitUncheckedError();
+    });
 }
 
 void rocksdb_row_cache::note_change() {

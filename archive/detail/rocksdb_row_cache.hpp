@@ -32,6 +32,14 @@ public:
     [[nodiscard]] std::uint64_t changes() const noexcept { return changes_.load(); }
     void remember(table_id table, std::uint32_t id, bytes_view row, std::uint64_t seen) const;
 
+    /// Calls work() if nothing changed since `seen` was returned, and nothing changes meanwhile.
+    template <typename Work>
+    void unless_changed(std::uint64_t seen, Work&& work) const {
+        if (seen % 2 != 0) return;
+        const std::lock_guard lock(changing_);
+        if (changes_ == seen) work();
+    }
+
     /// While it lives, rows that are there already change.
     class change {
     public:

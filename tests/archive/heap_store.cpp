@@ -27,12 +27,13 @@ public:
         if (found == rows.end()) return std::nullopt;
         return pinned_row(id, *found->second, found->second);
     }
-    std::optional<std::uint32_t> owner(table_id table, std::uint32_t index,
-                                       bytes_view key) const override {
-        const key_map& keys = store_.content_[table.value].keys[index];
-        const auto found = keys.find(key);
-        if (found == keys.end()) return std::nullopt;
-        return found->second;
+    row_ids owners(table_id table, std::uint32_t index, bytes_view key) const override {
+        const key_set& keys = store_.content_[table.value].keys[index];
+        row_ids found;
+        for (auto at = keys.lower_bound({{key.begin(), key.end()}, UINT32_MAX});
+             at != keys.end() && same(at->bytes, key); ++at)
+            found.push_back(at->row);
+        return found;
     }
 
 private:
@@ -76,54 +77,53 @@ public:
     key_source(const heap_store& of, table_id table, std::uint32_t index, bytes_view from)
         : store_(of), table_(table), index_(index) {
         std::shared_lock lock(store_.mutex_);
-        stand_on(entries().lower_bound(from));
+        stand_on(entries().lower_bound({{from.begin(), from.end()}, UINT32_MAX}));
     }
     bool valid() const override { return valid_; }
-    bytes_view key() const override { return key_; }
-    std::uint32_t id() const override { return id_; }
+    bytes_view key() const override { return key_.bytes; }
+    std::uint32_t id() const override { return key_.row; }
     void next() override {
         std::shared_lock lock(store_.mutex_);
         stand_on(entries().upper_bound(key_));
     }
 
 private:
-    const key_map& entries() const { return store_.content_[table_.value].keys[index_]; }
-    void stand_on(key_map::const_iterator entry) {
+    const key_set& entries() const { return store_.content_[table_.value].keys[index_]; }
+    void stand_on(key_set::const_iterator entry) {
         valid_ = entry != entries().end();
-        if (valid_) std::tie(key_, id_) = *entry;
+        if (valid_) key_ = *entry;
     }
 
     const heap_store& store_;
     table_id table_;
     std::uint32_t index_;
     bool valid_ = false;
-    byte_buffer key_;
-    std::uint32_t id_ = 0;
+    key_set::key_type key_{};
 };
 
 void heap_store::create_table(const table_description& table) {
     std::unique_lock lock(mutex_);
-    content_.push_back({{}, std::vector<key_map>(table.key_names.size())});
+    content_.push_back({{}, std::vector<key_set>(table.key_names.size())});
 }
 
 store::write_totals heap_store::apply(const write_batch& batch) {
     std::unique_lock lock(mutex_);
     const state current(*this);
     const detail::batch_plan plan(*this, current, batch);
-    for (const auto& [place, content] : plan.rows()) {
-        auto& rows = content_[place.table].rows;
-        if (content)
-            rows[place.id] = std::make_shared<const byte_buffer>(content->begin(), content->end());
+    for (const auto& [table, id, row] : plan.rows()) {
+        auto& rows = content_[table].rows;
+        if (row)
+            rows[id] = std::make_shared<const byte_buffer>(row->begin(), row->end());
         else
-            rows.erase(place.id);
+            rows.erase(id);
     }
-    for (const auto& [place, id] : plan.keys()) {
-        key_map& keys = content_[place.table].keys[place.index];
-        const byte_buffer key(place.key.begin(), place.key.end());
-        if (id)
-            keys[key] = *id;
-        else
-            keys.erase(key);
+    for (const auto& change : plan.keys()) {
+        key_set& keys = content_[change.table].keys[change.index];
+        const byte_buffer bytes(change.key.begin(), change.key.end());
+        for (const std::uint32_t row : current.owners({change.table}, change.index, change.key))
+            keys.erase({bytes, row});
+        for (const std::uint32_t row : change.rows)
+            keys.insert({bytes, row});
     }
     return {plan.put, plan.unchanged, plan.erased, plan.bytes, plan.record_bytes};
 }
@@ -136,12 +136,12 @@ std::optional<pinned_row> heap_store::read(table_id table, std::uint32_t id) con
     return pin(id, found->second);
 }
 
-std::optional<pinned_row> heap_store::read(table_id table, std::uint32_t index,
-                                           bytes_view key) const {
+std::optional<pinned_row> heap_store::read(table_id table, std::uint32_t index, bytes_view key,
+                                           const row_predicate& counts) const {
     std::shared_lock lock(mutex_);
-    const auto id = state(*this).owner(table, index, key);
-    if (!id) return std::nullopt;
-    return pin(*id, content_[table.value].rows.at(*id));
+    for (const std::uint32_t id : state(*this).owners(table, index, key))
+        if (counts(id)) return pin(id, content_[table.value].rows.at(id));
+    return std::nullopt;
 }
 
 std::uint64_t heap_store::row_count(table_id table) const {

@@ -3,6 +3,7 @@
 #include <archive/store.hpp>
 
 #include <map>
+#include <set>
 #include <shared_mutex>
 
 namespace chainbase::test {
@@ -23,7 +24,8 @@ protected:
     std::optional<archive::pinned_row> read(archive::table_id table,
                                             std::uint32_t id) const override;
     std::optional<archive::pinned_row> read(archive::table_id table, std::uint32_t index,
-                                            archive::bytes_view key) const override;
+                                            archive::bytes_view key,
+                                            const archive::row_predicate& counts) const override;
     std::uint64_t row_count(archive::table_id table) const override;
     std::unique_ptr<archive::row_cursor_source> scan(archive::table_id table,
                                                      std::uint32_t from) const override;
@@ -34,10 +36,20 @@ protected:
 private:
     // Stored rows are immutable and shared, so that a handle outlives the row's replacement.
     using row = std::shared_ptr<const archive::byte_buffer>;
-    using key_map = std::map<archive::byte_buffer, std::uint32_t, archive::bytes_less>;
+    struct key {
+        archive::byte_buffer bytes;
+        std::uint32_t row;
+    };
+    struct key_order { // those of equal bytes by falling row
+        bool operator()(const key& a, const key& b) const {
+            if (a.bytes != b.bytes) return archive::bytes_less()(a.bytes, b.bytes);
+            return a.row > b.row;
+        }
+    };
+    using key_set = std::set<key, key_order>;
     struct table {
         std::map<std::uint32_t, row> rows;
-        std::vector<key_map> keys;
+        std::vector<key_set> keys;
     };
     class state;
     class row_source;

@@ -37,7 +37,8 @@ struct node {
         : state(folder, small_state()), rows(archive::open_store(folder / "archive")),
           all((state.add_type<note>("note"), state), *rows, "note") {}
 
-    /// Block n: writes a note while there are some left, retires one that is due, hands over.
+    /// Block n: writes a note while there are some left, retires one that is due, hands over. When
+    /// all are written, every second block removes one, and the next one writes it again.
     void apply(revision_number number) {
         session block = state.start_session();
         if (behind)
@@ -45,14 +46,15 @@ struct node {
         else
             all.hand_over(state.committed_revision(), 2);
         if (number <= notes_written) {
-            const auto name = "note " + std::to_string(number);
-            write(state, "alice", name, number);
-            state.modify(state.get<note, by_title>("alice", name),
-                         [](note& one) { one.weight += 1; });
+            write_note(number, number);
+        } else if (number % 2 == 0) {
+            all.remove(all.find<by_title>("alice", name_of(number - notes_written))->id());
+        } else if (number > notes_written + 1) {
+            write_note(number - notes_written - 1, number);
         }
         const auto due = static_cast<std::uint32_t>(number - 5);
-        if (number >= 5 && number % 3 != 0 && number - 5 < notes_written)
-            all.retire(state.get<note>(id<note>(due)));
+        const note* const finished = number < 5 ? nullptr : state.find(id<note>(due));
+        if (number % 3 != 0 && finished) all.retire(*finished);
         block.push();
         if (state.revision() > lag) state.commit(state.revision() - lag);
     }
@@ -62,20 +64,39 @@ struct node {
             apply(state.revision() + 1);
     }
 
-    /// Every note that was written by now is found by every way, and nothing else.
+    /// Every note that is written now is found by every way, and nothing else.
     void check() const {
-        const auto written = std::min<revision_number>(state.revision(), notes_written);
-        for (revision_number n = 1; n <= written; ++n) {
-            const auto number = id<note>(static_cast<std::uint32_t>(n - 1));
-            const auto by_number = all.find(number);
-            const auto by_name = all.find<by_title>("alice", "note " + std::to_string(n));
-            if (!by_number || !by_name || by_name->id() != number)
-                throw error("note " + std::to_string(n) + " is lost");
-            if (by_number->get<&note::weight>() != n + 1) throw error("another content");
-        }
-        if (all.find(id<note>(static_cast<std::uint32_t>(written)))) throw error("one too many");
-        if (all.in_memory() + all.archived() != static_cast<std::size_t>(written))
-            throw error("the counts do not add up");
+        std::size_t written = 0;
+        for (revision_number n = 1; n <= notes_written; ++n)
+            written += check_note(n, written_in(n)) ? 1 : 0;
+        if (all.find(state.next_id<note>())) throw error("one too many");
+        if (all.in_memory() + all.archived() != written) throw error("the counts do not add up");
+    }
+
+private:
+    static std::string name_of(revision_number n) { return "note " + std::to_string(n); }
+
+    void write_note(revision_number n, revision_number block) {
+        write(state, "alice", name_of(n), block);
+        state.modify(state.get<note, by_title>("alice", name_of(n)),
+                     [](note& one) { one.weight += 1; });
+    }
+
+    /// The block that wrote note n as it is now; 0: it is not there.
+    [[nodiscard]] revision_number written_in(revision_number n) const {
+        const revision_number now = state.revision();
+        const revision_number removed = notes_written + n;
+        if (n % 2 != 0 || now < removed) return n <= now ? n : 0;
+        return now > removed ? removed + 1 : 0;
+    }
+
+    [[nodiscard]] bool check_note(revision_number n, revision_number written) const {
+        const auto by_name = all.find<by_title>("alice", name_of(n));
+        if (!by_name && written == 0) return false;
+        if (!by_name || written == 0 || !all.find(by_name->id()))
+            throw error(name_of(n) + (by_name ? " is back" : " is lost"));
+        if (by_name->get<&note::weight>() != written + 1) throw error("another content");
+        return true;
     }
 };
 

@@ -268,7 +268,7 @@ TEST_CASE("archive tells beside a running process what it has counted so far") {
         CHECK(counted.at("closed").is_null());
         require_times(counted.at("hit_in_memory"), 200);
         require_times(counted.at("hit_in_archive"), 200);
-        require_times(counted.at("miss"), 200);
+        require_times(counted.at("known_miss"), 200);
         CHECK(counted.at("hit_in_archive").at("measured") == 200);
         CHECK_THAT(said(state.string(), 0), Contains("and running"));
     }
@@ -281,6 +281,6 @@ TEST_CASE("archive tells beside a running process what it has counted so far") {
         CHECK_THAT(found.at("refusal").get<std::string>(),
                    Contains("the last writer died, and rows in memory"));
     CHECK(found.at("statistics").at("running") == false);
-    require_times(found.at("statistics").at("miss"), 200);
+    require_times(found.at("statistics").at("known_miss"), 200);
     CHECK_THAT(said(state.string(), is_memory ? 1 : 0), Contains("and died"));
 }

@@ -166,6 +166,37 @@ TEST_CASE("rows of the archive are compared with the state") {
     CHECK_THAT(after(state, shorten), Contains("row 1: ends within field marks"));
 }
 
+TEST_CASE("finished objects that were removed, and others with their keys, are no damage") {
+    const auto kind = GENERATE(archive::store_kind::rocksdb, archive::store_kind::memory);
+    const scratch_folder scratch;
+    const auto state = scratch / "state";
+    build_notes(state, kind);
+    {
+        database db(state, small_state());
+        db.add_type<note>("note");
+        const auto rows = archive::open_archive(db, state / "archive");
+        notes all(db, *rows, "note");
+        for (const std::uint32_t number : {1U, 4U, 7U}) { // archived, retired, live
+            all.remove(id<note>(number));
+            all.retire(write(db, "author", "title " + std::to_string(number), 100));
+        }
+        all.hand_over(db.committed_revision());
+        rows->flush();
+    }
+    const json rows = json_of(state, 0).at("parts").back();
+    if (kind == archive::store_kind::memory) {
+        CHECK(rows.at("figures").at("handed over") == 8); // 0 to 3, 5, and three again
+        return;
+    }
+    const json& figures = rows.at("parts").front().at("figures");
+    CHECK(figures.at("removed") == 2);
+    CHECK(figures.at("handed over") == 8);
+    CHECK(figures.at("rows") == 8);
+    const json told = json::parse(inspect_with("archive --json " + state.string()).output);
+    CHECK(told.at("tables").at(0).at("handed_over") == 8);
+    CHECK(told.at("tables").at(0).at("in_both") == 0);
+}
+
 TEST_CASE("an archive that is lost is found by what was handed over to it") {
     const scratch_folder scratch;
     const auto state = scratch / "state";

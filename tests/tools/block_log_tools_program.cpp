@@ -45,6 +45,7 @@ const std::vector<social::operation> every_social_kind{
     social::deposit{"alice", 70},
     social::transfer{"alice", "bob", 30, "memo"},
     social::claim{"alice"},
+    social::comment_delete{"alice", "p"},
 };
 
 } // namespace
@@ -98,15 +99,15 @@ TEST_CASE("every kind of operation is printed, in its transaction") {
     REQUIRE(lines.size() == 2);
     CHECK(lines[0]["number"] == 7);
     CHECK(lines[0]["time"] == 1'458'835'200);
-    CHECK(lines[0]["transactions"] == 7);
-    CHECK(lines[0]["operations"] == 8);
+    CHECK(lines[0]["transactions"] == 8);
+    CHECK(lines[0]["operations"] == 9);
     const json& content = lines[0]["content"];
     CHECK(content[0].size() == 2);
     std::vector<std::string> kinds;
     for (const json& part : content)
         kinds.push_back(part[0]["kind"]);
     CHECK(kinds == std::vector<std::string>{"account_create", "comment", "vote", "custom",
-                                            "deposit", "transfer", "claim"});
+                                            "deposit", "transfer", "claim", "comment_delete"});
     CHECK(
         content[5][0] ==
         json::parse(R"({"kind":"transfer","from":"alice","to":"bob","amount":30,"memo":"memo"})"));

@@ -65,6 +65,11 @@ TEST_CASE("no seed makes an invalid chain") {
     options.transactions_per_block = seed % 3 == 0 ? 1 : 40;
     options.skew_milli = seed % 5 == 0 ? 0 : 1000;
     options.cash_out_percent = 1; // some are paid before the votes on them end
+    if (seed % 4 == 0) {
+        options.mix = deleting_mix();
+        options.paid_percent = 100;
+        options.transactions_per_block = 1;
+    }
     const generated_log log(options);
     const driver::replay_report report = replay_all(log);
     CHECK(report.operations == 6'000);
@@ -168,11 +173,32 @@ TEST_CASE("operations come as the mix says") {
     }
 }
 
+TEST_CASE("comments that were paid are deleted, and half of their permlinks are taken again") {
+    generate::chain_options options = social_chain(20'000, 4);
+    options.mix = deleting_mix();
+    options.paid_percent = 100;
+    options.transactions_per_block = 1;
+    options.cash_out_percent = 1;
+    std::set<std::string> written;
+    std::size_t deleted = 0;
+    std::size_t again = 0;
+    for (const block& one : all_blocks(options))
+        for (const transaction& each : one.transactions) {
+            const auto op = social::decode_operation(each.operations.front());
+            if (const auto* post = std::get_if<social::comment>(&op))
+                again += written.insert(post->permlink).second ? 0 : 1;
+            deleted += std::holds_alternative<social::comment_delete>(op) ? 1 : 0;
+        }
+    CHECK(deleted > 500);
+    CHECK(again > deleted / 2);
+}
+
 TEST_CASE("a mix that cannot be is refused") {
     CHECK(generate::parse_mix("custom=60,vote=22,comment=18").weights[operation_mix::vote] == 22);
     CHECK(generate::parse_mix("claim=1").sum() == 1);
-    for (const char* text : {"", "custom", "custom=", "custom=-1", "custom=1,", "posts=3",
-                             "custom=1234567", "custom=0", "vote=1", "custom=1 "}) {
+    for (const char* text :
+         {"", "custom", "custom=", "custom=-1", "custom=1,", "posts=3", "custom=1234567",
+          "custom=0", "vote=1", "custom=1 ", "comment_delete=1"}) {
         INFO(text);
         CHECK_THROWS_AS(generate::parse_mix(text), usage_error);
     }

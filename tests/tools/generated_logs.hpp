@@ -1,6 +1,7 @@
 #pragma once
 
 #include <tools/driver/generate/generate.hpp>
+#include <tools/driver/generate/mix.hpp>
 
 #include <tests/tools/temporary_folder.hpp>
 
@@ -14,6 +15,11 @@ inline generate::chain_options social_chain(std::uint64_t operations, std::uint6
     options.operations = operations;
     options.seed = seed;
     return options;
+}
+
+/// Many comments are deleted when they were paid, and written again.
+inline generate::operation_mix deleting_mix() {
+    return generate::parse_mix("comment=30,comment_delete=10,vote=20,custom=30,transfer=10");
 }
 
 inline generate::chain_options payments_chain(std::uint64_t operations, std::uint64_t seed) {

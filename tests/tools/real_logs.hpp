@@ -41,7 +41,7 @@ private:
 /// with the fields of a chain's objects, and only then.
 inline std::string digest_at_end(const std::string& chain) {
     return chain == "steem-2016"
-               ? "659402cf579c9706c3927591885898bfc10a3f9c53cec1d0aefb6b386c8acc98"
+               ? "a3dea985aee2a5dc5a62fe8c57a785fd292c02e51a9a1efe5262101b582939f2"
                : "427b12463a16e65a7c50b589ce482966bfb8dc4e4620aa8b8400c722f83d5abf";
 }
 

@@ -129,6 +129,68 @@ TEST_CASE("what breaks a rule is refused by its name") {
                reply("bob", "re-unknown", "somebody", "else"));
 }
 
+TEST_CASE("a comment that nobody answered or voted for is deleted, and its permlink is free") {
+    social_chain chain;
+    const auto deletion = [](const char* permlink) {
+        return social::operation(social::comment_delete{"alice", permlink});
+    };
+    chain.next(post("alice", "one"), reply("alice", "re", "alice", "one"), post("alice", "two"),
+               vote("bob", "alice", "two", 5), vote("carol", "alice", "re", -5));
+    CHECK(says(chain.rejects(deletion("none")), "a comment that exists (alice/none)"));
+    CHECK(says(chain.rejects(deletion("one")), "a comment with replies stays (alice/one)"));
+    CHECK(says(chain.rejects(deletion("two")), "stays until it is paid (alice/two)"));
+    chain.next(deletion("re"));
+    chain.next(deletion("one")); // its only reply is gone
+    CHECK(says(chain.rejects(vote("bob", "alice", "re", 1)), "a comment that exists"));
+    CHECK(chain.state.model().verify().problem_count == 0);
+    CHECK(chain.state.model().verify().objects == 1);
+    chain.next(post("alice", "re"), vote("carol", "alice", "re", 1)); // the old vote went, too
+}
+
+TEST_CASE("a parent that is not paid counts no reply that was paid and deleted") {
+    social_chain chain;
+    social::comment paid = reply("bob", "re", "alice", "one");
+    paid.cashout_time = chain.time + 6;
+    chain.next(post("alice", "one"), paid);
+    chain.next();
+    chain.state.finish();
+    CHECK(chain.archived() == 1);
+    chain.next(social::operation(social::comment_delete{"bob", "re"}));
+    chain.next(social::operation(social::comment_delete{"alice", "one"}));
+    CHECK(chain.state.model().verify().objects == 0);
+}
+
+TEST_CASE("a comment that was paid is deleted wherever it is, and what was paid stays") {
+    social_chain chain(2);
+    const bool is_archived = GENERATE(true, false);
+    chain.next(post("alice", "one", chain.time + 6, 10), reply("bob", "re", "alice", "one"),
+               post("alice", "two", chain.time + 6, 10), vote("bob", "alice", "two", 1));
+    chain.next();
+    if (is_archived) chain.state.finish();
+    CHECK(chain.archived() == (is_archived ? 2 : 0));
+    const auto deletion = [](const char* permlink) {
+        return social::operation(social::comment_delete{"alice", permlink});
+    };
+    CHECK(says(chain.rejects(deletion("one")), "a comment with replies stays"));
+    const std::string before = chain.state.model().state_digest();
+    chain.next(deletion("two"));
+    CHECK(chain.archived() == (is_archived ? 1 : 0));
+    CHECK(chain.oracle("sum_of_balances") == 20);
+    CHECK(says(chain.rejects(deletion("two")), "a comment that exists"));
+    chain.next(post("alice", "two", chain.time + 6, 7));
+    chain.state.pop();
+    chain.state.pop();
+    CHECK(chain.state.model().state_digest() == before);
+    chain.number -= 2;
+    chain.next(deletion("two"));
+    chain.next(post("alice", "two", chain.time + 6, 7));
+    chain.next();
+    chain.state.finish();
+    CHECK(chain.oracle("sum_of_balances") == 27);
+    CHECK(chain.archived() == 2);
+    CHECK(chain.state.model().verify().problem_count == 0);
+}
+
 TEST_CASE("all money that accounts are given fits, whatever a log says") {
     social_chain chain;
     chain.next(social::operation(social::deposit{"alice", INT64_MAX - 10}));

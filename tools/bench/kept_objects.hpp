@@ -33,6 +33,7 @@ public:
     void modify(const T& object, Change&& change) {
         state_.modify(object, std::forward<Change>(change));
     }
+    void remove(id<T> id) { state_.remove(state_.get(id)); }
     [[nodiscard]] std::size_t hand_over(std::int64_t, std::size_t) const noexcept { return 0; }
     [[nodiscard]] std::size_t hand_over_behind(std::int64_t, std::size_t) const noexcept {
         return 0;

@@ -36,8 +36,11 @@ void describe_objects(const state_report& state, table& to) {
     const type_report* const queue = type_called(state, to.name + std::string(queue_suffix));
     if (!queue) return;
     to.retired = queue->objects;
-    // Ids are given in order, and an entry goes with its object.
-    to.handed_over = queue->next_id - std::min(queue->next_id, queue->objects);
+    // Ids are given in order, and an entry goes with its object: when that is handed over, or, if
+    // it is withdrawn, removed.
+    const type_report* const withdrawn = type_called(state, to.name + ".withdrawn");
+    const std::uint64_t others = queue->objects + (withdrawn ? withdrawn->objects : 0);
+    to.handed_over = queue->next_id - std::min(queue->next_id, others);
 }
 
 /// Of types with a life cycle that `tables` lack.

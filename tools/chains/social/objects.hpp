@@ -93,6 +93,7 @@ struct global_object {
     std::uint64_t custom_operations = 0;
     std::uint64_t transfers = 0;
     std::uint64_t claims = 0;
+    std::uint64_t deleted_comments = 0;
     std::int64_t deposited = 0;
     std::int64_t paid_posts = 0;
     std::int64_t author_paid = 0;                 ///< the authors' parts as declared
@@ -105,7 +106,7 @@ struct global_object {
 };
 BOOST_DESCRIBE_STRUCT(global_object, (),
                       (id, head_number, head_time, accounts, comments, votes, custom_operations,
-                       transfers, claims, deposited, paid_posts, author_paid, curator_paid,
-                       curator_remainder_to_author, unassigned, votes_on_paid))
+                       transfers, claims, deleted_comments, deposited, paid_posts, author_paid,
+                       curator_paid, curator_remainder_to_author, unassigned, votes_on_paid))
 
 } // namespace chainbase::social

@@ -109,8 +109,18 @@ struct claim {
 };
 BOOST_DESCRIBE_STRUCT(claim, (), (account))
 
+/// A comment goes, and its permlink is free again.
+struct comment_delete {
+    account_name author;
+    std::string permlink; // at most longest_permlink
+
+    friend bool operator==(const comment_delete&, const comment_delete&) = default;
+};
+BOOST_DESCRIBE_STRUCT(comment_delete, (), (author, permlink))
+
 /// New kinds go to the end: a log holds the index.
-using operation = std::variant<account_create, comment, vote, custom, deposit, transfer, claim>;
+using operation =
+    std::variant<account_create, comment, vote, custom, deposit, transfer, claim, comment_delete>;
 
 /// As bytes for the block log; equal operations give equal bytes.
 [[nodiscard]] bytes encode(const operation& value);

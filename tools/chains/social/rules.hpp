@@ -1,5 +1,6 @@
 #pragma once
 
+#include <archive/found.hpp>
 #include <chainbase/id.hpp>
 #include <tools/chains/checked.hpp>
 #include <tools/chains/rules_of_chain.hpp>
@@ -62,6 +63,7 @@ public:
     void operator()(const deposit& op);
     void operator()(const transfer& op);
     void operator()(const claim& op);
+    void operator()(const comment_delete& op);
     /// @}
 
     /// See rules_of_chain.
@@ -87,7 +89,8 @@ private:
     [[nodiscard]] std::uint64_t about_comment(std::uint32_t number) const;
     [[nodiscard]] std::uint64_t about_cashouts(std::uint32_t number) const;
     [[nodiscard]] int128 sum_of_balances() const;
-    void verify_comment(id<comment_object> number, verification& all) const;
+    void remove_votes(id<comment_object> on);
+    void verify_comment(const archive::found<comment_object>& by_id, verification& all) const;
 
     Comments comments_;
 };

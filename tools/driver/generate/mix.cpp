@@ -9,7 +9,8 @@ namespace chainbase::generate {
 namespace {
 
 constexpr std::array<std::string_view, operation_mix::kinds> names{
-    "account_create", "comment", "vote", "custom", "deposit", "transfer", "claim"};
+    "account_create", "comment",  "vote",  "custom",
+    "deposit",        "transfer", "claim", "comment_delete"};
 
 constexpr std::size_t most_digits = 6;
 
@@ -60,6 +61,9 @@ operation_mix parse_mix(std::string_view text) {
     if (result.sum() == 0) throw usage_error("--mix: every weight is 0; give one a weight");
     if (result.weights[operation_mix::vote] > 0 && result.weights[operation_mix::comment] == 0)
         throw usage_error("--mix: votes need comments to be on; give comment a weight");
+    if (result.weights[operation_mix::comment_delete] > 0 &&
+        result.weights[operation_mix::comment] == 0)
+        throw usage_error("--mix: only comments can be deleted; give comment a weight");
     return result;
 }
 

@@ -12,11 +12,20 @@ namespace chainbase::generate {
 
 /// How often each kind of operation comes: weights in the order of social::operation.
 struct operation_mix {
-    enum kind : std::uint8_t { account_create, comment, vote, custom, deposit, transfer, claim };
-    static constexpr std::size_t kinds = 7;
+    enum kind : std::uint8_t {
+        account_create,
+        comment,
+        vote,
+        custom,
+        deposit,
+        transfer,
+        claim,
+        comment_delete
+    };
+    static constexpr std::size_t kinds = 8;
 
     /// In thousandths; README.md says why these.
-    std::array<std::uint32_t, kinds> weights{5, 50, 250, 620, 5, 40, 30};
+    std::array<std::uint32_t, kinds> weights{5, 50, 250, 620, 5, 40, 30, 0};
 
     [[nodiscard]] std::uint64_t sum() const noexcept;
     [[nodiscard]] kind draw(random_numbers& random) const noexcept;

@@ -80,6 +80,8 @@ social::operation social_blocks::next_operation() {
         return transfer();
     case kind::claim:
         return social::claim{names_[draw_account(voters_)]};
+    case kind::comment_delete:
+        return delete_comment();
     default:
         return custom();
     }
@@ -119,15 +121,21 @@ social::operation social_blocks::new_comment() {
     const bool answers = random_.chance(steem_2016_fit.reply_permille, 1000);
     const auto post = answers ? open_.take(open_comments::awaited::reply) : std::nullopt;
     const bool is_reply = post.has_value();
+    const open_comments::slot thread = post.value_or(0);
     const auto draw_own = [&](distribution of_posts) { return draw(of_kind(of_posts, is_reply)); };
-    const std::uint32_t author = draw_account(authors_);
+    const bool is_again = !deleted_.empty() && random_.chance(1, 2);
+    const std::uint32_t author = is_again ? deleted_.back().author : draw_account(authors_);
     const std::uint64_t place = random_.next();
     social::comment op;
     op.author = names_[author];
     op.permlink = permlink(++comments_made_, draw_own(distribution::post_permlink_bytes), random_);
+    if (is_again) {
+        op.permlink = deleted_.back().permlink;
+        deleted_.pop_back();
+    }
     std::uint32_t depth = 0;
-    if (post) {
-        const open_comment& parent = open_[draw_parent(*post)];
+    if (is_reply) {
+        const open_comment& parent = open_[draw_parent(thread)];
         op.parent_author = names_[parent.author];
         op.parent_permlink = parent.permlink;
         depth = parent.depth + 1;
@@ -140,14 +148,27 @@ social::operation social_blocks::new_comment() {
 
     open_comment made{
         .author = author, .permlink = op.permlink, .cashout_time = op.cashout_time, .depth = depth};
-    const auto at = post ? open_.add_reply(*post, std::move(made)) : open_.add(std::move(made));
+    const auto at =
+        is_reply ? open_.add_reply(thread, std::move(made)) : open_.add(std::move(made));
     await(open_comments::awaited::vote, votes_, at, of_kind(distribution::post_votes, is_reply),
           place);
     if (!is_reply)
         await(open_comments::awaited::reply, replies_, at, distribution::post_descendants,
               place_near(place));
     op.children = open_[at].replies_awaited;
+    const bool stays_alone = open_[at].awaited == 0;
+    if (stays_alone && op.cashout_time != 0 && options_.mix.weights[kind::comment_delete] != 0)
+        deletable_.add({author, op.permlink}, op.cashout_time);
     open_.forget_if_done(at);
+    return op;
+}
+
+/// Without one that can be deleted a post takes its place.
+social::operation social_blocks::delete_comment() {
+    auto one = deletable_.take(builder_.timestamp(), random_);
+    if (!one) return new_comment();
+    const social::comment_delete op{names_[one->author], one->permlink};
+    deleted_.push_back(*std::move(one));
     return op;
 }
 

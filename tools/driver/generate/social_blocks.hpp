@@ -5,6 +5,7 @@
 #include <tools/driver/generate/activity.hpp>
 #include <tools/driver/generate/block_builder.hpp>
 #include <tools/driver/generate/block_source.hpp>
+#include <tools/driver/generate/deletable_comments.hpp>
 #include <tools/driver/generate/open_comments.hpp>
 
 #include <cstdint>
@@ -36,6 +37,7 @@ private:
     [[nodiscard]] social::operation create_account();
     [[nodiscard]] social::operation new_comment();
     [[nodiscard]] social::operation vote();
+    [[nodiscard]] social::operation delete_comment();
     [[nodiscard]] social::operation custom();
     [[nodiscard]] social::operation deposit(std::uint32_t to);
     [[nodiscard]] social::operation transfer();
@@ -65,6 +67,8 @@ private:
     std::uint64_t follow_up_blocks_;         ///< within which votes and replies come
     std::uint64_t comments_made_ = 0;
     open_comments open_;
+    deletable_comments deletable_;                     ///< if the mix has deletions
+    std::vector<deletable_comments::comment> deleted_; ///< whose permlinks nobody took again
     std::vector<social::account_name> names_;
     std::vector<std::int64_t> balances_;   ///< at least what an account can spend
     std::vector<std::uint32_t> deposited_; ///< some of the accounts that got a deposit

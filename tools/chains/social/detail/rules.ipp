@@ -47,6 +47,8 @@ void rules<State, Comments>::each_key(std::span<const operation> all, Visitor vi
         } else if constexpr (std::same_as<kind, vote>) {
             visit(accounts, op.voter);
             visit(comments, op.author, op.permlink);
+        } else if constexpr (std::same_as<kind, comment_delete>) {
+            visit(comments, op.author, op.permlink);
         } else if constexpr (std::same_as<kind, deposit>) {
             visit(accounts, op.to);
         } else if constexpr (std::same_as<kind, transfer>) {
@@ -266,6 +268,34 @@ void rules<State, Comments>::operator()(const claim& op) {
     });
 }
 
+// --- rule 7: what is taken back ---
+
+template <typename State, typename Comments>
+void rules<State, Comments>::operator()(const comment_delete& op) {
+    const auto one = comments_.template find<by_permlink>(op.author, op.permlink);
+    require(one.has_value(), "what is deleted is a comment that exists",
+            [&] { return name_of(op); });
+    require(one->template get<&comment_object::children>() == 0, "a comment with replies stays",
+            [&] { return name_of(op); });
+    const bool is_paid = one->template get<&comment_object::last_payout>() != 0;
+    require(is_paid || one->template get<&comment_object::net_rshares>() <= 0,
+            "a comment that votes are for stays until it is paid", [&] { return name_of(op); });
+    remove_votes(one->id());
+    const comment_object* const parent = state_.find(one->template get<&comment_object::parent>());
+    if (parent && parent->last_payout == 0)
+        comments_.modify(*parent, [](comment_object& above) { --above.children; });
+    comments_.remove(one->id());
+    ++totals_.deleted_comments;
+}
+
+template <typename State, typename Comments>
+void rules<State, Comments>::remove_votes(id<comment_object> on) {
+    const auto votes = state_.template view<vote_object, by_comment_voter>();
+    for (auto at = votes.lower_bound(on); at != votes.end() && at->comment == on;
+         at = votes.lower_bound(on))
+        state_.remove(*at);
+}
+
 // --- what users ask ---
 
 /// In ten: six times an account by name, three times a comment by permlink with its votes, once the
@@ -350,28 +380,33 @@ void rules<State, Comments>::check() const {
 }
 
 template <typename State, typename Comments>
-void rules<State, Comments>::verify_comment(id<comment_object> number, verification& all) const {
-    const std::string who = "comment " + std::to_string(number.value);
-    const auto by_id = comments_.find(number);
-    if (!by_id) return all.report(who + " is in neither place");
-    ++(by_id->in_memory() ? all.in_memory : all.in_archive);
-    const bool paid = by_id->template get<&comment_object::last_payout>() != 0;
-    if (!paid && !by_id->in_memory()) all.report(who + " is not paid, and in the archive");
-    if (paid && by_id->in_memory() && !comments_.is_retired(number))
+void rules<State, Comments>::verify_comment(const archive::found<comment_object>& by_id,
+                                            verification& all) const {
+    const std::string who = "comment " + std::to_string(by_id.id().value);
+    ++(by_id.in_memory() ? all.in_memory : all.in_archive);
+    const bool paid = by_id.template get<&comment_object::last_payout>() != 0;
+    if (!paid && !by_id.in_memory()) all.report(who + " is not paid, and in the archive");
+    if (paid && by_id.in_memory() && !comments_.is_retired(by_id.id()))
         all.report(who + " is paid, and not on its way to the archive");
     const auto by_key =
-        comments_.template find<by_permlink>(by_id->template get<&comment_object::author>(),
-                                             by_id->template get<&comment_object::permlink>());
-    if (!by_key || by_key->id() != number || by_key->in_memory() != by_id->in_memory())
+        comments_.template find<by_permlink>(by_id.template get<&comment_object::author>(),
+                                             by_id.template get<&comment_object::permlink>());
+    if (!by_key || by_key->id() != by_id.id() || by_key->in_memory() != by_id.in_memory())
         all.report(who + " is not found by author and permlink");
 }
 
 template <typename State, typename Comments>
 verification rules<State, Comments>::verify() const {
     verification all;
-    all.objects = global().comments;
-    for (std::uint32_t number = 0; number < all.objects; ++number)
-        verify_comment(id<comment_object>(number), all);
+    const auto ever = static_cast<std::uint32_t>(global().comments);
+    all.objects = ever - global().deleted_comments;
+    for (std::uint32_t number = 0; number < ever; ++number)
+        if (const auto one = comments_.find(id<comment_object>(number))) verify_comment(*one, all);
+    if (all.in_memory + all.in_archive != all.objects)
+        all.report(std::to_string(all.in_memory + all.in_archive) +
+                   " comments are found by their "
+                   "numbers, " +
+                   std::to_string(all.objects) + " were made and not deleted");
     if (all.in_archive != comments_.archived())
         all.report(std::to_string(comments_.archived()) + " comments left memory, " +
                    std::to_string(all.in_archive) + " are in the archive alone");
