@@ -39,6 +39,15 @@ TEST_CASE("the archive report names every row of both chains") {
     CHECK(archived == all);
 }
 
+TEST_CASE("the archive bench takes the mix of its log, which has comments") {
+    const outcome result =
+        run_bench(small + "1 --json --mix custom=62,vote=25,comment=8,transfer=5");
+    REQUIRE(result.exit_code == 0);
+    CHECK(nlohmann::json::parse(result.output).at("archived") > 100);
+    CHECK(run_bench(small + "1 --mix custom=1").exit_code == 2);
+    CHECK(run_bench(small + "1 --mix posts=1").exit_code == 2);
+}
+
 TEST_CASE("the archive bench also prints a table with goals") {
     const outcome result = run_bench(small + "1");
     CHECK(result.exit_code == 0);

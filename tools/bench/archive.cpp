@@ -189,17 +189,19 @@ private:
 };
 
 /// Nearly all comments get paid, after a hundredth of the real time, so that the time of a long log
-/// is many times that; hardly anything else happens.
-void generate_log(const archive_options& options, const fs::path& to,
-                  const catch_interruption& signals) {
+/// is many times that.
+generate::chain_options chain_of(const archive_options& options) {
     generate::chain_options chain;
-    chain.operations = std::uint64_t{options.rows} * 8 / 7;
+    chain.mix = generate::parse_mix(options.mix);
+    const std::uint64_t comments = chain.mix.weights[generate::operation_mix::comment];
+    if (comments == 0) throw usage_error("bench: --mix " + options.mix + " has no comments");
+    chain.operations = std::uint64_t{options.rows} * 17 / 16 * chain.mix.sum() / comments;
     chain.accounts = std::max<std::uint32_t>(options.rows / 100, 2);
-    chain.transactions_per_block = std::clamp<std::uint32_t>(options.rows / 200'000, 1, 50);
-    chain.mix = generate::parse_mix("comment=93,vote=7");
+    const std::uint64_t blocks = std::min<std::uint64_t>(options.rows, 200'000);
+    chain.transactions_per_block = static_cast<std::uint32_t>(chain.operations / blocks);
     chain.cash_out_percent = 1;
     chain.paid_percent = 98;
-    (void)generate::generate_log(chain, {}, to, signals);
+    return chain;
 }
 
 std::string to_text(const archive_rows& done, const nlohmann::json& machine,
@@ -219,6 +221,7 @@ std::string to_json(const archive_rows& done, const nlohmann::json& machine,
     all["rounds"] = options.rounds;
     all["archived"] = done.archived();
     all["cache_mib"] = options.cache_mib;
+    all["mix"] = options.mix;
     all["rows"] = rows_to_json(done.rows());
     return all.dump().append("\n");
 }
@@ -226,7 +229,9 @@ std::string to_json(const archive_rows& done, const nlohmann::json& machine,
 } // namespace
 
 void run_archive(const archive_options& options) {
-    require_space(options.directory, (std::uintmax_t{512} << 20) + options.rows * 300ull,
+    const generate::chain_options chain = chain_of(options);
+    require_space(options.directory,
+                  (std::uintmax_t{512} << 20) + options.rows * 200ull + chain.operations * 90,
                   "fewer rows");
     require_space(options.memory, (std::uintmax_t{512} << 20) + options.rows * 500ull,
                   "fewer rows, another --memory");
@@ -234,7 +239,7 @@ void run_archive(const archive_options& options) {
     const catch_interruption signals(catch_interruption::further_signals::end_the_process);
     const nlohmann::json machine = describe_machine(options.directory);
     const scratch_directory place(options.directory);
-    generate_log(options, place.path() / "log", signals);
+    (void)generate::generate_log(chain, {}, place.path() / "log", signals);
     throw_if_interrupted();
     const chain_log log = survey(place.path() / "log", 0, 0);
     archive_rows done(options, log);

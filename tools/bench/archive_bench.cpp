@@ -16,6 +16,8 @@ void add_archive_bench(CLI::App& program) {
     command->add_option("--rows", options->rows, "Comments; of a long log, most get paid")
         ->capture_default_str()
         ->transform(whole_number(10'000, 200'000'000));
+    command->add_option("--mix", options->mix, "Operations of the log, as `generate` takes them")
+        ->capture_default_str();
     command->add_option("--finds", options->finds, "Lookups of each kind, timed one by one")
         ->capture_default_str()
         ->transform(whole_number(100, 100'000'000));
