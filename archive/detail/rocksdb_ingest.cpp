@@ -39,8 +39,11 @@ void rocksdb_ingest::begin(rocksdb_database::family_handle family) {
     }
     file_ = into_.new_ingest_file();
     files_.back().external_files.push_back(file_);
-    writer_ = std::make_unique<rocksdb::SstFileWriter>(rocksdb::EnvOptions(),
-                                                       into_.options_for_files(), family);
+    // By default the file leaves the system's memory as it is written, to be read from the disk
+    // again at once, by the ingestion, by lookups, and by the first merge.
+    constexpr bool forget_file = false;
+    writer_ = std::make_unique<rocksdb::SstFileWriter>(
+        rocksdb::EnvOptions(), into_.options_for_files(), family, forget_file);
     check(writer_->Open(file_));
     fault::reach(fault::ingest_step::file_begun);
 }
