@@ -155,8 +155,10 @@ void lifecycle<T>::remove_retired(const T& object) {
     if (!is_retired(number)) return removed_.add(number, true);
     const bool has_row = rows_.contains(table_, number.value);
     byte_buffer key;
-    if (has_row) remember_keys(object, key);
-    if (!has_row) passed_over_.insert(queued.value);
+    if (has_row)
+        remember_keys(object, key);
+    else
+        passed_over_.insert(queued.value);
     state_.remove(object);
     state_.remove(state_.get(queued));
     removed_.add(number, has_row);
