@@ -9,6 +9,7 @@
 #include <tools/bench/chain_log.hpp>
 #include <tools/bench/chain_modes.hpp>
 #include <tools/bench/machine.hpp>
+#include <tools/bench/options_for_bench.hpp>
 #include <tools/bench/report.hpp>
 #include <tools/bench/scratch_directory.hpp>
 #include <tools/chains/chains.hpp>
@@ -42,14 +43,6 @@ archive::store_options store_options_of(const archive_options& from) {
 }
 
 using comments = archive::lifecycle<social::comment_object>;
-
-open_options options_for_bench() {
-    open_options options;
-    options.sync = false;
-    options.promise = durability::process;
-    options.advise = false;
-    return options;
-}
 
 /// As the engine `chainbase` of the chain bench, but its finished comments go to RocksDB.
 class archived_chain final : public chain_engine_over<database> {

@@ -3,19 +3,12 @@
 #include <chainbase/statistics.hpp>
 #include <tools/bench/chain_engine_over.hpp>
 #include <tools/bench/chain_engines.hpp>
+#include <tools/bench/options_for_bench.hpp>
 #include <tools/chains/chains.hpp>
 
 namespace chainbase::bench {
 
 namespace {
-
-open_options options_for_bench() {
-    open_options options;
-    options.sync = false;
-    options.promise = durability::process;
-    options.advise = false;
-    return options;
-}
 
 class chainbase_chain : public chain_engine_over<database> {
 public:

@@ -4,6 +4,7 @@
 #include <tools/bench/engines/chainbase_engine.hpp>
 #include <tools/bench/engines/stored_account.hpp>
 #include <tools/bench/most_types.hpp>
+#include <tools/bench/options_for_bench.hpp>
 
 #include <boost/describe.hpp>
 #include <boost/mp11.hpp>
@@ -24,14 +25,6 @@ struct empty_type {
     using keys = chainbase::keys<>;
     BOOST_DESCRIBE_CLASS(empty_type, (), (id, value), (), ())
 };
-
-open_options options_for_bench() {
-    open_options options;
-    options.sync = false;
-    options.promise = durability::process;
-    options.advise = false;
-    return options;
-}
 
 template <typename Account>
 class chainbase_table {
