@@ -37,7 +37,7 @@ struct redo_history {
     std::uint64_t syncs = 0; ///< each of all blocks that waited
     std::uint64_t waiting_bytes = 0;
     std::uint64_t failed = 0;
-    std::string last_failure;
+    std::string last_failure; ///< empty when a block became durable after it
     std::int64_t durable = 0; ///< revision of the last block that a crash does not take
 };
 

@@ -160,6 +160,7 @@ void redo_log::was_published(const stand& now) noexcept {
     older_ = now.older;
     const bool is_ahead = synced_ >= anchor_ && run_of(synced_) == run_of(anchor_);
     history_.durable = is_ahead ? synced_revision_ : now.revision;
+    if (is_ahead) history_.last_failure.clear();
 }
 
 void redo_log::was_not_published(const stand& now) noexcept {
@@ -238,8 +239,10 @@ void redo_log::write(std::vector<std::unique_ptr<waiting>>& blocks) {
         const redo_block& last = blocks.back()->block;
         synced_ = last.sequence();
         synced_revision_ = last.revision();
-        if (run_of(anchor_) == run_of(synced_)) history_.durable = synced_revision_;
-        history_.last_failure.clear();
+        if (run_of(anchor_) == run_of(synced_)) {
+            history_.durable = synced_revision_;
+            history_.last_failure.clear();
+        }
         history_.blocks += blocks.size();
         history_.bytes += bytes;
         ++history_.syncs;
