@@ -1,5 +1,6 @@
 #include <archive/detail/integers.hpp>
 #include <archive/detail/row_decoder.hpp>
+#include <chainbase/rows/mapped_bytes.hpp>
 
 #include <fmt/format.h>
 
@@ -10,7 +11,7 @@ namespace chainbase::archive::detail {
 
 namespace {
 
-using kind = check::field_type::kind;
+using kind = rows::field_type::kind;
 
 /// The bytes of a field in a record; nothing when the record ends before.
 std::optional<bytes_view> take(bytes_view& from, std::size_t bytes) {
@@ -28,10 +29,10 @@ void append_length(byte_buffer& to, std::size_t length) {
 
 } // namespace
 
-row_decoder::row_decoder(const type_schema& schema, const check::buffer_check& buffers)
+row_decoder::row_decoder(const type_schema& schema, const rows::buffer_source& buffers)
     : buffers_(buffers) {
     for (const type_schema::field& one : schema.fields) {
-        const check::field_type type = check::field_type::of(one, schema.value_bytes);
+        const rows::field_type type = rows::field_type::of(one, schema.value_bytes);
         const bool is_known = type.what != kind::not_described && type.what != kind::floating &&
                               (type.what != kind::vector || type.element != 0);
         if (!is_known && why_not_.empty())
@@ -73,7 +74,7 @@ bool row_decoder::append(const field& of, const std::byte* object, byte_buffer& 
         bytes = bytes.first(strnlen(reinterpret_cast<const char*>(at), of.type.bytes));
         append_length(to, bytes.size());
     } else if (of.type.what == kind::text || of.type.what == kind::vector) {
-        const auto content = buffers_.content({check::copy_at<std::uint64_t>(at)});
+        const auto content = buffers_.content({rows::copy_at<std::uint64_t>(at)});
         if (!content) return false;
         bytes = *content;
         append_length(to,

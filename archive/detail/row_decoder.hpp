@@ -1,7 +1,8 @@
 #pragma once
 
 #include <archive/bytes.hpp>
-#include <chainbase/check/value_reader.hpp>
+#include <chainbase/rows/buffer_source.hpp>
+#include <chainbase/rows/field_type.hpp>
 #include <chainbase/schema.hpp>
 
 #include <cstdint>
@@ -17,7 +18,7 @@ namespace chainbase::archive::detail {
 class row_decoder {
 public:
     /// `buffers` outlives it.
-    row_decoder(const type_schema& schema, const check::buffer_check& buffers);
+    row_decoder(const type_schema& schema, const rows::buffer_source& buffers);
 
     /// Why nothing can be said of contents: a field is not described. Empty if all are.
     [[nodiscard]] const std::string& why_not() const noexcept { return why_not_; }
@@ -30,14 +31,14 @@ public:
 private:
     struct field {
         std::string name;
-        check::field_type type;
+        rows::field_type type;
         bool is_bool;
     };
 
     [[nodiscard]] bool append(const field& of, const std::byte* object, byte_buffer& to) const;
 
     std::vector<field> fields_;
-    const check::buffer_check& buffers_;
+    const rows::buffer_source& buffers_;
     std::string why_not_;
 };
 

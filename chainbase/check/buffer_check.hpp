@@ -3,6 +3,7 @@
 #include <chainbase/check/mapped_state.hpp>
 #include <chainbase/check/pool_check.hpp>
 #include <chainbase/check/report.hpp>
+#include <chainbase/rows/buffer_source.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -15,13 +16,14 @@ namespace chainbase::check {
 
 /// The buffers of strings and arrays: looks at the pools of all size classes and at the page runs,
 /// then takes the references of objects, each of which must lead to a buffer of its own.
-class buffer_check {
+class buffer_check final : public rows::buffer_source {
 public:
     /// `state` outlives it.
     explicit buffer_check(const mapped_state& state);
 
     /// What a handle refers to; nothing when that is not within what was used of its file.
-    [[nodiscard]] std::optional<std::span<const std::byte>> content(buffer_handle handle) const;
+    [[nodiscard]] std::optional<std::span<const std::byte>>
+    content(buffer_handle handle) const override;
     /// Enters the reference of an object; returns what is wrong with it, empty if nothing is.
     [[nodiscard]] std::string refer(buffer_handle handle);
     /// Ends the references: adds what nobody refers to, if those of all objects were entered, and

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chainbase/rows/mapped_bytes.hpp>
 #include <pool_allocator/fwd.hpp>
 #include <pool_allocator/window.hpp>
 
@@ -112,18 +113,8 @@ private:
     clock::time_point begin_ = clock::now();
 };
 
-/// A copy of what lies at an address: what is looked at may be aligned in any way.
-template <typename T>
-[[nodiscard]] T copy_at(const std::byte* from) noexcept {
-    T copy;
-    std::memcpy(&copy, from, sizeof copy);
-    return copy;
-}
-
-/// How many bytes of a window there are to be read: its file may be longer.
-[[nodiscard]] inline std::size_t readable(const window& file) noexcept {
-    return file.bytes() < file.limit() ? file.bytes() : file.limit();
-}
+using rows::copy_at;
+using rows::readable;
 
 /// Where the words of a window's root block begin in its file.
 inline constexpr std::uint64_t root_offset = sizeof(window_header);

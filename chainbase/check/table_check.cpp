@@ -20,8 +20,8 @@ struct entry {
 
 class table_walk {
 public:
-    table_walk(object_slots& objects, const window& file, const type_layout::table& of,
-               const key_reader& key, part_report& to)
+    table_walk(object_slots& objects, const window& file, const rows::type_layout::table& of,
+               const rows::key_reader& key, part_report& to)
         : objects_(objects), file_(file), of_(of), key_(key), to_(to),
           words_(copy_at<hash_state>(objects.file().root() + of.words_at)),
           is_reached_(objects.end(), false) {}
@@ -191,8 +191,8 @@ private:
 
     object_slots& objects_;
     const window& file_;
-    const type_layout::table& of_;
-    const key_reader& key_;
+    const rows::type_layout::table& of_;
+    const rows::key_reader& key_;
     part_report& to_;
     hash_state words_;
     std::vector<bool> is_reached_;
@@ -204,8 +204,8 @@ private:
 
 } // namespace
 
-void check_table(object_slots& objects, const window& file, const type_layout::table& of,
-                 const key_reader& key, part_report& to) {
+void check_table(object_slots& objects, const window& file, const rows::type_layout::table& of,
+                 const rows::key_reader& key, part_report& to) {
     table_walk(objects, file, of, key, to).run();
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <chainbase/check/object_slots.hpp>
-#include <chainbase/check/type_layout.hpp>
-#include <chainbase/check/value_reader.hpp>
+#include <chainbase/rows/key_reader.hpp>
+#include <chainbase/rows/type_layout.hpp>
 #include <pool_allocator/hash_table.hpp>
 
 namespace chainbase::check {
@@ -11,7 +11,7 @@ namespace chainbase::check {
 /// is found by probing; no two have the same key; every object has an entry or, of a key that is
 /// not unique, is in the ring of one. What is wrong is added to `to`. Takes time in proportion to
 /// the table and the slots, whatever is in them.
-void check_table(object_slots& objects, const window& file, const type_layout::table& of,
-                 const key_reader& key, part_report& to);
+void check_table(object_slots& objects, const window& file, const rows::type_layout::table& of,
+                 const rows::key_reader& key, part_report& to);
 
 } // namespace chainbase::check

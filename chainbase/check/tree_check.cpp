@@ -22,7 +22,7 @@ constexpr std::int64_t none = -1;
 
 class tree_walk {
 public:
-    tree_walk(object_slots& objects, const type_layout::tree& of, const key_reader& key,
+    tree_walk(object_slots& objects, const rows::type_layout::tree& of, const rows::key_reader& key,
               part_report& to)
         : objects_(objects), of_(of), key_(key), to_(to), is_reached_(objects.end(), false) {}
 
@@ -186,8 +186,8 @@ private:
     }
 
     object_slots& objects_;
-    const type_layout::tree& of_;
-    const key_reader& key_;
+    const rows::type_layout::tree& of_;
+    const rows::key_reader& key_;
     part_report& to_;
     std::vector<bool> is_reached_;
     std::vector<step> path_;
@@ -200,8 +200,8 @@ private:
 
 } // namespace
 
-void check_tree(object_slots& objects, const type_layout::tree& of, const key_reader& key,
-                part_report& to) {
+void check_tree(object_slots& objects, const rows::type_layout::tree& of,
+                const rows::key_reader& key, part_report& to) {
     tree_walk(objects, of, key, to).run();
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <chainbase/check/object_slots.hpp>
-#include <chainbase/check/type_layout.hpp>
-#include <chainbase/check/value_reader.hpp>
+#include <chainbase/rows/key_reader.hpp>
+#include <chainbase/rows/type_layout.hpp>
 
 namespace chainbase::check {
 
@@ -10,7 +10,7 @@ namespace chainbase::check {
 /// children agree, colours and black heights are a red-black tree's, sizes of subtrees are right,
 /// and the keys are in order. What is wrong is added to `to`; nothing below a wrong link is walked.
 /// Takes time and memory in proportion to the slots, whatever the links are.
-void check_tree(object_slots& objects, const type_layout::tree& of, const key_reader& key,
-                part_report& to);
+void check_tree(object_slots& objects, const rows::type_layout::tree& of,
+                const rows::key_reader& key, part_report& to);
 
 } // namespace chainbase::check

@@ -28,10 +28,11 @@ type_check::type_check(const mapped_state::type& type, buffer_check& buffers, pa
     : type_(type), buffers_(buffers) {
     const stopwatch timed(to);
     try {
-        layout_ = type_layout::of(schema());
+        layout_ = rows::type_layout::of(schema());
         for (const type_schema::field& field : schema().fields) {
-            const field_type read = field_type::of(field, schema().value_bytes);
-            if (read.what == field_type::kind::text || read.what == field_type::kind::vector)
+            const rows::field_type read = rows::field_type::of(field, schema().value_bytes);
+            if (read.what == rows::field_type::kind::text ||
+                read.what == rows::field_type::kind::vector)
                 references_.push_back(read);
         }
     } catch (const damaged_error& e) {
@@ -141,17 +142,17 @@ void type_check::check_keys(part_report& to) {
         part.key = of.name;
         const stopwatch timed(part);
         try {
-            look(key_reader(schema(), of, buffers_), part);
+            look(rows::key_reader(schema(), of, buffers_), part);
         } catch (const damaged_error& e) {
             part.add({"segment/catalogue.json", {}, e.what()});
         }
     };
-    for (const type_layout::tree& tree : layout_.trees)
-        check(*tree.key, [&](const key_reader& key, part_report& part) {
+    for (const rows::type_layout::tree& tree : layout_.trees)
+        check(*tree.key, [&](const rows::key_reader& key, part_report& part) {
             check_tree(*objects_, tree, key, part);
         });
     for (std::size_t t = 0; t < layout_.tables.size(); ++t)
-        check(*layout_.tables[t].key, [&](const key_reader& key, part_report& part) {
+        check(*layout_.tables[t].key, [&](const rows::key_reader& key, part_report& part) {
             if (const window* file = type_.tables[t].get())
                 check_table(*objects_, *file, layout_.tables[t], key, part);
             else
@@ -164,11 +165,12 @@ void type_check::check_references(part_report& to) {
     std::uint64_t count = 0;
     for (slot_number slot = 1; slot < objects_->end(); ++slot) {
         if (!objects_->is_live(slot)) continue;
-        for (const field_type& field : references_) {
+        for (const rows::field_type& field : references_) {
             const buffer_handle handle{
                 copy_at<std::uint64_t>(objects_->value(slot) + field.offset)};
             std::string wrong = buffers_.refer(handle);
-            const bool is_vector = field.what == field_type::kind::vector && field.element != 0;
+            const bool is_vector =
+                field.what == rows::field_type::kind::vector && field.element != 0;
             if (wrong.empty() && is_vector && handle.length() % field.element != 0)
                 wrong =
                     fmt::format("{} bytes are no array of {} each", handle.length(), field.element);

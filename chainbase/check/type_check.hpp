@@ -3,8 +3,8 @@
 #include <chainbase/check/buffer_check.hpp>
 #include <chainbase/check/mapped_state.hpp>
 #include <chainbase/check/object_slots.hpp>
-#include <chainbase/check/type_layout.hpp>
-#include <chainbase/check/value_reader.hpp>
+#include <chainbase/rows/key_reader.hpp>
+#include <chainbase/rows/type_layout.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -39,8 +39,8 @@ private:
 
     const mapped_state::type& type_;
     buffer_check& buffers_;
-    type_layout layout_;
-    std::vector<field_type> references_; ///< fields that refer to buffers
+    rows::type_layout layout_;
+    std::vector<rows::field_type> references_; ///< fields that refer to buffers
     std::optional<object_slots> objects_;
     std::uint32_t next_id_ = 0;
     std::uint32_t known_ids_ = 0; ///< of which the table is in the file

@@ -2,9 +2,9 @@
 // part, names the file and the word, and the object where it is one's. And whatever is flipped, a
 // check ends, and throws nothing but what it says.
 
-#include <chainbase/check/type_layout.hpp>
 #include <chainbase/database.hpp>
 #include <chainbase/detail/root_prefix.hpp>
+#include <chainbase/rows/type_layout.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/hash_table.hpp>
 
@@ -80,7 +80,7 @@ public:
     /// Where the links of a tree key are.
     [[nodiscard]] std::uint64_t links(const std::string& type, const std::string& key,
                                       std::optional<std::uint32_t> id = {}) const {
-        const auto layout = check::type_layout::of(schema(type));
+        const auto layout = rows::type_layout::of(schema(type));
         for (const auto& one : layout.trees)
             if (one.key->name == key) return node(type, id) + one.links_at;
         throw std::runtime_error("no tree " + key);
@@ -321,7 +321,7 @@ TEST_CASE("keys that are not in order or not unique are found") {
 TEST_CASE("damage of hash tables and rings is found") {
     const sample of;
     const std::string file = "account.0.hash";
-    const auto layout = check::type_layout::of(of.schema("account"));
+    const auto layout = rows::type_layout::of(of.schema("account"));
     const std::uint64_t words = root + layout.tables[0].words_at;
     const std::uint64_t begin = 8ULL << of.read("account.objects", words);
     std::uint64_t at = begin;
@@ -344,7 +344,7 @@ TEST_CASE("damage of hash tables and rings is found") {
                                 wanted("the hash of its key", 8));
 
     const std::uint64_t ring =
-        *check::type_layout::of(of.schema("post")).tables[1].ring_at + of.node("post", 10);
+        *rows::type_layout::of(of.schema("post")).tables[1].ring_at + of.node("post", 10);
     const auto posts = [&](const char* text, std::optional<std::uint32_t> id = {}) {
         return expected{"post", "by_author", text, id};
     };

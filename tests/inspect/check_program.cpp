@@ -2,7 +2,7 @@
 
 #include <archive/key.hpp>
 #include <archive/write_batch.hpp>
-#include <chainbase/check/type_layout.hpp>
+#include <chainbase/rows/type_layout.hpp>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

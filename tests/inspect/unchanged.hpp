@@ -25,4 +25,11 @@ inline folder_image image_of(const std::filesystem::path& folder) {
     return image;
 }
 
+/// The same without the file in which processes take turns.
+inline folder_image content_of(const std::filesystem::path& state) {
+    folder_image image = image_of(state);
+    image.erase((state / "readers").string());
+    return image;
+}
+
 } // namespace chainbase::test

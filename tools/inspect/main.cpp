@@ -1,6 +1,9 @@
 #include <tools/inspect/archive.hpp>
 #include <tools/inspect/check.hpp>
+#include <tools/inspect/get.hpp>
 #include <tools/inspect/locks.hpp>
+#include <tools/inspect/range.hpp>
+#include <tools/inspect/sample.hpp>
 #include <tools/inspect/stat.hpp>
 #include <tools/program.hpp>
 
@@ -9,6 +12,10 @@ int main(int argc, char** argv) {
         "chainbase-inspect", "Looks at a state, running or not, without the program that wrote it",
         argc, argv, [](CLI::App& program, chainbase::exit_code& result) {
             chainbase::inspect::add_stat(program, result);
+            chainbase::inspect::add_get(program, result);
+            chainbase::inspect::add_range(program, result);
+            chainbase::inspect::add_count(program, result);
+            chainbase::inspect::add_sample(program, result);
             chainbase::inspect::add_archive(program, result);
             chainbase::inspect::add_check(program, result);
             chainbase::inspect::add_locks(program, result);

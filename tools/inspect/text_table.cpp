@@ -12,17 +12,6 @@ namespace {
 
 constexpr const char* gap = "  ";
 
-std::string line_of(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) {
-    std::string line;
-    for (std::size_t c = 0; c < widths.size(); ++c) {
-        const std::string cell = c < cells.size() ? cells[c] : "";
-        line += c == 0 ? fmt::format("{:<{}}", cell, widths[c])
-                       : fmt::format("{}{:>{}}", gap, cell, widths[c]);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    return line + "\n";
-}
-
 } // namespace
 
 std::string grouped(std::uint64_t number) {
@@ -30,6 +19,19 @@ std::string grouped(std::uint64_t number) {
     for (std::size_t end = digits.size(); end > 3; end -= 3)
         digits.insert(end - 3, 1, ',');
     return digits;
+}
+
+std::string text_table::line_of(const std::vector<std::string>& cells,
+                                const std::vector<std::size_t>& widths) const {
+    std::string line;
+    for (std::size_t c = 0; c < widths.size(); ++c) {
+        const std::string cell = c < cells.size() ? cells[c] : "";
+        if (c != 0) line += gap;
+        line += texts_.contains(c) ? fmt::format("{:<{}}", cell, widths[c])
+                                   : fmt::format("{:>{}}", cell, widths[c]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    return line + "\n";
 }
 
 std::vector<std::size_t> text_table::widths() const {

@@ -1,5 +1,5 @@
-#include <chainbase/check/type_layout.hpp>
 #include <chainbase/detail/root_prefix.hpp>
+#include <chainbase/rows/type_layout.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/hash_table.hpp>
 #include <pool_allocator/window.hpp>
@@ -8,7 +8,7 @@
 
 #include <string_view>
 
-namespace chainbase::check {
+namespace chainbase::rows {
 
 namespace {
 
@@ -81,4 +81,4 @@ type_layout type_layout::of(const type_schema& schema) {
     return layout;
 }
 
-} // namespace chainbase::check
+} // namespace chainbase::rows

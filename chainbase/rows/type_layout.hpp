@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-namespace chainbase::check {
+namespace chainbase::rows {
 
 /// Where the links of a type's keys are, from the catalogue alone: what object.hpp lays out.
 struct type_layout {
@@ -34,4 +34,4 @@ struct type_layout {
     static type_layout of(const type_schema& schema);
 };
 
-} // namespace chainbase::check
+} // namespace chainbase::rows

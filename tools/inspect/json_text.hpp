@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace chainbase::inspect {
+
+/// Whether `text` is UTF-8, as JSON wants its strings.
+[[nodiscard]] bool is_utf8(std::string_view text) noexcept;
+
+/// Appends `text`, which is UTF-8, as a JSON string: for streams of rows, of which no tree of
+/// values is made.
+void append_json_string(std::string& to, std::string_view text);
+
+} // namespace chainbase::inspect

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <chainbase/rows/type_rows.hpp>
+#include <tools/inspect/state_report.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace chainbase::inspect {
+
+/// A state whose objects are looked at: closed, or beside its writer, in turns with it; or as its
+/// writer left it when it died, rolled back to the last completed block in a copy of this process
+/// (no writer can open the state meanwhile). No file changes but `readers`, in which turns are
+/// taken. One thread at a time.
+class row_source {
+public:
+    /// How long a turn may take that reads many objects: what a writer waits at most.
+    static constexpr std::chrono::milliseconds slice{2};
+
+    /// Throws what opening a segment read-only throws.
+    explicit row_source(std::filesystem::path state);
+    ~row_source();
+    row_source(const row_source&) = delete;
+    row_source& operator=(const row_source&) = delete;
+
+    /// Takes a turn: calls `look`, in which nothing changes. What it looked at may be gone after
+    /// it. Throws what the read lock throws.
+    void take_turn(const std::function<void()>& look);
+
+    /// @name In a turn
+    /// @{
+    /// The types, in the order in which they were registered. Schemas stay where they are for good.
+    [[nodiscard]] std::vector<const type_schema*> types();
+    /// The objects of a type. Throws usage_error, which lists the types, when there is none of that
+    /// name; damaged_error.
+    [[nodiscard]] rows::type_rows of(const std::string& type);
+    [[nodiscard]] std::int64_t revision() const;
+    /// @}
+
+    [[nodiscard]] const std::filesystem::path& state() const noexcept { return state_; }
+    /// Whether its writer died, and what was unfinished is rolled back in the copy.
+    [[nodiscard]] bool is_rolled_back() const noexcept;
+
+private:
+    class mapped;
+    class shared;
+    class left_behind;
+
+    [[nodiscard]] const type_schema* kept(const type_schema& schema);
+
+    std::filesystem::path state_;
+    std::unique_ptr<mapped> mapped_;
+    std::deque<type_schema> schemas_;
+};
+
+} // namespace chainbase::inspect
