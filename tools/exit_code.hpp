@@ -9,6 +9,7 @@ enum class exit_code : int {
     wrong_call = 2,  ///< the command line is wrong, or names what does not fit together
     interrupted = 3, ///< stopped by a signal; the same call goes on
     damaged = 4,     ///< what was to be checked was, and is not sound; the report says what
+    different = 5,   ///< what was to be compared was, and is not the same; the report says where
 };
 
 } // namespace chainbase

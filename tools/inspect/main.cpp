@@ -1,5 +1,7 @@
 #include <tools/inspect/archive.hpp>
 #include <tools/inspect/check.hpp>
+#include <tools/inspect/diff.hpp>
+#include <tools/inspect/dump.hpp>
 #include <tools/inspect/get.hpp>
 #include <tools/inspect/locks.hpp>
 #include <tools/inspect/range.hpp>
@@ -16,6 +18,8 @@ int main(int argc, char** argv) {
             chainbase::inspect::add_range(program, result);
             chainbase::inspect::add_count(program, result);
             chainbase::inspect::add_sample(program, result);
+            chainbase::inspect::add_dump(program, result);
+            chainbase::inspect::add_diff(program, result);
             chainbase::inspect::add_archive(program, result);
             chainbase::inspect::add_check(program, result);
             chainbase::inspect::add_locks(program, result);
