@@ -32,6 +32,9 @@ public:
     [[nodiscard]] const field_type& part_at(std::size_t number) const noexcept {
         return parts_[number].type;
     }
+    [[nodiscard]] bool is_descending(std::size_t number) const noexcept {
+        return parts_[number].is_descending;
+    }
     /// Why the order is not or not always known; empty if it is.
     [[nodiscard]] const std::string& why_no_order() const noexcept { return why_no_order_; }
     [[nodiscard]] const std::string& why_no_hash() const noexcept { return why_no_hash_; }

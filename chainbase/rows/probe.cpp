@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <deque>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -166,6 +167,16 @@ void probe::set(std::size_t part, const type_schema::field& field, const std::st
         break; // no parts that the key reader knows
     }
     if (!is_set) throw_no_value(field, word);
+}
+
+probe::part probe::part_at(std::size_t number) const {
+    const field_type& type = key_.part_at(number);
+    std::span<const std::byte> value(image_.data() + type.offset, type.bytes);
+    if (type.what == field_type::kind::text)
+        value = texts_->content({copy_at<std::uint64_t>(value.data())}).value();
+    else if (type.what == field_type::kind::fixed_text)
+        value = value.first(strnlen(reinterpret_cast<const char*>(value.data()), type.bytes));
+    return {type, key_.is_descending(number), value};
 }
 
 std::strong_ordering probe::place_of(const std::byte* object) const {

@@ -5,8 +5,8 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,6 +32,14 @@ public:
     [[nodiscard]] std::size_t parts() const noexcept { return parts_; }
     /// Whether it has all of its key.
     [[nodiscard]] bool is_whole() const noexcept { return is_whole_; }
+
+    /// What a part is looked for with.
+    struct part {
+        const field_type& type;
+        bool is_descending;
+        std::span<const std::byte> value; ///< of numbers as in an object; of texts without padding
+    };
+    [[nodiscard]] part part_at(std::size_t number) const;
 
     /// Where an object stands: less, when its key comes before this one. Throws damaged_error when
     /// a text of the object is nowhere.

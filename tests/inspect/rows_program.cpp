@@ -60,8 +60,7 @@ TEST_CASE("get of what is not there: exit 1 and a message; with JSON no rows") {
     CHECK(none.code == 1);
     CHECK(json::parse(none.output).at("rows").empty());
     CHECK(made.run("get", "account by_name nobody 2>&1")
-              .output.find("no account in memory has "
-                           "by_name nobody") != std::string::npos);
+              .output.find("no account has by_name nobody in memory") != std::string::npos);
 }
 
 TEST_CASE("a key that there is not: exit 2, and the ones there are") {

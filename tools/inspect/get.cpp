@@ -1,3 +1,4 @@
+#include <tools/inspect/archived_rows.hpp>
 #include <tools/inspect/get.hpp>
 #include <tools/inspect/json_text.hpp>
 #include <tools/inspect/look_at.hpp>
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace chainbase::inspect {
@@ -26,44 +28,92 @@ struct call {
     bool json = false;
 };
 
-std::string as_json(const call& asked, const row_source& from, const found_rows& found) {
-    nlohmann::ordered_json head;
-    head["schema_version"] = 1;
-    head["state"] = asked.state;
-    head["type"] = asked.type;
-    head["key"] = asked.key;
-    head["revision"] = found.revision;
-    head["rolled_back"] = from.is_rolled_back();
-    std::string text = head.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    text.pop_back();
-    return text + fmt::format(",\"rows\":[{}]}}\n", fmt::join(found.json, ","));
+/// What both places have.
+struct answer {
+    found_rows in_memory;
+    archived_rows archived;
+    bool is_rolled_back = false;
+
+    [[nodiscard]] bool is_empty() const noexcept {
+        return in_memory.json.empty() && archived.rows.empty();
+    }
+};
+
+/// The fields of an object as JSON: `values` of the names.
+std::string object_of(const std::vector<std::string>& names,
+                      const std::vector<std::string>& values) {
+    std::string text;
+    for (std::size_t field = 0; field < values.size(); ++field) {
+        text += text.empty() ? '{' : ',';
+        append_json_string(text, names[field]);
+        text += ':' + values[field];
+    }
+    return text + '}';
 }
 
-/// A field a line; rows with an empty line between them.
-std::string as_text(const found_rows& found) {
+std::string as_json(const call& asked, const answer& found) {
+    nlohmann::ordered_json head{{"schema_version", 1},
+                                {"state", asked.state},
+                                {"type", asked.type},
+                                {"key", asked.key},
+                                {"revision", found.in_memory.revision},
+                                {"rolled_back", found.is_rolled_back}};
+    std::string text = head.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    text.pop_back();
+    std::vector<std::string> archived;
+    for (const archived_rows::row& row : found.archived.rows)
+        archived.push_back(object_of(found.in_memory.names, row.values));
+    return text + fmt::format(",\"rows\":[{}],\"archived_rows\":[{}]}}\n",
+                              fmt::join(found.in_memory.json, ","), fmt::join(archived, ","));
+}
+
+/// A field a line.
+std::string text_of(const std::vector<std::string>& names, const std::vector<std::string>& values) {
     std::size_t width = 0;
-    for (const std::string& name : found.names)
+    for (const std::string& name : names)
         width = std::max(width, name.size());
     std::string text;
-    for (const auto& row : found.cells) {
-        if (!text.empty()) text += "\n";
-        for (std::size_t field = 0; field < row.size(); ++field)
-            text += fmt::format("{:<{}}  {}\n", found.names[field], width, row[field]);
+    for (std::size_t field = 0; field < values.size(); ++field) {
+        std::string_view value = values[field];
+        if (value.starts_with('"')) value = value.substr(1, value.size() - 2);
+        text += fmt::format("{:<{}}  {}\n", names[field], width, value);
     }
     return text;
 }
 
-exit_code run(const call& asked) {
+/// Rows with an empty line between them; those of the archive say so.
+std::string as_text(const answer& found) {
+    std::string text;
+    const auto& names = found.in_memory.names;
+    for (const auto& row : found.in_memory.cells)
+        text += (text.empty() ? "" : "\n") + text_of(names, row);
+    for (const archived_rows::row& row : found.archived.rows)
+        text += (text.empty() ? "" : "\n") + text_of(names, row.values) + "(in the archive)\n";
+    return text;
+}
+
+answer look_up(const call& asked) {
+    answer found;
     row_source from(asked.state);
-    const found_rows found = find_rows(from, asked.type, asked.key, asked.parts);
-    if (from.is_rolled_back())
+    found.is_rolled_back = from.is_rolled_back();
+    found.in_memory = find_rows(from, asked.type, asked.key, asked.parts);
+    const bool is_all = found.in_memory.is_unique && !found.in_memory.json.empty();
+    if (!is_all) found.archived = archived_rows::find(from, asked.type, asked.key, asked.parts);
+    return found;
+}
+
+exit_code run(const call& asked) {
+    const answer found = look_up(asked);
+    if (found.is_rolled_back)
         spdlog::warn("{}: its writer died; this is what the next opening rolls back to, revision "
                      "{}",
-                     asked.state, found.revision);
-    print_or_throw(asked.json ? as_json(asked, from, found) : as_text(found));
-    if (!found.json.empty()) return exit_code::done;
-    spdlog::error("{}: no {} in memory has {} {}", asked.state, asked.type, asked.key,
-                  fmt::join(asked.parts, " "));
+                     asked.state, found.in_memory.revision);
+    print_or_throw(asked.json ? as_json(asked, found) : as_text(found));
+    if (!found.is_empty()) return exit_code::done;
+    spdlog::error("{}: no {} has {} {}{}", asked.state, asked.type, asked.key,
+                  fmt::join(asked.parts, " "),
+                  found.archived.is_asked ? ", in memory or in the archive"
+                                          : " in memory (the archive is not searched by it)");
     return exit_code::failed;
 }
 

@@ -2,12 +2,11 @@
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/json_text.hpp>
 #include <tools/inspect/row_format.hpp>
+#include <tools/inspect/value_text.hpp>
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <cstring>
-#include <iterator>
 #include <span>
 #include <string_view>
 
@@ -17,43 +16,6 @@ namespace {
 
 using kind = rows::value_type::kind;
 using bytes_view = std::span<const std::byte>;
-
-void append_hex(std::string& to, bytes_view bytes) {
-    constexpr char digits[] = "0123456789abcdef";
-    to += '"';
-    for (const std::byte byte : bytes) {
-        to += digits[std::to_integer<unsigned>(byte) >> 4];
-        to += digits[std::to_integer<unsigned>(byte) & 15];
-    }
-    to += '"';
-}
-
-void append_text(std::string& to, std::string_view text) {
-    if (is_utf8(text)) return append_json_string(to, text);
-    to += R"({"hex":)";
-    append_hex(to, std::as_bytes(std::span(text)));
-    to += '}';
-}
-
-void append_number(std::string& to, const rows::value_type& type, const std::byte* at) {
-    if (type.bytes == sizeof(__int128)) {
-        const auto bits = rows::copy_at<unsigned __int128>(at);
-        type.is_signed ? fmt::format_to(std::back_inserter(to), "{}", static_cast<__int128>(bits))
-                       : fmt::format_to(std::back_inserter(to), "{}", bits);
-        return;
-    }
-    const std::uint64_t bits = rows::integer_at(at, type.bytes, type.is_signed);
-    const fmt::format_int digits =
-        type.is_signed ? fmt::format_int(static_cast<std::int64_t>(bits)) : fmt::format_int(bits);
-    to.append(digits.data(), digits.size());
-}
-
-template <typename Float>
-void append_float(std::string& to, const std::byte* at) {
-    const auto value = rows::copy_at<Float>(at);
-    const char* const quote = std::isfinite(value) ? "" : "\"";
-    fmt::format_to(std::back_inserter(to), "{0}{1}{0}", quote, value);
-}
 
 /// Appends values, whatever is within them; `is_whole` becomes false where there is none.
 struct value_writer {
@@ -70,7 +32,7 @@ struct value_writer {
             append_number(to, type, at);
             break;
         case kind::floating:
-            type.bytes == 4 ? append_float<float>(to, at) : append_float<double>(to, at);
+            append_float(to, type, at);
             break;
         case kind::fixed_text: {
             const auto* text = reinterpret_cast<const char*>(at);

@@ -14,21 +14,11 @@ namespace {
 
 using words = std::vector<std::string>;
 
-std::uint32_t id_in(const words& parts) {
-    std::uint32_t id = 0;
-    const std::string& word = parts.front();
-    const char* const end = word.data() + word.size();
-    const auto [stop, problem] = std::from_chars(word.data(), end, id);
-    if (parts.size() != 1 || problem != std::errc() || stop != end)
-        throw usage_error("\"" + word + "\" is no id: a whole number below 2^32");
-    return id;
-}
-
 std::unique_ptr<rows::row_cursor> cursor_by_id(const row_query& query) {
     const words& from = query.only.empty() ? query.from : query.only;
     const words& to = query.only.empty() ? query.to : query.only;
-    return std::make_unique<rows::id_cursor>(from.empty() ? 0 : id_in(from),
-                                             to.empty() ? UINT32_MAX : id_in(to), query.is_reverse);
+    return std::make_unique<rows::id_cursor>(from.empty() ? 0 : id_of(from),
+                                             to.empty() ? UINT32_MAX : id_of(to), query.is_reverse);
 }
 
 /// The narrower bound: what all have in common comes first.
@@ -55,7 +45,7 @@ std::vector<slot_number> slots_of(const rows::type_rows& of, const std::string& 
                                   const words& parts, bool& is_unique) {
     is_unique = name == "id";
     if (is_unique) {
-        const slot_number slot = of.slots().slot_of(id_in(parts));
+        const slot_number slot = of.slots().slot_of(id_of(parts));
         return slot == 0 ? std::vector<slot_number>() : std::vector<slot_number>{slot};
     }
     const type_schema::key& key = of.key_called(name);
@@ -68,6 +58,16 @@ std::vector<slot_number> slots_of(const rows::type_rows& of, const std::string& 
 }
 
 } // namespace
+
+std::uint32_t id_of(const words& parts) {
+    std::uint32_t id = 0;
+    const std::string& word = parts.front();
+    const char* const end = word.data() + word.size();
+    const auto [stop, problem] = std::from_chars(word.data(), end, id);
+    if (parts.size() != 1 || problem != std::errc() || stop != end)
+        throw usage_error("\"" + word + "\" is no id: a whole number below 2^32");
+    return id;
+}
 
 std::unique_ptr<rows::row_cursor> row_query::cursor(row_source& in) const {
     std::unique_ptr<rows::row_cursor> made;

@@ -39,8 +39,11 @@ struct found_rows {
     bool is_unique = false;         ///< no more than one row can have such a key
 };
 
-/// All objects that have the whole key `parts`; of id, the one object. Throws usage_error as
-/// row_query::cursor does, but for a hashed key, and when parts are missing.
+/// The id that `parts` name. Throws usage_error when they are none.
+[[nodiscard]] std::uint32_t id_of(const std::vector<std::string>& parts);
+
+/// All objects in memory that have the whole key `parts`; of id, the one object. Throws usage_error
+/// as row_query::cursor does, but for a hashed key, and when parts are missing.
 [[nodiscard]] found_rows find_rows(row_source& in, const std::string& type, const std::string& key,
                                    const std::vector<std::string>& parts);
 
