@@ -7,6 +7,7 @@
 #include <tools/inspect/range.hpp>
 #include <tools/inspect/sample.hpp>
 #include <tools/inspect/stat.hpp>
+#include <tools/inspect/undo.hpp>
 #include <tools/program.hpp>
 
 int main(int argc, char** argv) {
@@ -23,5 +24,6 @@ int main(int argc, char** argv) {
             chainbase::inspect::add_archive(program, result);
             chainbase::inspect::add_check(program, result);
             chainbase::inspect::add_locks(program, result);
+            chainbase::inspect::add_undo(program, result);
         });
 }

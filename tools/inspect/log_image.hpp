@@ -1,0 +1,91 @@
+#pragma once
+
+#include <chainbase/segment_header.hpp>
+#include <pool_allocator/address_space.hpp>
+#include <undo/log_walk.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+namespace chainbase::inspect {
+
+/// Where a log stands, which a few words say.
+struct log_heading {
+    revision_number revision = 0;
+    revision_number irreversible_revision = 0;
+    std::uint64_t sessions = 0;
+    std::uint64_t bytes_in_use = 0; ///< from the oldest session to the tail
+};
+
+/// The undo log of a segment as it was at one moment, copied out of a file that another process
+/// writes at the same time. Takes no lock and changes no file. Not thread-safe.
+///
+/// The copy is a window of its own, so all that reads a log reads it. The file itself is read by
+/// calls: a writer that compacts makes it shorter, and what is mapped there kills who looks.
+class log_image {
+public:
+    using clock = std::chrono::steady_clock;
+
+    /// Of the segment in `folder`. `is_written`: a writer lives, and what is half done will be
+    /// done. Throws access_error, damaged_error, io_error, limit_error.
+    log_image(const std::filesystem::path& folder, const segment_header& header, bool is_written);
+
+    /// Where the log stands now; empty when it changed meanwhile, or is damaged. Throws io_error,
+    /// as when the file became shorter meanwhile.
+    [[nodiscard]] std::optional<log_heading> heading();
+
+    /// Copies what is in use, the newest first, and returns whether nothing changed meanwhile:
+    /// else the copy is of no use. After `until` it begins no further chunk. Throws as heading().
+    [[nodiscard]] bool copy(clock::time_point until);
+    /// Where the log stood when it was copied, whatever the copy has of it. All zero when its words
+    /// lead nowhere.
+    [[nodiscard]] const log_heading& copied() const noexcept { return copied_; }
+    /// Whether the last copy has all sessions. If not, the oldest of those that it has whole is its
+    /// oldest one.
+    [[nodiscard]] bool is_complete() const noexcept { return is_complete_; }
+    /// Whether it has any session whole, or the log has none.
+    [[nodiscard]] bool has_sessions() const noexcept { return has_sessions_; }
+
+    [[nodiscard]] const window& file() const noexcept { return copy_; }
+    [[nodiscard]] const address_space& addresses() const noexcept { return copy_addresses_; }
+
+private:
+    struct range {
+        log_position begin;
+        std::size_t bytes;
+        std::size_t at; ///< in bytes_
+    };
+
+    using chunk = log_walk::chunk_header;
+
+    template <typename T>
+    [[nodiscard]] T read(log_position at) const;
+    [[nodiscard]] log_words words() const;
+    [[nodiscard]] bool is_unchanged(const log_words& since) const;
+    [[nodiscard]] bool is_position(log_position at) const noexcept;
+    [[nodiscard]] chunk chunk_at(log_position at) const;
+    [[nodiscard]] std::optional<log_heading> read_heading(const log_words& words) const;
+    [[nodiscard]] bool copy_chunks(const log_words& words, clock::time_point until);
+    void keep(log_position begin, log_position end);
+    void detach();
+    void put_in_place(const log_words& words);
+    [[nodiscard]] bool is_kept(log_position at) const noexcept;
+    [[nodiscard]] log_position oldest_kept(const log_words& words) const noexcept;
+
+    bool is_written_;
+    address_space live_addresses_;
+    window live_;
+    address_space copy_addresses_;
+    window copy_;
+    std::vector<range> ranges_;
+    std::vector<std::byte> bytes_;
+    log_heading copied_;
+    bool is_complete_ = false;
+    bool has_sessions_ = false;
+};
+
+} // namespace chainbase::inspect
