@@ -6,6 +6,7 @@
 #include <tools/inspect/locks.hpp>
 #include <tools/inspect/range.hpp>
 #include <tools/inspect/sample.hpp>
+#include <tools/inspect/schema.hpp>
 #include <tools/inspect/stat.hpp>
 #include <tools/inspect/undo.hpp>
 #include <tools/program.hpp>
@@ -24,6 +25,7 @@ int main(int argc, char** argv) {
             chainbase::inspect::add_archive(program, result);
             chainbase::inspect::add_check(program, result);
             chainbase::inspect::add_locks(program, result);
+            chainbase::inspect::add_schema(program, result);
             chainbase::inspect::add_undo(program, result);
         });
 }
