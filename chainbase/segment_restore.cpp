@@ -1,5 +1,6 @@
 #include <chainbase/checkpoint/restore.hpp>
 #include <chainbase/detail/segment_header.hpp>
+#include <chainbase/detail/why_restore.hpp>
 #include <chainbase/process_lock.hpp>
 #include <chainbase/segment.hpp>
 #include <pool_allocator/error.hpp>
@@ -8,7 +9,6 @@
 
 #include <array>
 #include <cstring>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -17,7 +17,6 @@ namespace chainbase {
 
 namespace fs = std::filesystem;
 using detail::boot_id;
-using detail::boot_of;
 using detail::fresh_header;
 using detail::write_header;
 
@@ -27,17 +26,8 @@ bool segment::has_checkpoint() const {
            on.exists(checkpoint_folder() / "published.1");
 }
 
-/// Empty when the segment is what its last writer left, or when only its owner can say.
 std::string segment::why_restore() const {
-    if (!place_.why_foreign().empty()) return place_.why_foreign();
-    if (!fs::exists(folder())) return "its segment is not there";
-    const std::optional<segment_header> found = detail::header_in(folder());
-    if (!found) return {};
-    const bool is_of_this_boot = boot_of(*found) == boot_id();
-    if (is_of_this_boot || (found->clean == 1 && found->synced == 1)) return {};
-    if (found->clean == 1 && found->generation == 0) return {}; // nobody promised anything about it
-    return found->clean == 1 ? "the machine restarted after it was closed"
-                             : "the machine restarted while it was open";
+    return detail::why_restore(place_);
 }
 
 void segment::restore_if_needed() {

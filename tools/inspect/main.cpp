@@ -3,6 +3,7 @@
 #include <tools/inspect/diff.hpp>
 #include <tools/inspect/dump.hpp>
 #include <tools/inspect/get.hpp>
+#include <tools/inspect/info.hpp>
 #include <tools/inspect/locks.hpp>
 #include <tools/inspect/range.hpp>
 #include <tools/inspect/sample.hpp>
@@ -24,6 +25,7 @@ int main(int argc, char** argv) {
             chainbase::inspect::add_diff(program, result);
             chainbase::inspect::add_archive(program, result);
             chainbase::inspect::add_check(program, result);
+            chainbase::inspect::add_info(program, result);
             chainbase::inspect::add_locks(program, result);
             chainbase::inspect::add_schema(program, result);
             chainbase::inspect::add_undo(program, result);

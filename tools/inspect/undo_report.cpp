@@ -152,7 +152,7 @@ void describe_log(log_image& image, undo_report& to) {
                         to.heading.sessions - to.sessions.size(), to.heading.sessions);
 }
 
-undo_report read_once(const fs::path& state) {
+undo_report read_once(const fs::path& state, undo_detail how) {
     undo_report report;
     report.segment = segment_folder(state);
     const segment_header header = segment_header_in(report.segment);
@@ -163,7 +163,10 @@ undo_report read_once(const fs::path& state) {
     describe_state(state, header, report);
     read_types(report);
     log_image image(report.segment, header, report.condition == condition::writer_running);
-    describe_log(image, report);
+    if (how == undo_detail::contents)
+        describe_log(image, report);
+    else
+        report.heading = heading_of(image).value_or(log_heading{});
     return report;
 }
 
@@ -201,11 +204,11 @@ std::vector<owned_changes> undo_report::changes_in(const logged_part& part) cons
     return all;
 }
 
-undo_report read_undo(const fs::path& state) {
+undo_report read_undo(const fs::path& state, undo_detail how) {
     const auto give_up = clock::now() + patience;
     for (;;) {
         try {
-            return read_once(state);
+            return read_once(state, how);
         } catch (const error&) {
             // A writer that opens, closes or grows a file at this moment may look like damage.
             if (!file_lock::is_held(state / "lock") || clock::now() > give_up) throw;

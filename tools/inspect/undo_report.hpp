@@ -61,11 +61,18 @@ struct undo_report {
     [[nodiscard]] std::vector<owned_changes> changes_in(const logged_part& part) const;
 };
 
+/// How much of a log is to be read.
+enum class undo_detail {
+    heading,  ///< where it stands, which takes no time
+    contents, ///< and every session
+};
+
 /// Looks at the log of a state, running or not, and changes nothing. Beside a writer it reads
 /// again, for about a second, until nothing changed while it read, and then once more under the
 /// read lock, which it holds for no more than 10 ms (and a chunk). Throws format_error when no
 /// state is there, unclean_error when the segment is lost, damaged_error, access_error,
 /// limit_error, io_error.
-[[nodiscard]] undo_report read_undo(const std::filesystem::path& state);
+[[nodiscard]] undo_report read_undo(const std::filesystem::path& state,
+                                    undo_detail how = undo_detail::contents);
 
 } // namespace chainbase::inspect
