@@ -1,0 +1,33 @@
+#include <tools/inspect/archive.hpp>
+#include <tools/inspect/check.hpp>
+#include <tools/inspect/diff.hpp>
+#include <tools/inspect/dump.hpp>
+#include <tools/inspect/get.hpp>
+#include <tools/inspect/info.hpp>
+#include <tools/inspect/locks.hpp>
+#include <tools/inspect/range.hpp>
+#include <tools/inspect/sample.hpp>
+#include <tools/inspect/schema.hpp>
+#include <tools/inspect/stat.hpp>
+#include <tools/inspect/undo.hpp>
+#include <tools/inspect/verbs.hpp>
+
+namespace chainbase::inspect {
+
+void add_all_verbs(CLI::App& program, exit_code& result) {
+    add_info(program, result);
+    add_stat(program, result);
+    add_schema(program, result);
+    add_get(program, result);
+    add_range(program, result);
+    add_count(program, result);
+    add_sample(program, result);
+    add_dump(program, result);
+    add_diff(program, result);
+    add_archive(program, result);
+    add_check(program, result);
+    add_undo(program, result);
+    add_locks(program, result);
+}
+
+} // namespace chainbase::inspect
