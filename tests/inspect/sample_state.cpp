@@ -143,6 +143,20 @@ void compact_sample_state(const fs::path& state) {
     db.compact();
 }
 
+void remove_sample_posts(const fs::path& state) {
+    database db(state, quick_options());
+    add_types(db);
+    for (const std::size_t pages : {20, 40, 30})
+        db.create<post>([&](post& p) {
+            p.permlink = "pages-" + std::to_string(pages);
+            p.body = std::string(pages * 4096, 'x');
+        });
+    const std::uint32_t end = db.next_id<post>().value;
+    for (std::uint32_t number = 0; number < end; ++number)
+        if (number % 3 == 0 || number == end - 2) db.remove(db.get(id<post>(number)));
+    db.commit(db.revision());
+}
+
 std::int64_t reopen_sample_state(const fs::path& state) {
     database db(state, quick_options());
     add_types(db);

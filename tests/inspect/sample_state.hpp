@@ -23,6 +23,10 @@ sample_counts build_sample_state(const std::filesystem::path& state);
 /// Opens the state for writing, commits what there is, compacts it and closes it.
 void compact_sample_state(const std::filesystem::path& state);
 
+/// Opens the state for writing, adds some long posts and removes a third of all, which frees
+/// buffers of several sizes and leaves a free run of 70 pages; commits it all.
+void remove_sample_posts(const std::filesystem::path& state);
+
 /// Opens the state for writing and closes it: what a node does after it was killed. Returns the
 /// revision.
 std::int64_t reopen_sample_state(const std::filesystem::path& state);

@@ -1,22 +1,16 @@
 #include <chainbase/files.hpp>
 #include <chainbase/statistics.hpp>
 #include <pool_allocator/error.hpp>
+#include <tools/inspect/beside_writer.hpp>
 #include <tools/inspect/state_report.hpp>
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 namespace chainbase::inspect {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-using clock = std::chrono::steady_clock;
-
-constexpr auto patience = std::chrono::seconds(1);
-constexpr auto pause = std::chrono::milliseconds(10);
 
 std::uint64_t length_of(const fs::path& file) {
     std::error_code failure;
@@ -111,16 +105,6 @@ buffer_report report_buffers(auditor& audit, const fs::path& folder, std::size_t
     return buffers;
 }
 
-std::uint64_t bytes_in(const fs::path& folder) {
-    std::uint64_t sum = 0;
-    for (const fs::directory_entry& file : fs::directory_iterator(folder)) {
-        std::error_code gone; // a file that was renamed meanwhile
-        const std::uint64_t length = file.is_regular_file(gone) ? file.file_size(gone) : 0;
-        if (!gone) sum += length;
-    }
-    return sum;
-}
-
 void describe_header(state_report& report, const segment& from) {
     const segment_header& header = from.header();
     report.format = header.format;
@@ -130,10 +114,7 @@ void describe_header(state_report& report, const segment& from) {
 }
 
 void describe_condition(state_report& report, const segment& from) {
-    const bool running = from.has_writer();
-    report.condition = running                    ? condition::writer_running
-                       : from.header().clean != 0 ? condition::closed
-                                                  : condition::writer_died;
+    report.condition = condition_of(from);
     report.writer = read_file(report.state / "lock");
     while (!report.writer.empty() && report.writer.back() == '\n')
         report.writer.pop_back();
@@ -169,19 +150,11 @@ state_report sample(segment& from) {
     return report;
 }
 
-segment open_once(const fs::path& state) {
-    open_options how;
-    how.mode = open_mode::read_only;
-    how.allow_unclean = true;
-    return segment(state, how);
-}
-
 state_report sample_until_consistent(segment& from) {
-    const auto give_up = clock::now() + patience;
-    for (;;) {
+    const patience until;
+    for (;; patience::pause()) {
         state_report report = sample(from);
-        if (report.consistent || clock::now() > give_up) return report;
-        std::this_thread::sleep_for(pause);
+        if (report.consistent || until.is_over()) return report;
     }
 }
 
@@ -223,19 +196,22 @@ measured state_report::total() const noexcept {
 }
 
 state_report read_state(const fs::path& state) {
-    const auto give_up = clock::now() + patience;
-    for (;;) {
-        try {
-            segment from = open_once(state);
-            return sample_until_consistent(from);
-        } catch (const error&) {
-            // A writer that opens, closes or grows a file at this moment may look like damage.
-            if (!file_lock::is_held(state / "lock") || clock::now() > give_up) throw;
-        } catch (const fs::filesystem_error& problem) {
-            throw io_error(state.string() + ": " + problem.what());
-        }
-        std::this_thread::sleep_for(pause);
+    return look_beside_writer(state, sample_until_consistent);
+}
+
+condition condition_of(const segment& from) {
+    if (from.has_writer()) return condition::writer_running;
+    return from.header().clean != 0 ? condition::closed : condition::writer_died;
+}
+
+std::uint64_t bytes_in(const fs::path& folder) {
+    std::uint64_t sum = 0;
+    for (const fs::directory_entry& file : fs::directory_iterator(folder)) {
+        std::error_code gone; // a file that was renamed meanwhile
+        const std::uint64_t length = file.is_regular_file(gone) ? file.file_size(gone) : 0;
+        if (!gone) sum += length;
     }
+    return sum;
 }
 
 } // namespace chainbase::inspect

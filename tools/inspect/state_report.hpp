@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chainbase/fwd.hpp>
 #include <pool_allocator/pool.hpp>
 
 #include <cstdint>
@@ -82,5 +83,12 @@ struct state_report {
 ///
 /// Throws what opening a segment read-only throws; a state whose writer died is no error.
 [[nodiscard]] state_report read_state(const std::filesystem::path& state);
+
+/// Of the state that `from` is the segment of, at this moment.
+[[nodiscard]] condition condition_of(const segment& from);
+
+/// The lengths of the files in a folder; one that goes meanwhile counts nothing. Throws
+/// std::filesystem::filesystem_error.
+[[nodiscard]] std::uint64_t bytes_in(const std::filesystem::path& folder);
 
 } // namespace chainbase::inspect

@@ -5,6 +5,7 @@
 #include <tools/inspect/get.hpp>
 #include <tools/inspect/info.hpp>
 #include <tools/inspect/locks.hpp>
+#include <tools/inspect/map.hpp>
 #include <tools/inspect/range.hpp>
 #include <tools/inspect/sample.hpp>
 #include <tools/inspect/schema.hpp>
@@ -17,6 +18,7 @@ namespace chainbase::inspect {
 void add_all_verbs(CLI::App& program, exit_code& result) {
     add_info(program, result);
     add_stat(program, result);
+    add_map(program, result);
     add_schema(program, result);
     add_get(program, result);
     add_range(program, result);

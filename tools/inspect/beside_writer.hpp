@@ -1,0 +1,48 @@
+#pragma once
+
+#include <chainbase/files.hpp>
+#include <chainbase/segment.hpp>
+#include <pool_allocator/error.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+namespace chainbase::inspect {
+
+/// Until when something that a writer disturbs is tried again: about a second from now.
+class patience {
+public:
+    [[nodiscard]] bool is_over() const { return std::chrono::steady_clock::now() > until_; }
+    static void pause() { std::this_thread::sleep_for(std::chrono::milliseconds(10)); }
+
+private:
+    std::chrono::steady_clock::time_point until_ =
+        std::chrono::steady_clock::now() + std::chrono::seconds(1);
+};
+
+/// Opens the segment of `state` read-only, also one that is written or was left behind, and returns
+/// what `look(segment&)` does. Beside a writer that opens, closes, cuts or grows a file at that
+/// moment, which may look like damage, it does so again.
+///
+/// Throws what opening a segment read-only and what `look` throw, with what the file system refuses
+/// as io_error.
+template <typename Look>
+auto look_beside_writer(const std::filesystem::path& state, Look&& look) {
+    const patience until;
+    open_options how;
+    how.mode = open_mode::read_only;
+    how.allow_unclean = true;
+    for (;; patience::pause()) {
+        try {
+            segment from(state, how);
+            return look(from);
+        } catch (const error&) {
+            if (!file_lock::is_held(state / "lock") || until.is_over()) throw;
+        } catch (const std::filesystem::filesystem_error& problem) {
+            throw io_error(state.string() + ": " + problem.what());
+        }
+    }
+}
+
+} // namespace chainbase::inspect
