@@ -10,6 +10,7 @@
 #include <tools/inspect/sample.hpp>
 #include <tools/inspect/schema.hpp>
 #include <tools/inspect/stat.hpp>
+#include <tools/inspect/tree.hpp>
 #include <tools/inspect/undo.hpp>
 #include <tools/inspect/verbs.hpp>
 
@@ -19,6 +20,7 @@ void add_all_verbs(CLI::App& program, exit_code& result) {
     add_info(program, result);
     add_stat(program, result);
     add_map(program, result);
+    add_tree(program, result);
     add_schema(program, result);
     add_get(program, result);
     add_range(program, result);
