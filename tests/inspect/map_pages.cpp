@@ -1,6 +1,9 @@
+#include <chainbase/database.hpp>
+
 #include <catch2/catch.hpp>
 #include <tests/inspect/map_sums.hpp>
 #include <tests/inspect/sample_state.hpp>
+#include <tests/support/sample_types.hpp>
 #include <tests/support/scratch_state.hpp>
 
 using namespace chainbase;
@@ -71,4 +74,29 @@ TEST_CASE("map: what was removed leaves empty pages and the rest as it was") {
     CHECK(ids.slots.free == made.removed_tokens);
     CHECK(ids.slots.used == made.tokens - made.removed_tokens);
     CHECK(ids.longest_free_run().pages == made.removed_tokens * 4 / 4096);
+}
+
+TEST_CASE("map: what an undone growth left in a table counts as never used") {
+    const scratch_folder scratch;
+    const auto state = scratch / "state";
+    const auto create_tokens = [](database& db, std::uint32_t count) {
+        for (std::uint32_t i = 0; i < count; ++i)
+            db.create<token>([&](token& t) { t.code = i; });
+    };
+    {
+        database db(state, quick_options());
+        db.add_type<token>("token");
+        {
+            const auto undone = db.start_session();
+            create_tokens(db, 3000);
+        }
+        create_tokens(db, 10);
+    }
+    const segment_map found = inspect::read_segment_map(state);
+    require_same(found, inspect::read_state(state));
+    const window_map& table = file_called(found, "token.0.hash");
+    CHECK(table.slots.used == 10);
+    CHECK(table.bytes > 2 * 4096);
+    CHECK(table.bytes_never_used() == table.bytes - 2 * 4096);
+    CHECK(file_called(found, "token.ids").slots.used == 10);
 }

@@ -63,6 +63,8 @@ inline void require_slots(const window_map& file, const usage& counted) {
 
 /// Requires that the map of a state at rest says what `stat` does.
 inline void require_same(const segment_map& found, const inspect::state_report& counted) {
+    for (const std::string& each : found.discrepancies)
+        UNSCOPED_INFO(each);
     REQUIRE(found.consistent);
     REQUIRE(found.discrepancies.empty());
     REQUIRE(found.bytes() == counted.total().file_bytes);
