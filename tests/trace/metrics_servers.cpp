@@ -16,9 +16,7 @@
 
 using namespace chainbase;
 using namespace chainbase::test;
-using driver::listen_address;
 using driver::metrics_server;
-using driver::metrics_server_limits;
 
 namespace {
 
@@ -100,7 +98,7 @@ TEST_CASE("a malformed request is refused") {
 }
 
 TEST_CASE("a request that does not end is cut at the limit") {
-    metrics_server_limits limits;
+    http_limits limits;
     limits.header_bytes = 2000;
     const metrics_server server(any_port, numbers, limits);
     const http_client client(server.port());
@@ -123,7 +121,7 @@ TEST_CASE("a request that does not end is cut at the limit") {
 }
 
 TEST_CASE("a request that is too slow is cut, and others are served meanwhile") {
-    metrics_server_limits limits;
+    http_limits limits;
     limits.patience = std::chrono::milliseconds(300);
     const metrics_server server(any_port, numbers, limits);
     const http_client slow(server.port());
@@ -139,7 +137,7 @@ TEST_CASE("a request that is too slow is cut, and others are served meanwhile") 
 }
 
 TEST_CASE("more connections than allowed are closed, and room comes back") {
-    metrics_server_limits limits;
+    http_limits limits;
     limits.connections = 8;
     limits.patience = std::chrono::milliseconds(500);
     const metrics_server server(any_port, numbers, limits);

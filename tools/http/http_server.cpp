@@ -1,0 +1,249 @@
+#include <chainbase/trace/quiet_thread.hpp>
+#include <pool_allocator/error.hpp>
+#include <tools/http/http_server.hpp>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <spdlog/spdlog.h>
+
+#include <atomic>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace chainbase {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+using tcp = asio::ip::tcp;
+
+namespace {
+
+struct answer_source {
+    http_server::handler answer;
+    http_options options;
+    std::atomic<std::size_t> connections{0};
+};
+
+using received = http::request<http::empty_body>;
+using response = http::response<http::string_body>;
+
+std::string text_of(beast::string_view view) {
+    return {view.data(), view.size()};
+}
+
+http_request request_of(const received& from) {
+    http_request request{text_of(from.method_string()), text_of(from.target()), {}};
+    for (const auto& field : from)
+        request.fields.emplace_back(text_of(field.name_string()), text_of(field.value()));
+    return request;
+}
+
+response response_of(http_answer answer) {
+    response made(http::int_to_status(answer.status), 11, std::move(answer.body));
+    made.set(http::field::content_type, answer.type);
+    for (const auto& [name, value] : answer.fields)
+        made.set(name, value);
+    return made;
+}
+
+response refusal(http::status status, std::string text) {
+    response answer = response_of({static_cast<unsigned>(status), "text/plain", text + "\n", {}});
+    answer.keep_alive(false);
+    return answer;
+}
+
+response answer_to(const received& request, const answer_source& source) {
+    if (request.method() != http::verb::get && request.method() != http::verb::head) {
+        response refused = refusal(http::status::method_not_allowed, "only GET and HEAD");
+        refused.set(http::field::allow, "GET, HEAD");
+        return refused;
+    }
+    response answer = response_of(source.answer(request_of(request)));
+    answer.version(request.version());
+    answer.keep_alive(request.keep_alive());
+    return answer;
+}
+
+/// One connection: a request, an answer, and so on. It keeps itself alive while something is to
+/// come. Its socket is on a strand.
+class connection : public std::enable_shared_from_this<connection> {
+public:
+    connection(tcp::socket socket, answer_source& source)
+        : stream_(std::move(socket)), source_(source),
+          buffer_(2 * source.options.limits.header_bytes) {
+        ++source_.connections;
+    }
+    ~connection() { --source_.connections; }
+    connection(const connection&) = delete;
+    connection& operator=(const connection&) = delete;
+
+    void start() {
+        asio::dispatch(stream_.get_executor(), [self = shared_from_this()] { self->read(); });
+    }
+
+private:
+    void read() {
+        const http_limits& limits = source_.options.limits;
+        parser_.emplace();
+        parser_->header_limit(static_cast<std::uint32_t>(limits.header_bytes));
+        parser_->body_limit(0);
+        stream_.expires_after(limits.patience);
+        http::async_read(stream_, buffer_, *parser_,
+                         [self = shared_from_this()](beast::error_code failed, std::size_t) {
+                             self->answer(failed);
+                         });
+    }
+
+    void answer(beast::error_code failed) {
+        if (failed == http::error::end_of_stream) return end();
+        if (failed == http::error::header_limit || failed == http::error::buffer_overflow)
+            return write(refusal(http::status::request_header_fields_too_large, "too large"), true);
+        if (failed == http::error::body_limit || failed == http::error::unexpected_body)
+            return write(refusal(http::status::payload_too_large, "no body is taken"), true);
+        if (failed &&
+            failed.category() == http::make_error_code(http::error::bad_method).category())
+            return write(refusal(http::status::bad_request, failed.message()), true);
+        if (failed) return;      // it went away, or was too slow
+        stream_.expires_never(); // while it is answered
+        try {
+            response told = answer_to(parser_->get(), source_);
+            write(std::move(told), parser_->get().method() != http::verb::head);
+        } catch (const std::exception& problem) {
+            write(refusal(http::status::internal_server_error, problem.what()), true);
+        }
+    }
+
+    void write(response answer, bool with_body) {
+        answer_ = std::move(answer);
+        for (const auto& [name, value] : source_.options.always)
+            answer_.set(name, value);
+        answer_.prepare_payload();
+        if (!with_body) answer_.body().clear(); // the length stays
+        stream_.expires_after(source_.options.limits.patience);
+        http::async_write(stream_, answer_,
+                          [self = shared_from_this()](beast::error_code failed, std::size_t) {
+                              if (failed) return;
+                              if (!self->answer_.keep_alive()) return self->end();
+                              self->read();
+                          });
+    }
+
+    void end() {
+        beast::error_code ignored; // nothing is to come
+        stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
+    }
+
+    beast::tcp_stream stream_;
+    answer_source& source_;
+    beast::flat_buffer buffer_;
+    std::optional<http::request_parser<http::empty_body>> parser_;
+    response answer_;
+};
+
+} // namespace
+
+class http_server::listener {
+public:
+    listener(const listen_address& at, const http_options& options)
+        : source_{{}, options}, context_(static_cast<int>(options.threads)),
+          acceptor_(asio::make_strand(context_)) {
+        try {
+            const tcp::endpoint place(asio::ip::make_address(at.host), at.port);
+            acceptor_.open(place.protocol());
+            acceptor_.set_option(asio::socket_base::reuse_address(true));
+            acceptor_.bind(place);
+            acceptor_.listen();
+        } catch (const boost::system::system_error& failed) {
+            throw io_error(at.text() + ": cannot listen there: " + failed.code().message() +
+                           "; name an address of this machine and a port that is free");
+        }
+        place_ = acceptor_.local_endpoint();
+    }
+    ~listener() { stop(); }
+    listener(const listener&) = delete;
+    listener& operator=(const listener&) = delete;
+
+    void serve(handler answer) {
+        source_.answer = std::move(answer);
+        accept();
+        try {
+            for (std::size_t t = 0; t < source_.options.threads; ++t)
+                threads_.push_back(
+                    trace::quiet_thread(source_.options.name.c_str(), [this] { work(); }));
+        } catch (...) {
+            stop();
+            throw;
+        }
+    }
+    [[nodiscard]] tcp::endpoint place() const { return place_; }
+
+private:
+    void stop() {
+        context_.stop();
+        for (std::thread& one : threads_)
+            one.join();
+        threads_.clear();
+    }
+
+    /// Whatever goes wrong costs no more than what was under way: the process has better to do.
+    void work() {
+        while (!context_.stopped()) {
+            try {
+                if (!is_accepting_) accept_later();
+                context_.run();
+            } catch (const std::exception& problem) {
+                spdlog::error("{}: {}", source_.options.name, problem.what());
+            }
+        }
+    }
+    void accept() {
+        is_accepting_ = true;
+        acceptor_.async_accept(
+            asio::make_strand(context_), [this](beast::error_code failed, tcp::socket socket) {
+                is_accepting_ = false;
+                if (failed == asio::error::operation_aborted) return;
+                if (failed) return accept_later(); // out of descriptors, most likely
+                if (source_.connections < source_.options.limits.connections)
+                    std::make_shared<connection>(std::move(socket), source_)->start();
+                accept();
+            });
+    }
+    void accept_later() {
+        is_accepting_ = true; // soon, so that no other thread does the same
+        retry_.expires_after(std::chrono::milliseconds(100));
+        retry_.async_wait([this](beast::error_code failed) {
+            if (!failed) accept();
+        });
+    }
+
+    answer_source source_;
+    asio::io_context context_; ///< with the connections, which use the source
+    tcp::acceptor acceptor_;
+    asio::steady_timer retry_{acceptor_.get_executor()};
+    tcp::endpoint place_;
+    /// Whether a connection is awaited; not if what its handler did threw.
+    std::atomic<bool> is_accepting_{false};
+    std::vector<std::thread> threads_;
+};
+
+http_server::http_server(const listen_address& at, const http_options& options)
+    : listener_(std::make_unique<listener>(at, options)) {}
+
+http_server::~http_server() = default;
+
+void http_server::serve(handler answer) {
+    listener_->serve(std::move(answer));
+}
+
+listen_address http_server::address() const {
+    const tcp::endpoint place = listener_->place();
+    return {place.address().to_string(), place.port()};
+}
+
+} // namespace chainbase
