@@ -91,8 +91,8 @@ segment_statistics read_once(segment& from) {
 
 } // namespace
 
-segment_statistics segment_statistics::read(segment& from) {
-    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+segment_statistics segment_statistics::read(segment& from, std::chrono::milliseconds patience) {
+    const auto give_up = std::chrono::steady_clock::now() + patience;
     const std::atomic_ref sequence(const_cast<std::uint64_t&>(from.words().sequence));
     for (;;) {
         from.refresh();

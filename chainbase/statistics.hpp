@@ -3,6 +3,7 @@
 #include <chainbase/segment.hpp>
 #include <pool_allocator/pool.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -49,10 +50,11 @@ struct segment_statistics {
     std::uint64_t total = 0;
 
     /// Reads the words of all windows, also of a state that another process is writing: takes no
-    /// lock, and reads again (for at most a second) while an operation runs. Only header words are
-    /// read, never objects. Throws what refreshing the mappings throws, and damaged_error when the
-    /// log's words, of a state that a dead writer left, point out of its file.
-    static segment_statistics read(segment& from);
+    /// lock, and reads again (for at most `patience`) while an operation runs. Only header words
+    /// are read, never objects. Throws what refreshing the mappings throws, and damaged_error when
+    /// the log's words, of a state that a dead writer left, point out of its file.
+    static segment_statistics read(segment& from,
+                                   std::chrono::milliseconds patience = std::chrono::seconds(1));
     /// The same of an open database, by its own writer.
     static segment_statistics read(const database& from);
 };

@@ -75,6 +75,7 @@ std::string as_json(const archive_contents& found) {
         tables.push_back(to_json(one));
     const bool is_state_readable = found.state_refusal.empty();
     const json all = {
+        {"schema_version", 1},
         {"state", found.state.string()},
         {"folder", found.folder.string()},
         {"store", found.store.empty() ? json(nullptr) : json(found.store)},

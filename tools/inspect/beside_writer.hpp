@@ -10,15 +10,18 @@
 
 namespace chainbase::inspect {
 
-/// Until when something that a writer disturbs is tried again: about a second from now.
+/// Until when something that a writer disturbs is tried again: about a second from now, or as long
+/// as its caller wants.
 class patience {
 public:
+    explicit patience(std::chrono::milliseconds lasting = std::chrono::seconds(1))
+        : until_(std::chrono::steady_clock::now() + lasting) {}
+
     [[nodiscard]] bool is_over() const { return std::chrono::steady_clock::now() > until_; }
     static void pause() { std::this_thread::sleep_for(std::chrono::milliseconds(10)); }
 
 private:
-    std::chrono::steady_clock::time_point until_ =
-        std::chrono::steady_clock::now() + std::chrono::seconds(1);
+    std::chrono::steady_clock::time_point until_;
 };
 
 /// Opens the segment of `state` read-only, also one that is written or was left behind, and returns

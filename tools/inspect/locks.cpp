@@ -51,8 +51,8 @@ std::string writer_text(const lock_report::of_writer& writer) {
 
 /// Whether somebody checks the state: holds a shared lock, which keeps writers out. The kernel says
 /// of such a lock that it is one, and not whose.
-bool is_being_checked(const std::string& state) {
-    const std::filesystem::path file = std::filesystem::path(state) / "lock";
+bool holds_check_lock(const std::filesystem::path& state) {
+    const std::filesystem::path file = state / "lock";
     const file_descriptor at(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     struct flock lock{};
     lock.l_type = F_WRLCK; // asks only
@@ -62,11 +62,15 @@ bool is_being_checked(const std::string& state) {
 }
 
 void run(const std::string& state, bool is_json) {
-    const state_locks found{lock_report::read(state), is_being_checked(state)};
+    const state_locks found = state_locks::read(state);
     print_or_throw(is_json ? as_json(found) : as_text(found));
 }
 
 } // namespace
+
+state_locks state_locks::read(const std::filesystem::path& state) {
+    return {lock_report::read(state), holds_check_lock(state)};
+}
 
 std::string as_text(const state_locks& found) {
     const lock_report& locks = found.turns;
@@ -94,14 +98,16 @@ std::string as_json(const state_locks& found) {
                            {"alive", one.is_alive},
                            {"state", in_words(one.what, "reading")},
                            {"seconds", one.seconds}});
-    const json all = {{"writer",
+    const json all = {{"schema_version", 1},
+                      {"writer",
                        {{"process", writer.process},
                         {"alive", writer.is_alive},
                         {"state", in_words(writer.what, "writing")},
                         {"seconds", writer.seconds}}},
                       {"checked", found.is_being_checked},
                       {"readers", readers}};
-    return all.dump(1) + "\n";
+    // The name of a process may be any bytes.
+    return all.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 void add_locks(CLI::App& program, exit_code& result) {

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <filesystem>
 #include <string>
 
 namespace chainbase::inspect {
@@ -13,6 +14,9 @@ namespace chainbase::inspect {
 struct state_locks {
     lock_report turns;
     bool is_being_checked = false; ///< which keeps writers out
+
+    /// Throws what lock_report::read throws.
+    [[nodiscard]] static state_locks read(const std::filesystem::path& state);
 };
 
 /// Adds the verb `locks DIR [--json]`: who has a state open, and who waits for whom.

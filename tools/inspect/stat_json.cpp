@@ -76,6 +76,13 @@ json to_json(const std::optional<archive_report>& archive) {
     return all;
 }
 
+json to_json(const state_growth::part& part) {
+    return {{"name", part.name},
+            {"objects", part.objects},
+            {"used_bytes", part.used_bytes},
+            {"file_bytes", part.file_bytes}};
+}
+
 template <typename Part>
 json list_of(const std::vector<Part>& parts) {
     json list = json::array();
@@ -94,10 +101,9 @@ json sums_to_json(const state_report& state) {
             {"other_files", state.other_files}};
 }
 
-} // namespace
-
-std::string as_json(const state_report& state, const std::optional<archive_report>& archive) {
-    const json all = {
+json object_of(const state_report& state, const std::optional<archive_report>& archive) {
+    return {
+        {"schema_version", 1},
         {"state", state.state.string()},
         {"segment", state.segment.string()},
         {"condition", to_string(state.condition)},
@@ -112,7 +118,23 @@ std::string as_json(const state_report& state, const std::optional<archive_repor
         {"total", to_json(state.total())},
         {"archive", to_json(archive)},
     };
-    return all.dump(1) + "\n";
+}
+
+} // namespace
+
+std::string as_json(const state_report& state, const std::optional<archive_report>& archive) {
+    return object_of(state, archive).dump(1) + "\n";
+}
+
+std::string as_json_line(const state_report& state, const std::optional<archive_report>& archive,
+                         const state_growth& growth) {
+    json all = object_of(state, archive);
+    all["growth_per_minute"] = {{"seconds", growth.seconds},
+                                {"objects", growth.whole.objects},
+                                {"used_bytes", growth.whole.used_bytes},
+                                {"file_bytes", growth.whole.file_bytes},
+                                {"types", list_of(growth.types)}};
+    return all.dump() + "\n";
 }
 
 } // namespace chainbase::inspect

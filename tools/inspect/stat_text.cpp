@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <utility>
 
 namespace chainbase::inspect {
@@ -137,7 +138,27 @@ std::string archive_text(const std::optional<archive_report>& archive) {
     return text + table.text();
 }
 
+/// With its sign: a state may shrink.
+std::string gained(double figure) {
+    const double size = std::round(std::abs(figure));
+    if (size < 1) return "0";
+    return (figure < 0 ? "-" : "+") + grouped(static_cast<std::uint64_t>(size));
+}
+
 } // namespace
+
+std::string as_text(const state_growth& growth) {
+    text_table table({"per minute", "objects", "bytes in use", "files"});
+    const auto add = [&table](const state_growth::part& part) {
+        table.add(
+            {part.name, gained(part.objects), gained(part.used_bytes), gained(part.file_bytes)});
+    };
+    for (const state_growth::part& type : growth.types)
+        add(type);
+    table.rule();
+    add(growth.whole);
+    return table.text() + fmt::format("measured over {:.0f} s\n", growth.seconds);
+}
 
 std::string as_text(const state_report& state, const std::optional<archive_report>& archive) {
     return heading(state) + "\n" + types_text(state) + "\n" + slots_text(state) + "\n" +

@@ -120,12 +120,12 @@ void describe_condition(state_report& report, const segment& from) {
         report.writer.pop_back();
 }
 
-state_report sample(segment& from) {
+state_report sample(segment& from, std::chrono::milliseconds lasting) {
     state_report report;
     report.state = from.state();
     report.segment = from.folder();
     describe_header(report, from);
-    const segment_statistics found = segment_statistics::read(from);
+    const segment_statistics found = segment_statistics::read(from, lasting);
     report.revision = found.revision;
     report.irreversible_revision = found.committed_revision;
     report.sessions = found.sessions;
@@ -150,10 +150,10 @@ state_report sample(segment& from) {
     return report;
 }
 
-state_report sample_until_consistent(segment& from) {
-    const patience until;
+state_report sample_until_consistent(segment& from, std::chrono::milliseconds lasting) {
+    const patience until(lasting);
     for (;; patience::pause()) {
-        state_report report = sample(from);
+        state_report report = sample(from, lasting);
         if (report.consistent || until.is_over()) return report;
     }
 }
@@ -195,8 +195,9 @@ measured state_report::total() const noexcept {
     return sum;
 }
 
-state_report read_state(const fs::path& state) {
-    return look_beside_writer(state, sample_until_consistent);
+state_report read_state(const fs::path& state, std::chrono::milliseconds lasting) {
+    return look_beside_writer(
+        state, [lasting](segment& from) { return sample_until_consistent(from, lasting); });
 }
 
 condition condition_of(const segment& from) {

@@ -3,6 +3,7 @@
 #include <chainbase/fwd.hpp>
 #include <pool_allocator/pool.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -78,11 +79,12 @@ struct state_report {
 };
 
 /// Looks at the state in the folder `state`: takes no lock, changes nothing, needs no header of the
-/// program that wrote it. Beside a writer it reads again, for about a second, until a sample falls
-/// between two operations; `consistent` says whether one did.
+/// program that wrote it. Beside a writer it reads again, for about `lasting`, until a sample
+/// falls between two operations; `consistent` says whether one did.
 ///
 /// Throws what opening a segment read-only throws; a state whose writer died is no error.
-[[nodiscard]] state_report read_state(const std::filesystem::path& state);
+[[nodiscard]] state_report read_state(const std::filesystem::path& state,
+                                      std::chrono::milliseconds lasting = std::chrono::seconds(1));
 
 /// Of the state that `from` is the segment of, at this moment.
 [[nodiscard]] condition condition_of(const segment& from);

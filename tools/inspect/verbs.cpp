@@ -9,6 +9,7 @@
 #include <tools/inspect/range.hpp>
 #include <tools/inspect/sample.hpp>
 #include <tools/inspect/schema.hpp>
+#include <tools/inspect/serve/serve.hpp>
 #include <tools/inspect/stat.hpp>
 #include <tools/inspect/tree.hpp>
 #include <tools/inspect/undo.hpp>
@@ -32,6 +33,7 @@ void add_all_verbs(CLI::App& program, exit_code& result) {
     add_check(program, result);
     add_undo(program, result);
     add_locks(program, result);
+    add_serve(program, result);
 }
 
 } // namespace chainbase::inspect
