@@ -67,7 +67,8 @@ std::vector<json> range_of(const std::filesystem::path& state, const std::string
 /// Of a type the keys that have an order.
 std::vector<std::string> keys_of(const std::filesystem::path& state, const std::string& type) {
     std::vector<std::string> names{"id"};
-    for (const auto& key : inspect::read_schema(state, {type}).types.at(0).schema.keys)
+    const inspect::schema_report found = inspect::read_schema(state, {type});
+    for (const auto& key : found.types.at(0).schema.keys)
         if (!key.kind.starts_with("hashed")) names.push_back(key.name);
     return names;
 }
