@@ -24,7 +24,6 @@ struct price {
     std::int16_t amount = 0;
     std::uint64_t unit = 0;
     bool fixed = false;
-    friend bool operator==(const price&, const price&) = default;
 };
 BOOST_DESCRIBE_STRUCT(price, (), (amount, unit, fixed))
 

@@ -94,7 +94,7 @@ std::string as_json(const check::state_check& state) {
     json parts = json::array();
     for (const check::part_report& part : state.report().parts)
         parts.push_back(to_json(part));
-    json all = {{"state", state.state().string()}};
+    json all = {{"schema_version", 1}, {"state", state.state().string()}};
     all.update(verdict(state.report()));
     all["condition"] = to_string(state.condition());
     describe_log(all, state);
@@ -109,7 +109,7 @@ std::string as_json(const check::state_check& state) {
 }
 
 std::string as_json(const std::string& state, const check::checked_checkpoints& checkpoints) {
-    json all = {{"state", state}};
+    json all = {{"schema_version", 1}, {"state", state}};
     all.update(verdict(checkpoints.report));
     all["restorable"] = restored(checkpoints);
     all["publications"] = publications_of(checkpoints);
