@@ -121,10 +121,11 @@ TEST_CASE("zsh and fish take their completions") {
     const std::string fish = folder + "/chainbase-inspect.fish";
     CHECK_THAT(content_of(fish), Contains("-f -a schema -d "));
     if (!is_there("fish")) return;
-    CHECK(said_by("fish --no-execute " + fish).empty());
+    const scratch_folder home; // where fish makes folders of its own
+    const std::string at_home = "HOME=" + home.path().string() + " fish ";
+    CHECK(said_by(at_home + "--no-execute " + fish).empty());
     const auto complete = [&](const std::string& line) {
-        return said_by("HOME=/nonexistent fish -c \"source " + fish + "; complete -C '" + line +
-                       "'\"");
+        return said_by(at_home + "-c \"source " + fish + "; complete -C '" + line + "'\"");
     };
     CHECK_THAT(complete("chainbase-inspect st"), Contains("stat\t"));
     CHECK_THAT(complete("chainbase-inspect schema --d"), Contains("--dot\t"));
@@ -150,7 +151,7 @@ TEST_CASE("descriptions with any characters stay descriptions") {
     if (is_there("zsh")) CHECK(said_by("zsh -n " + zsh).empty());
     const std::string fish = file("odd.fish", odd(fish_completion_of));
     if (is_there("fish"))
-        CHECK_THAT(said_by("HOME=/nonexistent fish -c \"source " + fish +
+        CHECK_THAT(said_by("HOME=" + scratch.path().string() + " fish -c \"source " + fish +
                            "; complete -C 'odd-one outer inner --a'\""),
                    Contains("--a-flag\tit's: \\fB"));
 }
