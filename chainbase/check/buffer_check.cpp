@@ -1,4 +1,5 @@
 #include <chainbase/check/buffer_check.hpp>
+#include <chainbase/check/runs_words.hpp>
 
 #include <fmt/format.h>
 
@@ -10,17 +11,6 @@ namespace chainbase::check {
 namespace {
 
 constexpr std::size_t runs = size_classes::class_count;
-
-/// The root block of the page runs, and the begin of a free one (see page_runs.hpp).
-struct runs_words {
-    slot_number first_free;
-    slot_number end;
-    slot_number live;
-};
-struct free_run {
-    slot_number next;
-    std::uint32_t pages;
-};
 
 } // namespace
 

@@ -1,9 +1,13 @@
 // get, range, count and sample as they are called.
+#include <chainbase/database.hpp>
+
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <tests/inspect/program.hpp>
 #include <tests/inspect/sample_state.hpp>
 #include <tests/inspect/unchanged.hpp>
+#include <tests/support/checkpoints_on_disk.hpp>
+#include <tests/support/sample_types.hpp>
 #include <tests/support/scratch_state.hpp>
 
 #include <algorithm>
@@ -126,6 +130,20 @@ TEST_CASE("rows that stdout does not take: exit 1") {
     for (const char* call : {"account by_name 17", "account by_name 17 --json"})
         CHECK(made.run("get", std::string(call) + " 2>/dev/null >/dev/full").code == 1);
     CHECK(made.run("range", "account --limit 0 --json 2>/dev/null >/dev/full").code == 1);
+}
+
+TEST_CASE("rows of a state that waits to be restored: exit 1 and why") {
+    const scratch_folder folder;
+    const auto state = folder / "state";
+    {
+        chainbase::database db(state, with_checkpoints());
+        db.add_type<account>("account");
+    }
+    std::filesystem::remove_all(state / "segment");
+    const outcome result = inspect_with("count " + state.string() + " account 2>&1");
+    CHECK(result.code == 1);
+    CHECK(result.output.find("checkpoint") != std::string::npos);
+    CHECK_FALSE(std::filesystem::exists(state / "segment"));
 }
 
 TEST_CASE("rows of a state whose writer was killed are those of its last block") {

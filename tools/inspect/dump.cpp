@@ -110,12 +110,6 @@ private:
     std::uint64_t rows_ = 0;
 };
 
-std::int64_t revision_of(row_source& from) {
-    std::int64_t revision = 0;
-    from.take_turn([&] { revision = from.revision(); });
-    return revision;
-}
-
 /// Of which revision a dump was when it began, if it is one of these types.
 std::int64_t begun_at(const std::string& head, const std::string& ours, const std::string& file) {
     json found = json::parse(head);
@@ -131,7 +125,7 @@ exit_code run(const call& asked) {
         throw usage_error("--resume goes on with a file: name it (--output)");
     row_source from(asked.state);
     const auto types = types_of(from, asked);
-    std::int64_t revision = revision_of(from);
+    std::int64_t revision = from.current_revision();
     const std::string head = head_of(types, revision);
     dump_file::standing found;
     dump_file file = asked.output.empty() ? dump_file()
@@ -150,7 +144,7 @@ exit_code run(const call& asked) {
             rows.write(*type->second, 0);
         else if (found.id != UINT32_MAX)
             rows.write(*type->second, found.id + 1);
-    rows.finish(found.rows, revision, revision_of(from));
+    rows.finish(found.rows, revision, from.current_revision());
     return exit_code::done;
 }
 

@@ -74,11 +74,12 @@ std::uint64_t count_rows(row_source& from, const row_query& query) {
 exit_code run_count(const call& asked) {
     row_source from(asked.state);
     const std::uint64_t rows = count_rows(from, asked.query);
-    std::int64_t revision = 0;
-    from.take_turn([&] { revision = from.revision(); });
-    const nlohmann::ordered_json report{{"schema_version", 1},      {"state", asked.state},
-                                        {"type", asked.query.type}, {"key", asked.query.key},
-                                        {"revision", revision},     {"rows", rows}};
+    const nlohmann::ordered_json report{{"schema_version", 1},
+                                        {"state", asked.state},
+                                        {"type", asked.query.type},
+                                        {"key", asked.query.key},
+                                        {"revision", from.current_revision()},
+                                        {"rows", rows}};
     print_or_throw(asked.json ? report.dump(2) + "\n" : grouped(rows) + "\n");
     return exit_code::done;
 }

@@ -84,11 +84,14 @@ class row_source::left_behind final : public mapped {
 public:
     explicit left_behind(const fs::path& state)
         : state_(state, found_), buffers_(files_of(state_)) {
+        if (is_lost()) return;
         if (!state_.is_mapped() || !state_.is_complete() || !state_.log().is_known)
             throw damaged_error(state.string() + ": what its writer left cannot be rolled back; "
                                                  "run chainbase-inspect check");
     }
 
+    /// The next opening restores a checkpoint: nothing is to be seen before.
+    [[nodiscard]] bool is_lost() const noexcept { return check::is_lost(state_.condition()); }
     void take_turn(const std::function<void()>& look) override { look(); }
     [[nodiscard]] std::vector<type> types() const override {
         std::vector<type> all;
@@ -118,8 +121,10 @@ row_source::row_source(fs::path state) : state_(std::move(state)) {
         auto open = std::make_unique<shared>(state_);
         open->take_turn([] {});
         mapped_ = std::move(open);
-    } catch (const unclean_error&) { // the writer died; of another boot, this throws again
-        mapped_ = std::make_unique<left_behind>(state_);
+    } catch (const unclean_error&) {
+        auto left = std::make_unique<left_behind>(state_);
+        if (left->is_lost()) throw;
+        mapped_ = std::move(left);
     }
 }
 
@@ -155,6 +160,12 @@ rows::type_rows row_source::of(const std::string& type) {
     }
     throw usage_error(state_.string() + " has no type \"" + type + "\"; it has " +
                       (known.empty() ? "none" : known));
+}
+
+std::int64_t row_source::current_revision() {
+    std::int64_t revision = 0;
+    take_turn([&] { revision = mapped_->revision(); });
+    return revision;
 }
 
 std::int64_t row_source::revision() const {

@@ -23,7 +23,8 @@ public:
     /// How long a turn may take that reads many objects: what a writer waits at most.
     static constexpr std::chrono::milliseconds slice{2};
 
-    /// Throws what opening a segment read-only throws.
+    /// Throws what opening a segment read-only throws; unclean_error when there is nothing to be
+    /// seen before the next opening restores a checkpoint.
     explicit row_source(std::filesystem::path state);
     ~row_source();
     row_source(const row_source&) = delete;
@@ -32,6 +33,9 @@ public:
     /// Takes a turn: calls `look`, in which nothing changes. What it looked at may be gone after
     /// it. Throws what the read lock throws.
     void take_turn(const std::function<void()>& look);
+
+    /// Takes a turn to see it.
+    [[nodiscard]] std::int64_t current_revision();
 
     /// @name In a turn
     /// @{

@@ -153,12 +153,6 @@ std::set<std::string> names_in(row_source& from) {
     return names;
 }
 
-std::int64_t revision_of(row_source& from) {
-    std::int64_t revision = 0;
-    from.take_turn([&] { revision = from.revision(); });
-    return revision;
-}
-
 } // namespace
 
 bool state_diff::type::is_same() const noexcept {
@@ -172,8 +166,8 @@ bool state_diff::is_same() const noexcept {
 
 state_diff state_diff::of(row_source& a, row_source& b, const question& asked) {
     state_diff found;
-    found.revision_a = revision_of(a);
-    found.revision_b = revision_of(b);
+    found.revision_a = a.current_revision();
+    found.revision_b = b.current_revision();
     std::set<std::string> names = names_in(a);
     names.merge(names_in(b));
     for (const std::string& name : asked.types)

@@ -1,3 +1,4 @@
+#include <chainbase/check/runs_words.hpp>
 #include <chainbase/detail/root_prefix.hpp>
 #include <pool_allocator/file_descriptor.hpp>
 #include <pool_allocator/file_error.hpp>
@@ -16,22 +17,13 @@ namespace chainbase::inspect {
 
 namespace {
 
+using check::free_run;
+using check::runs_words;
 using detail::root_prefix;
 using findings_list = std::vector<std::string>;
 
 constexpr std::uint64_t page_bytes = window_map::page_bytes;
 constexpr std::uint64_t root_offset = sizeof(window_header);
-
-/// The root block of the page runs, and the begin of a free one (see page_runs.hpp).
-struct runs_words {
-    slot_number first_free;
-    slot_number end;
-    slot_number live;
-};
-struct free_run {
-    slot_number next;
-    std::uint32_t pages;
-};
 
 /// Where things lie in the log's window.
 class log_layout : undo_log_view {
