@@ -9,7 +9,7 @@ namespace chainbase::rows {
 namespace {
 
 /// An entry, as hash_table.hpp has it.
-struct entry {
+struct stored_entry {
     slot_number slot;
     std::uint32_t hash;
 };
@@ -40,24 +40,43 @@ slot_number table_reader::head(const probe& key) const {
     const std::byte* const entries = file_.base() + bytes_of(words_.log2_capacity);
     std::uint32_t at = hash >> (32 - words_.log2_capacity);
     for (std::uint32_t step = 0; step <= mask; ++step, at = (at + 1) & mask) {
-        const auto here = copy_at<entry>(entries + std::size_t{at} * hash_table::entry_bytes);
+        const auto here =
+            copy_at<stored_entry>(entries + std::size_t{at} * hash_table::entry_bytes);
         if (here.slot == 0) return 0;
         if (here.hash == hash && key.place_of(objects_.value(here.slot)) == 0) return here.slot;
     }
     return 0;
 }
 
-std::vector<slot_number> table_reader::find(const probe& key) const {
+std::vector<slot_number> table_reader::ring_of(slot_number head) const {
     std::vector<slot_number> found;
-    const slot_number first = head(key);
-    for (slot_number slot = first; slot != 0;) {
+    for (slot_number slot = head; slot != 0;) {
         if (found.size() > objects_.live())
             objects_.throw_damaged(slot, *of_.ring_at, "the ring of its key does not close");
         found.push_back(slot);
-        slot = of_.ring_at ? copy_at<slot_number>(objects_.node(slot) + *of_.ring_at) : first;
-        if (slot == first) break;
+        slot = of_.ring_at ? copy_at<slot_number>(objects_.node(slot) + *of_.ring_at) : head;
+        if (slot == head) break;
     }
     return found;
+}
+
+std::vector<slot_number> table_reader::find(const probe& key) const {
+    return ring_of(head(key));
+}
+
+void table_reader::each(const std::function<void(const entry&)>& visit) const {
+    const std::byte* const entries = file_.base() + bytes_of(words_.log2_capacity);
+    std::uint64_t visited = 0;
+    for (std::uint64_t at = 0; at < std::uint64_t{1} << words_.log2_capacity; ++at) {
+        const auto here = copy_at<stored_entry>(entries + at * hash_table::entry_bytes);
+        bool follows = false;
+        for (const slot_number slot : ring_of(here.slot)) {
+            if (++visited > objects_.live())
+                objects_.throw_damaged(slot, 0, "a table has more objects than there are");
+            visit({slot, here.hash, follows});
+            follows = true;
+        }
+    }
 }
 
 } // namespace chainbase::rows

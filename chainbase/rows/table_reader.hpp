@@ -5,6 +5,8 @@
 #include <chainbase/rows/type_layout.hpp>
 #include <pool_allocator/hash_table.hpp>
 
+#include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace chainbase::rows {
@@ -21,7 +23,18 @@ public:
     /// lead out of the file or round in circles.
     [[nodiscard]] std::vector<slot_number> find(const probe& key) const;
 
+    /// An object, as a walk through the table meets it.
+    struct entry {
+        slot_number slot;
+        std::uint32_t hash;
+        bool has_key_of_previous; ///< it follows in the ring of those with one key
+    };
+    /// Calls `visit` for every object, those of one key one after the other. Throws damaged_error
+    /// as find does, when there are more than there are objects, and what `visit` throws.
+    void each(const std::function<void(const entry&)>& visit) const;
+
 private:
+    [[nodiscard]] std::vector<slot_number> ring_of(slot_number head) const;
     [[nodiscard]] slot_number head(const probe& key) const;
 
     const slot_reader& objects_;

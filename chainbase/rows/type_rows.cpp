@@ -25,6 +25,13 @@ std::optional<tree_reader> type_rows::tree(const type_schema::key& key) const {
     return std::nullopt;
 }
 
+std::optional<table_reader> type_rows::table(const type_schema::key& key) const {
+    for (std::size_t number = 0; number < layout_.tables.size(); ++number)
+        if (layout_.tables[number].key == &key)
+            return table_reader(slots_, *from_.tables.at(number), layout_.tables[number]);
+    return std::nullopt;
+}
+
 std::vector<slot_number> type_rows::find(const type_schema::key& key, const probe& wanted) const {
     std::vector<slot_number> found;
     if (const auto ordered = tree(key)) {
@@ -34,11 +41,8 @@ std::vector<slot_number> type_rows::find(const type_schema::key& key, const prob
             found.push_back(slot);
         return found;
     }
-    for (std::size_t table = 0; table < layout_.tables.size(); ++table)
-        if (layout_.tables[table].key == &key)
-            return table_reader(slots_, *from_.tables.at(table), layout_.tables[table])
-                .find(wanted);
-    return found;
+    const auto hashed = table(key);
+    return hashed ? hashed->find(wanted) : found;
 }
 
 } // namespace chainbase::rows

@@ -39,6 +39,9 @@ public:
     [[nodiscard]] const type_schema::key& key_called(std::string_view name) const;
     /// The tree of an ordered or ranked key; nothing for a hashed one.
     [[nodiscard]] std::optional<tree_reader> tree(const type_schema::key& key) const;
+    /// The table of a hashed key; nothing for another one. Throws damaged_error when it is not
+    /// within its file.
+    [[nodiscard]] std::optional<table_reader> table(const type_schema::key& key) const;
     /// The slots of all objects with this key, in the order of the key. Requires a whole
     /// key.
     [[nodiscard]] std::vector<slot_number> find(const type_schema::key& key,

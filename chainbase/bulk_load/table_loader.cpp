@@ -1,0 +1,119 @@
+#include <chainbase/bulk_load/table_loader.hpp>
+#include <chainbase/rows/mapped_bytes.hpp>
+#include <pool_allocator/error.hpp>
+#include <undo/operation.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace chainbase::bulk_load {
+
+namespace {
+
+constexpr std::size_t batch_entries = 1024; ///< bounds the log that entering them takes
+
+hash_state& words_of(const table_loader::objects& of, const rows::type_layout::table& key) {
+    std::byte* const root = of.nodes - window_header::page_bytes + sizeof(window_header);
+    return *reinterpret_cast<hash_state*>(root + key.words_at);
+}
+
+hash_state& initialised(window& file, hash_state& words) {
+    hash_table::initialise(file, words);
+    return words;
+}
+
+} // namespace
+
+table_loader::table_loader(const objects& of, const rows::type_layout::table& key, window& file,
+                           undo_log& log)
+    : of_(of), key_(key), words_(initialised(file, words_of(of, key))), log_(log),
+      table_(file, words_, &log) {}
+
+const std::byte* table_loader::value(slot_number slot) const noexcept {
+    return of_.nodes + std::size_t{slot} * of_.schema.node_bytes + of_.schema.value_offset;
+}
+
+std::byte* table_loader::ring(slot_number slot) const noexcept {
+    return of_.nodes + std::size_t{slot} * of_.schema.node_bytes + *key_.ring_at;
+}
+
+void table_loader::insert(std::uint32_t hash, slot_number slot) {
+    table_.reserve();
+    log_.reserve(hash_table::store_log_bytes);
+    table_.insert(hash, slot);
+    if (key_.ring_at) {
+        const slot_number alone[2] = {slot, slot};
+        std::memcpy(ring(slot), alone, sizeof alone);
+    }
+}
+
+/// The words of a ring are the next slot and the one before; the last one leads to the head.
+void table_loader::append_to_ring(slot_number head, slot_number slot) noexcept {
+    const auto last = rows::copy_at<slot_number>(ring(head) + sizeof(slot_number));
+    const slot_number links[2] = {head, last};
+    std::memcpy(ring(slot), links, sizeof links);
+    std::memcpy(ring(last), &slot, sizeof slot);
+    std::memcpy(ring(head) + sizeof slot, &slot, sizeof slot);
+}
+
+template <typename Work>
+void table_loader::in_batches(std::size_t count, Work&& work) {
+    for (std::size_t done = 0; done < count;) {
+        operation batch(log_, 0);
+        for (const std::size_t end = std::min(count, done + batch_entries); done < end; ++done)
+            work(done);
+        batch.complete();
+    }
+    table_.trim();
+}
+
+void table_loader::load(const rows::key_reader& key) {
+    const std::string name = of_.schema.name + "." + key_.key->name;
+    const std::string& unknown = key.why_no_hash().empty() ? key.why_no_order() : key.why_no_hash();
+    if (!unknown.empty())
+        throw usage_error(name + " cannot be hashed: " + unknown +
+                          ", which only the program that knows the type understands");
+    in_batches(of_.end - 1, [&](std::size_t number) {
+        const auto slot = static_cast<slot_number>(number + 1);
+        const auto hash = key.hash(value(slot));
+        if (!hash) throw damaged_error(name + ": a text of a key is in no buffer");
+        const slot_number head = table_.find(*hash, [&](slot_number other) {
+            const auto order = key.compare(value(other), value(slot));
+            return order && *order == 0;
+        });
+        if (head == 0) return insert(*hash, slot);
+        if (key_.is_unique)
+            throw duplicate_key_error(fmt::format("{}: objects {} and {} have the same key", name,
+                                                  rows::copy_at<std::uint32_t>(value(head)),
+                                                  rows::copy_at<std::uint32_t>(value(slot))));
+        append_to_ring(head, slot);
+    });
+}
+
+void table_loader::load(std::span<const entry> entries) {
+    std::vector<bool> is_there(of_.end, false);
+    slot_number head = 0;
+    in_batches(entries.size(), [&](std::size_t number) {
+        const entry& one = entries[number];
+        const bool follows = one.has_key_of_previous && head != 0 && key_.ring_at;
+        if (is_there[one.slot] || follows != one.has_key_of_previous)
+            throw damaged_error(fmt::format(
+                "{}.{} has object {} twice; run chainbase-inspect check", of_.schema.name,
+                key_.key->name, rows::copy_at<std::uint32_t>(value(one.slot))));
+        is_there[one.slot] = true;
+        if (follows) return append_to_ring(head, one.slot);
+        insert(one.hash, one.slot);
+        head = one.slot;
+    });
+    if (entries.size() + 1 != of_.end)
+        throw damaged_error(fmt::format("{}.{} has {} objects, the type has {}; run "
+                                        "chainbase-inspect check",
+                                        of_.schema.name, key_.key->name, entries.size(),
+                                        of_.end - 1));
+}
+
+} // namespace chainbase::bulk_load

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <chainbase/bulk_load/new_state.hpp>
+#include <chainbase/database.hpp>
+#include <chainbase/rows/segment_buffers.hpp>
+#include <chainbase/rows/type_rows.hpp>
+
+#include <tests/support/scratch_state.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+
+namespace chainbase::test {
+
+/// The objects of a state by its catalogue; one that nobody writes meanwhile.
+class state_rows {
+public:
+    explicit state_rows(const std::filesystem::path& state)
+        : db_(state, quick_options(open_mode::read_only)), buffers_(files_of(db_)) {}
+
+    [[nodiscard]] const std::vector<catalogue::entry>& types() const {
+        return db_.memory().types().entries();
+    }
+    [[nodiscard]] rows::type_rows of(std::size_t number) const {
+        const type_windows& windows = *db_.memory().windows().at(number);
+        rows::type_rows::source from{
+            &types().at(number).schema, windows.objects.get(), windows.ids.get(), {}, &buffers_};
+        for (const auto& table : windows.tables)
+            from.tables.push_back(table.get());
+        return rows::type_rows(std::move(from));
+    }
+    [[nodiscard]] revision_number revision() const { return db_.revision(); }
+
+private:
+    static rows::segment_buffers::files files_of(const database& state) {
+        rows::segment_buffers::files files{};
+        auto next = files.begin();
+        state.memory().buffers().each_window([&](const window& file) { *next++ = &file; });
+        return files;
+    }
+
+    database db_;
+    rows::segment_buffers buffers_;
+};
+
+inline bulk_load::new_state::limits quick_limits() {
+    bulk_load::new_state::limits of;
+    of.window_bytes = quick_options().window_bytes;
+    of.windows = quick_options().windows;
+    return of;
+}
+
+/// Puts all objects of a state, in the order of their ids, into a new one; of its keys what
+/// `orders` gives is told.
+inline void load_copy(const std::filesystem::path& from, const std::filesystem::path& to,
+                      const std::function<bulk_load::key_orders(const rows::type_rows&)>& orders =
+                          bulk_load::orders_of) {
+    const state_rows source(from);
+    bulk_load::new_state copy(to, quick_limits());
+    for (std::size_t number = 0; number < source.types().size(); ++number) {
+        const rows::type_rows of = source.of(number);
+        bulk_load::object_loader loader = copy.add_type(of.schema());
+        for (std::uint32_t id = 0; id < of.slots().next_id(); ++id)
+            if (const slot_number slot = of.slots().slot_of(id))
+                loader.add(of.slots().value(slot), of.buffers());
+        loader.finish(of.slots().next_id(), orders(of));
+    }
+    copy.close(source.revision());
+}
+
+} // namespace chainbase::test
