@@ -1,4 +1,4 @@
-#include <chainbase/catalogue.hpp>
+#include <chainbase/catalogue_text.hpp>
 #include <chainbase/files.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/missing_file.hpp>
@@ -73,7 +73,10 @@ type_schema from_json(const json& from) {
 catalogue catalogue::read(const std::filesystem::path& folder) {
     const auto file = file_in(folder);
     require_there(file);
-    const std::string text = read_file(file);
+    return catalogue_of(read_file(file), file);
+}
+
+catalogue catalogue_of(const std::string& text, const std::filesystem::path& file) {
     catalogue result;
     try {
         const json list = json::parse(text);
@@ -87,7 +90,7 @@ catalogue catalogue::read(const std::filesystem::path& folder) {
                                std::to_string(container_layout) +
                                "; open it with a program built with the same Boost, or replay");
         for (const json& type : list.at("types")) {
-            entry one{from_json(type), type.at("first_window").get<std::uint32_t>()};
+            catalogue::entry one{from_json(type), type.at("first_window").get<std::uint32_t>()};
             if (std::to_string(one.schema.hash()) != type.at("hash").get<std::string>())
                 damaged(file, "type " + one.schema.name + ": the schema does not match its hash");
             result.add(std::move(one));

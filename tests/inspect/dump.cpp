@@ -58,6 +58,7 @@ TEST_CASE("a dump has all objects: the types by name and the objects by id") {
     while (std::getline(in, line)) {
         last = json::parse(line);
         if (last.contains("complete")) break;
+        if (last.contains("key")) continue; // the order of one that a function computes
         rows.emplace_back(last.begin().key(), last.begin().value().at("id"));
     }
     CHECK(std::is_sorted(rows.begin(), rows.end()));

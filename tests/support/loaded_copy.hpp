@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 
 namespace chainbase::test {
 
@@ -53,9 +52,9 @@ inline bulk_load::new_state::limits quick_limits() {
 
 /// Puts all objects of a state, in the order of their ids, into a new one; of its keys what
 /// `orders` gives is told.
-inline void load_copy(const std::filesystem::path& from, const std::filesystem::path& to,
-                      const std::function<bulk_load::key_orders(const rows::type_rows&)>& orders =
-                          bulk_load::orders_of) {
+template <typename Orders>
+void load_copy(const std::filesystem::path& from, const std::filesystem::path& to,
+               Orders&& orders) {
     const state_rows source(from);
     bulk_load::new_state copy(to, quick_limits());
     for (std::size_t number = 0; number < source.types().size(); ++number) {
@@ -67,6 +66,11 @@ inline void load_copy(const std::filesystem::path& from, const std::filesystem::
         loader.finish(of.slots().next_id(), orders(of));
     }
     copy.close(source.revision());
+}
+
+inline void load_copy(const std::filesystem::path& from, const std::filesystem::path& to,
+                      bulk_load::which_keys told = bulk_load::which_keys::all) {
+    load_copy(from, to, [&](const rows::type_rows& of) { return bulk_load::orders_of(of, told); });
 }
 
 } // namespace chainbase::test

@@ -1,7 +1,9 @@
-#include <chainbase/catalogue.hpp>
+#include <chainbase/files.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/dump.hpp>
 #include <tools/inspect/dump_file.hpp>
+#include <tools/inspect/dump_head.hpp>
+#include <tools/inspect/dump_keys.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/row_format.hpp>
 #include <tools/inspect/row_scan.hpp>
@@ -12,8 +14,8 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,32 +34,21 @@ struct call {
     bool resume = false;
 };
 
-/// All types that are asked for, by name.
-std::map<std::string, const type_schema*> types_of(row_source& from, const call& asked) {
-    std::map<std::string, const type_schema*> all;
+/// Of all types that are asked for.
+dump_head head_of(row_source& from, const call& asked) {
+    dump_head head;
     from.take_turn([&] {
-        for (const type_schema* schema : from.types())
-            all[schema->name] = schema;
-        if (asked.types.empty()) return;
-        std::map<std::string, const type_schema*> some;
-        for (const std::string& name : asked.types)
-            some[name] = &from.of(name).schema();
-        all.swap(some);
+        std::set<std::string> names(asked.types.begin(), asked.types.end());
+        if (names.empty())
+            for (const type_schema* schema : from.types())
+                names.insert(schema->name);
+        for (const std::string& name : names) {
+            const rows::type_rows of = from.of(name);
+            head.types.push_back({of.schema(), of.slots().next_id()});
+        }
+        head.revision = from.revision();
     });
-    return all;
-}
-
-std::string head_of(const std::map<std::string, const type_schema*>& types, std::int64_t revision) {
-    catalogue listed;
-    for (const auto& [name, schema] : types)
-        listed.add({*schema, 0});
-    json head{{"schema_version", 1},
-              {"dump", 1},
-              {"revision", revision},
-              {"types", json::parse(listed.text())["types"]}};
-    for (json& type : head["types"])
-        type.erase("first_window");
-    return head.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+    return head;
 }
 
 /// Writes the rows of types, one after the other.
@@ -81,6 +72,7 @@ public:
                 return true;
             },
             [&] { write_if(bytes_at_once); });
+        write_keys(schema);
     }
     /// The last line. `before`: rows that an earlier call wrote.
     void finish(std::uint64_t before, std::int64_t begun_at, std::int64_t revision) {
@@ -92,6 +84,28 @@ public:
     }
 
 private:
+    /// Beside a writer an order would not be that of the rows.
+    void write_keys(const type_schema& schema) {
+        const std::string keys = computed_keys(schema);
+        if (keys.empty()) return;
+        if (!from_.is_rolled_back() && file_lock::is_held(from_.state() / "lock")) {
+            spdlog::warn("{} of {}: a function of the program tells the order, which is not in the "
+                         "dump because a process has the state open for writing; load cannot make "
+                         "a state of it",
+                         keys, schema.name);
+            return;
+        }
+        bulk_load::key_orders orders;
+        from_.take_turn([&] {
+            orders = bulk_load::orders_of(from_.of(schema.name), bulk_load::which_keys::computed);
+        });
+        write_orders(schema.name, orders, [&](std::string_view line) {
+            lines_ += line;
+            lines_ += '\n';
+        });
+        write_if(bytes_at_once);
+    }
+
     void write_if(std::size_t enough) {
         if (lines_.size() >= enough) {
             to_.write(lines_);
@@ -110,41 +124,41 @@ private:
     std::uint64_t rows_ = 0;
 };
 
-/// Of which revision a dump was when it began, if it is one of these types.
-std::int64_t begun_at(const std::string& head, const std::string& ours, const std::string& file) {
-    json found = json::parse(head);
-    const std::int64_t revision = found.value("revision", std::int64_t{0});
-    found["revision"] = json::parse(ours)["revision"];
-    if (found != json::parse(ours))
-        throw usage_error(file + ": a dump of other types than these; choose another file");
-    return revision;
+/// The file that a dump goes to; `found`: what is there already.
+dump_file opened(const call& asked, dump_file::standing& found) {
+    if (asked.output.empty()) return {};
+    return asked.resume ? dump_file(asked.output, found) : dump_file(asked.output);
 }
 
 exit_code run(const call& asked) {
     if (asked.resume && asked.output.empty())
         throw usage_error("--resume goes on with a file: name it (--output)");
     row_source from(asked.state);
-    const auto types = types_of(from, asked);
-    std::int64_t revision = from.current_revision();
-    const std::string head = head_of(types, revision);
+    dump_head head = head_of(from, asked);
     dump_file::standing found;
-    dump_file file = asked.output.empty() ? dump_file()
-                     : asked.resume       ? dump_file(asked.output, found)
-                                          : dump_file(asked.output);
-    if (asked.resume) revision = begun_at(found.head, head, asked.output);
+    dump_file file = opened(asked, found);
+    if (asked.resume) {
+        const dump_head begun = dump_head::of(found.head, asked.output);
+        if (!begun.has_types_of(head))
+            throw usage_error(asked.output +
+                              ": a dump of other types than these; choose another file");
+        head = begun;
+    }
     if (found.is_complete) {
         spdlog::info("{} is whole", asked.output);
         return exit_code::done;
     }
-    if (!asked.resume) file.write(head);
+    if (!asked.resume) file.write(head.line());
     const catch_interruption interruption(catch_interruption::further_signals::end_the_process);
     dumper rows(from, file);
-    for (auto type = types.lower_bound(found.type); type != types.end(); ++type)
-        if (type->first != found.type)
-            rows.write(*type->second, 0);
-        else if (found.id != UINT32_MAX)
-            rows.write(*type->second, found.id + 1);
-    rows.finish(found.rows, revision, from.current_revision());
+    for (const dump_head::type& type : head.types) {
+        const std::string& name = type.schema.name;
+        if (name > found.type)
+            rows.write(type.schema, 0);
+        else if (name == found.type)
+            rows.write(type.schema, found.id + 1);
+    }
+    rows.finish(found.rows, head.revision, from.current_revision());
     return exit_code::done;
 }
 

@@ -1,5 +1,6 @@
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/dump_file.hpp>
+#include <tools/inspect/dump_keys.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -31,11 +32,13 @@ json parsed(const std::string& line) {
 
 /// {"TYPE": {"id": ..., ...}}
 bool is_row(const json& line) {
-    return line.is_object() && line.size() == 1 && line.begin().value().is_object() &&
-           line.begin().value().value("id", json()).is_number_unsigned();
+    if (!line.is_object() || line.size() != 1 || !line.begin().value().is_object()) return false;
+    const json id = line.begin().value().value("id", json());
+    return id.is_number_unsigned() && id < UINT32_MAX;
 }
 
-/// Of lines that are whole: how far they got, and where the last of them ends.
+/// Of lines that are whole: how far they got, and where the last of them ends. What follows the
+/// last row of a type, its keys, is written again.
 dump_file::standing standing_of(const fs::path& file, std::uint64_t& end) {
     std::ifstream in(file, std::ios::binary);
     if (!in) throw_failure(file.string(), "cannot be read; without --resume it is made");
@@ -47,8 +50,14 @@ dump_file::standing standing_of(const fs::path& file, std::uint64_t& end) {
         throw damaged_error(file.string() +
                             ": offset 0: no dump begins there; choose another file");
     end = found.head.size() + 1;
-    for (; std::getline(in, line) && !in.eof(); end += line.size() + 1, last.swap(line))
+    std::uint64_t at = end;
+    while (std::getline(in, line) && !in.eof()) {
+        at += line.size() + 1;
+        if (is_key_line(line)) continue;
+        end = at;
         ++found.rows;
+        last.swap(line);
+    }
     if (found.rows == 0) return found;
     const json row = parsed(last);
     found.is_complete = row.is_object() && row.value("complete", json()).is_boolean();

@@ -4,6 +4,7 @@
 #include <tools/inspect/dump.hpp>
 #include <tools/inspect/get.hpp>
 #include <tools/inspect/info.hpp>
+#include <tools/inspect/load.hpp>
 #include <tools/inspect/locks.hpp>
 #include <tools/inspect/map.hpp>
 #include <tools/inspect/range.hpp>
@@ -28,6 +29,7 @@ void add_all_verbs(CLI::App& program, exit_code& result) {
     add_count(program, result);
     add_sample(program, result);
     add_dump(program, result);
+    add_load(program, result);
     add_diff(program, result);
     add_archive(program, result);
     add_check(program, result);

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <chainbase/rows/buffer_source.hpp>
+#include <chainbase/rows/value_type.hpp>
+#include <chainbase/schema.hpp>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace chainbase::inspect {
+
+/// Objects from the JSON that row_format makes of them: the way back. One thread at a time.
+class row_reader final : public rows::buffer_source {
+public:
+    /// Throws damaged_error when a field is not within the object.
+    explicit row_reader(const type_schema& schema);
+
+    /// The bytes of an object's value, whose texts and vectors this has; until the next call.
+    /// Throws usage_error, which names the field, when one is missing, is too many, or is no value
+    /// of its type.
+    [[nodiscard]] const std::byte* read(const nlohmann::json& object);
+
+    /// Of the object that was read last.
+    [[nodiscard]] std::optional<std::span<const std::byte>>
+    content(buffer_handle handle) const override;
+
+private:
+    using json = nlohmann::json;
+
+    void store(const rows::value_type& type, const json& value, std::byte* to);
+    void store_text(const std::string& content, std::byte* to);
+    void store_vector(const rows::value_type& type, const json& value, std::byte* to);
+    void store_array(const rows::value_type& type, const json& value, std::byte* to);
+    void store_structure(const rows::value_type& type, const json& value, std::byte* to);
+
+    std::string type_;
+    std::vector<rows::value_type::member> fields_;
+    std::vector<std::byte> image_;
+    std::vector<std::string> contents_; ///< a handle is the number of one, from 1
+};
+
+} // namespace chainbase::inspect
