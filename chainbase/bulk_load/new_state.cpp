@@ -29,6 +29,7 @@ object_loader new_state::add_type(const type_schema& schema) {
 }
 
 void new_state::close(revision_number revision) {
+    memory_.buffers().trim();
     memory_.log()->set_revision(revision);
     memory_.close();
 }

@@ -105,14 +105,18 @@ void object_loader::add(const std::byte* value, const rows::buffer_source& from)
     ++end_;
 }
 
+void object_loader::add_all(const rows::type_rows& from) {
+    const rows::slot_reader& slots = from.slots();
+    for (std::uint32_t id = 0; id < slots.next_id(); ++id)
+        if (const slot_number slot = slots.slot_of(id)) add(slots.value(slot), from.buffers());
+}
+
 /// What object_index has there: the prefix, the words of the tables, and the container of
 /// Boost.MultiIndex, which is two offset pointers, to the pool and to the node in slot 0, and at
 /// its end the number of objects.
 void object_loader::write_root(std::uint32_t next_id) {
     std::byte* const root = windows_.objects->root();
-    const std::uint32_t next = std::max(next_id, end_id_);
-    if (next != 0) id_table(*windows_.ids).reserve(next - 1);
-    const chainbase::detail::root_prefix prefix{{0, end_, end_}, next};
+    const chainbase::detail::root_prefix prefix{{0, end_, end_}, next_id};
     std::memcpy(root, &prefix, sizeof prefix);
     if (layout_.trees.empty()) return;
     const auto store = [&](std::size_t at, std::uint64_t value) {
@@ -196,9 +200,17 @@ void object_loader::load_tables(const key_orders& orders) {
     }
 }
 
+/// A file that grows gets more than it needs at once.
+void object_loader::fit_files(std::uint32_t next_id) {
+    if (next_id != 0) id_table(*windows_.ids).reserve(next_id - 1);
+    windows_.ids->shrink_to(window_header::page_bytes + std::size_t{next_id} * sizeof(slot_number));
+    windows_.objects->shrink_to(window_header::page_bytes + std::size_t{end_} * schema_.node_bytes);
+}
+
 void object_loader::finish(std::uint32_t next_id, const key_orders& orders) {
     if (batch_) batch_->complete();
     batch_.reset();
+    next_id = std::max(next_id, end_id_);
     write_root(next_id);
     for (const rows::type_layout::tree& one : layout_.trees) {
         const auto known = orders.trees.find(one.key->name);
@@ -207,6 +219,7 @@ void object_loader::finish(std::uint32_t next_id, const key_orders& orders) {
         tree_loader(node(0), schema_.node_bytes, one.links_at, one.is_ranked).link(order);
     }
     load_tables(orders);
+    fit_files(next_id);
     to_.publish_type(windows_);
 }
 

@@ -5,6 +5,7 @@
 #include <chainbase/rows/field_type.hpp>
 #include <chainbase/rows/segment_buffers.hpp>
 #include <chainbase/rows/type_layout.hpp>
+#include <chainbase/rows/type_rows.hpp>
 #include <chainbase/segment.hpp>
 #include <undo/operation.hpp>
 
@@ -34,6 +35,9 @@ public:
     /// of these objects.
     void finish(std::uint32_t next_id, const key_orders& orders);
 
+    /// As add, for all objects there are, by rising id. Throws damaged_error, too.
+    void add_all(const rows::type_rows& from);
+
     [[nodiscard]] const type_schema& schema() const noexcept { return schema_; }
     [[nodiscard]] std::uint32_t objects() const noexcept { return end_ - 1; }
 
@@ -48,6 +52,7 @@ private:
     void enter_id(std::uint32_t id, slot_number slot);
     void next_batch();
     void write_root(std::uint32_t next_id);
+    void fit_files(std::uint32_t next_id);
     [[nodiscard]] slot_number slot_of(std::uint32_t id, const char* key) const;
     [[nodiscard]] std::vector<slot_number> sorted(const rows::type_layout::tree& of) const;
     [[nodiscard]] std::vector<slot_number> ordered(const rows::type_layout::tree& of,

@@ -40,6 +40,7 @@ public:
     /// Objects to which no damage was found.
     [[nodiscard]] std::uint64_t whole() const noexcept;
     void hurt(slot_number slot) noexcept { is_hurt_[slot] = true; }
+    [[nodiscard]] bool is_hurt(slot_number slot) const noexcept { return is_hurt_[slot]; }
 
     [[nodiscard]] const std::byte* node(slot_number slot) const noexcept {
         return file_.base() + offset_of(slot);

@@ -65,6 +65,7 @@ public:
     [[nodiscard]] part_report& report() noexcept { return report_; }
     [[nodiscard]] const std::deque<type_check>& types() const noexcept { return types_; }
     [[nodiscard]] const buffer_check& buffers() const noexcept { return buffers_; }
+    [[nodiscard]] const mapped_state& mapped() const noexcept { return mapped_; }
 
 private:
     void check_types();

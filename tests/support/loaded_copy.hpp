@@ -60,9 +60,7 @@ void load_copy(const std::filesystem::path& from, const std::filesystem::path& t
     for (std::size_t number = 0; number < source.types().size(); ++number) {
         const rows::type_rows of = source.of(number);
         bulk_load::object_loader loader = copy.add_type(of.schema());
-        for (std::uint32_t id = 0; id < of.slots().next_id(); ++id)
-            if (const slot_number slot = of.slots().slot_of(id))
-                loader.add(of.slots().value(slot), of.buffers());
+        loader.add_all(of);
         loader.finish(of.slots().next_id(), orders(of));
     }
     copy.close(source.revision());

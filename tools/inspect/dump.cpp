@@ -5,6 +5,7 @@
 #include <tools/inspect/dump_head.hpp>
 #include <tools/inspect/dump_keys.hpp>
 #include <tools/inspect/look_at.hpp>
+#include <tools/inspect/maintenance/dump_rescue.hpp>
 #include <tools/inspect/row_format.hpp>
 #include <tools/inspect/row_scan.hpp>
 #include <tools/interruption.hpp>
@@ -32,6 +33,7 @@ struct call {
     std::vector<std::string> types;
     std::string output;
     bool resume = false;
+    bool rescues = false;
 };
 
 /// Of all types that are asked for.
@@ -133,6 +135,7 @@ dump_file opened(const call& asked, dump_file::standing& found) {
 exit_code run(const call& asked) {
     if (asked.resume && asked.output.empty())
         throw usage_error("--resume goes on with a file: name it (--output)");
+    if (asked.rescues) return rescue_to(asked.output, asked.state, asked.types);
     row_source from(asked.state);
     dump_head head = head_of(from, asked);
     dump_file::standing found;
@@ -170,7 +173,11 @@ void add_dump(CLI::App& program, exit_code& result) {
     verb->add_option("DIR", asked->state, "The folder of the state")->required();
     verb->add_option("TYPE", asked->types, "Only these types");
     verb->add_option("--output", asked->output, "Write to this file in place of stdout");
-    verb->add_flag("--resume", asked->resume, "Go on where the file ends");
+    CLI::Option* const resume =
+        verb->add_flag("--resume", asked->resume, "Go on where the file ends");
+    verb->add_flag("--rescue", asked->rescues,
+                   "Of a damaged state: what can still be read, and what cannot")
+        ->excludes(resume);
     verb->callback(
         [asked, &result] { result = look_at(asked->state, [&] { return run(*asked); }); });
 }

@@ -6,6 +6,9 @@
 #include <tools/inspect/info.hpp>
 #include <tools/inspect/load.hpp>
 #include <tools/inspect/locks.hpp>
+#include <tools/inspect/maintenance/compact.hpp>
+#include <tools/inspect/maintenance/repair.hpp>
+#include <tools/inspect/maintenance/resize.hpp>
 #include <tools/inspect/map.hpp>
 #include <tools/inspect/range.hpp>
 #include <tools/inspect/sample.hpp>
@@ -33,9 +36,12 @@ void add_all_verbs(CLI::App& program, exit_code& result) {
     add_diff(program, result);
     add_archive(program, result);
     add_check(program, result);
+    add_repair(program, result);
     add_undo(program, result);
     add_locks(program, result);
     add_serve(program, result);
+    add_compact(program, result);
+    add_resize(program, result);
 }
 
 } // namespace chainbase::inspect

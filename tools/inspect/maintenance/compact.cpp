@@ -1,0 +1,138 @@
+#include <pool_allocator/error.hpp>
+#include <tools/inspect/look_at.hpp>
+#include <tools/inspect/maintenance/compact.hpp>
+#include <tools/inspect/maintenance/compact_estimate.hpp>
+#include <tools/inspect/maintenance/rebuild.hpp>
+#include <tools/inspect/row_source.hpp>
+#include <tools/inspect/state_diff.hpp>
+#include <tools/inspect/text_table.hpp>
+#include <tools/interruption.hpp>
+#include <tools/print.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace chainbase::inspect {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+struct call {
+    std::string state;
+    bool only_tells = false;
+    bool commits = false;
+    bool json = false;
+};
+
+std::string as_text(const std::vector<compacted_part>& parts, bool is_done) {
+    text_table table(
+        {"", is_done ? "bytes before" : "bytes now", is_done ? "after" : "then, about"});
+    for (const compacted_part& one : parts) {
+        if (&one == &parts.back()) table.rule();
+        table.add({one.name, grouped(one.now), grouped(one.then)});
+    }
+    return table.text();
+}
+
+std::string as_json(const call& asked, const std::vector<compacted_part>& parts, bool is_done) {
+    json all{{"schema_version", 1}, {"state", asked.state}, {"done", is_done}};
+    for (const compacted_part& one : parts)
+        all["parts"].push_back({{"name", one.name}, {"before", one.now}, {"after", one.then}});
+    return all.dump() + "\n";
+}
+
+void require_at_rest(const state_report& state, const call& asked) {
+    if (state.condition == condition::writer_running)
+        throw locked_error(asked.state + ": process " + state.writer +
+                           " has it open for writing; stop it first");
+    if (state.condition == condition::writer_died)
+        throw unclean_error(asked.state + ": its last writer died; open it for writing once, which "
+                                          "rolls it back to the last completed block");
+    if (state.sessions != 0 && !asked.commits && !asked.only_tells)
+        throw usage_error(fmt::format("{}: {} block(s) after revision {} can still be undone, and "
+                                      "could not be any more; commit them in the program, or call "
+                                      "again with --commit, which keeps their changes for good",
+                                      asked.state, state.sessions, state.irreversible_revision));
+}
+
+/// All types, in their order, with all objects.
+void copy_into(bulk_load::new_state& to, row_source& from) {
+    from.take_turn([&] {
+        for (const type_schema* schema : from.types()) {
+            if (catch_interruption::noted())
+                throw interrupted_error("stopped; nothing was changed");
+            const rows::type_rows rows = from.of(schema->name);
+            bulk_load::object_loader loader = to.add_type(*schema);
+            loader.add_all(rows);
+            loader.finish(rows.slots().next_id(), bulk_load::orders_of(rows));
+        }
+        to.close(from.revision());
+    });
+}
+
+void require_same(const std::filesystem::path& made, row_source& from) {
+    row_source copy(made);
+    if (state_diff::of(from, copy, {{}, {}, 1}).is_same()) return;
+    throw damaged_error(from.state().string() +
+                        ": the objects of what was made are not the same, so "
+                        "nothing was changed; run chainbase-inspect check");
+}
+
+void compact(const call& asked) {
+    const catch_interruption interruption;
+    bulk_load::segment_replacement replacement(asked.state);
+    {
+        row_source from(asked.state);
+        bulk_load::new_state made(replacement.folder(), replacement.limits());
+        copy_into(made, from);
+        require_same(replacement.folder(), from);
+    }
+    require_sound(replacement.folder());
+    if (catch_interruption::noted()) throw interrupted_error("stopped; nothing was changed");
+    replacement.replace("");
+}
+
+std::vector<compacted_part> estimate_of(const state_report& state) {
+    open_options reading;
+    reading.mode = open_mode::read_only;
+    return compact_estimate(state, segment(state.state, reading));
+}
+
+exit_code run(const call& asked) {
+    const state_report before = read_state(asked.state);
+    require_at_rest(before, asked);
+    std::vector<compacted_part> parts = estimate_of(before);
+    if (!asked.only_tells) {
+        compact(asked);
+        renew_checkpoint(asked.state);
+        const std::vector<compacted_part> after = estimate_of(read_state(asked.state));
+        for (std::size_t number = 0; number < parts.size(); ++number)
+            parts[number].then = after[number].now;
+    }
+    const bool is_done = !asked.only_tells;
+    print_or_throw(asked.json ? as_json(asked, parts, is_done) : as_text(parts, is_done));
+    return exit_code::done;
+}
+
+} // namespace
+
+void add_compact(CLI::App& program, exit_code& result) {
+    const auto asked = std::make_shared<call>();
+    CLI::App* verb =
+        program.add_subcommand("compact", "Make the segment anew, without what is free in it");
+    verb->add_option("DIR", asked->state, "The folder of the state")->required();
+    verb->add_flag("--dry-run", asked->only_tells, "Only say what that would give");
+    verb->add_flag("--commit", asked->commits,
+                   "Although blocks can still be undone: keeps their changes for good");
+    verb->add_flag("--json", asked->json, "Print one JSON object instead of a table");
+    verb->callback(
+        [asked, &result] { result = look_at(asked->state, [&] { return run(*asked); }); });
+}
+
+} // namespace chainbase::inspect

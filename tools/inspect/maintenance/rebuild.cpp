@@ -1,0 +1,48 @@
+#include <chainbase/check/state_check.hpp>
+#include <chainbase/checkpoint/disk.hpp>
+#include <pool_allocator/error.hpp>
+#include <tools/inspect/maintenance/rebuild.hpp>
+
+#include <fmt/format.h>
+
+namespace chainbase::inspect {
+
+namespace {
+
+void append_findings(std::string& to, const check::part_report& part, std::size_t& left) {
+    for (const check::finding& one : part.findings) {
+        if (left == 0) return;
+        --left;
+        to += fmt::format("{}{}: {}\n", one.file,
+                          one.offset ? fmt::format(", offset {}", *one.offset) : "", one.what);
+    }
+    for (const check::part_report& below : part.parts)
+        append_findings(to, below, left);
+}
+
+} // namespace
+
+std::string first_findings(const check::part_report& report, std::size_t most) {
+    std::string text;
+    append_findings(text, report, most);
+    return text;
+}
+
+void require_sound(const std::filesystem::path& made) {
+    const check::state_check found(made);
+    if (found.report().found_in_all() == 0) return;
+    throw damaged_error(made.string() + ": what was made is not sound, so nothing was changed:\n" +
+                        first_findings(found.report(), 3) +
+                        "run chainbase-inspect check on the state");
+}
+
+void renew_checkpoint(const std::filesystem::path& state) {
+    if (!check::has_checkpoint(disk::of_system(), state / "checkpoint")) return;
+    open_options how;
+    how.advise = false;
+    segment open(state, how);
+    open.make_checkpoint();
+    open.close();
+}
+
+} // namespace chainbase::inspect

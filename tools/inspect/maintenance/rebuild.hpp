@@ -1,0 +1,22 @@
+#pragma once
+
+#include <chainbase/bulk_load/new_state.hpp>
+#include <chainbase/bulk_load/segment_replacement.hpp>
+#include <chainbase/check/report.hpp>
+
+#include <filesystem>
+#include <string>
+
+namespace chainbase::inspect {
+
+/// Throws damaged_error when `check` finds anything in a state that was made anew.
+void require_sound(const std::filesystem::path& made);
+
+/// If the state has checkpoints: makes one of what is there now, since the last one has what was
+/// there before. Throws what opening it for writing throws.
+void renew_checkpoint(const std::filesystem::path& state);
+
+/// The first findings of a report, a line each.
+[[nodiscard]] std::string first_findings(const check::part_report& report, std::size_t most);
+
+} // namespace chainbase::inspect

@@ -1,0 +1,201 @@
+#include <chainbase/files.hpp>
+#include <chainbase/segment_place.hpp>
+#include <pool_allocator/error.hpp>
+#include <tools/inspect/look_at.hpp>
+#include <tools/inspect/maintenance/rebuild.hpp>
+#include <tools/inspect/maintenance/repair.hpp>
+#include <tools/inspect/maintenance/repair_plan.hpp>
+#include <tools/inspect/text_table.hpp>
+#include <tools/interruption.hpp>
+#include <tools/print.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace chainbase::inspect {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+using way = repair_plan::way;
+
+struct call {
+    std::string state;
+    std::string from;
+    bool is_meant = false;
+    bool json = false;
+};
+
+/// What a call found, and did.
+struct outcome {
+    repair_plan plan;
+    way chosen = way::nothing;
+    std::string findings;
+    std::string kept_as; ///< where what was damaged is; empty: nothing was done
+};
+
+way chosen_way(const repair_plan& plan, const call& asked) {
+    if (plan.findings == 0 || asked.from.empty()) return plan.best;
+    if (asked.from == "objects") {
+        if (plan.objects) return way::objects;
+        throw usage_error("--from objects: " + plan.why_no_objects);
+    }
+    if (plan.checkpoint) return way::checkpoint;
+    throw usage_error("--from checkpoint: " + plan.why_no_checkpoint);
+}
+
+void copy_into(bulk_load::new_state& to, const std::vector<rescued_type>& types,
+               const rows::buffer_source& buffers, std::int64_t revision) {
+    for (const rescued_type& type : types) {
+        if (catch_interruption::noted()) throw interrupted_error("stopped; nothing was changed");
+        bulk_load::object_loader loader = to.add_type(type.from->schema());
+        for (const slot_number slot : type.slots)
+            loader.add(type.from->objects()->value(slot), buffers);
+        loader.finish(type.from->next_id(), type.orders);
+    }
+    to.close(revision);
+}
+
+/// In the order in which they were registered: it is the order of their windows.
+std::vector<rescued_type> in_order(std::vector<rescued_type> types) {
+    std::ranges::sort(types, {}, [](const rescued_type& one) { return one.from; });
+    return types;
+}
+
+/// Sets the segment aside and lets opening restore the checkpoint. Returns the name it has now.
+std::string restore_checkpoint(const std::string& state) {
+    const std::filesystem::path home = segment_place(std::filesystem::absolute(state)).home();
+    std::string kept;
+    {
+        const bulk_load::segment_replacement names(state);
+        kept = names.unused_name("segment.damaged");
+        const file_lock lock(std::filesystem::path(state) / "lock", true);
+        std::filesystem::rename(home / "segment", home / kept);
+        sync_folder(home);
+    }
+    open_options how;
+    how.advise = false;
+    segment(state, how).close();
+    return kept;
+}
+
+outcome look_and_mend(const call& asked) {
+    const catch_interruption interruption;
+    bulk_load::segment_replacement replacement(asked.state);
+    std::optional<check::state_check> state(std::in_place, asked.state);
+    std::vector<rescued_type> rescued;
+    if (state->is_mapped()) rescued = rescue(*state);
+    outcome done{repair_plan::of(*state, rescued), way::nothing,
+                 first_findings(state->report(), 10), ""};
+    done.chosen = chosen_way(done.plan, asked);
+    if (!asked.is_meant) return done;
+    if (done.chosen == way::objects) {
+        bulk_load::new_state made(replacement.folder(), replacement.limits());
+        copy_into(made, in_order(rescued), state->buffers(), state->log().revision);
+    }
+    rescued.clear();
+    state.reset(); // lets writers in
+    if (done.chosen == way::objects) {
+        require_sound(replacement.folder());
+        done.kept_as = replacement.unused_name("segment.damaged");
+        replacement.replace(done.kept_as);
+        renew_checkpoint(asked.state);
+    } else if (done.chosen == way::checkpoint) {
+        done.kept_as = restore_checkpoint(asked.state);
+    }
+    return done;
+}
+
+std::string plan_text(const repair_plan& plan) {
+    std::string text;
+    if (plan.objects) {
+        text += fmt::format("  --from objects     revision {}: {} objects are kept, {} lost, {} of "
+                            "those kept may have wrong bytes\n",
+                            plan.objects->revision, grouped(plan.objects->kept),
+                            grouped(plan.objects->lost), grouped(plan.objects->doubtful));
+        if (plan.objects->undone != 0)
+            text += fmt::format("                     {} block(s) could not be undone any more\n",
+                                plan.objects->undone);
+    } else {
+        text += "  --from objects     cannot be: " + plan.why_no_objects + "\n";
+    }
+    if (plan.checkpoint)
+        text += fmt::format("  --from checkpoint  revision {}: checkpoint {} and the blocks after "
+                            "it\n",
+                            plan.checkpoint->revision, plan.checkpoint->generation);
+    else
+        text += "  --from checkpoint  cannot be: " + plan.why_no_checkpoint + "\n";
+    return text;
+}
+
+std::string as_text(const call& asked, const outcome& done) {
+    if (done.chosen == way::nothing) return asked.state + ": sound, nothing to repair\n";
+    std::string text =
+        fmt::format("{}: {} findings\n{}\n{}", asked.state, grouped(done.plan.findings),
+                    done.findings, plan_text(done.plan));
+    if (!done.kept_as.empty())
+        text += fmt::format("\nrepaired from {}; what was damaged is kept as {}\n",
+                            to_string(done.chosen), done.kept_as);
+    else if (done.chosen == way::none)
+        text += "\nnothing here can be taken: put a copy of the state in its place, or replay into "
+                "a new folder\n";
+    else
+        text +=
+            fmt::format("\nnothing was changed; --yes repairs from {}\n", to_string(done.chosen));
+    return text;
+}
+
+std::string as_json(const call& asked, const outcome& done) {
+    json all{{"schema_version", 1},
+             {"state", asked.state},
+             {"findings", done.plan.findings},
+             {"way", to_string(done.chosen)},
+             {"repaired", !done.kept_as.empty()},
+             {"kept_as", done.kept_as.empty() ? json() : json(done.kept_as)},
+             {"objects", nullptr},
+             {"why_no_objects", done.plan.why_no_objects},
+             {"checkpoint", nullptr},
+             {"why_no_checkpoint", done.plan.why_no_checkpoint}};
+    if (const auto& found = done.plan.objects)
+        all["objects"] = {{"revision", found->revision},
+                          {"kept", found->kept},
+                          {"lost", found->lost},
+                          {"doubtful", found->doubtful},
+                          {"no_longer_undone", found->undone}};
+    if (const auto& found = done.plan.checkpoint)
+        all["checkpoint"] = {{"generation", found->generation}, {"revision", found->revision}};
+    return all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+exit_code run(const call& asked) {
+    const outcome done = look_and_mend(asked);
+    print_or_throw(asked.json ? as_json(asked, done) : as_text(asked, done));
+    const bool is_good = done.chosen == way::nothing || !done.kept_as.empty();
+    return is_good ? exit_code::done : exit_code::damaged;
+}
+
+} // namespace
+
+void add_repair(CLI::App& program, exit_code& result) {
+    const auto asked = std::make_shared<call>();
+    CLI::App* verb = program.add_subcommand(
+        "repair", "How a damaged state can be mended, and with --yes mends it");
+    verb->add_option("DIR", asked->state, "The folder of the state")->required();
+    verb->add_flag("--yes", asked->is_meant, "Do it; what is damaged is kept beside it");
+    verb->add_option("--from", asked->from,
+                     "Take what the segment still holds, or the checkpoint; without it what loses "
+                     "least")
+        ->check(CLI::IsMember({"objects", "checkpoint"}));
+    verb->add_flag("--json", asked->json, "Print one JSON object instead of text");
+    verb->callback(
+        [asked, &result] { result = look_at(asked->state, [&] { return run(*asked); }); });
+}
+
+} // namespace chainbase::inspect

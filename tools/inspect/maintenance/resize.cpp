@@ -1,0 +1,178 @@
+#include <chainbase/detail/segment_header.hpp>
+#include <chainbase/files.hpp>
+#include <chainbase/process_lock.hpp>
+#include <chainbase/segment_place.hpp>
+#include <pool_allocator/address_space.hpp>
+#include <pool_allocator/error.hpp>
+#include <tools/bytes_in_words.hpp>
+#include <tools/inspect/look_at.hpp>
+#include <tools/inspect/maintenance/rebuild.hpp>
+#include <tools/inspect/maintenance/resize.hpp>
+#include <tools/inspect/state_report.hpp>
+#include <tools/print.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace chainbase::inspect {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+struct call {
+    std::string state;
+    std::uint64_t window_bytes = 0; ///< 0: as it is
+    std::uint64_t windows = 0;      ///< 0: as it is
+    bool only_tells = false;
+    bool json = false;
+};
+
+/// How far a state can grow, and how far it has.
+struct limits {
+    std::uint64_t window_bytes = 0;
+    std::uint64_t windows = 0;
+    std::uint64_t largest_file = 0;
+    std::string largest_name;
+    std::uint64_t windows_used = 0;
+};
+
+limits limits_of(const std::string& state) {
+    open_options reading;
+    reading.mode = open_mode::read_only;
+    segment from(state, reading);
+    limits found{from.header().window_bytes, from.header().windows, 0, "", 0};
+    const auto look = [&](const window& file) {
+        found.windows_used = std::max<std::uint64_t>(found.windows_used, file.index() + 1);
+        if (file.bytes() <= found.largest_file) return;
+        found.largest_file = file.bytes();
+        found.largest_name = file.name();
+    };
+    look(from.log_file());
+    from.buffers().each_window(look);
+    for (const auto& type : from.windows()) {
+        look(*type->objects);
+        look(*type->ids);
+        for (const auto& table : type->tables)
+            look(*table);
+    }
+    return found;
+}
+
+void require_possible(const limits& now, const limits& wanted) {
+    constexpr std::uint64_t unit = std::uint64_t{2} << 20;
+    if (wanted.window_bytes % unit != 0)
+        throw usage_error(fmt::format("--window-bytes {}: a multiple of 2 MiB ({}) is needed",
+                                      wanted.window_bytes, unit));
+    if (wanted.window_bytes < now.largest_file)
+        throw usage_error(fmt::format("--window-bytes {}: {} has {} bytes already",
+                                      wanted.window_bytes, now.largest_name, now.largest_file));
+    if (wanted.windows < now.windows_used)
+        throw usage_error(
+            fmt::format("--windows {}: {} are in use already", wanted.windows, now.windows_used));
+}
+
+void require_at_rest(const state_report& state, const call& asked) {
+    if (state.condition == condition::writer_running)
+        throw locked_error(asked.state + ": process " + state.writer +
+                           " has it open for writing; stop it first");
+    if (state.condition == condition::writer_died)
+        throw unclean_error(asked.state + ": its last writer died; open it for writing once, which "
+                                          "rolls it back to the last completed block");
+    if (state.sessions != 0)
+        throw usage_error(fmt::format("{}: {} block(s) after revision {} can still be undone, and "
+                                      "what undoes them names places by the size of the windows; "
+                                      "commit or undo them in the program first",
+                                      asked.state, state.sessions, state.irreversible_revision));
+}
+
+/// Replaces the header of a segment that nobody else writes.
+void store(const std::string& state, const limits& wanted) {
+    const fs::path at = fs::absolute(state);
+    const file_lock lock(at / "lock", false);
+    const fs::path folder = segment_place(at).folder();
+    const auto found = chainbase::detail::header_in(folder);
+    if (!found || found->clean == 0)
+        throw locked_error(state + ": another process opened it for writing meanwhile; nothing was "
+                                   "changed, call again when it has ended");
+    segment_header header = *found;
+    header.window_bytes = wanted.window_bytes;
+    header.windows = static_cast<std::uint32_t>(wanted.windows);
+    header.checksum = chainbase::detail::static_checksum(header);
+    header.generation = 0; // the checkpoint has the old ones
+    process_lock turns(at, process_lock::role::writer, std::chrono::milliseconds(0));
+    turns.lock();
+    turns.replaced_segment();
+    chainbase::detail::write_header(folder, header);
+    turns.unlock();
+}
+
+std::string as_text(const call& asked, const limits& now, const limits& wanted, bool is_done) {
+    return fmt::format("{}\n  bytes of a file at most  {} ({}), was {} ({}); the largest, {}, has "
+                       "{}\n  files at most            {}, was {}; {} are in use\n{}",
+                       asked.state, wanted.window_bytes, bytes_in_words(wanted.window_bytes),
+                       now.window_bytes, bytes_in_words(now.window_bytes), now.largest_name,
+                       bytes_in_words(now.largest_file), wanted.windows, now.windows,
+                       now.windows_used, is_done ? "" : "nothing was changed\n");
+}
+
+std::string as_json(const call& asked, const limits& now, const limits& wanted, bool is_done) {
+    const json all{{"schema_version", 1},
+                   {"state", asked.state},
+                   {"done", is_done},
+                   {"window_bytes", wanted.window_bytes},
+                   {"windows", wanted.windows},
+                   {"window_bytes_before", now.window_bytes},
+                   {"windows_before", now.windows},
+                   {"windows_used", now.windows_used},
+                   {"largest_file", {{"name", now.largest_name}, {"bytes", now.largest_file}}}};
+    return all.dump() + "\n";
+}
+
+exit_code run(const call& asked) {
+    const limits now = limits_of(asked.state);
+    limits wanted = now;
+    if (asked.window_bytes != 0) wanted.window_bytes = asked.window_bytes;
+    if (asked.windows != 0) wanted.windows = asked.windows;
+    require_possible(now, wanted);
+    const bool differs = wanted.window_bytes != now.window_bytes || wanted.windows != now.windows;
+    const bool is_done = differs && !asked.only_tells;
+    if (is_done) {
+        require_at_rest(read_state(asked.state), asked);
+        // That so many addresses can be had at all: throws what opening would.
+        static_cast<void>(address_space(wanted.window_bytes, wanted.windows));
+        store(asked.state, wanted);
+        renew_checkpoint(asked.state);
+    }
+    print_or_throw(asked.json ? as_json(asked, now, wanted, is_done)
+                              : as_text(asked, now, wanted, is_done));
+    return exit_code::done;
+}
+
+} // namespace
+
+void add_resize(CLI::App& program, exit_code& result) {
+    const auto asked = std::make_shared<call>();
+    CLI::App* verb = program.add_subcommand("resize", "How far the files of a state can grow");
+    verb->add_option("DIR", asked->state, "The folder of the state")->required();
+    verb->add_option("--window-bytes", asked->window_bytes,
+                     "The most that one file can grow to; as 64GiB, or in bytes")
+        ->transform(CLI::AsSizeValue(false));
+    verb->add_option("--windows", asked->windows,
+                     "How many files there can be: 26, and per type 2 and one per hashed key")
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 20));
+    verb->add_flag("--dry-run", asked->only_tells, "Only say what is and would be");
+    verb->add_flag("--json", asked->json, "Print one JSON object instead of text");
+    verb->callback(
+        [asked, &result] { result = look_at(asked->state, [&] { return run(*asked); }); });
+}
+
+} // namespace chainbase::inspect
