@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -57,6 +58,13 @@ std::uint64_t load_type(dump_reader& from, const dump_head::type& type, bulk_loa
     return loader.objects();
 }
 
+/// Whether a life cycle handed objects over: what it keeps of a type is called after that.
+bool needs_archive(const dump_head& head) {
+    return std::ranges::any_of(head.types, [](const dump_head::type& one) {
+        return one.schema.name.ends_with(".retired") && one.next_id != 0;
+    });
+}
+
 exit_code run(const call& asked) {
     dump_reader from(asked.dump);
     unfinished_state made(asked.state, asked.readers_group);
@@ -79,6 +87,11 @@ exit_code run(const call& asked) {
                                            "(--moved)");
     state.close(tail.revision);
     made.finish();
+    if (needs_archive(from.head()))
+        spdlog::info(
+            "the rows of the archive are not part of a dump: copy the folder archive of the "
+            "state that was dumped into {}",
+            asked.state);
     const ordered_json report{{"schema_version", 1},
                               {"state", asked.state},
                               {"revision", tail.revision},
