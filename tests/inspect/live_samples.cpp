@@ -44,6 +44,11 @@ archive::published_statistics counted(std::int64_t opened, std::uint64_t finds,
 TEST_CASE("rates are what changed divided by the time between") {
     live_sample first = sample_at(10s, 1000, 50);
     live_sample second = sample_at(14s, 5000, 58);
+    first.state.types.resize(1);
+    second.state.types.resize(2); // one is new
+    first.state.types[0].next_id = 100;
+    second.state.types[0].next_id = 130;
+    second.state.types[1].next_id = 10;
     first.state.header.file_bytes = 4096;
     second.state.header.file_bytes = 2048;
     first.archive = counted(1, 100, 30);
@@ -51,6 +56,7 @@ TEST_CASE("rates are what changed divided by the time between") {
     const live_rates rates = live_rates::between(first, second);
     CHECK(rates.operations == 1000);
     CHECK(rates.revisions == 2);
+    CHECK(rates.objects == 10);
     CHECK(rates.growth == -512);
     CHECK(rates.archive_finds == 100);
     CHECK(rates.archive_rows == 10);

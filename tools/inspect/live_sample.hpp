@@ -7,7 +7,9 @@
 #include <chrono>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace chainbase::inspect {
 
@@ -21,11 +23,24 @@ struct live_sample {
     std::optional<archive::published_statistics> archive;
 };
 
+/// The names of a state's types, in their order.
+[[nodiscard]] std::vector<std::string> names_of_types(const state_report& state);
+
+/// Whether these may be the types of one state, earlier and later: types are only ever added, at
+/// the end. If not, another state came in its place.
+[[nodiscard]] bool continues(const std::vector<std::string>& before,
+                             const std::vector<std::string>& now);
+
+/// Whether the archive's figures of both were counted by one opening of it, so that their
+/// difference says something.
+[[nodiscard]] bool is_one_count(const live_sample& earlier, const live_sample& later);
+
 /// What changed from one sample to a later one, per second; zero of counters that began anew, and
 /// when no time passed.
 struct live_rates {
     double operations = 0;    ///< changes of the log: operations, and sessions begun and ended
     double revisions = 0;     ///< blocks, in a node; zero when more were undone than made
+    double objects = 0;       ///< made; those of blocks that were undone do not count
     double growth = 0;        ///< bytes of the segment's files; may be negative
     double archive_finds = 0; ///< lookups that the archive was asked for
     double archive_rows = 0;  ///< rows written there

@@ -119,14 +119,7 @@ void read_checkpoints(state_info& to, opening_facts& found) {
             to.add("checkpoint_damaged",
                    all.why() +
                        "; `chainbase-inspect check --checkpoint` says what can be restored");
-        for (const checkpoint::publication* one : {all.newest(), all.older()}) {
-            if (!one) continue;
-            std::uint64_t bytes = 0;
-            for (const checkpoint::publication::file& file : one->files)
-                bytes += file.bytes;
-            to.checkpoints.push_back(
-                {one->generation, one->revision, one->committed, one->time, bytes, one->redo != 0});
-        }
+        to.checkpoints = checkpoints_of(all);
         const bool is_foreign = to.header && all.newest() && found.why_restore.empty() &&
                                 all.newest()->state != to.header->identity;
         found.is_same_state = !is_foreign;

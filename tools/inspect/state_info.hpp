@@ -4,6 +4,7 @@
 #include <chainbase/doctor.hpp>
 #include <chainbase/lock_report.hpp>
 #include <chainbase/segment_header.hpp>
+#include <tools/inspect/checkpoint_info.hpp>
 #include <tools/inspect/mapped_pages.hpp>
 #include <tools/inspect/undo_report.hpp>
 
@@ -28,16 +29,6 @@ enum class next_opening {
 struct trouble {
     std::string code; ///< for programs: "writer_died", "no_checkpoint" ...; README.md lists them
     std::string what; ///< for people, with what is to be done
-};
-
-/// A checkpoint as it says of itself; its pages are not read.
-struct checkpoint_info {
-    std::uint64_t generation = 0;
-    std::int64_t revision = 0;
-    std::int64_t irreversible_revision = 0;
-    std::int64_t time = 0;     ///< Unix seconds
-    std::uint64_t bytes = 0;   ///< of the files that a restore makes
-    bool has_redo_log = false; ///< blocks after it are kept
 };
 
 /// What can be told of a state without opening it, whatever is wrong with it. What could not be

@@ -15,6 +15,7 @@
 #include <tools/inspect/schema.hpp>
 #include <tools/inspect/serve/serve.hpp>
 #include <tools/inspect/stat.hpp>
+#include <tools/inspect/top/top.hpp>
 #include <tools/inspect/tree.hpp>
 #include <tools/inspect/undo.hpp>
 #include <tools/inspect/verbs.hpp>
@@ -24,6 +25,7 @@ namespace chainbase::inspect {
 void add_all_verbs(CLI::App& program, exit_code& result) {
     add_info(program, result);
     add_stat(program, result);
+    add_top(program, result);
     add_map(program, result);
     add_tree(program, result);
     add_schema(program, result);

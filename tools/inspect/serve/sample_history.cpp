@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <exception>
 
 namespace chainbase::inspect {
@@ -16,18 +15,6 @@ using json = nlohmann::ordered_json;
 /// What a lock file or a path holds may be any bytes.
 std::string text_of(const json& value) {
     return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-std::vector<std::string> names_of(const state_report& state) {
-    std::vector<std::string> names;
-    for (const type_report& type : state.types)
-        names.push_back(type.name);
-    return names;
-}
-
-/// Types are only ever added to a state, at the end.
-bool continues(const std::vector<std::string>& before, const std::vector<std::string>& now) {
-    return before.size() <= now.size() && std::equal(before.begin(), before.end(), now.begin());
 }
 
 } // namespace
@@ -68,7 +55,7 @@ sample_history::clock::duration sample_history::pause() const {
 }
 
 void sample_history::keep(const live_sample& sample) {
-    const std::vector<std::string> types = names_of(sample.state);
+    const std::vector<std::string> types = names_of_types(sample.state);
     const std::lock_guard hold(mutex_);
     if (!continues(types_, types) || begun_.empty()) begin_anew(sample);
     types_ = types;

@@ -64,6 +64,7 @@ json locks_of(const lock_report& locks) {
 json to_json(const live_rates& rates) {
     return {{"operations", rates.operations},
             {"revisions", rates.revisions},
+            {"objects", rates.objects},
             {"growth", rates.growth},
             {"archive_finds", rates.archive_finds},
             {"archive_rows", rates.archive_rows}};

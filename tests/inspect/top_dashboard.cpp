@@ -1,0 +1,351 @@
+// What is on the screen of `top`, without a terminal.
+
+#include <tools/inspect/top/dashboard.hpp>
+#include <tools/inspect/top/figures.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+using namespace chainbase;
+using namespace chainbase::inspect;
+using namespace std::chrono_literals;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+type_report type_with(std::string name, std::uint64_t objects, std::uint64_t values) {
+    type_report type;
+    type.name = std::move(name);
+    type.objects = objects;
+    type.nodes.bytes.values = values;
+    type.nodes.bytes.slack = 1024;
+    type.nodes.bytes.total = values + 1024;
+    type.nodes.file_bytes = values + 1024;
+    return type;
+}
+
+top_sample sample_with(std::vector<type_report> types) {
+    top_sample sample;
+    sample.now.state.types = std::move(types);
+    sample.now.state.condition = condition::writer_running;
+    sample.now.state.consistent = true;
+    sample.now.state.writer = "4711";
+    sample.now.state.revision = 42;
+    for (const type_report& type : sample.now.state.types)
+        sample.growth.types.push_back({type.name, 0, 0, 0});
+    return sample;
+}
+
+std::vector<std::string> text_of(dashboard& board, std::size_t columns = 100,
+                                 std::size_t lines = 30) {
+    std::vector<std::string> text;
+    for (const styled_line& line : board.screen(columns, lines))
+        text.push_back(plain_text(line));
+    return text;
+}
+
+std::string joined(const std::vector<std::string>& lines) {
+    std::string text;
+    for (const std::string& line : lines)
+        text += line + "\n";
+    return text;
+}
+
+/// The first words of the table's rows.
+std::vector<std::string> rows_of(dashboard& board, std::size_t lines = 30) {
+    const auto text = text_of(board, 100, lines);
+    std::vector<std::string> names;
+    for (std::size_t line = 10; line + 1 < text.size(); ++line)
+        if (const auto end = text[line].find(' '); end != 0 && !text[line].empty())
+            names.push_back(text[line].substr(0, end));
+    return names;
+}
+
+/// One that has seen a sample.
+struct filled_board : dashboard {
+    explicit filled_board(top_sample sample) : dashboard("/a/state", 1s, true) {
+        add(std::move(sample));
+    }
+};
+
+std::vector<type_report> three() {
+    return {type_with("pear", 5, 300'000), type_with("apple", 70, 100'000),
+            type_with("fig", 6, 200'000)};
+}
+
+bool precede(const std::vector<std::string>& names, const std::vector<std::string>& order) {
+    auto at = names.begin();
+    for (const std::string& each : order)
+        if (at = std::find(at, names.end(), each); at == names.end()) return false;
+    return true;
+}
+
+} // namespace
+
+TEST_CASE("dashboard: everything of a sample has its line") {
+    top_sample sample = sample_with(three());
+    sample.rates.emplace();
+    sample.rates->revisions = 3.25;
+    sample.rates->operations = 12'345;
+    sample.rates->objects = 678;
+    sample.rates->growth = -2048;
+    sample.growth.whole.used_bytes = 5 << 20;
+    sample.checkpoints = {{7, 40, 39, 1'000, 1 << 20, true}, {6, 30, 29, 970, 1 << 20, true}};
+    sample.now.time = std::chrono::system_clock::from_time_t(1'012);
+    sample.now.locks.writer = {4711, true, lock_report::doing::waiting, 0.012};
+    sample.now.archive.emplace();
+    sample.now.archive->figures.hits_in_archive.count = 30;
+    sample.now.archive->figures.misses.count = 10;
+    sample.now.archive->figures.failures = 2;
+    filled_board board(sample);
+    const auto text = text_of(board);
+    REQUIRE(text.size() == 30);
+    CHECK_THAT(text[0], Contains("/a/state") && Contains("00:16:52 UTC  every 1 s"));
+    CHECK_THAT(text[1], Contains("writer running, process 4711") && Contains("revision 42"));
+    CHECK_THAT(text[2], Contains("3.2 blocks/s") && Contains("12,345 changes/s") &&
+                            Contains("678 objects/s") && Contains("-2.0 KiB/s"));
+    CHECK_THAT(text[3], Contains("█") && Contains("most 12,345"));
+    CHECK_THAT(text[4], Contains("585.9 KiB of 588.9 KiB in use, +5.0 MiB/min"));
+    CHECK_THAT(text[5], Contains("writer waits 12 ms") && Contains("readers 0"));
+    CHECK_THAT(text[6], Contains("75.0 % of 40 found") && Contains("2 calls failed"));
+    CHECK_THAT(text[7], Contains("12.0 s old, revision 40 (2 behind)") &&
+                            Contains("30.0 s after the one before") && Contains("redo log"));
+    CHECK_THAT(text[8], Contains("1 memory"));
+    CHECK_THAT(text[29], StartsWith("q quit"));
+}
+
+TEST_CASE("dashboard: columns sort both ways and beyond the last is the state's order") {
+    filled_board board(sample_with(three()));
+    CHECK(precede(rows_of(board), {"pear", "fig", "apple"})); // by bytes in use
+    board.press(command::reverse);
+    CHECK(precede(rows_of(board), {"apple", "fig", "pear"}));
+    board.press(command::previous_column); // growth; another column is never reversed
+    board.press(command::previous_column);
+    CHECK_THAT(text_of(board)[9], Contains("objects v"));
+    CHECK(precede(rows_of(board), {"apple", "fig", "pear"}));
+    CHECK(rows_of(board).back() == "a"); // the note; before it what has no objects
+    board.press(command::previous_column);
+    CHECK(precede(rows_of(board), {"apple", "fig", "pear"})); // names
+    CHECK(precede(rows_of(board), {"(header)", "apple"}));
+    board.press(command::previous_column);
+    CHECK(precede(rows_of(board), {"pear", "apple", "fig", "(buffers)"}));
+    CHECK_THAT(text_of(board)[9], !Contains("v ") && StartsWith("type "));
+    board.press(command::next_column);
+    CHECK_THAT(text_of(board)[9], StartsWith("type v"));
+}
+
+TEST_CASE("dashboard: rows scroll to their ends and no further") {
+    std::vector<type_report> many;
+    for (int each = 0; each < 60; ++each)
+        many.push_back(type_with(std::string("t") += std::to_string(each), 1, 1'000'000 - each));
+    filled_board board(sample_with(many));
+    CHECK(rows_of(board).front() == "t0");
+    CHECK_THAT(joined(text_of(board)), Contains("rows 1 to 18 of 63"));
+    board.press(command::up);
+    CHECK(rows_of(board).front() == "t0");
+    board.press(command::down);
+    CHECK(rows_of(board).front() == "t1");
+    board.press(command::page_down);
+    CHECK(rows_of(board).front() == "t19");
+    board.press(command::last);
+    CHECK_THAT(joined(text_of(board)), Contains("rows 46 to 63 of 63"));
+    board.press(command::down);
+    CHECK_THAT(joined(text_of(board)), Contains("rows 46 to 63 of 63"));
+    board.press(command::page_up);
+    CHECK_THAT(joined(text_of(board)), Contains("rows 28 to 45 of 63"));
+    board.press(command::first);
+    CHECK(rows_of(board).front() == "t0");
+    CHECK_THAT(joined(text_of(board, 100, 90)), !Contains("rows 1"));
+}
+
+TEST_CASE("dashboard: keys choose a table, pause, change the interval, help and end") {
+    filled_board board(sample_with(three()));
+    board.press(command::view_3);
+    CHECK_THAT(joined(text_of(board)), Contains("who ") && Contains("no readers"));
+    board.press(command::next_view);
+    CHECK_THAT(joined(text_of(board)), Contains("no process has counted"));
+    board.press(command::next_view);
+    CHECK_THAT(joined(text_of(board)), Contains("no checkpoint is there"));
+    board.press(command::next_view);
+    CHECK_THAT(joined(text_of(board)), Contains("in use v"));
+    board.press(command::previous_view);
+    CHECK_THAT(joined(text_of(board)), Contains("no checkpoint is there"));
+    board.press(command::view_2);
+    CHECK_THAT(joined(text_of(board)), Contains("write turns under way"));
+    board.press(command::pause);
+    CHECK(board.is_paused());
+    CHECK_THAT(text_of(board)[0], Contains("PAUSED"));
+    board.press(command::pause);
+    CHECK_FALSE(board.is_paused());
+    board.press(command::longer_interval);
+    CHECK(board.interval() == 2s);
+    for (int presses = 0; presses < 20; ++presses)
+        board.press(command::shorter_interval);
+    CHECK(board.interval() == 100ms);
+    for (int presses = 0; presses < 20; ++presses)
+        board.press(command::longer_interval);
+    CHECK(board.interval() == 60s);
+    board.press(command::help);
+    CHECK_THAT(joined(text_of(board)), Contains("any key leads back"));
+    board.press(command::none);
+    CHECK_THAT(joined(text_of(board)), Contains("any key leads back"));
+    board.press(command::pause);
+    CHECK_FALSE(board.is_paused());
+    CHECK_THAT(joined(text_of(board)), Contains("write turns under way"));
+    board.press(command::help);
+    board.press(command::other);
+    CHECK_THAT(joined(text_of(board)), Contains("write turns under way"));
+    CHECK_FALSE(board.is_over());
+    board.press(command::quit);
+    CHECK(board.is_over());
+}
+
+TEST_CASE("dashboard: an interval between two steps goes to the next ones") {
+    dashboard board("s", 1500ms, true);
+    board.press(command::longer_interval);
+    CHECK(board.interval() == 2s);
+    dashboard other("s", 1500ms, true);
+    other.press(command::shorter_interval);
+    CHECK(other.interval() == 1s);
+    dashboard long_one("s", 3'600s, true);
+    long_one.press(command::longer_interval);
+    CHECK(long_one.interval() == 3'600s);
+    long_one.press(command::shorter_interval);
+    CHECK(long_one.interval() == 60s);
+}
+
+TEST_CASE("dashboard: a failure is told above what was last seen and goes with the next sample") {
+    filled_board board(sample_with(three()));
+    board.add_failure("it is gone\x1b[2J");
+    CHECK_THAT(text_of(board)[1], StartsWith("not readable now: it is gone?[2J"));
+    CHECK_THAT(joined(text_of(board)), Contains("pear"));
+    board.add(sample_with(three()));
+    CHECK_THAT(text_of(board)[1], Contains("writer running"));
+}
+
+TEST_CASE("dashboard: no name moves the cursor") {
+    top_sample sample = sample_with({type_with("\x1b[2J\n\xff\xC3\xA9", 1, 10)});
+    sample.now.state.writer = "\x1b]0;title\x07";
+    sample.now.locks.readers.push_back({});
+    sample.now.locks.readers.back().name = "\r\x9b";
+    dashboard board("/tmp/\x1b[31m\xE2\x82\xAC", 1s, false);
+    board.add(sample);
+    for (const command key : {command::view_1, command::view_2, command::view_3, command::view_4,
+                              command::view_5, command::help}) {
+        board.press(key);
+        for (const std::string& line : text_of(board))
+            CHECK(std::ranges::all_of(line, [](char c) { return c >= ' ' && c <= '~'; }));
+    }
+}
+
+TEST_CASE("dashboard: no line is longer nor are there more than the terminal has") {
+    const std::uint32_t seed = std::random_device{}();
+    INFO("seed " << seed);
+    std::mt19937 random(seed);
+    const auto upto = [&](std::size_t most) {
+        return std::uniform_int_distribution<std::size_t>(0, most)(random);
+    };
+    std::vector<type_report> types;
+    for (std::size_t each = upto(70); each > 0; --each)
+        types.push_back(type_with(std::string(upto(90), 'n'), upto(1U << 30), upto(1U << 30)));
+    filled_board board(sample_with(types));
+    for (int times = 0; times < 2'000; ++times) {
+        board.press(static_cast<command>(
+            2 + upto(static_cast<std::size_t>(command::view_5) - 2))); // all but to end
+        if (times % 7 == 0) board.add(sample_with(types));
+        const std::size_t columns = 1 + upto(200);
+        const std::size_t lines = 1 + upto(80);
+        const auto screen = board.screen(columns, lines);
+        REQUIRE(screen.size() <= lines);
+        for (const styled_line& line : screen)
+            REQUIRE(columns_of(line) <= columns);
+        if (columns < dashboard::least_columns || lines < dashboard::least_lines)
+            REQUIRE_THAT(
+                plain_text(screen.at(0)),
+                StartsWith(std::string("too small").substr(0, std::min<std::size_t>(9, columns))));
+    }
+}
+
+TEST_CASE("dashboard: history begins anew with another state and keeps a bound") {
+    top_sample sample = sample_with(three());
+    sample.rates.emplace();
+    sample.rates->operations = 500;
+    dashboard board("s", 1s, true);
+    for (int times = 0; times < 2'000; ++times)
+        board.add(sample);
+    CHECK_THAT(text_of(board)[3], Contains("most 500"));
+    CHECK(columns_of(text_of(board)[3]) == 100);
+    board.add(sample_with(three()));
+    CHECK_THAT(text_of(board)[3], Contains("most 0"));
+}
+
+TEST_CASE("looks at the locks: shares of an interval and what was seen under way") {
+    lock_watch watch;
+    lock_report writing;
+    writing.writer = {1, true, lock_report::doing::inside, 0.004};
+    lock_report waiting;
+    waiting.writer = {1, true, lock_report::doing::waiting, 0.5};
+    waiting.readers.resize(3);
+    waiting.readers[0] = {0, 2, 2, "a", true, lock_report::doing::inside, 2.0};
+    waiting.readers[1] = {1, 3, 3, "b", true, lock_report::doing::waiting, 0.25};
+    waiting.readers[2] = {2, 4, 4, "dead", false, lock_report::doing::inside, 9.0};
+    lock_report dead = writing;
+    dead.writer.is_alive = false;
+    for (const lock_report& each : {writing, writing, waiting, dead})
+        watch.add(each);
+    CHECK(watch.last().looks == 0);
+    watch.end_interval();
+    CHECK(watch.last().looks == 4);
+    CHECK(watch.last().writing == 2);
+    CHECK(watch.last().writer_waiting == 1);
+    CHECK(watch.last().reading == 1);
+    CHECK(watch.last().readers_waiting == 1);
+    CHECK(watch.write_turns.count() == 2);
+    CHECK(watch.writer_waits.read().longest_ns() == 500'000'000);
+    CHECK(watch.read_turns.read().longest_ns() == 2'000'000'000);
+    CHECK(watch.reader_waits.count() == 1);
+    watch.end_interval();
+    CHECK(watch.last().looks == 0);
+    CHECK(watch.looks() == 4);
+}
+
+TEST_CASE("figures of the dashboard") {
+    CHECK(short_bytes(0) == "0 B");
+    CHECK(short_bytes(1023) == "1023 B");
+    CHECK(short_bytes(1536) == "1.5 KiB");
+    CHECK(short_bytes(5.0 * (1 << 30)) == "5.0 GiB");
+    CHECK(short_bytes(5000.0 * (1 << 30)) == "5000.0 GiB");
+    CHECK(gained_bytes(-1536) == "-1.5 KiB");
+    CHECK(gained_bytes(0.4) == "0 B");
+    CHECK(short_time(850) == "850 ns");
+    CHECK(short_time(12'345) == "12.3 us");
+    CHECK(short_time(4.5e6) == "4.5 ms");
+    CHECK(short_time(2.1e9) == "2.1 s");
+    CHECK(short_time(180e9) == "3 min");
+    CHECK(short_time(5 * 3600e9) == "5 h");
+    CHECK(short_age(0) == "0 ms");
+    CHECK(short_age(0.0124) == "12 ms");
+    CHECK(short_age(3) == "3.0 s");
+    CHECK(short_number(0) == "0");
+    CHECK(short_number(0.42) == "0.4");
+    CHECK(short_number(9.96) == "10");
+    CHECK(short_number(1234.5) == "1,235");
+    CHECK(gained_number(-3.2) == "-3.2");
+    CHECK(gained_number(0.01) == "0");
+    CHECK(percent(1, 3) == "33.3 %");
+    CHECK(percent(1, 0) == "-");
+    CHECK(bar_of(0.5, 4, false) == "##..");
+    CHECK(bar_of(0.5, 4, true) == "██  ");
+    CHECK(bar_of(0.53125, 4, true) == "██▏ ");
+    CHECK(bar_of(7, 3, true) == "███");
+    CHECK(bar_of(-1, 2, true) == "  ");
+    CHECK(sparkline({0, 7, 14}, 10, true) == "▁▅█");
+    CHECK(sparkline({14, 0, 14}, 2, true) == "▁█");
+    CHECK(sparkline({0, 0}, 5, true) == "▁▁");
+    CHECK(sparkline({0, 10}, 5, false) == "_#");
+}

@@ -1,0 +1,250 @@
+#include <tools/inspect/top/dashboard.hpp>
+#include <tools/inspect/top/dashboard_head.hpp>
+#include <tools/inspect/top/figures.hpp>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace chainbase::inspect {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds intervals[] = {
+    milliseconds(100),    milliseconds(200),    milliseconds(500),
+    milliseconds(1'000),  milliseconds(2'000),  milliseconds(5'000),
+    milliseconds(10'000), milliseconds(30'000), milliseconds(60'000)};
+
+/// As many as the widest screen can show.
+constexpr std::size_t kept_rates = 1'000;
+
+std::string in_seconds(milliseconds interval) {
+    return fmt::format("{} s", static_cast<double>(interval.count()) / 1000);
+}
+
+} // namespace
+
+dashboard::dashboard(std::string state, milliseconds interval, bool is_unicode)
+    : state_(std::move(state)), interval_(interval), is_unicode_(is_unicode) {
+    for (std::size_t each = 0; each < orders_.size(); ++each)
+        orders_[each] = usual_order(static_cast<view>(each));
+}
+
+void dashboard::add(top_sample sample) {
+    if (sample.rates)
+        operations_.push_back(sample.rates->operations);
+    else
+        operations_.clear();
+    if (operations_.size() > kept_rates) operations_.pop_front();
+    watch_.end_interval();
+    sample_ = std::move(sample);
+    failure_.clear();
+}
+
+void dashboard::add_failure(std::string why) {
+    failure_ = printable(why);
+}
+
+// --- keys ----------------------------------------------------------------------------------------
+
+void dashboard::choose_view(std::size_t number) {
+    view_ = static_cast<view>(number % view_names.size());
+    first_row_ = 0;
+}
+
+/// Behind the last column comes none: the rows as the state has them.
+void dashboard::choose_column(bool is_next) {
+    if (!sample_) return;
+    const std::size_t columns = table_of(view_, content()).columns();
+    auto& order = orders_[static_cast<std::size_t>(view_)];
+    const std::size_t now = order.column.value_or(columns);
+    const std::size_t then = (now + (is_next ? 1 : columns)) % (columns + 1);
+    order = {};
+    if (then < columns) order.column = then;
+}
+
+void dashboard::choose_interval(bool is_longer) {
+    if (is_longer) {
+        const auto next = std::ranges::upper_bound(intervals, interval_);
+        if (next != std::end(intervals)) interval_ = *next;
+        return;
+    }
+    const auto here = std::ranges::lower_bound(intervals, interval_);
+    if (here != std::begin(intervals)) interval_ = *std::prev(here);
+}
+
+void dashboard::press(command what) {
+    if (is_helping_ && what != command::none && what != command::quit) {
+        is_helping_ = false; // any key leads back
+        return;
+    }
+    const auto number = static_cast<std::size_t>(view_);
+    switch (what) {
+    case command::none:
+    case command::other:
+        break;
+    case command::quit:
+        is_over_ = true;
+        break;
+    case command::next_view:
+        choose_view(number + 1);
+        break;
+    case command::previous_view:
+        choose_view(number + view_names.size() - 1);
+        break;
+    case command::next_column:
+    case command::previous_column:
+        choose_column(what == command::next_column);
+        break;
+    case command::reverse:
+        orders_[number].is_reversed = !orders_[number].is_reversed;
+        break;
+    case command::up:
+        first_row_ -= std::min<std::size_t>(first_row_, 1);
+        break;
+    case command::down:
+        ++first_row_;
+        break;
+    case command::page_up:
+        first_row_ -= std::min(first_row_, rows_in_sight_);
+        break;
+    case command::page_down:
+        first_row_ += rows_in_sight_;
+        break;
+    case command::first:
+        first_row_ = 0;
+        break;
+    case command::last:
+        first_row_ = SIZE_MAX / 2; // the screen ends sooner
+        break;
+    case command::pause:
+        is_paused_ = !is_paused_;
+        break;
+    case command::shorter_interval:
+    case command::longer_interval:
+        choose_interval(what == command::longer_interval);
+        break;
+    case command::help:
+        is_helping_ = true;
+        break;
+    default:
+        choose_view(static_cast<std::size_t>(what) - static_cast<std::size_t>(command::view_1));
+    }
+}
+
+// --- screen --------------------------------------------------------------------------------------
+
+/// The state at the left, the time of the sample at the right.
+styled_line dashboard::title(std::size_t columns) const {
+    std::string right = fmt::format("every {}", in_seconds(interval_));
+    if (sample_)
+        right = fmt::format("{:%T} UTC  {}",
+                            fmt::gmtime(std::chrono::system_clock::to_time_t(sample_->now.time)),
+                            right);
+    const std::size_t reserved = right.size() + (is_paused_ ? 8 : 0) + 2;
+    styled_line line = clipped({{"top ", text_style::dim}, {printable(state_), text_style::title}},
+                               columns - std::min(columns, reserved));
+    const std::size_t space = columns - std::min(columns, columns_of(line) + reserved);
+    line.push_back({std::string(space + 2, ' '), text_style::plain});
+    line.push_back({right, text_style::dim});
+    if (is_paused_) line.push_back({"  PAUSED", text_style::warning});
+    return line;
+}
+
+std::vector<styled_line> dashboard::head(std::size_t columns) const {
+    std::vector<styled_line> lines{title(columns)};
+    if (!failure_.empty())
+        lines.push_back({{"not readable now: " + failure_, text_style::bad}});
+    else
+        lines.push_back(condition_line(*sample_));
+    lines.push_back(rates_line(*sample_));
+    lines.push_back(history_line(operations_, columns, is_unicode_));
+    lines.push_back(memory_line(*sample_, is_unicode_));
+    lines.push_back(locks_line(*sample_, watch_));
+    lines.push_back(archive_line(*sample_));
+    lines.push_back(checkpoint_line(*sample_));
+    return lines;
+}
+
+styled_line dashboard::tabs() const {
+    styled_line line;
+    for (std::size_t each = 0; each < view_names.size(); ++each) {
+        const bool is_shown = each == static_cast<std::size_t>(view_);
+        line.push_back({fmt::format(" {} {} ", each + 1, view_names[each]),
+                        is_shown ? text_style::selected : text_style::dim});
+    }
+    return line;
+}
+
+styled_line dashboard::keys() const {
+    return {
+        {"q quit  tab table  < > sort  r reverse  p pause  + - interval  ? help", text_style::dim}};
+}
+
+std::vector<styled_line> dashboard::help() const {
+    constexpr const char* lines[] = {
+        "q               quit",
+        "tab, 1 to 5     another table",
+        "left, right     sort by another column; beyond the last: as the state has it",
+        "r               the other way round",
+        "up, down        scroll; page up, page down, home, end",
+        "p               pause: the screen stays, nothing is looked at",
+        "+, -            a longer, a shorter interval",
+        "?               this; any key leads back",
+        "",
+        "changes   operations, and sessions begun and ended",
+        "objects   made: ids given out; those of undone blocks do not count",
+        "busy      somebody wrote, at so many of the looks at the locks since the",
+        "          last sample (20 a second); waits likewise",
+    };
+    std::vector<styled_line> text;
+    for (const char* line : lines)
+        text.push_back({{line, text_style::plain}});
+    return text;
+}
+
+std::vector<styled_line> dashboard::table(std::size_t lines) {
+    const auto& order = orders_[static_cast<std::size_t>(view_)];
+    sortable_table all = table_of(view_, content());
+    all.sort(order);
+    const std::string note = note_of(view_, content());
+    rows_in_sight_ = lines > 2 ? lines - 2 : 1; // titles and note
+    const std::size_t hidden = all.rows() - std::min(all.rows(), rows_in_sight_);
+    first_row_ = std::min(first_row_, hidden);
+    const std::size_t end = std::min(all.rows(), first_row_ + rows_in_sight_);
+    std::vector<styled_line> text{all.heading(order)};
+    for (std::size_t row = first_row_; row < end; ++row)
+        text.push_back(all.row(row));
+    const std::string more =
+        hidden == 0 ? "" : fmt::format("rows {} to {} of {}  ", first_row_ + 1, end, all.rows());
+    text.push_back({{more + note, text_style::dim}});
+    return text;
+}
+
+std::vector<styled_line> dashboard::screen(std::size_t columns, std::size_t lines) {
+    std::vector<styled_line> all;
+    if (columns < least_columns || lines < least_lines) {
+        all.push_back({{fmt::format("too small: {}x{}, top needs {}x{}; q quits", columns, lines,
+                                    least_columns, least_lines),
+                        text_style::warning}});
+    } else if (is_helping_) {
+        all = help();
+    } else if (sample_) {
+        all = head(columns);
+        all.push_back(tabs());
+        for (styled_line& line : table(lines - all.size() - 1))
+            all.push_back(std::move(line));
+        all.resize(lines - 1);
+        all.push_back(keys());
+    }
+    if (all.size() > lines) all.resize(lines);
+    for (styled_line& line : all)
+        line = clipped(line, columns);
+    return all;
+}
+
+} // namespace chainbase::inspect

@@ -1,0 +1,153 @@
+#include <pool_allocator/error.hpp>
+#include <tools/inspect/look_at.hpp>
+#include <tools/inspect/top/dashboard.hpp>
+#include <tools/inspect/top/terminal_screen.hpp>
+#include <tools/inspect/top/top.hpp>
+#include <tools/interruption.hpp>
+#include <tools/print.hpp>
+#include <tools/whole_number.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <thread>
+
+namespace chainbase::inspect {
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+/// How often the locks are looked at, and the longest time until a signal is noticed.
+constexpr milliseconds step{50};
+
+struct call {
+    std::string state;
+    double interval = 1;
+    std::uint64_t count = 0; ///< samples; 0: until somebody ends it
+    bool json = false;
+
+    [[nodiscard]] milliseconds pause() const {
+        return std::chrono::round<milliseconds>(std::chrono::duration<double>(interval));
+    }
+};
+
+/// CLI::Range alone lets "nan" pass.
+std::string why_no_number(const std::string& text) {
+    return text.find_first_not_of("0123456789.") == std::string::npos
+               ? ""
+               : "a number of seconds such as 0.5 is wanted, not " + text;
+}
+
+/// The state may be gone or in the making at any moment; the next sample says so.
+template <typename Visitor>
+void look_at_locks(const std::string& state, Visitor&& visit) {
+    try {
+        visit(lock_report::read(state));
+    } catch (const std::exception&) {
+    }
+}
+
+/// Calls take(sample) or failed(why), and again after each pause, as long as is_wanted() says.
+/// Throws what the first sample throws.
+class sample_loop {
+public:
+    explicit sample_loop(const call& asked) : asked_(asked), sampler_(asked.state) {}
+
+    [[nodiscard]] bool is_done() const {
+        return catch_interruption::noted() || (asked_.count != 0 && taken_ == asked_.count);
+    }
+    /// When the next sample is due.
+    [[nodiscard]] clock::time_point due(milliseconds pause) const { return last_ + pause; }
+
+    template <typename Take, typename Fail>
+    void next(Take&& take, Fail&& failed) {
+        const bool is_first = taken_++ == 0;
+        last_ = clock::now();
+        try {
+            take(sampler_.take());
+        } catch (const std::exception& problem) {
+            if (is_first) throw;
+            failed(std::string(problem.what()));
+        }
+    }
+
+private:
+    const call& asked_;
+    top_sampler sampler_;
+    clock::time_point last_;
+    std::uint64_t taken_ = 0;
+};
+
+void print_lines(const call& asked) {
+    sample_loop loop(asked);
+    lock_watch watch;
+    constexpr const char* then = "direct stdout elsewhere and call again";
+    for (;;) {
+        std::string line;
+        loop.next(
+            [&](const top_sample& sample) {
+                watch.end_interval();
+                line = as_json_line(asked.state, sample, watch);
+            },
+            [&](const std::string& why) { line = as_json_line(asked.state, why); });
+        print_or_throw(line, then);
+        if (loop.is_done()) return;
+        while (!catch_interruption::noted() && clock::now() < loop.due(asked.pause())) {
+            std::this_thread::sleep_for(
+                std::min<clock::duration>(step, loop.due(asked.pause()) - clock::now()));
+            look_at_locks(asked.state, [&](const lock_report& found) { watch.add(found); });
+        }
+        if (catch_interruption::noted()) return;
+    }
+}
+
+void show(const call& asked) {
+    sample_loop loop(asked);
+    dashboard board(asked.state, asked.pause(), terminal_screen::is_unicode());
+    const auto next = [&] {
+        loop.next([&](top_sample sample) { board.add(std::move(sample)); },
+                  [&](std::string why) { board.add_failure(std::move(why)); });
+    };
+    next(); // what is wrong with the state is said on a terminal as it was
+    terminal_screen terminal;
+    for (;;) {
+        terminal.show(board.screen(terminal.columns(), terminal.lines()));
+        if (loop.is_done()) return;
+        const command key = terminal.wait(step);
+        board.press(key);
+        if (board.is_over() || catch_interruption::noted()) return;
+        if (board.is_paused()) continue;
+        look_at_locks(asked.state, [&](const lock_report& found) { board.look_at(found); });
+        if (clock::now() >= loop.due(board.interval())) next();
+    }
+}
+
+void run(const call& asked) {
+    const catch_interruption signals;
+    asked.json ? print_lines(asked) : show(asked);
+}
+
+} // namespace
+
+void add_top(CLI::App& program, exit_code& result) {
+    const auto asked = std::make_shared<call>();
+    CLI::App* verb = program.add_subcommand(
+        "top", "Show on the terminal what happens in a state: rates, latencies, memory, locks");
+    verb->add_option("DIR", asked->state, "The folder of the state")->required();
+    verb->add_option("--interval", asked->interval, "From one look to the next, 0.1 to 3600")
+        ->type_name("SECONDS")
+        ->check(CLI::Validator(why_no_number, "", ""))
+        ->check(CLI::Range(0.1, 3600.0))
+        ->capture_default_str();
+    verb->add_option("--count", asked->count, "End after so many looks")
+        ->transform(whole_number(1, UINT64_MAX));
+    verb->add_flag("--json", asked->json, "Print a JSON object a line instead; needs no terminal");
+    verb->callback([asked, &result] {
+        look_at(asked->state, [&] { run(*asked); });
+        result = exit_code::done; // a key or a signal is how it is meant to end
+    });
+}
+
+} // namespace chainbase::inspect
