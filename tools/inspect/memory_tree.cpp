@@ -1,3 +1,4 @@
+#include <tools/inspect/archive_tree.hpp>
 #include <tools/inspect/memory_tree.hpp>
 
 #include <sys/stat.h>
@@ -55,28 +56,25 @@ memory_node buffers_of(const state_report& state) {
     return buffers;
 }
 
-memory_node file_at(const fs::path& path) {
-    struct stat found{};
-    if (::lstat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode))
-        return named(path.filename().string());
-    const auto length = static_cast<std::uint64_t>(found.st_size);
-    const auto blocks = static_cast<std::uint64_t>(found.st_blocks) * 512;
-    return {path.filename().string(), length, std::min(length, blocks), {}};
-}
-
 /// The files that are directly in a folder, but those called as one of `known`.
 void add_files(memory_node& to, const fs::path& folder, const std::set<std::string>& known) {
     for (const fs::directory_entry& each : fs::directory_iterator(folder))
-        if (!known.contains(each.path().filename().string())) to.add(file_at(each.path()));
+        if (!known.contains(each.path().filename().string())) to.add(file_node(each.path()));
 }
 
-memory_node tree_of_folder(const fs::path& folder, const fs::path& left_out) {
+bool is_folder(const fs::path& path) {
+    std::error_code gone;
+    return fs::is_directory(fs::symlink_status(path, gone));
+}
+
+/// Of the state's folder, or one in it; its segment is told otherwise.
+memory_node tree_of_folder(const fs::path& folder, const state_report& state) {
+    if (folder == rocksdb_folder(state.state)) return rocksdb_tree(state.state);
     memory_node node = named(folder.filename().string());
     for (const fs::directory_entry& each : fs::directory_iterator(folder)) {
-        std::error_code gone;
-        const bool is_folder = each.is_directory(gone) && !each.is_symlink(gone);
-        if (each.path() == left_out) continue;
-        node.add(is_folder ? tree_of_folder(each.path(), left_out) : file_at(each.path()));
+        if (each.path() == state.segment) continue;
+        node.add(is_folder(each.path()) ? tree_of_folder(each.path(), state)
+                                        : file_node(each.path()));
     }
     return node;
 }
@@ -115,6 +113,15 @@ void sort(memory_node& node) {
 
 } // namespace
 
+memory_node file_node(const fs::path& path) {
+    struct stat found{};
+    if (::lstat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode))
+        return named(path.filename().string());
+    const auto length = static_cast<std::uint64_t>(found.st_size);
+    const auto blocks = static_cast<std::uint64_t>(found.st_blocks) * 512;
+    return {path.filename().string(), length, std::min(length, blocks), {}};
+}
+
 void memory_node::add(memory_node child) {
     if (child.bytes == 0) return;
     bytes += child.bytes;
@@ -123,7 +130,7 @@ void memory_node::add(memory_node child) {
 }
 
 memory_node memory_tree(const state_report& state) {
-    memory_node root = tree_of_folder(state.state, state.segment);
+    memory_node root = tree_of_folder(state.state, state);
     root.name = "state";
     root.add(segment_of(state));
     sort(root);

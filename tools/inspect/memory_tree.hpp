@@ -3,6 +3,7 @@
 #include <tools/inspect/state_report.hpp>
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,13 @@ struct memory_node {
     void add(memory_node child);
 };
 
+/// A file with its bytes; one that is gone, or no regular file, has none.
+[[nodiscard]] memory_node file_node(const std::filesystem::path& file);
+
 /// Where the bytes of a state are: `segment` (types, buffers, undo_log, header, other files of its
-/// folder), and the files of the state's folder, folder by folder (checkpoint, archive). Every
-/// level is in order of falling size.
+/// folder), and the files of the state's folder, folder by folder (checkpoint, archive; of
+/// RocksDB's files those of one column family and level together, see rocksdb_tree()). Every level
+/// is in order of falling size.
 ///
 /// The root is the sum of all files of both folders, exactly if nobody writes. Throws
 /// std::filesystem::filesystem_error; a file that goes meanwhile counts nothing.
