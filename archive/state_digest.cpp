@@ -2,7 +2,7 @@
 
 namespace chainbase::archive {
 
-void state_digest::keep(const std::string& name, const detail::sha256_digest& type) {
+void state_digest::add(const std::string& name, const detail::sha256_digest& type) {
     if (!types_.emplace(name, type).second)
         throw usage_error("state digest: the type \"" + name + "\" was added already");
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <archive/described_record.hpp>
 #include <archive/detail/sha256.hpp>
 #include <archive/lifecycle.hpp>
 #include <chainbase/database.hpp>
@@ -16,6 +17,10 @@ namespace chainbase::archive {
 ///     type   := SHA-256 of (length:u32 record)*       its objects by rising id, see record.hpp
 ///     digest := SHA-256 of (length:u32 name type)*    its types by name
 ///
+/// The fingerprint of each record is that of described_record: it says what the catalogue knows of
+/// the type, so that who has the catalogue alone comes to the same digest (chainbase-inspect
+/// digest). That of the record itself is another one only of types with enums, `char` or 128 bits.
+///
 /// What belongs to the bookkeeping of a node rather than to the state (what a life cycle and a
 /// store in memory keep there) is not to be added. Used by one thread, under the state's read lock.
 class state_digest {
@@ -28,7 +33,7 @@ public:
         hasher type;
         for (const T& object : state.template objects<T>())
             type.add(found<T>(object));
-        keep(name, type.sum.finish());
+        add(name, type.sum.finish());
     }
 
     /// Adds the objects of both places; `Lifecycle` is a lifecycle or one with its for_each() and
@@ -37,8 +42,11 @@ public:
     void add(const Lifecycle& of) {
         hasher type;
         of.for_each([&](const auto& object) { type.add(object); });
-        keep(of.name(), type.sum.finish());
+        add(of.name(), type.sum.finish());
     }
+
+    /// Adds a type whose digest is known. Throws usage_error when there is one already.
+    void add(const std::string& name, const detail::sha256_digest& type);
 
     /// The digest of all that was added: 64 hexadecimal digits.
     [[nodiscard]] std::string hex() const;
@@ -58,12 +66,18 @@ private:
             record.resize(sizeof(std::uint32_t));
             object.append_record(record);
             const std::size_t length = record.size() - sizeof(std::uint32_t);
-            detail::store_little(record.data(), static_cast<std::uint32_t>(length));
+            std::byte* const begin =
+                detail::store_little(record.data(), static_cast<std::uint32_t>(length));
+            detail::store_little(begin, described_fingerprint<T>());
             sum.add(record);
         }
     };
 
-    void keep(const std::string& name, const detail::sha256_digest& type);
+    template <typename T>
+    static std::uint32_t described_fingerprint() {
+        static const std::uint32_t known = described_record(schema_of<T>({})).fingerprint();
+        return known;
+    }
 
     std::map<std::string, detail::sha256_digest> types_;
 };

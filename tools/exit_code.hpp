@@ -10,6 +10,7 @@ enum class exit_code : int {
     interrupted = 3, ///< stopped by a signal; the same call goes on
     damaged = 4,     ///< what was to be checked was, and is not sound; the report says what
     different = 5,   ///< what was to be compared was, and is not the same; the report says where
+    moved = 6,       ///< what was looked at changed all the time; nothing can be said of it
 };
 
 } // namespace chainbase

@@ -88,7 +88,7 @@ private:
     static std::optional<value_type> simple(std::string_view name) {
         using kind = value_type::kind;
         if (name == "bool") return value_type{kind::boolean, false, 1, 1, {}};
-        if (name == "id") return value_type{kind::number, false, 4, 4, {}};
+        if (name == "id") return value_type{kind::number, false, 4, 4, {}, true};
         if (name == "f32") return value_type{kind::floating, true, 4, 4, {}};
         if (name == "f64") return value_type{kind::floating, true, 8, 8, {}};
         if (name == "shared_string") return value_type{kind::text, false, 8, 8, {}};

@@ -33,6 +33,7 @@ struct value_type {
     std::uint32_t bytes = 0;     ///< in the object
     std::uint32_t alignment = 0; ///< 0: not known, so no struct that has it is understood
     std::vector<member> members; ///< of a structure; of a vector or an array its element
+    bool is_id = false;          ///< a number that is the id of an object
 
     /// The type of a field that is called `name` and takes `bytes` of its object: `opaque` when the
     /// name is none that this version knows, or is of another length.

@@ -1,11 +1,8 @@
 #include <archive/detail/probe_key.hpp>
 #include <archive/key.hpp>
-#include <archive/memory_store.hpp>
-#include <archive/open_archive.hpp>
-#include <chainbase/database.hpp>
-#include <pool_allocator/error.hpp>
-#include <tools/inspect/archive_report.hpp>
+#include <archive/store.hpp>
 #include <tools/inspect/archived_rows.hpp>
+#include <tools/inspect/kept_archive.hpp>
 #include <tools/inspect/record_format.hpp>
 #include <tools/inspect/row_query.hpp>
 
@@ -61,35 +58,10 @@ std::optional<std::vector<found_record>> ask(const archive::store& store, const 
     return found;
 }
 
-std::optional<std::vector<found_record>> ask_in_memory(const row_source& state,
-                                                       const question& of) {
-    if (state.is_rolled_back())
-        throw unclean_error(state.state().string() +
-                            ": the last writer died, and rows that the archive keeps in memory are "
-                            "rolled back by the next opening for writing; open it so, then look "
-                            "again");
-    open_options how;
-    how.mode = open_mode::read_only;
-    database reader(state.state(), how);
-    return reader.with_read_lock([&]() -> std::optional<std::vector<found_record>> {
-        const auto& types = reader.memory().types();
-        if (!types.find("archive.table")) return std::nullopt; // nothing was archived yet
-        return ask(archive::memory_store(reader), of);
-    });
-}
-
-std::optional<std::vector<found_record>> ask(const row_source& state, const question& of) {
-    const auto folder = state.state() / "archive";
-    if (!std::filesystem::exists(folder)) return std::nullopt;
-    switch (archive::kind_of(folder).value_or(archive::store_kind::rocksdb)) {
-    case archive::store_kind::rocksdb:
-        return ask(*open_archive(state.state()), of);
-    case archive::store_kind::memory:
-        return ask_in_memory(state, of);
-    case archive::store_kind::none:
-        break;
-    }
-    return std::nullopt;
+std::optional<std::vector<found_record>> ask(row_source& state, const question& of) {
+    const auto store = open_archive(state);
+    if (!store) return std::nullopt;
+    return ask(*store, of);
 }
 
 /// In a turn: nothing when the key has no bytes in a store.

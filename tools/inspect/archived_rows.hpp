@@ -21,8 +21,7 @@ struct archived_rows {
 
     /// Those with the whole key `parts` of `type`, or with this id. To be asked after memory was:
     /// what was not there then is found here. Opens the archive beside its writer. Throws what
-    /// reading it does; unclean_error for rows that the archive keeps in memory, when the writer
-    /// died.
+    /// reading it does.
     [[nodiscard]] static archived_rows find(row_source& state, const std::string& type,
                                             const std::string& key,
                                             const std::vector<std::string>& parts);

@@ -27,6 +27,7 @@ public:
     [[nodiscard]] virtual std::vector<type> types() const = 0;
     [[nodiscard]] virtual const rows::buffer_source& buffers() const = 0;
     [[nodiscard]] virtual std::int64_t revision() const = 0;
+    [[nodiscard]] virtual std::uint64_t changes() const = 0;
     [[nodiscard]] virtual bool is_rolled_back() const noexcept = 0;
 };
 
@@ -59,6 +60,9 @@ public:
     }
     [[nodiscard]] const rows::buffer_source& buffers() const override { return buffers_; }
     [[nodiscard]] std::int64_t revision() const override { return state_.revision(); }
+    [[nodiscard]] std::uint64_t changes() const override {
+        return state_.memory().words().sequence;
+    }
     [[nodiscard]] bool is_rolled_back() const noexcept override { return false; }
 
 private:
@@ -101,6 +105,7 @@ public:
     }
     [[nodiscard]] const rows::buffer_source& buffers() const override { return buffers_; }
     [[nodiscard]] std::int64_t revision() const override { return state_.log().revision; }
+    [[nodiscard]] std::uint64_t changes() const override { return 0; }
     [[nodiscard]] bool is_rolled_back() const noexcept override { return true; }
 
 private:
@@ -136,6 +141,7 @@ void row_source::take_turn(const std::function<void()>& look) {
 
 /// The catalogue moves when a type is added.
 const type_schema* row_source::kept(const type_schema& schema) {
+    const std::lock_guard alone(schemas_mutex_);
     const auto known = std::find_if(schemas_.begin(), schemas_.end(), [&](const type_schema& one) {
         return one.name == schema.name;
     });
@@ -170,6 +176,10 @@ std::int64_t row_source::current_revision() {
 
 std::int64_t row_source::revision() const {
     return mapped_->revision();
+}
+
+std::uint64_t row_source::changes() const {
+    return mapped_->changes();
 }
 
 bool row_source::is_rolled_back() const noexcept {

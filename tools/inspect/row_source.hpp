@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,7 @@ namespace chainbase::inspect {
 /// A state whose objects are looked at: closed, or beside its writer, in turns with it; or as its
 /// writer left it when it died, rolled back to the last completed block in a copy of this process
 /// (no writer can open the state meanwhile). No file changes but `readers`, in which turns are
-/// taken. One thread at a time.
+/// taken. Several threads may take turns, each its own.
 class row_source {
 public:
     /// How long a turn may take that reads many objects: what a writer waits at most.
@@ -45,6 +46,9 @@ public:
     /// name; damaged_error.
     [[nodiscard]] rows::type_rows of(const std::string& type);
     [[nodiscard]] std::int64_t revision() const;
+    /// A number that goes up with each change: what was looked at in two turns is of one moment if
+    /// it is the same in both.
+    [[nodiscard]] std::uint64_t changes() const;
     /// @}
 
     [[nodiscard]] const std::filesystem::path& state() const noexcept { return state_; }
@@ -60,6 +64,7 @@ private:
 
     std::filesystem::path state_;
     std::unique_ptr<mapped> mapped_;
+    std::mutex schemas_mutex_;
     std::deque<type_schema> schemas_;
 };
 

@@ -1,6 +1,7 @@
 #include <tools/inspect/archive.hpp>
 #include <tools/inspect/check.hpp>
 #include <tools/inspect/diff.hpp>
+#include <tools/inspect/digest.hpp>
 #include <tools/inspect/dump.hpp>
 #include <tools/inspect/get.hpp>
 #include <tools/inspect/info.hpp>
@@ -36,6 +37,7 @@ void add_all_verbs(CLI::App& program, exit_code& result) {
     add_dump(program, result);
     add_load(program, result);
     add_diff(program, result);
+    add_digest(program, result);
     add_archive(program, result);
     add_check(program, result);
     add_repair(program, result);
