@@ -1,0 +1,41 @@
+# chainbase_link_in(TARGET): an executable that brings its libraries with it, but for the C library:
+# dynamic loading and relocating them takes longer than a short verb works. For RocksDB the archive
+# asks the property CHAINBASE_LINKED_IN of whatever it is linked into; of fmt and spdlog there are no
+# static libraries, so their sources are the target's. What is missing stays shared, and so does all
+# of it with sanitizers.
+
+set(CHAINBASE_MISSING_LIBRARIES)
+add_library(chainbase_rocksdb_linked_in INTERFACE)
+foreach(name rocksdb snappy z bz2 lz4 zstd)
+    find_library(CHAINBASE_STATIC_${name} lib${name}.a)
+    mark_as_advanced(CHAINBASE_STATIC_${name})
+    if(CHAINBASE_STATIC_${name})
+        target_link_libraries(chainbase_rocksdb_linked_in INTERFACE ${CHAINBASE_STATIC_${name}})
+    else()
+        list(APPEND CHAINBASE_MISSING_LIBRARIES lib${name}.a)
+    endif()
+endforeach()
+foreach(name fmt/format spdlog/spdlog)
+    find_file(CHAINBASE_SOURCE_${name} ${name}-inl.h)
+    mark_as_advanced(CHAINBASE_SOURCE_${name})
+    if(NOT CHAINBASE_SOURCE_${name})
+        list(APPEND CHAINBASE_MISSING_LIBRARIES ${name}-inl.h)
+    endif()
+endforeach()
+
+function(chainbase_link_in target)
+    if(CMAKE_CXX_FLAGS MATCHES "-fsanitize" OR NOT CHAINBASE_LINK_IN)
+        return()
+    endif()
+    if(CHAINBASE_MISSING_LIBRARIES)
+        message(STATUS "${target} starts slower, with shared libraries: "
+                       "${CHAINBASE_MISSING_LIBRARIES} are missing")
+        return()
+    endif()
+    target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tools/fmt_library.cpp
+                                     ${PROJECT_SOURCE_DIR}/tools/spdlog_library.cpp)
+    target_link_libraries(${target} PRIVATE fmt::fmt spdlog::spdlog)
+    set_target_properties(${target} PROPERTIES CHAINBASE_LINKED_IN ON)
+    target_link_options(${target} PRIVATE
+        -static-libstdc++ -static-libgcc -Wl,--as-needed -Wl,--gc-sections)
+endfunction()
