@@ -20,6 +20,7 @@
 #include <tools/inspect/tree.hpp>
 #include <tools/inspect/undo.hpp>
 #include <tools/inspect/verbs.hpp>
+#include <tools/inspect/warm.hpp>
 
 namespace chainbase::inspect {
 
@@ -46,6 +47,7 @@ void add_all_verbs(CLI::App& program, exit_code& result) {
     add_serve(program, result);
     add_compact(program, result);
     add_resize(program, result);
+    add_warm(program, result);
 }
 
 } // namespace chainbase::inspect
