@@ -4,6 +4,7 @@
 #include <tests/inspect/sample_state.hpp>
 #include <tests/support/scratch_state.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 #include <string>
@@ -51,7 +52,8 @@ TEST_CASE("top --json beside a writer: a line a look, in which figures move") {
     }
     CHECK(lines[0].at("rates").is_null());
     CHECK(lines[0].at("lock_looks").at("looks") == 0);
-    CHECK(lines[3].at("rates").at("operations") > 0);
+    CHECK(std::any_of(lines.begin() + 1, lines.end(),
+                      [](const json& line) { return line.at("rates").at("operations") > 0; }));
     CHECK(lines[3].at("changes") > lines[0].at("changes"));
     CHECK(lines[3].at("lock_looks").at("looks") > 0);
     CHECK(lines[3].at("growth_seconds") > lines[1].at("growth_seconds"));

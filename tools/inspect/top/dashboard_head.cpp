@@ -135,11 +135,13 @@ styled_line archive_line(const top_sample& sample) {
     if (sample.rates)
         add(line, rate(sample.rates->archive_finds, "lookups") + "   " +
                       rate(sample.rates->archive_rows, "rows handed over") + "   ");
-    add(line,
-        fmt::format(
-            "{} of {} found, p99 {}",
-            percent(static_cast<double>(all.hits_in_archive.count), static_cast<double>(finds)),
-            grouped(finds), short_time(static_cast<double>(all.hits_in_archive.p99_ns))));
+    const double found = static_cast<double>(all.hits_in_archive.count);
+    if (finds == 0)
+        add(line, "nothing looked for there yet", text_style::dim);
+    else
+        add(line, fmt::format("{} of {} found, p99 {}", percent(found, static_cast<double>(finds)),
+                              grouped(finds),
+                              short_time(static_cast<double>(all.hits_in_archive.p99_ns))));
     if (all.failures > 0)
         add(line, fmt::format("   {} calls failed", grouped(all.failures)), text_style::bad);
     return line;
