@@ -77,11 +77,39 @@ void dashboard::choose_interval(bool is_longer) {
     if (here != std::begin(intervals)) interval_ = *std::prev(here);
 }
 
+/// The screen keeps it from going beyond the end.
+bool dashboard::scroll(command what) {
+    switch (what) {
+    case command::up:
+        first_row_ -= std::min<std::size_t>(first_row_, 1);
+        break;
+    case command::down:
+        ++first_row_;
+        break;
+    case command::page_up:
+        first_row_ -= std::min(first_row_, rows_in_sight_);
+        break;
+    case command::page_down:
+        first_row_ += rows_in_sight_;
+        break;
+    case command::first:
+        first_row_ = 0;
+        break;
+    case command::last:
+        first_row_ = SIZE_MAX / 2;
+        break;
+    default:
+        return false;
+    }
+    return true;
+}
+
 void dashboard::press(command what) {
     if (is_helping_ && what != command::none && what != command::quit) {
         is_helping_ = false; // any key leads back
         return;
     }
+    if (scroll(what)) return;
     const auto number = static_cast<std::size_t>(view_);
     switch (what) {
     case command::none:
@@ -102,24 +130,6 @@ void dashboard::press(command what) {
         break;
     case command::reverse:
         orders_[number].is_reversed = !orders_[number].is_reversed;
-        break;
-    case command::up:
-        first_row_ -= std::min<std::size_t>(first_row_, 1);
-        break;
-    case command::down:
-        ++first_row_;
-        break;
-    case command::page_up:
-        first_row_ -= std::min(first_row_, rows_in_sight_);
-        break;
-    case command::page_down:
-        first_row_ += rows_in_sight_;
-        break;
-    case command::first:
-        first_row_ = 0;
-        break;
-    case command::last:
-        first_row_ = SIZE_MAX / 2; // the screen ends sooner
         break;
     case command::pause:
         is_paused_ = !is_paused_;

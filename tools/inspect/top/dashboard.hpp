@@ -80,6 +80,8 @@ private:
     [[nodiscard]] std::vector<styled_line> help() const;
     [[nodiscard]] std::vector<styled_line> head(std::size_t columns) const;
     [[nodiscard]] std::vector<styled_line> table(std::size_t lines);
+    /// Whether that is what the command does.
+    bool scroll(command what);
     void choose_column(bool is_next);
     void choose_interval(bool is_longer);
     void choose_view(std::size_t number);
