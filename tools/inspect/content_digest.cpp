@@ -64,7 +64,9 @@ private:
             });
             if (!found.why_not.empty()) return found;
         }
-        type_records all(state_, name, archive_.get());
+        type_records all(state_, name, archive_.get(),
+                         asked_.memory_only ? type_records::places::memory
+                                            : type_records::places::both);
         found.undescribed = all.record().undescribed();
         const archive::detail::sha256_digest digest = digest_of(all);
         whole.add(name, digest);

@@ -73,8 +73,10 @@ exit_code run(const call& asked) {
         print_or_throw(as_text(found));
     if (!found.has_moved) return exit_code::done;
     spdlog::error("{}: its writer changed it each time that it was read, and a digest of different "
-                  "blocks is none; stop the writer, or call again when it waits",
-                  asked.state);
+                  "blocks is none; take that of its newest checkpoint ({}@checkpoint), or call "
+                  "again when its "
+                  "writer waits",
+                  asked.state, asked.state);
     return exit_code::moved;
 }
 

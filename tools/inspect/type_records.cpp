@@ -47,12 +47,20 @@ still_state::still_state(row_source& state) : state_(state) {
         revision_ = state_.revision();
         changes_ = state_.changes();
     });
+    if (changes_ % 2 != 0) throw moved_meanwhile{};
 }
 
+/// Also where a writer takes no turns: what was looked at while something changed does not count,
+/// nor what was found wrong with it.
 void still_state::take_turn(const std::function<void()>& look) {
     state_.take_turn([&] {
         if (state_.changes() != changes_) throw moved_meanwhile{};
-        look();
+        try {
+            look();
+        } catch (const error&) {
+            if (state_.changes() == changes_) throw;
+        }
+        if (state_.changes() != changes_) throw moved_meanwhile{};
     });
 }
 
@@ -74,10 +82,10 @@ struct type_records::in_memory {
 };
 
 type_records::type_records(still_state& state, const std::string& type,
-                           const archive::store* archive)
+                           const archive::store* archive, places where)
     : state_(state), type_(type), schema_(schema_in(state, type)), record_(*schema_) {
     state_.take_turn([&] { end_ = state_.source().of(type_).slots().next_id(); });
-    if (archive) find_table(*archive);
+    if (where == places::both) find_table(archive);
     if (archive_) find_removed();
 }
 
@@ -95,22 +103,23 @@ std::uint64_t type_records::handed_over() {
     return all;
 }
 
-void type_records::find_table(const archive::store& archive) {
+void type_records::find_table(const archive::store* archive) {
     const std::uint64_t expected = handed_over();
-    const auto& tables = archive.tables();
-    const auto table = std::find_if(tables.begin(), tables.end(),
-                                    [&](const auto& one) { return one.name == type_; });
     std::uint64_t there = 0;
-    if (table != tables.end()) {
+    if (archive) {
+        const auto& tables = archive->tables();
+        const auto table = std::find_if(tables.begin(), tables.end(),
+                                        [&](const auto& one) { return one.name == type_; });
         table_ = {static_cast<std::uint32_t>(table - tables.begin())};
-        there = archive.count(table_);
+        if (table != tables.end()) there = archive->count(table_);
     }
     if (there < expected)
         throw damaged_error(fmt::format(
-            "{}: table \"{}\" has {} rows, and the state handed over {}; put the archive in place "
-            "that belongs to this state, or ask for what is in memory only (--memory)",
-            archive.name(), type_, there, expected));
-    if (there != 0) archive_ = &archive;
+            "{}: the state handed over {} rows of {}; {} has {}; put the archive in place that "
+            "belongs to this state, or ask for what is in memory only",
+            state_.source().state().string(), expected, type_,
+            archive ? archive->name() : "its archive, which is missing,", there));
+    if (there != 0) archive_ = archive;
 }
 
 void type_records::find_removed() {

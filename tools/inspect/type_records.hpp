@@ -20,7 +20,7 @@ struct moved_meanwhile {};
 /// A state as it was at one moment, seen in turns. Thread-safe.
 class still_state {
 public:
-    /// That moment is now: takes a turn.
+    /// That moment is now: takes a turn. Throws moved_meanwhile when something is being changed.
     explicit still_state(row_source& state);
 
     /// Takes a turn. Throws moved_meanwhile, and what a turn does.
@@ -39,10 +39,13 @@ private:
 /// Thread-safe.
 class type_records {
 public:
-    /// `archive` may be null: memory only. Both outlive it. Takes turns. Throws usage_error when
+    enum class places { memory, both };
+
+    /// `archive` may be null: there is none. Both outlive it. Takes turns. Throws usage_error when
     /// there is no such type, damaged_error when the archive lacks rows that the state handed over,
     /// moved_meanwhile.
-    type_records(still_state& state, const std::string& type, const archive::store* archive);
+    type_records(still_state& state, const std::string& type, const archive::store* archive,
+                 places where);
 
     [[nodiscard]] const archive::described_record& record() const noexcept { return record_; }
     /// Ids at or above were not given out.
@@ -59,7 +62,7 @@ public:
 private:
     struct in_memory;
 
-    void find_table(const archive::store& archive);
+    void find_table(const archive::store* archive);
     [[nodiscard]] std::uint64_t handed_over();
     void find_removed();
     void read_memory(std::uint32_t begin, std::uint32_t end, in_memory& to);
