@@ -202,14 +202,21 @@ void redo(disk& on, const fs::path& folder, const publication& from, filled_file
     result.lost_blocks = log.is_damaged();
 }
 
-void restore_one(disk& on, const fs::path& folder, const publication& from, const fs::path& into,
-                 const progress& tell, restored& result) {
+/// All but blocks of the redo log. Returns how many bytes were read.
+std::uint64_t fill_folder(disk& on, const fs::path& folder, const publication& from,
+                          const fs::path& into, filled_files& files, const progress& tell) {
     fs::remove_all(into);
     private_folder::make_within(into);
-    filled_files files;
-    result.bytes = fill(open_slots(on, folder, from), from, into, files, tell);
-    redo(on, folder, from, files, result);
+    const std::uint64_t bytes = fill(open_slots(on, folder, from), from, into, files, tell);
     replace_file(into / "catalogue.json", from.catalogue);
+    return bytes;
+}
+
+void restore_one(disk& on, const fs::path& folder, const publication& from, const fs::path& into,
+                 const progress& tell, restored& result) {
+    filled_files files;
+    result.bytes = fill_folder(on, folder, from, into, files, tell);
+    redo(on, folder, from, files, result);
     result.from = from;
 }
 
@@ -242,6 +249,12 @@ restored restore(disk& from, const fs::path& folder, const fs::path& into, const
     throw damaged_error(folder.string() + ": holds no checkpoint that is whole (" +
                         (result.damage.empty() ? "none was published" : result.damage) +
                         "); restore the folder from a copy, or replay into a new one");
+}
+
+void restore_publication(disk& from, const fs::path& folder, const publication& of,
+                         const fs::path& into) {
+    filled_files files;
+    fill_folder(from, folder, of, into, files, {});
 }
 
 std::uint64_t check_blocks(disk& from, const fs::path& folder, const publication& after,

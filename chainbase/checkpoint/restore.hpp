@@ -37,6 +37,11 @@ struct restored {
 [[nodiscard]] restored restore(disk& from, const std::filesystem::path& folder,
                                const std::filesystem::path& into, const progress& tell = {});
 
+/// The same from one publication of `folder`, without blocks of the redo log. Throws damaged_error
+/// also when slots that it names were used again, since it was replaced meanwhile.
+void restore_publication(disk& from, const std::filesystem::path& folder, const publication& of,
+                         const std::filesystem::path& into);
+
 /// Reads every block of the redo log in `folder` that follows a publication, and compares it with
 /// its sum. Calls `found(text)` when one is damaged. Returns how many are whole. Throws io_error.
 std::uint64_t check_blocks(disk& from, const std::filesystem::path& folder,

@@ -1,5 +1,6 @@
 #include <chainbase/detail/segment_header.hpp>
 #include <tools/inspect/info.hpp>
+#include <tools/inspect/named_state.hpp>
 #include <tools/inspect/schema_hash.hpp>
 
 #include <nlohmann/json.hpp>
@@ -61,6 +62,7 @@ json checkpoints_of(const state_info& info) {
     json all = json::array();
     for (const checkpoint_info& one : info.checkpoints)
         all.push_back({{"generation", one.generation},
+                       {"name", named_state::name_of(info.state, one.generation)},
                        {"revision", one.revision},
                        {"irreversible_revision", one.irreversible_revision},
                        {"time", one.time},

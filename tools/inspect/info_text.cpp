@@ -1,6 +1,7 @@
 #include <chainbase/detail/segment_header.hpp>
 #include <tools/bytes_in_words.hpp>
 #include <tools/inspect/info.hpp>
+#include <tools/inspect/named_state.hpp>
 #include <tools/inspect/schema_hash.hpp>
 #include <tools/inspect/text_table.hpp>
 
@@ -67,10 +68,12 @@ std::string checkpoints_text(const state_info& info) {
     if (info.checkpoints.empty()) return "checkpoint none\n";
     std::string text;
     for (const checkpoint_info& one : info.checkpoints)
-        text += fmt::format("checkpoint {} of revision {}, irreversible {}; {} s old, {}{}\n",
+        text += fmt::format("checkpoint {} of revision {}, irreversible {}; {} s old, {}{}; to be "
+                            "looked at as {}\n",
                             one.generation, one.revision, one.irreversible_revision,
                             std::time(nullptr) - one.time, bytes_in_words(one.bytes),
-                            one.has_redo_log ? "; a redo log follows it" : "");
+                            one.has_redo_log ? "; a redo log follows it" : "",
+                            named_state::name_of(info.state, one.generation));
     return text;
 }
 

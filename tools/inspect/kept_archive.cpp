@@ -238,11 +238,11 @@ std::unique_ptr<archive::key_cursor_source> kept_archive::scan(table_id table, s
 }
 
 std::unique_ptr<archive::store> open_archive(row_source& state) {
-    const auto folder = state.state() / "archive";
+    const auto folder = state.origin() / "archive";
     if (!std::filesystem::exists(folder)) return nullptr;
     switch (archive::kind_of(folder).value_or(archive::store_kind::rocksdb)) {
     case archive::store_kind::rocksdb:
-        return open_archive(state.state());
+        return open_archive(state.origin());
     case archive::store_kind::memory:
         return std::make_unique<kept_archive>(state);
     case archive::store_kind::none:

@@ -121,13 +121,13 @@ private:
     rows::segment_buffers buffers_;
 };
 
-row_source::row_source(fs::path state) : state_(std::move(state)) {
+row_source::row_source(fs::path state) : state_(std::move(state)), named_(state_.string()) {
     try {
-        auto open = std::make_unique<shared>(state_);
+        auto open = std::make_unique<shared>(named_.folder());
         open->take_turn([] {});
         mapped_ = std::move(open);
     } catch (const unclean_error&) {
-        auto left = std::make_unique<left_behind>(state_);
+        auto left = std::make_unique<left_behind>(named_.folder());
         if (left->is_lost()) throw;
         mapped_ = std::move(left);
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chainbase/rows/type_rows.hpp>
+#include <tools/inspect/named_state.hpp>
 #include <tools/inspect/state_report.hpp>
 
 #include <chrono>
@@ -24,7 +25,8 @@ public:
     /// How long a turn may take that reads many objects: what a writer waits at most.
     static constexpr std::chrono::milliseconds slice{2};
 
-    /// Throws what opening a segment read-only throws; unclean_error when there is nothing to be
+    /// Of the state, or the checkpoint, of that name (class named_state). Throws what that and
+    /// opening a segment read-only throw; unclean_error when there is nothing to be
     /// seen before the next opening restores a checkpoint.
     explicit row_source(std::filesystem::path state);
     ~row_source();
@@ -46,12 +48,15 @@ public:
     /// name; damaged_error.
     [[nodiscard]] rows::type_rows of(const std::string& type);
     [[nodiscard]] std::int64_t revision() const;
-    /// A number that goes up with each change: what was looked at in two turns is of one moment if
-    /// it is the same in both.
+    /// A number that goes up where a change begins and where it ends, odd in between: what was
+    /// looked at in two turns is of one moment if it is the same in both.
     [[nodiscard]] std::uint64_t changes() const;
     /// @}
 
+    /// As it was named.
     [[nodiscard]] const std::filesystem::path& state() const noexcept { return state_; }
+    /// The folder of the state that it is, or that it is a checkpoint of.
+    [[nodiscard]] const std::filesystem::path& origin() const noexcept { return named_.origin(); }
     /// Whether its writer died, and what was unfinished is rolled back in the copy.
     [[nodiscard]] bool is_rolled_back() const noexcept;
 
@@ -63,6 +68,7 @@ private:
     [[nodiscard]] const type_schema* kept(const type_schema& schema);
 
     std::filesystem::path state_;
+    named_state named_;
     std::unique_ptr<mapped> mapped_;
     std::mutex schemas_mutex_;
     std::deque<type_schema> schemas_;

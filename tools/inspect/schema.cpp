@@ -1,6 +1,7 @@
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/c_header.hpp>
 #include <tools/inspect/look_at.hpp>
+#include <tools/inspect/named_state.hpp>
 #include <tools/inspect/schema.hpp>
 #include <tools/inspect/schema_hash.hpp>
 #include <tools/inspect/segment_files.hpp>
@@ -165,8 +166,13 @@ void add_schema(CLI::App& program, exit_code& result) {
     form->add_flag("--dot", asked->dot, "Print a directed graph for Graphviz");
     form->require_option(0, 1);
     verb->callback([asked, &result] {
-        look_at(asked->state,
-                [&] { print_or_throw(print_as(*asked, read_schema(asked->state, asked->types))); });
+        look_at(asked->state, [&] {
+            const named_state named(asked->state);
+            schema_report report = read_schema(named.folder(), asked->types);
+            report.state = asked->state;
+            if (named.is_checkpoint()) report.segment = named.origin() / "checkpoint";
+            print_or_throw(print_as(*asked, report));
+        });
         result = exit_code::done;
     });
 }

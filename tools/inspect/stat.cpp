@@ -1,4 +1,5 @@
 #include <tools/inspect/look_at.hpp>
+#include <tools/inspect/named_state.hpp>
 #include <tools/inspect/stat.hpp>
 #include <tools/inspect/stat_watch.hpp>
 #include <tools/print.hpp>
@@ -24,8 +25,11 @@ bool has_lost_archive(const state_report& state, const std::optional<archive_rep
 }
 
 exit_code run(const watch_options& asked) {
-    const state_report state = read_state(asked.state);
-    const std::optional<archive_report> archive = read_archive(asked.state);
+    const named_state named(asked.state);
+    state_report state = read_state(named.folder());
+    state.state = asked.state;
+    if (named.is_checkpoint()) state.segment = named.origin() / "checkpoint";
+    const std::optional<archive_report> archive = read_archive(named.origin());
     print_or_throw(asked.json ? as_json(state, archive) : as_text(state, archive));
     return verdict_of(state, archive);
 }
