@@ -243,6 +243,7 @@ TEST_CASE("a dump with a wrong line is refused with its number and nothing is ma
          "--moved"},
         {0, "{}", "line 1: no dump"},
         {0, R"({"dump":2})", "version 2"},
+        {0, R"({"dump":1,"revision":1,"archive":true,"types":[]})", "rows of the archive"},
     }));
     lines[one.line] = one.text;
     if (one.text.empty()) lines.pop_back();

@@ -80,9 +80,10 @@ std::optional<question> question_of(row_source& state, const std::string& type,
     return asked;
 }
 
-/// In a turn: whether a row is an object of the state that is in the archive only (as
-/// archive::detail::removed_objects::counts).
-bool counts(row_source& state, const std::string& type, std::uint32_t id) {
+} // namespace
+
+/// As archive::detail::removed_objects::counts.
+bool archived_rows::counts(row_source& state, const std::string& type, std::uint32_t id) {
     const rows::type_rows live = state.of(type);
     const rows::slot_reader& slots = live.slots();
     if (id >= slots.next_id() || slots.slot_of(id) != 0) return false;
@@ -96,8 +97,6 @@ bool counts(row_source& state, const std::string& type, std::uint32_t id) {
     return all.find(key, rows::probe(all.schema(), key, words{std::to_string(id)}, all.buffers()))
         .empty();
 }
-
-} // namespace
 
 archived_rows archived_rows::find(row_source& state, const std::string& type,
                                   const std::string& key, const words& parts) {

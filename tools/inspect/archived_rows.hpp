@@ -25,6 +25,8 @@ struct archived_rows {
     [[nodiscard]] static archived_rows find(row_source& state, const std::string& type,
                                             const std::string& key,
                                             const std::vector<std::string>& parts);
+    /// In a turn: whether a row of the archive is an object of the state that is there only.
+    [[nodiscard]] static bool counts(row_source& state, const std::string& type, std::uint32_t id);
 };
 
 } // namespace chainbase::inspect

@@ -36,8 +36,11 @@ std::string counts_of(const std::map<std::string, std::uint64_t>& fields) {
 
 std::string text_of(const state_diff::row& row) {
     const std::string name = fmt::format("{} {}", row.type, row.id);
-    if (row.b.empty()) return fmt::format("- {}  {}\n", name, row.a);
-    if (row.a.empty()) return fmt::format("+ {}  {}\n", name, row.b);
+    constexpr const char* where = "  (in the archive)";
+    if (row.b.empty())
+        return fmt::format("- {}  {}{}\n", name, row.a, row.is_archived_in_a ? where : "");
+    if (row.a.empty())
+        return fmt::format("+ {}  {}{}\n", name, row.b, row.is_archived_in_b ? where : "");
     std::string text = fmt::format("~ {}  {}\n", name, fmt::join(row.fields, ", "));
     const auto a = json::parse(row.a);
     const auto b = json::parse(row.b);
@@ -67,6 +70,13 @@ std::string as_text(const state_diff& found, const call& asked) {
     return text + (found.is_same() ? "\nthe same\n" : "\nnot the same\n");
 }
 
+/// Members that say where a row is.
+std::string where_of(const state_diff::row& row, const call& asked) {
+    if (!asked.question.has_archive) return {};
+    return fmt::format(",\"archived_in_a\":{},\"archived_in_b\":{}", row.is_archived_in_a,
+                       row.is_archived_in_b);
+}
+
 json type_json(const state_diff::type& type) {
     return {{"name", type.name},     {"in_a", type.is_in_a},
             {"in_b", type.is_in_b},  {"rows_a", type.rows_a},
@@ -90,9 +100,10 @@ std::string as_json(const state_diff& found, const call& asked) {
     text += "\"rows\":[";
     for (const state_diff::row& row : found.rows) {
         if (&row != &found.rows.front()) text += ',';
-        text += fmt::format("{{\"type\":{},\"id\":{},\"fields\":{},\"a\":{},\"b\":{}}}",
+        text += fmt::format("{{\"type\":{},\"id\":{},\"fields\":{},\"a\":{},\"b\":{}{}}}",
                             json(row.type).dump(), row.id, json(row.fields).dump(),
-                            row.a.empty() ? "null" : row.a, row.b.empty() ? "null" : row.b);
+                            row.a.empty() ? "null" : row.a, row.b.empty() ? "null" : row.b,
+                            where_of(row, asked));
     }
     return text + "]}\n";
 }
@@ -117,6 +128,8 @@ void add_diff(CLI::App& program, exit_code& result) {
     verb->add_option("--limit", asked->question.rows_limit,
                      "Rows that are printed of each type at most; 0: all")
         ->capture_default_str();
+    verb->add_flag("--archive", asked->question.has_archive,
+                   "Also objects that are in the archive only");
     verb->add_flag("--json", asked->json, "Print one JSON object");
     verb->callback([asked, &result] {
         asked->question.ignored = {asked->ignored.begin(), asked->ignored.end()};

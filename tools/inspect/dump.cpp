@@ -4,8 +4,10 @@
 #include <tools/inspect/dump_file.hpp>
 #include <tools/inspect/dump_head.hpp>
 #include <tools/inspect/dump_keys.hpp>
+#include <tools/inspect/kept_archive.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/maintenance/dump_rescue.hpp>
+#include <tools/inspect/merged_rows.hpp>
 #include <tools/inspect/row_format.hpp>
 #include <tools/inspect/row_scan.hpp>
 #include <tools/interruption.hpp>
@@ -34,6 +36,7 @@ struct call {
     std::string output;
     bool resume = false;
     bool rescues = false;
+    bool archive = false;
 };
 
 /// Of all types that are asked for.
@@ -50,6 +53,7 @@ dump_head head_of(row_source& from, const call& asked) {
         }
         head.revision = from.revision();
     });
+    head.has_archive = asked.archive;
     return head;
 }
 
@@ -76,11 +80,26 @@ public:
             [&] { write_if(bytes_at_once); });
         write_keys(schema);
     }
+    /// The same of memory and `archive`, which may be null.
+    void write_merged(const type_schema& schema, std::uint32_t first,
+                      const archive::store* archive) {
+        const std::string name =
+            json(schema.name).dump(-1, ' ', false, json::error_handler_t::replace);
+        row_query asked{schema.name, "id", {}, {std::to_string(first)}, {}, false};
+        merged_rows all(from_, asked, archive);
+        for (; const merged_rows::row* const one = all.next(); all.pop()) {
+            lines_ += fmt::format("{{{}:{}{}}}\n", name, one->json,
+                                  one->is_archived ? ",\"archived\":true" : "");
+            ++rows_;
+            write_if(bytes_at_once);
+        }
+        has_moved_ = has_moved_ || all.has_moved();
+    }
     /// The last line. `before`: rows that an earlier call wrote.
     void finish(std::uint64_t before, std::int64_t begun_at, std::int64_t revision) {
         lines_ += fmt::format("{{\"schema_version\":1,\"rows\":{},\"revision\":{},\"moved\":{},"
                               "\"complete\":true}}\n",
-                              before + rows_, revision, begun_at != revision);
+                              before + rows_, revision, has_moved_ || begun_at != revision);
         write_if(0);
         to_.finish();
     }
@@ -124,6 +143,7 @@ private:
     dump_file& to_;
     std::string lines_;
     std::uint64_t rows_ = 0;
+    bool has_moved_ = false;
 };
 
 /// The file that a dump goes to; `found`: what is there already.
@@ -142,7 +162,7 @@ exit_code run(const call& asked) {
     dump_file file = opened(asked, found);
     if (asked.resume) {
         const dump_head begun = dump_head::of(found.head, asked.output);
-        if (!begun.has_types_of(head))
+        if (!begun.has_types_of(head) || begun.has_archive != head.has_archive)
             throw usage_error(asked.output +
                               ": a dump of other types than these; choose another file");
         head = begun;
@@ -154,12 +174,15 @@ exit_code run(const call& asked) {
     if (!asked.resume) file.write(head.line());
     const catch_interruption interruption(catch_interruption::further_signals::end_the_process);
     dumper rows(from, file);
+    const auto archive = asked.archive ? open_archive(from) : nullptr;
     for (const dump_head::type& type : head.types) {
         const std::string& name = type.schema.name;
-        if (name > found.type)
-            rows.write(type.schema, 0);
-        else if (name == found.type)
-            rows.write(type.schema, found.id + 1);
+        if (name < found.type) continue;
+        const std::uint32_t first = name == found.type ? found.id + 1 : 0;
+        if (asked.archive)
+            rows.write_merged(type.schema, first, archive.get());
+        else
+            rows.write(type.schema, first);
     }
     rows.finish(found.rows, head.revision, from.current_revision());
     return exit_code::done;
@@ -175,9 +198,12 @@ void add_dump(CLI::App& program, exit_code& result) {
     verb->add_option("--output", asked->output, "Write to this file in place of stdout");
     CLI::Option* const resume =
         verb->add_flag("--resume", asked->resume, "Go on where the file ends");
+    CLI::Option* const archive =
+        verb->add_flag("--archive", asked->archive, "Also objects that are in the archive only");
     verb->add_flag("--rescue", asked->rescues,
                    "Of a damaged state: what can still be read, and what cannot")
-        ->excludes(resume);
+        ->excludes(resume)
+        ->excludes(archive);
     verb->callback(
         [asked, &result] { result = look_at(asked->state, [&] { return run(*asked); }); });
 }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <system_error>
@@ -30,11 +31,15 @@ json parsed(const std::string& line) {
     return json::parse(line, nullptr, /*allow_exceptions=*/false);
 }
 
-/// {"TYPE": {"id": ..., ...}}
-bool is_row(const json& line) {
-    if (!line.is_object() || line.size() != 1 || !line.begin().value().is_object()) return false;
-    const json id = line.begin().value().value("id", json());
-    return id.is_number_unsigned() && id < UINT32_MAX;
+/// {"TYPE": {"id": ..., ...}}, of the archive with "archived": true. Its end where it is no row.
+json::const_iterator row_in(const json& line) {
+    if (!line.is_object()) return line.end();
+    const auto row =
+        std::find_if(line.begin(), line.end(), [](const json& value) { return value.is_object(); });
+    const bool is_archived = line.size() == 2 && line.value("archived", json()) == json(true);
+    if (row == line.end() || (line.size() != 1 && !is_archived)) return line.end();
+    const json id = row->value("id", json());
+    return id.is_number_unsigned() && id < UINT32_MAX ? row : line.end();
 }
 
 /// Of lines that are whole: how far they got, and where the last of them ends. What follows the
@@ -62,11 +67,12 @@ dump_file::standing standing_of(const fs::path& file, std::uint64_t& end) {
     const json row = parsed(last);
     found.is_complete = row.is_object() && row.value("complete", json()).is_boolean();
     if (found.is_complete) return found;
-    if (!is_row(row))
+    const auto last_row = row_in(row);
+    if (last_row == row.end())
         throw damaged_error(fmt::format("{}: offset {}: no row of a dump; choose another file",
                                         file.string(), end - last.size() - 1));
-    found.type = row.begin().key();
-    found.id = row.begin().value().at("id").get<std::uint32_t>();
+    found.type = last_row.key();
+    found.id = last_row->at("id").get<std::uint32_t>();
     return found;
 }
 

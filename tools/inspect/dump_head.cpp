@@ -26,6 +26,7 @@ json listed(const std::vector<dump_head::type>& types) {
 
 std::string dump_head::line() const {
     json head{{"schema_version", 1}, {"dump", version}, {"revision", revision}};
+    if (has_archive) head["archive"] = true;
     head["types"] = listed(types)["types"];
     for (std::size_t number = 0; number < types.size(); ++number) {
         head["types"][number].erase("first_window");
@@ -46,6 +47,7 @@ dump_head dump_head::of(const std::string& line, const std::string& file) {
     json all = listed({});
     try {
         found.at("revision").get_to(head.revision);
+        head.has_archive = found.value("archive", false);
         all["types"] = found.at("types");
         for (json& type : all["types"])
             type["first_window"] = 0;

@@ -17,6 +17,7 @@ struct dump_head {
 
     std::int64_t revision = 0; ///< when it began
     std::vector<type> types;   ///< by name
+    bool has_archive = false;  ///< rows of the archive are among its rows
 
     [[nodiscard]] std::string line() const;
     /// What a line of `file` says. Throws damaged_error when that is no dump, format_error when it

@@ -67,6 +67,10 @@ bool needs_archive(const dump_head& head) {
 
 exit_code run(const call& asked) {
     dump_reader from(asked.dump);
+    if (from.head().has_archive)
+        throw damaged_error(from.place() + ": a dump with rows of the archive, which are not to be "
+                                           "in memory; dump without --archive, and copy the folder "
+                                           "archive of the state");
     unfinished_state made(asked.state, asked.readers_group);
     const catch_interruption interruption;
     ordered_json types = ordered_json::array();

@@ -1,4 +1,6 @@
+#include <tools/inspect/kept_archive.hpp>
 #include <tools/inspect/look_at.hpp>
+#include <tools/inspect/merged_rows.hpp>
 #include <tools/inspect/range.hpp>
 #include <tools/inspect/row_printer.hpp>
 #include <tools/inspect/row_query.hpp>
@@ -21,6 +23,7 @@ struct call {
     std::string state;
     row_query query;
     std::uint64_t limit = 100;
+    bool archive = false;
     bool json = false;
 };
 
@@ -35,9 +38,37 @@ void add_query(CLI::App& verb, call& asked) {
     verb.add_option("--from", asked.query.from,
                     "Begin with this key (the parts after PART...), or the next one there is");
     verb.add_option("--to", asked.query.to, "End with this key, and all that begin with it");
+    verb.add_flag("--archive", asked.archive, "Also objects that are in the archive only");
+}
+
+void warn_if_moved(merged_rows& rows, const call& asked) {
+    if (rows.has_moved())
+        spdlog::warn("{}: objects left memory for the archive meanwhile; some of them may be "
+                     "missing, so call again",
+                     asked.state);
+}
+
+/// Rows of both places, in one order.
+exit_code run_merged_range(const call& asked) {
+    row_source from(asked.state);
+    const auto archive = open_archive(from);
+    merged_rows rows(from, asked.query, archive.get());
+    row_printer printer(from, asked.query.type, asked.query.key,
+                        asked.json ? row_printer::form::json_lines : row_printer::form::table);
+    printer.say_where();
+    const merged_rows::row* one = rows.next();
+    for (; one && (asked.limit == 0 || printer.rows() < asked.limit); one = rows.next()) {
+        printer.add(*one);
+        printer.print_some();
+        rows.pop();
+    }
+    printer.finish(one != nullptr);
+    warn_if_moved(rows, asked);
+    return exit_code::done;
 }
 
 exit_code run_range(const call& asked) {
+    if (asked.archive) return run_merged_range(asked);
     row_source from(asked.state);
     const auto cursor = asked.query.cursor(from);
     row_printer printer(from, asked.query.type, asked.query.key,
@@ -71,9 +102,20 @@ std::uint64_t count_rows(row_source& from, const row_query& query) {
     return rows;
 }
 
+std::uint64_t count_merged(row_source& from, const call& asked) {
+    const auto archive = open_archive(from);
+    merged_rows all(from, asked.query, archive.get());
+    std::uint64_t rows = 0;
+    for (; all.next(); all.pop())
+        ++rows;
+    warn_if_moved(all, asked);
+    return rows;
+}
+
 exit_code run_count(const call& asked) {
     row_source from(asked.state);
-    const std::uint64_t rows = count_rows(from, asked.query);
+    const std::uint64_t rows =
+        asked.archive ? count_merged(from, asked) : count_rows(from, asked.query);
     const nlohmann::ordered_json report{{"schema_version", 1},
                                         {"state", asked.state},
                                         {"type", asked.query.type},

@@ -41,15 +41,29 @@ void row_printer::add(const std::byte* object, const rows::buffer_source& buffer
     text_ += '\n';
 }
 
+void row_printer::add(const merged_rows::row& one) {
+    ++rows_;
+    if (how_ == form::table) {
+        cells_.push_back(one.cells);
+        cells_.back().push_back(one.is_archived ? "archive" : "memory");
+        return;
+    }
+    text_ += fmt::format("{{\"row\":{},\"archived\":{}}}\n", one.json, one.is_archived);
+}
+
 void row_printer::print_some() {
     if (text_.size() >= bytes_at_once || cells_.size() >= rows_at_once) print();
 }
 
 void row_printer::print() {
     if (!cells_.empty()) {
-        text_table table(format_->names());
-        for (std::size_t field = 0; field < cells_.front().size(); ++field)
+        std::vector<std::string> titles = format_->names();
+        const std::size_t fields = titles.size();
+        if (says_where_) titles.push_back("where");
+        text_table table(std::move(titles));
+        for (std::size_t field = 0; field < fields; ++field)
             if (format_->is_text(field)) table.is_text(field);
+        if (says_where_) table.is_text(fields);
         for (auto& row : cells_)
             table.add(std::move(row));
         text_ += table.text();

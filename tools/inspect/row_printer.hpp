@@ -1,5 +1,6 @@
 #pragma once
 
+#include <tools/inspect/merged_rows.hpp>
 #include <tools/inspect/row_format.hpp>
 #include <tools/inspect/row_source.hpp>
 
@@ -14,7 +15,7 @@ namespace chainbase::inspect {
 /// the first one says what they are, and the last one that they are all:
 ///
 ///     {"schema_version": 1, "state", "type", "key", "revision", "rolled_back"}
-///     {row}...
+///     {row}...                          with the archive: {"row": {row}, "archived": false}...
 ///     {"schema_version": 1, "rows": 2, "more": false}
 class row_printer {
 public:
@@ -22,9 +23,13 @@ public:
 
     /// Takes a turn.
     row_printer(row_source& from, const std::string& type, const std::string& key, form how);
+    /// For rows of memory and of the archive, each of which says where it is.
+    void say_where() { says_where_ = true; }
 
     /// In a turn: keeps an object.
     void add(const std::byte* object, const rows::buffer_source& buffers);
+    /// Keeps a row, and where it is.
+    void add(const merged_rows::row& one);
     /// After a turn: prints what is kept, when it is enough to be worth it. Throws io_error.
     void print_some();
     /// Prints the rest. `more`: there are rows that were not asked for. Throws io_error.
@@ -40,6 +45,7 @@ private:
     std::string text_; ///< JSON lines
     std::vector<std::vector<std::string>> cells_;
     std::uint64_t rows_ = 0;
+    bool says_where_ = false;
 };
 
 } // namespace chainbase::inspect

@@ -1,10 +1,9 @@
 #include <pool_allocator/error.hpp>
-#include <tools/inspect/row_format.hpp>
-#include <tools/inspect/row_scan.hpp>
+#include <tools/inspect/kept_archive.hpp>
+#include <tools/inspect/merged_rows.hpp>
 #include <tools/inspect/state_diff.hpp>
 
 #include <algorithm>
-#include <deque>
 #include <memory>
 #include <optional>
 
@@ -12,64 +11,48 @@ namespace chainbase::inspect {
 
 namespace {
 
-/// The rows of a type by id, read ahead in turns; or none, if there is no such type.
+/// The rows of a type by id; or none, if there is no such type.
 class row_stream {
 public:
-    struct row {
-        std::uint32_t id;
-        std::string json;
-        std::vector<std::string> cells;
-    };
+    using row = merged_rows::row;
 
-    row_stream(row_source& from, std::string type) : from_(from), type_(std::move(type)) {
-        from_.take_turn([&] {
-            for (const type_schema* schema : from_.types())
-                if (schema->name == type_) format_.emplace(*schema);
+    row_stream(row_source& from, const std::string& type, const archive::store* archive) {
+        bool is_there = false;
+        from.take_turn([&] {
+            for (const type_schema* schema : from.types())
+                is_there = is_there || schema->name == type;
         });
+        if (is_there) rows_.emplace(from, row_query{type, "id", {}, {}, {}, false}, archive);
     }
 
-    [[nodiscard]] bool has_type() const noexcept { return format_.has_value(); }
+    [[nodiscard]] bool has_type() const noexcept { return rows_.has_value(); }
     [[nodiscard]] std::vector<std::string> fields() const {
-        return format_ ? format_->names() : std::vector<std::string>();
+        return rows_ ? rows_->names() : std::vector<std::string>();
     }
     /// The next one, null behind the last.
-    [[nodiscard]] const row* next() {
-        if (ahead_.empty() && format_) read_ahead();
-        return ahead_.empty() ? nullptr : &ahead_.front();
-    }
-    void pop() { ahead_.pop_front(); }
+    [[nodiscard]] const row* next() { return rows_ ? rows_->next() : nullptr; }
+    void pop() { rows_->pop(); }
 
 private:
-    void read_ahead() {
-        constexpr std::size_t at_once = 256;
-        if (is_at_end_) return;
-        rows::id_cursor cursor(next_id_);
-        scan(from_, type_, cursor, [&](const rows::type_rows& of, slot_number slot) {
-            const std::byte* const object = of.slots().value(slot);
-            row& one = ahead_.emplace_back();
-            one.id = of.slots().id(slot);
-            format_->append_json(one.json, object, of.buffers());
-            one.cells = format_->cells(object, of.buffers());
-            return ahead_.size() < at_once;
-        });
-        is_at_end_ = ahead_.empty() || ahead_.back().id == UINT32_MAX;
-        if (!ahead_.empty()) next_id_ = ahead_.back().id + 1;
-    }
+    std::optional<merged_rows> rows_;
+};
 
-    row_source& from_;
-    std::string type_;
-    std::optional<row_format> format_;
-    std::deque<row> ahead_;
-    std::uint32_t next_id_ = 0;
-    bool is_at_end_ = false;
+/// A state, and its archive if that is asked for and there.
+struct side {
+    side(row_source& state, bool has_archive)
+        : from(state), archive(has_archive ? open_archive(state) : nullptr) {}
+
+    row_source& from;
+    std::unique_ptr<archive::store> archive;
 };
 
 /// Compares two streams of one type.
 class type_comparison {
 public:
-    type_comparison(row_source& a, row_source& b, const std::string& type,
+    type_comparison(const side& a, const side& b, const std::string& type,
                     const state_diff::question& asked, std::vector<state_diff::row>& to)
-        : a_(a, type), b_(b, type), asked_(asked), to_(to) {
+        : a_(a.from, type, a.archive.get()), b_(b.from, type, b.archive.get()), asked_(asked),
+          to_(to) {
         found_.name = type;
         found_.is_in_a = a_.has_type();
         found_.is_in_b = b_.has_type();
@@ -132,7 +115,7 @@ private:
             ++found_.fields[field];
         if (asked_.rows_limit != 0 && kept_++ >= asked_.rows_limit) return;
         to_.push_back({found_.name, a ? a->id : b->id, a ? a->json : "", b ? b->json : "",
-                       std::move(fields)});
+                       std::move(fields), a && a->is_archived, b && b->is_archived});
     }
 
     row_stream a_;
@@ -175,8 +158,10 @@ state_diff state_diff::of(row_source& a, row_source& b, const question& asked) {
             throw usage_error("neither " + a.state().string() + " nor " + b.state().string() +
                               " has a type \"" + name + "\"");
     if (!asked.types.empty()) names = {asked.types.begin(), asked.types.end()};
+    const side in_a(a, asked.has_archive);
+    const side in_b(b, asked.has_archive);
     for (const std::string& name : names)
-        found.types.push_back(type_comparison(a, b, name, asked, found.rows).run());
+        found.types.push_back(type_comparison(in_a, in_b, name, asked, found.rows).run());
     return found;
 }
 

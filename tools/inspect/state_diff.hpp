@@ -20,6 +20,8 @@ struct state_diff {
         std::string a; ///< JSON; empty: not there
         std::string b;
         std::vector<std::string> fields; ///< that differ, if it is in both
+        bool is_archived_in_a = false;   ///< it is in the archive of a only
+        bool is_archived_in_b = false;
     };
     struct type {
         std::string name;
@@ -39,6 +41,7 @@ struct state_diff {
         std::vector<std::string> types; ///< none: all
         std::set<std::string> ignored;  ///< fields, as FIELD or TYPE.FIELD
         std::uint64_t rows_limit = 20;  ///< differing rows that are kept, of each type; 0: all
+        bool has_archive = false;       ///< also objects that are in the archive only
     };
 
     std::int64_t revision_a = 0;
