@@ -26,8 +26,8 @@ std::uint32_t pages_for(std::size_t length) noexcept {
 size_classes::size_class::size_class(window&& opened, bool create)
     : file(std::move(opened)), state(*reinterpret_cast<pool_state*>(file.root())),
       slots(file, state), root(&state, sizeof state) {
+    // The pool looks at the file when it is to reserve slots: a reader touches no page here.
     if (create) state = {0, 1, 1}; // slot 0 stays unused, so that 0 means none
-    slots.refresh();
 }
 
 size_classes::size_classes(const address_space& addresses, const std::filesystem::path& folder,

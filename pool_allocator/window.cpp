@@ -17,6 +17,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <span>
 #include <utility>
 
 namespace chainbase {
@@ -77,6 +78,16 @@ void make_resident(std::byte* base, std::size_t begin, std::size_t end, bool ran
     if (random && first < last) madvise(base + first, last - first, MADV_COLLAPSE);
 }
 
+/// Asks only when it fails whether the file is there.
+file_descriptor open_there(const std::filesystem::path& file, file_use use) {
+    try {
+        return open_private(file, use);
+    } catch (const error&) {
+        require_there(file);
+        throw;
+    }
+}
+
 } // namespace
 
 std::uint32_t window_header::computed_checksum() const noexcept {
@@ -128,9 +139,8 @@ window window::create(const place& where, const std::filesystem::path& file,
 
 window window::open(const place& where, const std::filesystem::path& file, const geometry& shape,
                     mode how) {
-    require_there(file);
     const file_use use = how == mode::read_write ? file_use::write : file_use::read;
-    window opened(where, file, open_private(file, use), shape.kind, how);
+    window opened(where, file, open_there(file, use), shape.kind, how);
     opened.check_header(shape);
     return opened;
 }
@@ -155,7 +165,10 @@ void window::check_header(const geometry& shape) const {
         throw damaged_error(where + ": truncated to " + std::to_string(bytes_) +
                             " bytes, within a page of " + std::to_string(page) +
                             "; restore the state folder from a copy, or replay into a new one");
-    const window_header& h = header();
+    // Not through the mapping: a fault takes many times as long, and most windows are not looked
+    // into by who only reads.
+    window_header h{};
+    read(0, std::as_writable_bytes(std::span(&h, 1)));
     if (std::memcmp(h.magic, magic, sizeof magic) != 0)
         throw damaged_error(where + ": offset 0: not a window of a chainbase segment; restore the "
                                     "file from a copy, or replay into a new folder");

@@ -6,7 +6,7 @@ set -euo pipefail
 packages=(
     build-essential cmake ninja-build ccache git ca-certificates
     libboost1.81-dev librocksdb-dev catch2 libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev
-    libzstd-dev libssl-dev libxxhash-dev liblmdb-dev libsqlite3-dev libncurses-dev gnuplot-nox
+    zlib1g-dev libzstd-dev libssl-dev libxxhash-dev liblmdb-dev libsqlite3-dev libncurses-dev gnuplot-nox
     clang-19 libclang-rt-19-dev clang-format-19
 )
 

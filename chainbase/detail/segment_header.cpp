@@ -2,9 +2,14 @@
 #include <chainbase/files.hpp>
 #include <pool_allocator/error.hpp>
 
+#include <boost/crc.hpp>
+#include <zlib.h>
+
+#include <array>
 #include <cstddef>
 #include <cstring>
 #include <fstream>
+#include <span>
 #include <string>
 
 namespace chainbase::detail {
@@ -53,9 +58,12 @@ std::string boot_of(const segment_header& header) {
 }
 
 void roots_checksum::add(const window& file) {
-    crc_.process_bytes(file.base(), window_header::page_bytes);
+    std::array<std::byte, window_header::page_bytes + sizeof(std::uint64_t)> content;
+    file.read(0, std::span(content).first<window_header::page_bytes>());
     const std::uint64_t bytes = file.bytes();
-    crc_.process_bytes(&bytes, sizeof bytes);
+    std::memcpy(content.data() + window_header::page_bytes, &bytes, sizeof bytes);
+    crc_ = static_cast<std::uint32_t>(
+        crc32_z(crc_, reinterpret_cast<const Bytef*>(content.data()), content.size()));
 }
 
 segment_header fresh_header(std::uint64_t window_bytes, std::uint32_t windows) {

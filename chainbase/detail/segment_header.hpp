@@ -3,8 +3,6 @@
 #include <chainbase/segment_header.hpp>
 #include <pool_allocator/window.hpp>
 
-#include <boost/crc.hpp>
-
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -31,11 +29,12 @@ void require_magic(const std::filesystem::path& file, std::string_view content);
 /// CRC-32 over the header pages and the lengths of all windows: what a closed state's words are.
 class roots_checksum {
 public:
+    /// Reads them from the file, since its mapping may not have been touched. Throws io_error.
     void add(const window& file);
-    [[nodiscard]] std::uint32_t value() const { return crc_.checksum(); }
+    [[nodiscard]] std::uint32_t value() const noexcept { return crc_; }
 
 private:
-    boost::crc_32_type crc_;
+    std::uint32_t crc_ = 0;
 };
 
 /// Of a segment that is not closed and was never opened.

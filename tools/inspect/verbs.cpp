@@ -24,6 +24,22 @@
 
 namespace chainbase::inspect {
 
+namespace {
+
+struct verb {
+    std::string_view name;
+    void (*add)(CLI::App& program, exit_code& result);
+};
+
+constexpr verb verbs[] = {
+    {"info", add_info},     {"stat", add_stat}, {"map", add_map},     {"tree", add_tree},
+    {"schema", add_schema}, {"get", add_get},   {"range", add_range}, {"count", add_count},
+    {"sample", add_sample}, {"dump", add_dump}, {"diff", add_diff},   {"archive", add_archive},
+    {"check", add_check},   {"undo", add_undo}, {"locks", add_locks}, {"serve", add_serve},
+};
+
+} // namespace
+
 void add_all_verbs(CLI::App& program, exit_code& result) {
     add_info(program, result);
     add_stat(program, result);
@@ -48,6 +64,14 @@ void add_all_verbs(CLI::App& program, exit_code& result) {
     add_compact(program, result);
     add_resize(program, result);
     add_warm(program, result);
+    for (const verb& each : verbs)
+        each.add(program, result);
+}
+
+void add_verb(CLI::App& program, exit_code& result, std::string_view name) {
+    for (const verb& each : verbs)
+        if (each.name == name) return each.add(program, result);
+    add_all_verbs(program, result);
 }
 
 } // namespace chainbase::inspect
