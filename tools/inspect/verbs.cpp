@@ -32,38 +32,19 @@ struct verb {
 };
 
 constexpr verb verbs[] = {
-    {"info", add_info},     {"stat", add_stat}, {"map", add_map},     {"tree", add_tree},
-    {"schema", add_schema}, {"get", add_get},   {"range", add_range}, {"count", add_count},
-    {"sample", add_sample}, {"dump", add_dump}, {"diff", add_diff},   {"archive", add_archive},
-    {"check", add_check},   {"undo", add_undo}, {"locks", add_locks}, {"serve", add_serve},
+    {"info", add_info},     {"stat", add_stat},     {"top", add_top},
+    {"map", add_map},       {"tree", add_tree},     {"schema", add_schema},
+    {"get", add_get},       {"range", add_range},   {"count", add_count},
+    {"sample", add_sample}, {"dump", add_dump},     {"load", add_load},
+    {"diff", add_diff},     {"digest", add_digest}, {"archive", add_archive},
+    {"check", add_check},   {"repair", add_repair}, {"undo", add_undo},
+    {"locks", add_locks},   {"serve", add_serve},   {"compact", add_compact},
+    {"resize", add_resize}, {"warm", add_warm},
 };
 
 } // namespace
 
 void add_all_verbs(CLI::App& program, exit_code& result) {
-    add_info(program, result);
-    add_stat(program, result);
-    add_top(program, result);
-    add_map(program, result);
-    add_tree(program, result);
-    add_schema(program, result);
-    add_get(program, result);
-    add_range(program, result);
-    add_count(program, result);
-    add_sample(program, result);
-    add_dump(program, result);
-    add_load(program, result);
-    add_diff(program, result);
-    add_digest(program, result);
-    add_archive(program, result);
-    add_check(program, result);
-    add_repair(program, result);
-    add_undo(program, result);
-    add_locks(program, result);
-    add_serve(program, result);
-    add_compact(program, result);
-    add_resize(program, result);
-    add_warm(program, result);
     for (const verb& each : verbs)
         each.add(program, result);
 }
