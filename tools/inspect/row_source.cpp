@@ -1,11 +1,13 @@
 #include <chainbase/check/mapped_state.hpp>
 #include <chainbase/database.hpp>
+#include <chainbase/lock_report.hpp>
 #include <chainbase/rows/segment_buffers.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/row_source.hpp>
 
 #include <algorithm>
 #include <optional>
+#include <thread>
 #include <utility>
 
 namespace chainbase::inspect {
@@ -47,7 +49,13 @@ class row_source::shared final : public mapped {
 public:
     explicit shared(const fs::path& state) : state_(state, reading()), buffers_(files_of(state_)) {}
 
-    void take_turn(const std::function<void()>& look) override { state_.with_read_lock(look); }
+    void take_turn(const std::function<void()>& look) override {
+        rest();
+        const auto begin = clock::now();
+        state_.with_read_lock(look);
+        end_ = clock::now();
+        last_ = std::min<clock::duration>(end_ - begin, slice);
+    }
     [[nodiscard]] std::vector<type> types() const override {
         const segment& from = state_.memory();
         std::vector<type> all;
@@ -66,6 +74,19 @@ public:
     [[nodiscard]] bool is_rolled_back() const noexcept override { return false; }
 
 private:
+    using clock = std::chrono::steady_clock;
+
+    /// After a turn, beside a writer that is at work: so long that the turns of all who read
+    /// together take about a twentieth of its time.
+    void rest() {
+        constexpr int share = 20;
+        if (last_ == clock::duration()) return;
+        const lock_report now = lock_report::read(state_.memory().state());
+        if (!now.writer.is_alive || now.writer.what == lock_report::doing::idle) return;
+        const auto readers = std::count_if(now.readers.begin(), now.readers.end(),
+                                           [](const auto& one) { return one.is_alive; });
+        std::this_thread::sleep_until(end_ + last_ * share * std::max<std::ptrdiff_t>(1, readers));
+    }
     static open_options reading() {
         open_options how;
         how.mode = open_mode::read_only;
@@ -81,6 +102,8 @@ private:
 
     database state_;
     rows::segment_buffers buffers_;
+    clock::time_point end_;   ///< of the last turn
+    clock::duration last_{0}; ///< how long it took
 };
 
 /// A state whose writer died.
