@@ -3,6 +3,7 @@
 #include <tools/bench/chain_bench.hpp>
 #include <tools/bench/crash_bench.hpp>
 #include <tools/bench/growth_bench.hpp>
+#include <tools/bench/readers_bench.hpp>
 #include <tools/program.hpp>
 
 int main(int argc, char** argv) {
@@ -14,5 +15,6 @@ int main(int argc, char** argv) {
                                       chainbase::bench::add_growth_bench(program);
                                       chainbase::bench::add_crash_bench(program);
                                       chainbase::bench::add_archive_bench(program);
+                                      chainbase::bench::add_readers_bench(program);
                                   });
 }
