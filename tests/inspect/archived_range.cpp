@@ -188,6 +188,19 @@ TEST_CASE("archived range: range count dump and diff tell where each row is") {
     CHECK(std::string{std::istreambuf_iterator<char>(again), {}} == whole);
 }
 
+TEST_CASE("archived range: rows that the archive lost are told") {
+    const scratch_folder folder;
+    const auto state = folder / "state";
+    build_notes(state);
+    fs::remove_all(state / "archive");
+    for (const std::string verb : {"range", "count", "dump"}) {
+        const outcome result = inspect_with(verb + " " + state.string() + " note --archive 2>&1");
+        CHECK(result.code == 1);
+        CHECK(result.output.find("handed over 4 rows of note") != std::string::npos);
+        CHECK(inspect_with(verb + " " + state.string() + " note").code == 0);
+    }
+}
+
 TEST_CASE("archived range: diff with the archive sees no difference in what only left memory") {
     const scratch_folder folder;
     const auto a = folder / "a";

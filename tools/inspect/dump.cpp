@@ -174,7 +174,7 @@ exit_code run(const call& asked) {
     if (!asked.resume) file.write(head.line());
     const catch_interruption interruption(catch_interruption::further_signals::end_the_process);
     dumper rows(from, file);
-    const auto archive = asked.archive ? open_archive(from) : nullptr;
+    const auto archive = asked.archive ? open_whole_archive(from) : nullptr;
     for (const dump_head::type& type : head.types) {
         const std::string& name = type.schema.name;
         if (name < found.type) continue;

@@ -6,9 +6,12 @@
 #include <tools/inspect/kept_archive.hpp>
 #include <tools/inspect/row_scan.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -115,6 +118,34 @@ private:
     std::deque<Found> ahead_;
     bool is_at_end_ = false;
 };
+
+/// How many rows of each type with a life cycle an archive has at least. Takes a turn.
+std::map<std::string, std::uint64_t> handed_over(row_source& state) {
+    constexpr std::string_view queue = ".retired";
+    std::map<std::string, std::uint64_t> all;
+    std::map<std::string, std::uint64_t> live;
+    state.take_turn([&] {
+        for (const type_schema* one : state.types()) {
+            const rows::type_rows of = state.of(one->name);
+            live[one->name] = of.slots().live();
+            if (one->name.ends_with(queue))
+                all[one->name.substr(0, one->name.size() - queue.size())] =
+                    of.slots().next_id() - of.slots().live();
+        }
+    });
+    for (auto& [type, rows] : all)
+        rows -= std::min(rows, live[type + ".withdrawn"]);
+    return all;
+}
+
+std::uint64_t rows_of(const archive::store& archive, const std::string& type) {
+    std::uint32_t number = 0;
+    for (const archive::table_description& table : archive.tables()) {
+        if (table.name == type) return archive.count(table_id{number});
+        ++number;
+    }
+    return 0;
+}
 
 std::string text_of(std::uint64_t number) {
     return std::to_string(number);
@@ -249,6 +280,20 @@ std::unique_ptr<archive::store> open_archive(row_source& state) {
         break;
     }
     return nullptr;
+}
+
+std::unique_ptr<archive::store> open_whole_archive(row_source& state) {
+    const auto expected = handed_over(state);
+    auto archive = open_archive(state);
+    for (const auto& [type, rows] : expected) {
+        const std::uint64_t there = archive ? rows_of(*archive, type) : 0;
+        if (there < rows)
+            throw damaged_error(fmt::format(
+                "{}: the state handed over {} rows of {}, and its archive{} has {}; put the "
+                "archive in place that belongs to this state, or leave out --archive",
+                state.state().string(), rows, type, archive ? "" : ", which is missing,", there));
+    }
+    return archive;
 }
 
 } // namespace chainbase::inspect

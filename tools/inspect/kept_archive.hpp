@@ -47,5 +47,8 @@ private:
 /// Opens the archive of `state` for reading, whatever its kind; null when it has none, or one that
 /// keeps no rows. Takes turns. Throws what opening it does.
 [[nodiscard]] std::unique_ptr<archive::store> open_archive(row_source& state);
+/// The same for who counts on all rows: throws damaged_error when it lacks rows that the state
+/// handed over, also when there is none.
+[[nodiscard]] std::unique_ptr<archive::store> open_whole_archive(row_source& state);
 
 } // namespace chainbase::inspect

@@ -51,7 +51,7 @@ void warn_if_moved(merged_rows& rows, const call& asked) {
 /// Rows of both places, in one order.
 exit_code run_merged_range(const call& asked) {
     row_source from(asked.state);
-    const auto archive = open_archive(from);
+    const auto archive = open_whole_archive(from);
     merged_rows rows(from, asked.query, archive.get());
     row_printer printer(from, asked.query.type, asked.query.key,
                         asked.json ? row_printer::form::json_lines : row_printer::form::table);
@@ -103,7 +103,7 @@ std::uint64_t count_rows(row_source& from, const row_query& query) {
 }
 
 std::uint64_t count_merged(row_source& from, const call& asked) {
-    const auto archive = open_archive(from);
+    const auto archive = open_whole_archive(from);
     merged_rows all(from, asked.query, archive.get());
     std::uint64_t rows = 0;
     for (; all.next(); all.pop())

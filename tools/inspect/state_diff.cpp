@@ -40,7 +40,7 @@ private:
 /// A state, and its archive if that is asked for and there.
 struct side {
     side(row_source& state, bool has_archive)
-        : from(state), archive(has_archive ? open_archive(state) : nullptr) {}
+        : from(state), archive(has_archive ? open_whole_archive(state) : nullptr) {}
 
     row_source& from;
     std::unique_ptr<archive::store> archive;
