@@ -44,7 +44,8 @@ std::string layout_of(const value_type& type) {
     case kind::opaque:
         break;
     }
-    return fmt::format("bytes<{}>", type.bytes);
+    constexpr std::uint32_t longest_integer = 16; // no other bytes<16> has a record
+    return type.bytes == longest_integer ? "u128" : fmt::format("bytes<{}>", type.bytes);
 }
 
 bool is_described(const value_type& type) {

@@ -16,9 +16,10 @@ namespace chainbase::archive {
 /// place of the type itself.
 ///
 /// The catalogue calls an enum by the integer beneath it, `char` by the integer that the compiler
-/// has it as, and an integer of 128 bits `bytes<16>`. So the fingerprint here is that of a record
-/// only where no field is one of these; what follows it is always the same. Floating point and
-/// bytes that are not described, which no record can hold, are taken as they are in memory.
+/// has it as, and an integer of 128 bits `bytes<16>`, which is taken for `u128`. So the fingerprint
+/// is that of a record only where no field is an enum, `char` or signed with 128 bits; what follows
+/// it is always the same. Floating point and bytes that are not described, which no record can
+/// hold, are taken as they are in memory.
 ///
 /// Thread-safe.
 class described_record {
