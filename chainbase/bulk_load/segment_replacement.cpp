@@ -82,13 +82,6 @@ std::array<std::byte, 16> segment_replacement::identity() const {
                         "which state it is; restore segment/header from a copy");
 }
 
-std::string segment_replacement::unused_name(const std::string& begin) const {
-    for (int number = 1;; ++number) {
-        const std::string name = begin + "." + std::to_string(number);
-        if (!fs::exists(fs::symlink_status(home_ / name))) return name;
-    }
-}
-
 /// Afterwards what was there is where the new one was.
 void segment_replacement::put_in_place() {
     const fs::path place = home_ / "segment";

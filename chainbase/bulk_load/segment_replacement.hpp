@@ -33,8 +33,8 @@ public:
     /// locked_error when the state was opened for writing since, or is; damaged_error when the
     /// identity of the state is nowhere to be found, io_error.
     void replace(const std::string& keep_as);
-    /// A name that nothing in the folder has: "segment.damaged.1".
-    [[nodiscard]] std::string unused_name(const std::string& begin) const;
+    /// The folder that has the segment's.
+    [[nodiscard]] const std::filesystem::path& home() const noexcept { return home_; }
 
 private:
     [[nodiscard]] std::string content_of(const char* file) const;

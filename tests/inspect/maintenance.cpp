@@ -328,6 +328,29 @@ TEST_CASE("repair takes the other way when it is named") {
     CHECK(state.run("check", "--checkpoint").code == 0);
 }
 
+TEST_CASE("repair makes damaged checkpoints again of a segment that is sound") {
+    const with_checkpoint state;
+    const std::string before = state.content();
+    const fs::path pages = state.path() + "/checkpoint/pages";
+    for (std::uint64_t at = 4096 + 9; at < fs::file_size(pages); at += 4096)
+        flip_bit(pages, 8 * at);
+    REQUIRE(state.run("check", "--checkpoint").code == 4);
+    const auto untouched = content_of(state.path());
+    CHECK(state.run("repair").code == 4);
+    CHECK(content_of(state.path()) == untouched);
+    const json done = state.report("repair", "--yes");
+    CHECK(done.at("way") == "checkpoints");
+    CHECK(done.at("kept_as") == "checkpoint.damaged.1");
+    CHECK(state.run("check", "--checkpoint").code == 0);
+    CHECK(state.run("repair").code == 0);
+    state.require_sound();
+    fs::remove_all(state.path() + "/segment");
+    {
+        const database db(state.path(), with_checkpoints());
+    }
+    CHECK(state.content() == before);
+}
+
 TEST_CASE("repair says what to do when neither way is open") {
     const sample state;
     damage(state, "header", 30);

@@ -37,12 +37,22 @@ void require_sound(const std::filesystem::path& made) {
 }
 
 void renew_checkpoint(const std::filesystem::path& state) {
-    if (!check::has_checkpoint(disk::of_system(), state / "checkpoint")) return;
+    if (check::has_checkpoint(disk::of_system(), state / "checkpoint")) make_checkpoint(state);
+}
+
+void make_checkpoint(const std::filesystem::path& state) {
     open_options how;
     how.advise = false;
     segment open(state, how);
     open.make_checkpoint();
     open.close();
+}
+
+std::string unused_name(const std::filesystem::path& folder, const std::string& begin) {
+    for (int number = 1;; ++number) {
+        std::string name = begin + "." + std::to_string(number);
+        if (!std::filesystem::exists(std::filesystem::symlink_status(folder / name))) return name;
+    }
 }
 
 } // namespace chainbase::inspect

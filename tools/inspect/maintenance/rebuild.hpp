@@ -16,6 +16,13 @@ void require_sound(const std::filesystem::path& made);
 /// there before. Throws what opening it for writing throws.
 void renew_checkpoint(const std::filesystem::path& state);
 
+/// Makes a checkpoint of a state that nobody has open. Throws what opening it for writing throws.
+void make_checkpoint(const std::filesystem::path& state);
+
+/// A name that nothing in `folder` has: "segment.damaged.1" for "segment.damaged".
+[[nodiscard]] std::string unused_name(const std::filesystem::path& folder,
+                                      const std::string& begin);
+
 /// The first findings of a report, a line each.
 [[nodiscard]] std::string first_findings(const check::part_report& report, std::size_t most);
 

@@ -42,7 +42,8 @@ struct outcome {
 };
 
 way chosen_way(const repair_plan& plan, const call& asked) {
-    if (plan.findings == 0 || asked.from.empty()) return plan.best;
+    if (plan.findings == 0 || asked.from.empty())
+        return plan.best; // the segment is sound, or no wish
     if (asked.from == "objects") {
         if (plan.objects) return way::objects;
         throw usage_error("--from objects: " + plan.why_no_objects);
@@ -74,8 +75,7 @@ std::string restore_checkpoint(const std::string& state) {
     const std::filesystem::path home = segment_place(std::filesystem::absolute(state)).home();
     std::string kept;
     {
-        const bulk_load::segment_replacement names(state);
-        kept = names.unused_name("segment.damaged");
+        kept = unused_name(home, "segment.damaged");
         const file_lock lock(std::filesystem::path(state) / "lock", true);
         std::filesystem::rename(home / "segment", home / kept);
         sync_folder(home);
@@ -83,6 +83,20 @@ std::string restore_checkpoint(const std::string& state) {
     open_options how;
     how.advise = false;
     segment(state, how).close();
+    return kept;
+}
+
+/// Sets the checkpoints aside and makes one of the segment. Returns the name they have now.
+std::string renew_checkpoints(const std::string& state) {
+    const std::filesystem::path at = std::filesystem::absolute(state);
+    std::string kept;
+    {
+        const file_lock lock(at / "lock", true);
+        kept = unused_name(at, "checkpoint.damaged");
+        std::filesystem::rename(at / "checkpoint", at / kept);
+        sync_folder(at);
+    }
+    make_checkpoint(state);
     return kept;
 }
 
@@ -104,11 +118,13 @@ outcome look_and_mend(const call& asked) {
     state.reset(); // lets writers in
     if (done.chosen == way::objects) {
         require_sound(replacement.folder());
-        done.kept_as = replacement.unused_name("segment.damaged");
+        done.kept_as = unused_name(replacement.home(), "segment.damaged");
         replacement.replace(done.kept_as);
         renew_checkpoint(asked.state);
     } else if (done.chosen == way::checkpoint) {
         done.kept_as = restore_checkpoint(asked.state);
+    } else if (done.chosen == way::checkpoints) {
+        done.kept_as = renew_checkpoints(asked.state);
     }
     return done;
 }
@@ -156,6 +172,7 @@ std::string as_json(const call& asked, const outcome& done) {
     json all{{"schema_version", 1},
              {"state", asked.state},
              {"findings", done.plan.findings},
+             {"checkpoint_findings", done.plan.checkpoint_findings},
              {"way", to_string(done.chosen)},
              {"repaired", !done.kept_as.empty()},
              {"kept_as", done.kept_as.empty() ? json() : json(done.kept_as)},

@@ -1,5 +1,6 @@
 #include <chainbase/checkpoint/disk.hpp>
 #include <pool_allocator/error.hpp>
+#include <tools/inspect/maintenance/rebuild.hpp>
 #include <tools/inspect/maintenance/repair_plan.hpp>
 
 #include <fmt/format.h>
@@ -43,6 +44,8 @@ void find_checkpoint(repair_plan& to, const check::state_check& state) {
         return;
     }
     const auto found = check::check_checkpoints(on, state.state());
+    to.checkpoint_findings = found.report.found_in_all();
+    to.checkpoint_damage = first_findings(found.report, 3);
     const check::checked_publication* best = found.restorable();
     if (!best) {
         to.why_no_checkpoint = "none is whole";
@@ -55,7 +58,10 @@ void find_checkpoint(repair_plan& to, const check::state_check& state) {
 
 repair_plan::way best_of(const repair_plan& plan) {
     using way = repair_plan::way;
-    if (plan.findings == 0) return way::nothing;
+    if (plan.findings == 0)
+        return plan.checkpoint_findings == 0 ? way::nothing
+               : plan.objects                ? way::checkpoints
+                                             : way::none;
     const bool loses_nothing =
         plan.checkpoint && plan.objects && plan.checkpoint->revision >= plan.objects->revision;
     if (loses_nothing) return way::checkpoint;
@@ -83,6 +89,8 @@ std::string to_string(repair_plan::way what) {
         return "objects";
     case repair_plan::way::checkpoint:
         return "checkpoint";
+    case repair_plan::way::checkpoints:
+        return "checkpoints";
     case repair_plan::way::none:
         return "none";
     }

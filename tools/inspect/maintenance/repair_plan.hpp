@@ -10,13 +10,15 @@
 
 namespace chainbase::inspect {
 
-/// Where a state can be taken from when its segment is damaged, and what each way would lose.
+/// Where a state can be taken from when its segment is damaged, and what each way would lose; or,
+/// when only its checkpoints are, that they can be made again.
 struct repair_plan {
     enum class way {
-        nothing,    ///< it is sound
-        objects,    ///< the segment made anew from what can be read of it
-        checkpoint, ///< the segment set aside, so that opening restores the checkpoint
-        none,       ///< neither can be
+        nothing,     ///< it is sound
+        objects,     ///< the segment made anew from what can be read of it
+        checkpoint,  ///< the segment set aside, so that opening restores the checkpoint
+        checkpoints, ///< the checkpoints set aside, and one made of the segment, which is sound
+        none,        ///< nothing of that can be
     };
     /// What the segment still holds.
     struct objects_found {
@@ -33,8 +35,10 @@ struct repair_plan {
     };
 
     way best = way::nothing;
-    std::uint64_t findings = 0;
-    std::optional<objects_found> objects; ///< nothing when that way is not open
+    std::uint64_t findings = 0;            ///< of the segment
+    std::uint64_t checkpoint_findings = 0; ///< of the checkpoints and the redo log
+    std::string checkpoint_damage;         ///< the first of them
+    std::optional<objects_found> objects;  ///< nothing when that way is not open
     std::string why_no_objects;
     std::optional<checkpoint_found> checkpoint; ///< nothing when that way is not open
     std::string why_no_checkpoint;
