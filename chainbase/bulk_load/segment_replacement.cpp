@@ -96,7 +96,7 @@ void segment_replacement::put_in_place() {
     sync_folder(home_);
 }
 
-void segment_replacement::replace(const std::string& keep_as) {
+void segment_replacement::replace(const fs::path& keep_as) {
     segment_header header = detail::header_in(folder() / "segment").value();
     header.identity = identity();
     detail::write_header(folder() / "segment", header);
@@ -115,8 +115,8 @@ void segment_replacement::replace(const std::string& keep_as) {
     turns.unlock();
     const fs::path before = folder() / "segment";
     if (!keep_as.empty() && fs::exists(before)) {
-        fs::rename(before, home_ / keep_as);
-        sync_folder(home_);
+        fs::rename(before, keep_as);
+        sync_folder(keep_as.parent_path());
     }
 }
 

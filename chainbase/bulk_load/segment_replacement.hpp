@@ -29,12 +29,10 @@ public:
     [[nodiscard]] const new_state::limits& limits() const noexcept { return limits_; }
 
     /// Gives the new segment the identity of the state and puts it in place. What was there is
-    /// removed, or kept under the name `keep_as` in the same folder, if that is not empty. Throws
-    /// locked_error when the state was opened for writing since, or is; damaged_error when the
-    /// identity of the state is nowhere to be found, io_error.
-    void replace(const std::string& keep_as);
-    /// The folder that has the segment's.
-    [[nodiscard]] const std::filesystem::path& home() const noexcept { return home_; }
+    /// removed, or becomes the folder `keep_as`, in the same file system, if that is not empty.
+    /// Throws locked_error when the state was opened for writing since, or is; damaged_error when
+    /// the identity of the state is nowhere to be found, io_error.
+    void replace(const std::filesystem::path& keep_as = {});
 
 private:
     [[nodiscard]] std::string content_of(const char* file) const;

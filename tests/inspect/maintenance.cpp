@@ -175,12 +175,12 @@ TEST_CASE("a state that was opened while its segment was made anew stays as it i
             add_accounts(db, 1);
             db.close();
         } else {
-            CHECK_THROWS_AS(replacement.replace(""), locked_error);
+            CHECK_THROWS_AS(replacement.replace(), locked_error);
             db.abandon();
         }
     }
     const std::string content = changes ? state.content() : "";
-    CHECK_THROWS_AS(replacement.replace(""), locked_error);
+    CHECK_THROWS_AS(replacement.replace(), locked_error);
     if (changes) CHECK(state.content() == content);
 }
 
@@ -295,8 +295,8 @@ TEST_CASE("repair mends broken links when told to and keeps what was damaged") {
     CHECK(done.at("objects").at("lost") == 0);
     state.require_sound();
     CHECK(state.content() == before);
-    CHECK(fs::exists(state.path() + "/" + done.at("kept_as").get<std::string>() +
-                     "/account.objects"));
+    CHECK(fs::exists(done.at("kept_as").get<std::string>() + "/account.objects"));
+    CHECK(done.at("kept_as") == state.path() + "/segment.damaged.1");
     CHECK(state.run("repair").code == 0);
     CHECK_THAT(state.run("repair", "--yes").output, Contains("sound"));
     reopen_sample_state(state.path());
@@ -315,6 +315,34 @@ TEST_CASE("repair takes the checkpoint when that has all there was") {
     state.require_sound();
     CHECK(state.content() == before);
     CHECK(fs::exists(state.path() + "/segment.damaged.1"));
+}
+
+TEST_CASE("repair keeps a damaged segment in memory beside its home") {
+    const made_state state;
+    const fs::path memory = state.folder / "memory";
+    fs::create_directory(memory);
+    const std::string way = GENERATE("objects", "checkpoint");
+    {
+        open_options how = with_checkpoints();
+        how.memory_folder = memory;
+        database db(state.path(), how);
+        db.add_type<account>("account");
+        add_accounts(db, 100);
+    }
+    const std::string before = state.content();
+    const fs::path home = *fs::directory_iterator(memory);
+    const type_schema schema = catalogue::read(home / "segment").find("account")->schema;
+    flip_bit(home / "segment/account.objects",
+             8 * (window_header::page_bytes + 50 * schema.node_bytes + schema.value_offset - 12));
+    const json done = state.report("repair", "--yes --from " + way);
+    CHECK(done.at("way") == way);
+    const fs::path kept = done.at("kept_as").get<std::string>();
+    CHECK(kept == home.string() + ".damaged.1");
+    CHECK(fs::exists(kept / "account.objects"));
+    state.require_sound();
+    CHECK(state.content() == before);
+    CHECK(state.run("compact", "--commit").code == 0);
+    CHECK(state.content() == before);
 }
 
 TEST_CASE("repair takes the other way when it is named") {
@@ -340,7 +368,8 @@ TEST_CASE("repair makes damaged checkpoints again of a segment that is sound") {
     CHECK(content_of(state.path()) == untouched);
     const json done = state.report("repair", "--yes");
     CHECK(done.at("way") == "checkpoints");
-    CHECK(done.at("kept_as") == "checkpoint.damaged.1");
+    CHECK(done.at("kept_as") == state.path() + "/checkpoint.damaged.1");
+    CHECK(fs::exists(state.path() + "/checkpoint.damaged.1/pages"));
     CHECK(state.run("check", "--checkpoint").code == 0);
     CHECK(state.run("repair").code == 0);
     state.require_sound();

@@ -101,9 +101,10 @@ exit_code run(const call& asked) {
                               {"revision", tail.revision},
                               {"rows", objects},
                               {"types", types}};
-    print_or_throw(asked.json ? report.dump() + "\n"
-                              : fmt::format("{}: {} objects of {} types, revision {}\n",
-                                            asked.state, objects, types.size(), tail.revision));
+    print_or_throw(asked.json
+                       ? report.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n"
+                       : fmt::format("{}: {} objects of {} types, revision {}\n", asked.state,
+                                     objects, types.size(), tail.revision));
     return exit_code::done;
 }
 

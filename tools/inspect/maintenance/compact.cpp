@@ -44,7 +44,7 @@ std::string as_json(const call& asked, const std::vector<compacted_part>& parts,
     json all{{"schema_version", 1}, {"state", asked.state}, {"done", is_done}};
     for (const compacted_part& one : parts)
         all["parts"].push_back({{"name", one.name}, {"before", one.now}, {"after", one.then}});
-    return all.dump() + "\n";
+    return all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 void require_at_rest(const state_report& state, const call& asked) {
@@ -95,7 +95,7 @@ void compact(const call& asked) {
     }
     require_sound(replacement.folder());
     if (catch_interruption::noted()) throw interrupted_error("stopped; nothing was changed");
-    replacement.replace("");
+    replacement.replace();
 }
 
 std::vector<compacted_part> estimate_of(const state_report& state) {

@@ -1,5 +1,6 @@
 #include <chainbase/check/state_check.hpp>
 #include <chainbase/checkpoint/disk.hpp>
+#include <chainbase/segment_place.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/maintenance/rebuild.hpp>
 
@@ -48,11 +49,17 @@ void make_checkpoint(const std::filesystem::path& state) {
     open.close();
 }
 
-std::string unused_name(const std::filesystem::path& folder, const std::string& begin) {
+std::filesystem::path unused_name(const std::filesystem::path& begin) {
     for (int number = 1;; ++number) {
-        std::string name = begin + "." + std::to_string(number);
-        if (!std::filesystem::exists(std::filesystem::symlink_status(folder / name))) return name;
+        std::filesystem::path name = begin.string() + "." + std::to_string(number);
+        if (!std::filesystem::exists(std::filesystem::symlink_status(name))) return name;
     }
+}
+
+std::filesystem::path place_for_damaged_segment(const std::filesystem::path& state) {
+    const segment_place place(std::filesystem::absolute(state));
+    return unused_name(place.is_in_memory() ? place.home().string() + ".damaged"
+                                            : (place.home() / "segment.damaged").string());
 }
 
 } // namespace chainbase::inspect

@@ -19,9 +19,12 @@ void renew_checkpoint(const std::filesystem::path& state);
 /// Makes a checkpoint of a state that nobody has open. Throws what opening it for writing throws.
 void make_checkpoint(const std::filesystem::path& state);
 
-/// A name that nothing in `folder` has: "segment.damaged.1" for "segment.damaged".
-[[nodiscard]] std::string unused_name(const std::filesystem::path& folder,
-                                      const std::string& begin);
+/// A name that nothing has: "a/segment.damaged.1" for "a/segment.damaged".
+[[nodiscard]] std::filesystem::path unused_name(const std::filesystem::path& begin);
+
+/// Where to keep the segment of a state that is damaged: beside it, in the state's folder; of one
+/// in memory beside its home, which goes when another one is made. Throws as segment_place does.
+[[nodiscard]] std::filesystem::path place_for_damaged_segment(const std::filesystem::path& state);
 
 /// The first findings of a report, a line each.
 [[nodiscard]] std::string first_findings(const check::part_report& report, std::size_t most);

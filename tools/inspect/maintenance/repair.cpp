@@ -38,7 +38,7 @@ struct outcome {
     repair_plan plan;
     way chosen = way::nothing;
     std::string findings;
-    std::string kept_as; ///< where what was damaged is; empty: nothing was done
+    std::filesystem::path kept_as; ///< where what was damaged is; empty: nothing was done
 };
 
 way chosen_way(const repair_plan& plan, const call& asked) {
@@ -70,32 +70,29 @@ std::vector<rescued_type> in_order(std::vector<rescued_type> types) {
     return types;
 }
 
-/// Sets the segment aside and lets opening restore the checkpoint. Returns the name it has now.
-std::string restore_checkpoint(const std::string& state) {
-    const std::filesystem::path home = segment_place(std::filesystem::absolute(state)).home();
-    std::string kept;
-    {
-        kept = unused_name(home, "segment.damaged");
-        const file_lock lock(std::filesystem::path(state) / "lock", true);
-        std::filesystem::rename(home / "segment", home / kept);
-        sync_folder(home);
-    }
+/// Gives a part of a state that nobody has open the name `kept`.
+void set_aside(const std::filesystem::path& state, const std::filesystem::path& part,
+               const std::filesystem::path& kept) {
+    const file_lock lock(state / "lock", true);
+    std::filesystem::rename(part, kept);
+    sync_folder(kept.parent_path());
+}
+
+/// Sets the segment aside and lets opening restore the checkpoint. Returns where it is now.
+std::filesystem::path restore_checkpoint(const std::filesystem::path& state) {
+    std::filesystem::path kept = place_for_damaged_segment(state);
+    set_aside(state, segment_place(std::filesystem::absolute(state)).folder(), kept);
     open_options how;
     how.advise = false;
     segment(state, how).close();
     return kept;
 }
 
-/// Sets the checkpoints aside and makes one of the segment. Returns the name they have now.
-std::string renew_checkpoints(const std::string& state) {
+/// Sets the checkpoints aside and makes one of the segment. Returns where they are now.
+std::filesystem::path renew_checkpoints(const std::filesystem::path& state) {
     const std::filesystem::path at = std::filesystem::absolute(state);
-    std::string kept;
-    {
-        const file_lock lock(at / "lock", true);
-        kept = unused_name(at, "checkpoint.damaged");
-        std::filesystem::rename(at / "checkpoint", at / kept);
-        sync_folder(at);
-    }
+    std::filesystem::path kept = unused_name(at / "checkpoint.damaged");
+    set_aside(at, at / "checkpoint", kept);
     make_checkpoint(state);
     return kept;
 }
@@ -106,8 +103,8 @@ outcome look_and_mend(const call& asked) {
     std::optional<check::state_check> state(std::in_place, asked.state);
     std::vector<rescued_type> rescued;
     if (state->is_mapped()) rescued = rescue(*state);
-    outcome done{repair_plan::of(*state, rescued), way::nothing,
-                 first_findings(state->report(), 10), ""};
+    outcome done{
+        repair_plan::of(*state, rescued), way::nothing, first_findings(state->report(), 10), {}};
     done.chosen = chosen_way(done.plan, asked);
     if (!asked.is_meant) return done;
     if (done.chosen == way::objects) {
@@ -118,7 +115,7 @@ outcome look_and_mend(const call& asked) {
     state.reset(); // lets writers in
     if (done.chosen == way::objects) {
         require_sound(replacement.folder());
-        done.kept_as = unused_name(replacement.home(), "segment.damaged");
+        done.kept_as = place_for_damaged_segment(asked.state);
         replacement.replace(done.kept_as);
         renew_checkpoint(asked.state);
     } else if (done.chosen == way::checkpoint) {
@@ -154,11 +151,13 @@ std::string plan_text(const repair_plan& plan) {
 std::string as_text(const call& asked, const outcome& done) {
     if (done.chosen == way::nothing) return asked.state + ": sound, nothing to repair\n";
     std::string text =
-        fmt::format("{}: {} findings\n{}\n{}", asked.state, grouped(done.plan.findings),
-                    done.findings, plan_text(done.plan));
+        fmt::format("{}: {} findings in the segment, {} in the checkpoints\n{}{}\n", asked.state,
+                    grouped(done.plan.findings), grouped(done.plan.checkpoint_findings),
+                    done.findings, done.plan.checkpoint_damage);
+    if (done.plan.findings != 0) text += plan_text(done.plan);
     if (!done.kept_as.empty())
         text += fmt::format("\nrepaired from {}; what was damaged is kept as {}\n",
-                            to_string(done.chosen), done.kept_as);
+                            to_string(done.chosen), done.kept_as.string());
     else if (done.chosen == way::none)
         text += "\nnothing here can be taken: put a copy of the state in its place, or replay into "
                 "a new folder\n";
@@ -175,7 +174,7 @@ std::string as_json(const call& asked, const outcome& done) {
              {"checkpoint_findings", done.plan.checkpoint_findings},
              {"way", to_string(done.chosen)},
              {"repaired", !done.kept_as.empty()},
-             {"kept_as", done.kept_as.empty() ? json() : json(done.kept_as)},
+             {"kept_as", done.kept_as.empty() ? json() : json(done.kept_as.string())},
              {"objects", nullptr},
              {"why_no_objects", done.plan.why_no_objects},
              {"checkpoint", nullptr},

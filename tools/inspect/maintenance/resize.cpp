@@ -134,7 +134,7 @@ std::string as_json(const call& asked, const limits& now, const limits& wanted, 
                    {"windows_before", now.windows},
                    {"windows_used", now.windows_used},
                    {"largest_file", {{"name", now.largest_name}, {"bytes", now.largest_file}}}};
-    return all.dump() + "\n";
+    return all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 exit_code run(const call& asked) {
