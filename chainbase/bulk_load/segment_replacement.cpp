@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <chrono>
@@ -46,11 +47,30 @@ segment_replacement::segment_replacement(const fs::path& state)
         throw locked_error(state.string() +
                            ": a process has it open for writing (chainbase-inspect locks); stop it "
                            "first");
-    if (fs::exists(folder() / "lock") && file_lock::is_held(folder() / "lock"))
-        throw locked_error(around_.string() + ": another process is at this already");
+    only_one_.emplace(home_ / "segment.rebuilt.lock", true);
+    recover();
     fs::remove_all(around_); // a call that was killed left it
     header_ = content_of("header");
     log_ = content_of("undo_log");
+    take_limits();
+}
+
+/// What a call was killed between, on a file system that cannot exchange names.
+void segment_replacement::recover() const {
+    const fs::path former = home_ / "segment.former";
+    if (!fs::exists(former)) return;
+    if (!fs::exists(home_ / "segment"))
+        fs::rename(former, home_ / "segment");
+    else
+        throw damaged_error(former.string() + ": a call that was killed set this segment aside; "
+                                              "look at it, and move it away");
+    sync_folder(home_);
+}
+
+void segment_replacement::take_limits() {
+    struct stat about{};
+    if (::stat(state_.c_str(), &about) != 0) throw_file_error(state_, "look at");
+    if ((about.st_mode & S_IRGRP) != 0) limits_.readers_group = std::to_string(about.st_gid);
     if (header_.empty()) return;
     const auto found = detail::header_in(home_ / "segment");
     if (!found) return;
@@ -82,16 +102,21 @@ std::array<std::byte, 16> segment_replacement::identity() const {
                         "which state it is; restore segment/header from a copy");
 }
 
-/// Afterwards what was there is where the new one was.
-void segment_replacement::put_in_place() {
+/// Puts the segment that is in `aside` in place; afterwards what was in place is there.
+void segment_replacement::put_in_place(const fs::path& aside) const {
     const fs::path place = home_ / "segment";
-    const fs::path made = folder() / "segment";
     if (!fs::exists(place)) {
-        fs::rename(made, place);
-    } else if (!exchange(made, place)) {
-        fs::rename(place, around_ / "before");
-        fs::rename(made, place);
-        fs::rename(around_ / "before", made);
+        fs::rename(aside, place);
+    } else if (!exchange(aside, place)) {
+        const fs::path former = home_ / "segment.former"; // recover() knows it
+        fs::rename(place, former);
+        std::error_code failed;
+        fs::rename(aside, place, failed);
+        if (failed) {
+            fs::rename(former, place);
+            throw io_error(aside.string() + ": cannot be renamed: " + failed.message());
+        }
+        fs::rename(former, aside);
     }
     sync_folder(home_);
 }
@@ -111,13 +136,11 @@ void segment_replacement::replace(const fs::path& keep_as) {
     process_lock turns(state_, process_lock::role::writer, std::chrono::milliseconds(0));
     turns.lock();
     turns.replaced_segment();
-    put_in_place();
+    const fs::path aside = keep_as.empty() ? around_ / "segment" : keep_as;
+    fs::rename(folder() / "segment", aside);
+    put_in_place(aside);
     turns.unlock();
-    const fs::path before = folder() / "segment";
-    if (!keep_as.empty() && fs::exists(before)) {
-        fs::rename(before, keep_as);
-        sync_folder(keep_as.parent_path());
-    }
+    if (!keep_as.empty()) sync_folder(keep_as.parent_path());
 }
 
 } // namespace chainbase::bulk_load

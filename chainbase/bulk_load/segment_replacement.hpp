@@ -1,17 +1,21 @@
 #pragma once
 
 #include <chainbase/bulk_load/new_state.hpp>
+#include <chainbase/files.hpp>
 
+#include <array>
+#include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
-#include <vector>
 
 namespace chainbase::bulk_load {
 
 /// Puts a segment that was made anew in the place of a state's own, in one step: whenever a process
 /// or the machine stops, the state has the one or the other.
 ///
-/// While the new one is made no lock is held. If another process opens the state for writing
+/// While the new one is made the state's own lock is not held, only one that keeps another of these
+/// out. If another process opens the state for writing
 /// meanwhile, replace() refuses, and nothing has changed.
 class segment_replacement {
 public:
@@ -37,11 +41,14 @@ public:
 private:
     [[nodiscard]] std::string content_of(const char* file) const;
     [[nodiscard]] std::array<std::byte, 16> identity() const;
-    void put_in_place();
+    void recover() const;
+    void take_limits();
+    void put_in_place(const std::filesystem::path& aside) const;
 
     std::filesystem::path state_;
-    std::filesystem::path home_;   ///< that holds the segment's folder
-    std::filesystem::path around_; ///< the folder of the new state
+    std::filesystem::path home_;        ///< that holds the segment's folder
+    std::filesystem::path around_;      ///< the folder of the new state
+    std::optional<file_lock> only_one_; ///< keeps other replacements out
     new_state::limits limits_;
     std::string header_; ///< of the segment, when this began
     std::string log_;    ///< what its log said then

@@ -15,10 +15,13 @@
 #include <tests/support/checkpoints_on_disk.hpp>
 #include <tests/support/loaded_copy.hpp>
 #include <tests/support/random_source.hpp>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <string>
+#include <utility>
 
 using namespace chainbase;
 using namespace chainbase::test;
@@ -182,6 +185,59 @@ TEST_CASE("a state that was opened while its segment was made anew stays as it i
     const std::string content = changes ? state.content() : "";
     CHECK_THROWS_AS(replacement.replace(), locked_error);
     if (changes) CHECK(state.content() == content);
+}
+
+TEST_CASE("a damaged state is not compacted") {
+    const sample state;
+    const auto ids = fs::path(state.path()) / "segment/token.ids";
+    for (int bit = 0; bit < 32; ++bit) { // whose object nothing but its key leads to then
+        const auto at = 8 * (window_header::page_bytes + std::uint64_t{4} * 2'700) + bit;
+        std::ifstream in(ids, std::ios::binary);
+        in.seekg(static_cast<std::streamoff>(at / 8));
+        if ((in.get() >> bit % 8 & 1) != 0) flip_bit(ids, at);
+    }
+    REQUIRE(state.run("check").code == 4);
+    const auto untouched = content_of(state.path());
+    const outcome result = state.run("compact", "--commit");
+    INFO(result.output);
+    CHECK(result.code == 1);
+    CHECK_THAT(result.output, Contains("not sound"));
+    const auto now = content_of(state.path());
+    for (const auto& [file, content] : untouched)
+        if (fs::is_regular_file(file)) CHECK(now.at(file).second == content.second);
+}
+
+TEST_CASE("the group of readers stays when a segment is made anew") {
+    const made_state state;
+    {
+        open_options how = quick_options();
+        how.readers_group = std::to_string(::getegid());
+        database db(state.path(), how);
+        db.add_type<account>("account");
+        add_accounts(db, 10);
+    }
+    const auto modes = [&] {
+        const fs::path segment = fs::path(state.path()) / "segment";
+        return std::pair(fs::status(segment).permissions(),
+                         fs::status(segment / "account.objects").permissions());
+    };
+    const auto before = modes();
+    REQUIRE(state.run("compact", "--commit").code == 0);
+    CHECK(modes() == before);
+    CHECK((before.first & fs::perms::group_read) != fs::perms::none);
+}
+
+TEST_CASE("one segment at a time is made for a state and looking does not disturb it") {
+    const with_checkpoint state;
+    const std::string before = state.content();
+    bulk_load::segment_replacement first(state.path());
+    CHECK_THROWS_AS(bulk_load::segment_replacement(state.path()), locked_error);
+    bulk_load::new_state made(first.folder(), first.limits());
+    CHECK(state.run("compact").code == 1);
+    CHECK(state.run("repair").code == 0);
+    made.close(1);
+    CHECK(fs::exists(first.folder() / "segment"));
+    CHECK(state.content() == before);
 }
 
 TEST_CASE("a compaction that is killed at any moment leaves the state whole") {

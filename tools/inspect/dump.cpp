@@ -39,8 +39,8 @@ struct call {
     bool archive = false;
 };
 
-/// Of all types that are asked for.
-dump_head head_of(row_source& from, const call& asked) {
+/// Of all types that are asked for. `changes`: how many the state has seen then.
+dump_head head_of(row_source& from, const call& asked, std::uint64_t& changes) {
     dump_head head;
     from.take_turn([&] {
         std::set<std::string> names(asked.types.begin(), asked.types.end());
@@ -52,9 +52,15 @@ dump_head head_of(row_source& from, const call& asked) {
             head.types.push_back({of.schema(), of.slots().next_id()});
         }
         head.revision = from.revision();
+        changes = from.changes();
     });
     head.has_archive = asked.archive;
     return head;
+}
+
+/// Whether a process has the state open for writing at this moment.
+bool has_writer(const row_source& state) {
+    return !state.is_rolled_back() && file_lock::is_held(state.state() / "lock");
 }
 
 /// Writes the rows of types, one after the other.
@@ -96,10 +102,10 @@ public:
         has_moved_ = has_moved_ || all.has_moved();
     }
     /// The last line. `before`: rows that an earlier call wrote.
-    void finish(std::uint64_t before, std::int64_t begun_at, std::int64_t revision) {
+    void finish(std::uint64_t before, std::int64_t revision, bool has_moved) {
         lines_ += fmt::format("{{\"schema_version\":1,\"rows\":{},\"revision\":{},\"moved\":{},"
                               "\"complete\":true}}\n",
-                              before + rows_, revision, has_moved_ || begun_at != revision);
+                              before + rows_, revision, has_moved_ || has_moved);
         write_if(0);
         to_.finish();
     }
@@ -109,7 +115,7 @@ private:
     void write_keys(const type_schema& schema) {
         const std::string keys = computed_keys(schema);
         if (keys.empty()) return;
-        if (!from_.is_rolled_back() && file_lock::is_held(from_.state() / "lock")) {
+        if (has_writer(from_)) {
             spdlog::warn("{} of {}: a function of the program tells the order, which is not in the "
                          "dump because a process has the state open for writing; load cannot make "
                          "a state of it",
@@ -157,7 +163,8 @@ exit_code run(const call& asked) {
         throw usage_error("--resume goes on with a file: name it (--output)");
     if (asked.rescues) return rescue_to(asked.output, asked.state, asked.types);
     row_source from(asked.state);
-    dump_head head = head_of(from, asked);
+    std::uint64_t changes = 0;
+    dump_head head = head_of(from, asked, changes);
     dump_file::standing found;
     dump_file file = opened(asked, found);
     if (asked.resume) {
@@ -184,7 +191,13 @@ exit_code run(const call& asked) {
         else
             rows.write(type.schema, first);
     }
-    rows.finish(found.rows, head.revision, from.current_revision());
+    std::uint64_t changes_now = 0;
+    from.take_turn([&] { changes_now = from.changes(); });
+    const std::int64_t revision = from.current_revision();
+    // What happened before a dump was gone on with is not known while somebody writes.
+    const bool has_moved =
+        changes != changes_now || revision != head.revision || (asked.resume && has_writer(from));
+    rows.finish(found.rows, revision, has_moved);
     return exit_code::done;
 }
 

@@ -49,8 +49,11 @@ dump_head dump_head::of(const std::string& line, const std::string& file) {
         found.at("revision").get_to(head.revision);
         head.has_archive = found.value("archive", false);
         all["types"] = found.at("types");
-        for (json& type : all["types"])
+        for (json& type : all["types"]) {
             type["first_window"] = 0;
+            if (!type.at("next_id").is_number_unsigned() || type["next_id"] > UINT32_MAX)
+                throw damaged_error(file + ": line 1: " + type["next_id"].dump() + " is no id");
+        }
         const catalogue types = catalogue_of(all.dump(), file);
         for (std::size_t number = 0; number < types.entries().size(); ++number)
             head.types.push_back({types.entries()[number].schema,

@@ -98,11 +98,17 @@ dump_reader::tail dump_reader::end() {
         throw damaged_error(place() + ": the dump ends here, without its last line, so it is not "
                                       "whole; go on with it (dump --output --resume), or make it "
                                       "again");
-    if (!line_.contains("complete"))
+    if (line_.value("complete", json()) != json(true))
         refuse("neither a row of the type whose turn it is nor the last line");
-    const auto rows = line_.value("rows", std::uint64_t{0});
-    if (rows != rows_) refuse(fmt::format("{} rows are counted, {} were there", rows, rows_));
-    return {line_.value("revision", std::int64_t{0}), line_.value("moved", false)};
+    const json rows = line_.value("rows", json());
+    const json revision = line_.value("revision", json());
+    if (!rows.is_number_unsigned() || !revision.is_number_integer())
+        refuse("the last line has no number of rows, or no revision");
+    if (rows != rows_)
+        refuse(fmt::format("{} rows are counted, {} were there", rows.dump(), rows_));
+    const tail found{revision.get<std::int64_t>(), line_.value("moved", json()) != json(false)};
+    if (std::string more; std::getline(in_, more)) refuse("something follows the last line");
+    return found;
 }
 
 } // namespace chainbase::inspect

@@ -6,6 +6,7 @@
 #include <tools/inspect/row_source.hpp>
 
 #include <algorithm>
+#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -53,6 +54,7 @@ public:
         rest();
         const auto begin = clock::now();
         state_.with_read_lock(look);
+        const std::scoped_lock hold(pacing_);
         end_ = clock::now();
         last_ = std::min<clock::duration>(end_ - begin, slice);
     }
@@ -80,12 +82,16 @@ private:
     /// together take about a twentieth of its time.
     void rest() {
         constexpr int share = 20;
-        if (last_ == clock::duration()) return;
+        std::unique_lock hold(pacing_);
+        const clock::time_point end = end_;
+        const clock::duration last = last_;
+        hold.unlock();
+        if (last == clock::duration()) return;
         const lock_report now = lock_report::read(state_.memory().state());
         if (!now.writer.is_alive || now.writer.what == lock_report::doing::idle) return;
         const auto readers = std::count_if(now.readers.begin(), now.readers.end(),
                                            [](const auto& one) { return one.is_alive; });
-        std::this_thread::sleep_until(end_ + last_ * share * std::max<std::ptrdiff_t>(1, readers));
+        std::this_thread::sleep_until(end + last * share * std::max<std::ptrdiff_t>(1, readers));
     }
     static open_options reading() {
         open_options how;
@@ -102,6 +108,7 @@ private:
 
     database state_;
     rows::segment_buffers buffers_;
+    std::mutex pacing_;
     clock::time_point end_;   ///< of the last turn
     clock::duration last_{0}; ///< how long it took
 };

@@ -32,12 +32,12 @@ unfinished_state::unfinished_state(fs::path target, const std::string& readers)
     : target_(fs::absolute(std::move(target))) {
     if (target_.filename().empty()) target_ = target_.parent_path();
     require_free(target_);
+    const auto group = readers.empty() ? std::nullopt : std::optional(group_called(readers));
     around_ = target_.string() + ".unfinished";
     remove_remains();
     private_folder::make(around_, std::nullopt);
     replace_file(around_ / mark, "");
-    private_folder::make(path(),
-                         readers.empty() ? std::nullopt : std::optional(group_called(readers)));
+    private_folder::make(path(), group);
 }
 
 void unfinished_state::remove_remains() const {

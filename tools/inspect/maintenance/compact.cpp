@@ -1,3 +1,4 @@
+#include <chainbase/check/state_check.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/maintenance/compact.hpp>
@@ -70,6 +71,10 @@ void copy_into(bulk_load::new_state& to, row_source& from) {
             const rows::type_rows rows = from.of(schema->name);
             bulk_load::object_loader loader = to.add_type(*schema);
             loader.add_all(rows);
+            if (loader.objects() != rows.slots().live())
+                throw damaged_error(schema->name +
+                                    ": its ids lead to fewer objects than there are, so "
+                                    "nothing was changed; run chainbase-inspect check");
             loader.finish(rows.slots().next_id(), bulk_load::orders_of(rows));
         }
         to.close(from.revision());
@@ -84,9 +89,19 @@ void require_same(const std::filesystem::path& made, row_source& from) {
                         "nothing was changed; run chainbase-inspect check");
 }
 
+/// Of a damaged state the objects that nothing leads to would be gone for good.
+void require_whole(const std::string& state) {
+    const check::state_check found(state);
+    if (found.report().found_in_all() == 0) return;
+    throw damaged_error(state +
+                        ": is not sound, so nothing was changed (chainbase-inspect repair):\n" +
+                        first_findings(found.report(), 3));
+}
+
 void compact(const call& asked) {
     const catch_interruption interruption;
     bulk_load::segment_replacement replacement(asked.state);
+    require_whole(asked.state);
     {
         row_source from(asked.state);
         bulk_load::new_state made(replacement.folder(), replacement.limits());

@@ -99,7 +99,8 @@ std::filesystem::path renew_checkpoints(const std::filesystem::path& state) {
 
 outcome look_and_mend(const call& asked) {
     const catch_interruption interruption;
-    bulk_load::segment_replacement replacement(asked.state);
+    std::optional<bulk_load::segment_replacement> replacement;
+    if (asked.is_meant) replacement.emplace(asked.state);
     std::optional<check::state_check> state(std::in_place, asked.state);
     std::vector<rescued_type> rescued;
     if (state->is_mapped()) rescued = rescue(*state);
@@ -108,15 +109,15 @@ outcome look_and_mend(const call& asked) {
     done.chosen = chosen_way(done.plan, asked);
     if (!asked.is_meant) return done;
     if (done.chosen == way::objects) {
-        bulk_load::new_state made(replacement.folder(), replacement.limits());
+        bulk_load::new_state made(replacement->folder(), replacement->limits());
         copy_into(made, in_order(rescued), state->buffers(), state->log().revision);
     }
     rescued.clear();
     state.reset(); // lets writers in
     if (done.chosen == way::objects) {
-        require_sound(replacement.folder());
+        require_sound(replacement->folder());
         done.kept_as = place_for_damaged_segment(asked.state);
-        replacement.replace(done.kept_as);
+        replacement->replace(done.kept_as);
         renew_checkpoint(asked.state);
     } else if (done.chosen == way::checkpoint) {
         done.kept_as = restore_checkpoint(asked.state);

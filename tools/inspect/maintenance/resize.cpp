@@ -99,6 +99,9 @@ void store(const std::string& state, const limits& wanted) {
     const fs::path at = fs::absolute(state);
     const file_lock lock(at / "lock", false);
     const fs::path folder = segment_place(at).folder();
+    require_possible(limits_of(state), wanted); // now that nobody else writes
+    if (read_state(state).sessions != 0)
+        throw locked_error(state + ": another process wrote to it meanwhile; nothing was changed");
     const auto found = chainbase::detail::header_in(folder);
     if (!found || found->clean == 0)
         throw locked_error(state + ": another process opened it for writing meanwhile; nothing was "
