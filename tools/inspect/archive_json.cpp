@@ -95,7 +95,7 @@ std::string as_json(const archive_contents& found) {
         {"rocksdb", found.rocksdb ? to_json(*found.rocksdb) : json(nullptr)},
         {"statistics", statistics_of(found)},
     };
-    return all.dump(1) + "\n";
+    return all.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 } // namespace chainbase::inspect

@@ -105,7 +105,7 @@ std::string as_json(const check::state_check& state) {
     }
     all["survived"] = std::move(survived);
     all["parts"] = std::move(parts);
-    return all.dump(1) + "\n";
+    return all.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 std::string as_json(const std::string& state, const check::checked_checkpoints& checkpoints) {
@@ -115,7 +115,7 @@ std::string as_json(const std::string& state, const check::checked_checkpoints& 
     all["publications"] = publications_of(checkpoints);
     all["blocks"] = checkpoints.blocks;
     all["parts"] = json::array({to_json(checkpoints.report)});
-    return all.dump(1) + "\n";
+    return all.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 } // namespace chainbase::inspect

@@ -122,7 +122,10 @@ exit_code run_count(const call& asked) {
                                         {"key", asked.query.key},
                                         {"revision", from.current_revision()},
                                         {"rows", rows}};
-    print_or_throw(asked.json ? report.dump(2) + "\n" : grouped(rows) + "\n");
+    print_or_throw(
+        asked.json
+            ? report.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n"
+            : grouped(rows) + "\n");
     return exit_code::done;
 }
 

@@ -123,7 +123,7 @@ json object_of(const state_report& state, const std::optional<archive_report>& a
 } // namespace
 
 std::string as_json(const state_report& state, const std::optional<archive_report>& archive) {
-    return object_of(state, archive).dump(1) + "\n";
+    return object_of(state, archive).dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 std::string as_json_line(const state_report& state, const std::optional<archive_report>& archive,
@@ -134,7 +134,7 @@ std::string as_json_line(const state_report& state, const std::optional<archive_
                                 {"used_bytes", growth.whole.used_bytes},
                                 {"file_bytes", growth.whole.file_bytes},
                                 {"types", list_of(growth.types)}};
-    return all.dump() + "\n";
+    return all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 } // namespace chainbase::inspect

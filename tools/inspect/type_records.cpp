@@ -98,7 +98,7 @@ std::uint64_t type_records::handed_over() {
         const rows::type_rows queue = from.of(type_ + ".retired");
         all = queue.slots().next_id() - queue.slots().live();
         if (has_type(from, type_ + ".withdrawn"))
-            all -= from.of(type_ + ".withdrawn").slots().live();
+            all -= std::min<std::uint64_t>(all, from.of(type_ + ".withdrawn").slots().live());
     });
     return all;
 }
