@@ -200,10 +200,10 @@ void object_loader::load_tables(const key_orders& orders) {
     }
 }
 
-/// A file that grows gets more than it needs at once.
+/// A file that grows gets more than it needs at once, and ids that are gone need no memory.
 void object_loader::fit_files(std::uint32_t next_id) {
     if (next_id != 0) id_table(*windows_.ids).reserve(next_id - 1);
-    windows_.ids->shrink_to(window_header::page_bytes + std::size_t{next_id} * sizeof(slot_number));
+    id_table(*windows_.ids).trim(next_id);
     windows_.objects->shrink_to(window_header::page_bytes + std::size_t{end_} * schema_.node_bytes);
 }
 
