@@ -48,13 +48,7 @@ std::string as_json(const call& asked, const std::vector<compacted_part>& parts,
     return all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-void require_at_rest(const state_report& state, const call& asked) {
-    if (state.condition == condition::writer_running)
-        throw locked_error(asked.state + ": process " + state.writer +
-                           " has it open for writing; stop it first");
-    if (state.condition == condition::writer_died)
-        throw unclean_error(asked.state + ": its last writer died; open it for writing once, which "
-                                          "rolls it back to the last completed block");
+void require_nothing_to_undo(const state_report& state, const call& asked) {
     if (state.sessions != 0 && !asked.commits && !asked.only_tells)
         throw usage_error(fmt::format("{}: {} block(s) after revision {} can still be undone, and "
                                       "could not be any more; commit them in the program, or call "
@@ -121,7 +115,8 @@ std::vector<compacted_part> estimate_of(const state_report& state) {
 
 exit_code run(const call& asked) {
     const state_report before = read_state(asked.state);
-    require_at_rest(before, asked);
+    require_at_rest(before);
+    require_nothing_to_undo(before, asked);
     std::vector<compacted_part> parts = estimate_of(before);
     if (!asked.only_tells) {
         compact(asked);

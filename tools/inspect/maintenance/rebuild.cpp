@@ -29,6 +29,16 @@ std::string first_findings(const check::part_report& report, std::size_t most) {
     return text;
 }
 
+void require_at_rest(const state_report& state) {
+    if (state.condition == condition::writer_running)
+        throw locked_error(state.state.string() + ": process " + state.writer +
+                           " has it open for writing; stop it first");
+    if (state.condition == condition::writer_died)
+        throw unclean_error(state.state.string() +
+                            ": its last writer died; open it for writing once, which "
+                            "rolls it back to the last completed block");
+}
+
 void require_sound(const std::filesystem::path& made) {
     const check::state_check found(made);
     if (found.report().found_in_all() == 0) return;

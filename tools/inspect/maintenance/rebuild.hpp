@@ -3,11 +3,16 @@
 #include <chainbase/bulk_load/new_state.hpp>
 #include <chainbase/bulk_load/segment_replacement.hpp>
 #include <chainbase/check/report.hpp>
+#include <tools/inspect/state_report.hpp>
 
 #include <filesystem>
 #include <string>
 
 namespace chainbase::inspect {
+
+/// Throws locked_error when a process has the state open for writing, unclean_error when its writer
+/// died.
+void require_at_rest(const state_report& state);
 
 /// Throws damaged_error when `check` finds anything in a state that was made anew.
 void require_sound(const std::filesystem::path& made);

@@ -80,13 +80,7 @@ void require_possible(const limits& now, const limits& wanted) {
             fmt::format("--windows {}: {} are in use already", wanted.windows, now.windows_used));
 }
 
-void require_at_rest(const state_report& state, const call& asked) {
-    if (state.condition == condition::writer_running)
-        throw locked_error(asked.state + ": process " + state.writer +
-                           " has it open for writing; stop it first");
-    if (state.condition == condition::writer_died)
-        throw unclean_error(asked.state + ": its last writer died; open it for writing once, which "
-                                          "rolls it back to the last completed block");
+void require_nothing_to_undo(const state_report& state, const call& asked) {
     if (state.sessions != 0)
         throw usage_error(fmt::format("{}: {} block(s) after revision {} can still be undone, and "
                                       "what undoes them names places by the size of the windows; "
@@ -149,7 +143,9 @@ exit_code run(const call& asked) {
     const bool differs = wanted.window_bytes != now.window_bytes || wanted.windows != now.windows;
     const bool is_done = differs && !asked.only_tells;
     if (is_done) {
-        require_at_rest(read_state(asked.state), asked);
+        const state_report state = read_state(asked.state);
+        require_at_rest(state);
+        require_nothing_to_undo(state, asked);
         // That so many addresses can be had at all: throws what opening would.
         static_cast<void>(address_space(wanted.window_bytes, wanted.windows));
         store(asked.state, wanted);
