@@ -1,20 +1,30 @@
 # chainbase_link_in(TARGET): an executable that brings its libraries with it, but for the C library:
-# dynamic loading and relocating them takes longer than a short verb works. For RocksDB the archive
-# asks the property CHAINBASE_LINKED_IN of whatever it is linked into; of fmt and spdlog there are no
-# static libraries, so their sources are the target's. What is missing stays shared, and so does all
-# of it with sanitizers.
+# dynamic loading and relocating them takes longer than a short verb works. For RocksDB
+# and OpenSSL the archive asks the property CHAINBASE_LINKED_IN of whatever it is linked into; of fmt and
+# spdlog there are no static libraries, so their sources are the target's. What is missing stays
+# shared, and so does all of it with sanitizers.
 
 set(CHAINBASE_MISSING_LIBRARIES)
 add_library(chainbase_rocksdb_linked_in INTERFACE)
-foreach(name rocksdb snappy z bz2 lz4 zstd)
-    find_library(CHAINBASE_STATIC_${name} lib${name}.a)
-    mark_as_advanced(CHAINBASE_STATIC_${name})
-    if(CHAINBASE_STATIC_${name})
-        target_link_libraries(chainbase_rocksdb_linked_in INTERFACE ${CHAINBASE_STATIC_${name}})
-    else()
-        list(APPEND CHAINBASE_MISSING_LIBRARIES lib${name}.a)
-    endif()
-endforeach()
+add_library(chainbase_crypto_linked_in INTERFACE)
+add_library(chainbase_curses_linked_in INTERFACE)
+
+# Adds static libraries to what `target` stands for.
+function(chainbase_link_static target)
+    foreach(name IN LISTS ARGN)
+        find_library(CHAINBASE_STATIC_${name} lib${name}.a)
+        mark_as_advanced(CHAINBASE_STATIC_${name})
+        if(CHAINBASE_STATIC_${name})
+            target_link_libraries(${target} INTERFACE ${CHAINBASE_STATIC_${name}})
+        else()
+            list(APPEND CHAINBASE_MISSING_LIBRARIES lib${name}.a)
+        endif()
+    endforeach()
+    set(CHAINBASE_MISSING_LIBRARIES ${CHAINBASE_MISSING_LIBRARIES} PARENT_SCOPE)
+endfunction()
+chainbase_link_static(chainbase_rocksdb_linked_in rocksdb snappy z bz2 lz4 zstd)
+chainbase_link_static(chainbase_crypto_linked_in crypto)
+chainbase_link_static(chainbase_curses_linked_in ncursesw tinfo)
 foreach(name fmt/format spdlog/spdlog)
     find_file(CHAINBASE_SOURCE_${name} ${name}-inl.h)
     mark_as_advanced(CHAINBASE_SOURCE_${name})

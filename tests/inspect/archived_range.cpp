@@ -1,7 +1,7 @@
 // Rows of memory and of the archive as one sequence: what lifecycle::range() and from() give.
 #include <archive/store.hpp>
-#include <tools/inspect/kept_archive.hpp>
-#include <tools/inspect/merged_rows.hpp>
+#include <tools/inspect/archive/kept_archive.hpp>
+#include <tools/inspect/rows/merged_rows.hpp>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

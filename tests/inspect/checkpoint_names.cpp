@@ -1,6 +1,6 @@
 // A checkpoint looked at as a state: STATE@checkpoint, STATE@checkpoint:GENERATION.
 #include <chainbase/database.hpp>
-#include <tools/inspect/named_state.hpp>
+#include <tools/inspect/state/named_state.hpp>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

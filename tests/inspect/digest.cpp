@@ -4,8 +4,8 @@
 #include <chainbase/database.hpp>
 #include <chainbase/rows/type_rows.hpp>
 #include <pool_allocator/error.hpp>
-#include <tools/inspect/content_digest.hpp>
-#include <tools/inspect/type_records.hpp>
+#include <tools/inspect/compare/content_digest.hpp>
+#include <tools/inspect/rows/type_records.hpp>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

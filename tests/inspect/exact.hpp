@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tools/inspect/state_report.hpp>
+#include <tools/inspect/memory/state_report.hpp>
 
 #include <catch2/catch.hpp>
 

@@ -3,7 +3,7 @@
 #include <chainbase/database.hpp>
 #include <chainbase/detail/segment_header.hpp>
 #include <pool_allocator/error.hpp>
-#include <tools/inspect/mapped_pages.hpp>
+#include <tools/inspect/memory/mapped_pages.hpp>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

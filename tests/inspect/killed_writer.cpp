@@ -1,4 +1,4 @@
-#include <tools/inspect/stat.hpp>
+#include <tools/inspect/memory/stat.hpp>
 
 #include <tests/inspect/exact.hpp>
 #include <tests/inspect/sample_state.hpp>

@@ -1,6 +1,6 @@
 #include <archive/statistics_page.hpp>
 #include <pool_allocator/error.hpp>
-#include <tools/inspect/live_sample.hpp>
+#include <tools/inspect/memory/live_sample.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/inspect/exact.hpp>

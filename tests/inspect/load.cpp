@@ -1,7 +1,7 @@
 // A dump makes the state again, to the last byte of what it means.
 #include <chainbase/database.hpp>
-#include <tools/inspect/row_format.hpp>
-#include <tools/inspect/row_reader.hpp>
+#include <tools/inspect/rows/row_format.hpp>
+#include <tools/inspect/rows/row_reader.hpp>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

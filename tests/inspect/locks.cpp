@@ -1,7 +1,7 @@
 #include <chainbase/check/state_check.hpp>
 #include <chainbase/database.hpp>
-#include <tools/inspect/locks.hpp>
 #include <tools/inspect/look_at.hpp>
+#include <tools/inspect/state/locks.hpp>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

@@ -354,9 +354,25 @@ TEST_CASE("repair mends broken links when told to and keeps what was damaged") {
     CHECK(fs::exists(done.at("kept_as").get<std::string>() + "/account.objects"));
     CHECK(done.at("kept_as") == state.path() + "/segment.damaged.1");
     CHECK(state.run("repair").code == 0);
-    CHECK_THAT(state.run("repair", "--yes").output, Contains("sound"));
+    CHECK_THAT(state.run("repair", "--yes").output, Contains("is damaged"));
     reopen_sample_state(state.path());
     CHECK(state.content() == before);
+}
+
+TEST_CASE("repair tells of files that opening refuses and leaves them to who may change them") {
+    const sample state;
+    const fs::path file = fs::path(state.path()) / "segment" / "account.ids";
+    fs::permissions(file, fs::perms::others_read, fs::perm_options::add);
+    REQUIRE(state.run("check").code == 1);
+    for (const char* how : {"", "--yes"}) {
+        const outcome told = state.run("repair", how);
+        INFO(told.output);
+        CHECK(told.code == 1);
+        CHECK_THAT(told.output, Contains("refused: ") && Contains(file.string()));
+        const json report = state.report("repair", how + std::string(" 2>/dev/null"));
+        CHECK(report.at("refused").size() == 1);
+        CHECK(report.at("repaired") == false);
+    }
 }
 
 TEST_CASE("repair takes the checkpoint when that has all there was") {

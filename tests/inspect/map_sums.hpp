@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tools/inspect/segment_map.hpp>
+#include <tools/inspect/memory/segment_map.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/inspect/exact.hpp>

@@ -1,8 +1,8 @@
 // Every kind of field, as JSON.
 #include <chainbase/database.hpp>
 #include <chainbase/rows/value_type.hpp>
-#include <tools/inspect/row_query.hpp>
-#include <tools/inspect/row_source.hpp>
+#include <tools/inspect/rows/row_query.hpp>
+#include <tools/inspect/rows/row_source.hpp>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

@@ -2,8 +2,8 @@
 // sees.
 #include <chainbase/database.hpp>
 #include <chainbase/rows/row_cursor.hpp>
-#include <tools/inspect/row_query.hpp>
-#include <tools/inspect/row_source.hpp>
+#include <tools/inspect/rows/row_query.hpp>
+#include <tools/inspect/rows/row_source.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/support/random_source.hpp>

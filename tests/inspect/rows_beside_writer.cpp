@@ -1,9 +1,9 @@
 // Objects read while a process changes them, and after it was killed.
 #include <chainbase/database.hpp>
 #include <chainbase/rows/row_cursor.hpp>
-#include <tools/inspect/row_query.hpp>
-#include <tools/inspect/row_scan.hpp>
-#include <tools/inspect/row_source.hpp>
+#include <tools/inspect/rows/row_query.hpp>
+#include <tools/inspect/rows/row_scan.hpp>
+#include <tools/inspect/rows/row_source.hpp>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -15,8 +15,10 @@
 #include <tests/support/scratch_state.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace chainbase;
@@ -26,7 +28,8 @@ using inspect::row_source;
 
 namespace {
 
-constexpr std::uint32_t steady = 300; ///< objects that are there all the time
+constexpr std::uint32_t steady = 300;       ///< objects that are there all the time
+constexpr std::uint32_t most_others = 2000; ///< those that come and go
 
 void add_types(database& db) {
     db.add_type<account>("account");
@@ -78,6 +81,7 @@ private:
         for (;;) {
             db.with_write_lock([&] { one_block(db, random, number); });
             ++*blocks_;
+            std::this_thread::sleep_for(std::chrono::microseconds(100)); // the file never fills
         }
     }
     static void create(database& db, std::uint64_t number) {
@@ -86,6 +90,12 @@ private:
             a.group = a.id.value < steady ? 1 : 2;
         });
         db.create<post>([&](post& p) { set(p, number); });
+    }
+    static void remove(database& db, std::uint32_t number) {
+        const auto* found = db.find(id<account>(number));
+        if (!found) return;
+        db.remove(db.get(id<post>(number)));
+        db.remove(*found);
     }
     static void one_block(database& db, random_source& random, std::uint64_t& number) {
         auto block = db.start_session();
@@ -96,11 +106,8 @@ private:
             db.modify(db.get(id<post>(some)), [&](post& p) { set(p, number); });
             const std::uint32_t end = db.next_id<account>().value;
             create(db, ++number);
-            const auto old = id<account>(steady + random.below(end - steady + 1));
-            if (const auto* found = db.find(old)) {
-                db.remove(db.get(id<post>(old.value)));
-                db.remove(*found);
-            }
+            remove(db, steady + random.below(end - steady + 1));
+            if (end > steady + most_others) remove(db, end - most_others);
         }
         if (random.chance(300)) return; // undone
         block.push();

@@ -2,8 +2,8 @@
 
 #include <chainbase/database.hpp>
 #include <chainbase/schema.hpp>
-#include <tools/inspect/c_header.hpp>
-#include <tools/inspect/schema.hpp>
+#include <tools/inspect/state/c_header.hpp>
+#include <tools/inspect/state/schema.hpp>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

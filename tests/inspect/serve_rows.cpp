@@ -1,8 +1,8 @@
 // The row browser of the web page: pages of rows by any key, and what it refuses.
 
 #include <pool_allocator/error.hpp>
-#include <tools/inspect/schema.hpp>
 #include <tools/inspect/serve/row_browser.hpp>
+#include <tools/inspect/state/schema.hpp>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

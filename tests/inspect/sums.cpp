@@ -1,4 +1,4 @@
-#include <tools/inspect/stat.hpp>
+#include <tools/inspect/memory/stat.hpp>
 
 #include <linux/magic.h>
 #include <sys/vfs.h>

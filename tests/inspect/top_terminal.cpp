@@ -1,7 +1,7 @@
 // `top` on a terminal: what is on the screen, and that the terminal is given back.
 
 #include <chainbase/lock_report.hpp>
-#include <tools/inspect/live_sample.hpp>
+#include <tools/inspect/memory/live_sample.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/inspect/program.hpp>

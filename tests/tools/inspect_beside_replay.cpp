@@ -1,6 +1,6 @@
 #include <pool_allocator/error.hpp>
-#include <tools/inspect/archive_report.hpp>
-#include <tools/inspect/state_report.hpp>
+#include <tools/inspect/archive/archive_report.hpp>
+#include <tools/inspect/memory/state_report.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/inspect/exact.hpp>

@@ -1,5 +1,5 @@
 #include <tools/driver/chain_state.hpp>
-#include <tools/inspect/content_digest.hpp>
+#include <tools/inspect/compare/content_digest.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/support/random_source.hpp>

@@ -1,26 +1,26 @@
-#include <tools/inspect/archive.hpp>
-#include <tools/inspect/check.hpp>
-#include <tools/inspect/diff.hpp>
-#include <tools/inspect/digest.hpp>
-#include <tools/inspect/dump.hpp>
-#include <tools/inspect/get.hpp>
-#include <tools/inspect/info.hpp>
-#include <tools/inspect/load.hpp>
-#include <tools/inspect/locks.hpp>
+#include <tools/inspect/archive/archive.hpp>
+#include <tools/inspect/compare/diff.hpp>
+#include <tools/inspect/compare/digest.hpp>
+#include <tools/inspect/dump/dump.hpp>
+#include <tools/inspect/dump/load.hpp>
 #include <tools/inspect/maintenance/compact.hpp>
 #include <tools/inspect/maintenance/repair.hpp>
 #include <tools/inspect/maintenance/resize.hpp>
-#include <tools/inspect/map.hpp>
-#include <tools/inspect/range.hpp>
-#include <tools/inspect/sample.hpp>
-#include <tools/inspect/schema.hpp>
+#include <tools/inspect/maintenance/warm.hpp>
+#include <tools/inspect/memory/map.hpp>
+#include <tools/inspect/memory/stat.hpp>
+#include <tools/inspect/memory/tree.hpp>
+#include <tools/inspect/rows/get.hpp>
+#include <tools/inspect/rows/range.hpp>
+#include <tools/inspect/rows/sample.hpp>
 #include <tools/inspect/serve/serve.hpp>
-#include <tools/inspect/stat.hpp>
+#include <tools/inspect/state/check.hpp>
+#include <tools/inspect/state/info.hpp>
+#include <tools/inspect/state/locks.hpp>
+#include <tools/inspect/state/schema.hpp>
+#include <tools/inspect/state/undo.hpp>
 #include <tools/inspect/top/top.hpp>
-#include <tools/inspect/tree.hpp>
-#include <tools/inspect/undo.hpp>
 #include <tools/inspect/verbs.hpp>
-#include <tools/inspect/warm.hpp>
 
 namespace chainbase::inspect {
 

@@ -1,11 +1,11 @@
 #include <chainbase/check/state_check.hpp>
 #include <pool_allocator/error.hpp>
+#include <tools/inspect/compare/state_diff.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/maintenance/compact.hpp>
 #include <tools/inspect/maintenance/compact_estimate.hpp>
 #include <tools/inspect/maintenance/rebuild.hpp>
-#include <tools/inspect/row_source.hpp>
-#include <tools/inspect/state_diff.hpp>
+#include <tools/inspect/rows/row_source.hpp>
 #include <tools/inspect/text_table.hpp>
 #include <tools/interruption.hpp>
 #include <tools/print.hpp>

@@ -5,6 +5,8 @@
 #include <tools/inspect/maintenance/compact_estimate.hpp>
 #include <undo/undo_log.hpp>
 
+#include <algorithm>
+
 namespace chainbase::inspect {
 
 namespace {
@@ -30,8 +32,10 @@ std::uint64_t table_bytes(std::uint64_t entries) {
 
 std::uint64_t type_bytes(const type_report& type, const type_schema& schema,
                          const window& objects) {
-    std::uint64_t bytes = pool_bytes(type.objects, type.node_bytes) + page +
-                          whole_pages(type.next_id * sizeof(slot_number));
+    // Of the ids in use only pages are held, as they are now.
+    const std::uint64_t ids = page + whole_pages(type.next_id * sizeof(slot_number));
+    std::uint64_t bytes =
+        pool_bytes(type.objects, type.node_bytes) + std::min(ids, type.ids.held());
     for (const rows::type_layout::table& table : rows::type_layout::of(schema).tables)
         bytes += table_bytes(rows::copy_at<hash_state>(objects.root() + table.words_at).used);
     return bytes;
@@ -43,21 +47,21 @@ std::vector<compacted_part> compact_estimate(const state_report& state, const se
     std::vector<compacted_part> all;
     for (std::size_t number = 0; number < state.types.size(); ++number) {
         const type_report& type = state.types[number];
-        all.push_back({type.name, type.total().file_bytes,
+        all.push_back({type.name, type.total().held(),
                        type_bytes(type, from.types().entries()[number].schema,
                                   *from.windows()[number]->objects)});
     }
     compacted_part buffers{"buffers"};
     for (const buffer_report& one : state.buffers) {
         const std::uint64_t live = one.memory.bytes.slots_live;
-        buffers.now += one.memory.file_bytes;
+        buffers.now += one.memory.held();
         const bool is_class = one.name != "buffers.runs";
         buffers.then += live == 0  ? page
                         : is_class ? pool_bytes(live, one.slot_bytes)
                                    : page + live * page;
     }
     all.push_back(buffers);
-    all.push_back({"undo log", state.log.file_bytes, page + undo_log_view::chunk_bytes});
+    all.push_back({"undo log", state.log.held(), page + undo_log_view::chunk_bytes});
     all.push_back({"header", state.header.file_bytes, state.header.file_bytes});
     compacted_part total{"total"};
     for (const compacted_part& one : all) {

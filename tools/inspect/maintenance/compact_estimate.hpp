@@ -1,7 +1,7 @@
 #pragma once
 
 #include <chainbase/segment.hpp>
-#include <tools/inspect/state_report.hpp>
+#include <tools/inspect/memory/state_report.hpp>
 
 #include <cstdint>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace chainbase::inspect {
 
-/// What the files of one part of a segment take, and would take when it was made anew.
+/// What the file system holds of one part of a segment, and would hold when it was made anew.
 struct compacted_part {
     std::string name;
     std::uint64_t now = 0;

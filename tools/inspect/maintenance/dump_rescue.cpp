@@ -1,10 +1,10 @@
 #include <pool_allocator/error.hpp>
-#include <tools/inspect/dump_file.hpp>
-#include <tools/inspect/dump_head.hpp>
-#include <tools/inspect/dump_keys.hpp>
+#include <tools/inspect/dump/dump_file.hpp>
+#include <tools/inspect/dump/dump_head.hpp>
+#include <tools/inspect/dump/dump_keys.hpp>
 #include <tools/inspect/maintenance/dump_rescue.hpp>
 #include <tools/inspect/maintenance/rescue.hpp>
-#include <tools/inspect/row_format.hpp>
+#include <tools/inspect/rows/row_format.hpp>
 #include <tools/interruption.hpp>
 
 #include <fmt/format.h>

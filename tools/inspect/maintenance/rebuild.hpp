@@ -3,7 +3,7 @@
 #include <chainbase/bulk_load/new_state.hpp>
 #include <chainbase/bulk_load/segment_replacement.hpp>
 #include <chainbase/check/report.hpp>
-#include <tools/inspect/state_report.hpp>
+#include <tools/inspect/memory/state_report.hpp>
 
 #include <filesystem>
 #include <string>

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -150,8 +151,13 @@ std::string plan_text(const repair_plan& plan) {
 }
 
 std::string as_text(const call& asked, const outcome& done) {
-    if (done.chosen == way::nothing) return asked.state + ": sound, nothing to repair\n";
+    std::string refused;
+    for (const std::string& one : done.plan.refused)
+        refused += "refused: " + one + "\n";
+    if (done.chosen == way::nothing)
+        return refused + asked.state + ": nothing in the segment and the checkpoints is damaged\n";
     std::string text =
+        refused +
         fmt::format("{}: {} findings in the segment, {} in the checkpoints\n{}{}\n", asked.state,
                     grouped(done.plan.findings), grouped(done.plan.checkpoint_findings),
                     done.findings, done.plan.checkpoint_damage);
@@ -173,6 +179,7 @@ std::string as_json(const call& asked, const outcome& done) {
              {"state", asked.state},
              {"findings", done.plan.findings},
              {"checkpoint_findings", done.plan.checkpoint_findings},
+             {"refused", done.plan.refused},
              {"way", to_string(done.chosen)},
              {"repaired", !done.kept_as.empty()},
              {"kept_as", done.kept_as.empty() ? json() : json(done.kept_as.string())},
@@ -194,8 +201,10 @@ std::string as_json(const call& asked, const outcome& done) {
 exit_code run(const call& asked) {
     const outcome done = look_and_mend(asked);
     print_or_throw(asked.json ? as_json(asked, done) : as_text(asked, done));
-    const bool is_good = done.chosen == way::nothing || !done.kept_as.empty();
-    return is_good ? exit_code::done : exit_code::damaged;
+    for (const std::string& one : done.plan.refused)
+        spdlog::error(one);
+    if (done.chosen != way::nothing && done.kept_as.empty()) return exit_code::damaged;
+    return done.plan.refused.empty() ? exit_code::done : exit_code::failed;
 }
 
 } // namespace

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace chainbase::inspect {
 
 namespace {
@@ -46,6 +48,8 @@ void find_checkpoint(repair_plan& to, const check::state_check& state) {
     const auto found = check::check_checkpoints(on, state.state());
     to.checkpoint_findings = found.report.found_in_all();
     to.checkpoint_damage = first_findings(found.report, 3);
+    for (std::string& one : found.report.refused_in_all())
+        to.refused.push_back(std::move(one));
     const check::checked_publication* best = found.restorable();
     if (!best) {
         to.why_no_checkpoint = "none is whole";
@@ -75,6 +79,7 @@ repair_plan repair_plan::of(const check::state_check& state,
                             const std::vector<rescued_type>& rescued) {
     repair_plan plan;
     plan.findings = state.report().found_in_all();
+    plan.refused = state.report().refused_in_all();
     find_objects(plan, state, rescued);
     find_checkpoint(plan, state);
     plan.best = best_of(plan);

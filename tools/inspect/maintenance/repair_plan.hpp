@@ -38,6 +38,7 @@ struct repair_plan {
     std::uint64_t findings = 0;            ///< of the segment
     std::uint64_t checkpoint_findings = 0; ///< of the checkpoints and the redo log
     std::string checkpoint_damage;         ///< the first of them
+    std::vector<std::string> refused;      ///< files that opening refuses for who may use them
     std::optional<objects_found> objects;  ///< nothing when that way is not open
     std::string why_no_objects;
     std::optional<checkpoint_found> checkpoint; ///< nothing when that way is not open

@@ -8,7 +8,7 @@
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/maintenance/rebuild.hpp>
 #include <tools/inspect/maintenance/resize.hpp>
-#include <tools/inspect/state_report.hpp>
+#include <tools/inspect/memory/state_report.hpp>
 #include <tools/print.hpp>
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 #include <pool_allocator/error.hpp>
-#include <tools/inspect/row_format.hpp>
-#include <tools/inspect/row_query.hpp>
-#include <tools/inspect/row_scan.hpp>
+#include <tools/inspect/rows/row_format.hpp>
+#include <tools/inspect/rows/row_query.hpp>
+#include <tools/inspect/rows/row_scan.hpp>
 #include <tools/inspect/serve/row_browser.hpp>
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <tools/inspect/live_sample.hpp>
-#include <tools/inspect/state_growth.hpp>
+#include <tools/inspect/memory/live_sample.hpp>
+#include <tools/inspect/memory/state_growth.hpp>
 
 #include <nlohmann/json_fwd.hpp>
 

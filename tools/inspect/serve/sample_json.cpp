@@ -1,5 +1,5 @@
+#include <tools/inspect/memory/stat.hpp>
 #include <tools/inspect/serve/sample_json.hpp>
-#include <tools/inspect/stat.hpp>
 
 #include <nlohmann/json.hpp>
 

@@ -1,13 +1,13 @@
 #include <pool_allocator/error.hpp>
-#include <tools/inspect/archive.hpp>
-#include <tools/inspect/locks.hpp>
+#include <tools/inspect/archive/archive.hpp>
 #include <tools/inspect/look_at.hpp>
-#include <tools/inspect/schema.hpp>
+#include <tools/inspect/memory/stat.hpp>
 #include <tools/inspect/serve/json_answer.hpp>
 #include <tools/inspect/serve/query_string.hpp>
 #include <tools/inspect/serve/row_browser.hpp>
 #include <tools/inspect/serve/state_api.hpp>
-#include <tools/inspect/stat.hpp>
+#include <tools/inspect/state/locks.hpp>
+#include <tools/inspect/state/schema.hpp>
 
 #include <nlohmann/json.hpp>
 

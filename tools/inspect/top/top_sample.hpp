@@ -1,8 +1,8 @@
 #pragma once
 
-#include <tools/inspect/checkpoint_info.hpp>
-#include <tools/inspect/live_sample.hpp>
-#include <tools/inspect/state_growth.hpp>
+#include <tools/inspect/memory/live_sample.hpp>
+#include <tools/inspect/memory/state_growth.hpp>
+#include <tools/inspect/state/checkpoint_info.hpp>
 
 #include <filesystem>
 #include <optional>

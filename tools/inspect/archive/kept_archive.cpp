@@ -1,0 +1,299 @@
+#include <archive/detail/stored_row.hpp>
+#include <archive/open_archive.hpp>
+#include <chainbase/rows/mapped_bytes.hpp>
+#include <pool_allocator/error.hpp>
+#include <tools/inspect/archive/archive_report.hpp>
+#include <tools/inspect/archive/kept_archive.hpp>
+#include <tools/inspect/rows/row_scan.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <map>
+#include <string_view>
+#include <utility>
+
+namespace chainbase::inspect {
+
+namespace {
+
+using archive::bytes_view;
+using archive::pinned_row;
+using archive::table_id;
+using words = std::vector<std::string>;
+
+constexpr const char* table_type = "archive.table";
+constexpr const char* row_type = "archive.row";
+constexpr const char* key_type = "archive.key";
+constexpr std::size_t at_once = 256;
+
+[[noreturn]] void fail(const row_source& state, const std::string& what) {
+    throw damaged_error(state.state().string() + ": the archive in its memory: " + what +
+                        "; run chainbase-inspect check");
+}
+
+/// Where a field is in an object of `type`. Throws damaged_error when there is none of that name
+/// and length.
+const std::byte* field_at(const rows::type_rows& of, slot_number slot, const char* name,
+                          std::uint32_t bytes) {
+    const type_schema& schema = of.schema();
+    for (const type_schema::field& one : schema.fields)
+        if (one.name == name && one.bytes == bytes &&
+            std::uint64_t{one.offset} + bytes <= schema.value_bytes)
+            return of.slots().value(slot) + one.offset;
+    throw damaged_error(schema.name + ": has no field " + name + " as this version knows it");
+}
+
+template <typename Number>
+Number number_of(const rows::type_rows& of, slot_number slot, const char* field) {
+    return rows::copy_at<Number>(field_at(of, slot, field, sizeof(Number)));
+}
+
+bytes_view bytes_of(const rows::type_rows& of, slot_number slot, const char* field) {
+    const auto found = of.buffers().content({number_of<std::uint64_t>(of, slot, field)});
+    if (!found) throw damaged_error(of.schema().name + ": field " + field + " refers to nothing");
+    return *found;
+}
+
+pinned_row pin(const row_source& state, const rows::type_rows& of, slot_number slot) {
+    const auto number = number_of<std::uint32_t>(of, slot, "number");
+    const bytes_view content = bytes_of(of, slot, "content");
+    const auto copy = std::make_shared<const archive::byte_buffer>(content.begin(), content.end());
+    const auto record = archive::detail::record_of(*copy);
+    if (!record) fail(state, "row " + std::to_string(number) + " is malformed");
+    return {number, *record, copy};
+}
+
+words lines_of(std::string_view text) {
+    words lines;
+    for (std::size_t end; (end = text.find('\n')) != std::string_view::npos;
+         text.remove_prefix(end + 1))
+        lines.emplace_back(text.substr(0, end));
+    return lines;
+}
+
+/// Walks objects in the order of a key of theirs, some of them ahead.
+template <typename Found>
+class walk {
+public:
+    using reader = std::function<Found(const rows::type_rows&, slot_number)>;
+
+    /// What begins with `all`, from `from` on.
+    walk(row_source& state, const char* type, const char* key, const words& from, const words& all,
+         reader read)
+        : state_(state), type_(type), read_(std::move(read)) {
+        state_.take_turn([&] {
+            const rows::type_rows of = state_.of(type_);
+            const type_schema::key& by = of.key_called(key);
+            cursor_.emplace(
+                by, rows::key_cursor::bounds{rows::probe(of.schema(), by, from, of.buffers()),
+                                             rows::probe(of.schema(), by, all, of.buffers())});
+        });
+        read_ahead();
+    }
+
+    [[nodiscard]] bool valid() const noexcept { return !ahead_.empty(); }
+    [[nodiscard]] const Found& front() const noexcept { return ahead_.front(); }
+    void next() {
+        ahead_.pop_front();
+        if (ahead_.empty()) read_ahead();
+    }
+
+private:
+    void read_ahead() {
+        if (is_at_end_) return;
+        scan(state_, type_, *cursor_, [&](const rows::type_rows& of, slot_number slot) {
+            ahead_.push_back(read_(of, slot));
+            return ahead_.size() < at_once;
+        });
+        is_at_end_ = ahead_.size() < at_once;
+    }
+
+    row_source& state_;
+    const char* type_;
+    reader read_;
+    std::optional<rows::key_cursor> cursor_;
+    std::deque<Found> ahead_;
+    bool is_at_end_ = false;
+};
+
+/// How many rows of each type with a life cycle an archive has at least. Takes a turn.
+std::map<std::string, std::uint64_t> handed_over(row_source& state) {
+    constexpr std::string_view queue = ".retired";
+    std::map<std::string, std::uint64_t> all;
+    std::map<std::string, std::uint64_t> live;
+    state.take_turn([&] {
+        for (const type_schema* one : state.types()) {
+            const rows::type_rows of = state.of(one->name);
+            live[one->name] = of.slots().live();
+            if (one->name.ends_with(queue))
+                all[one->name.substr(0, one->name.size() - queue.size())] =
+                    of.slots().next_id() - of.slots().live();
+        }
+    });
+    for (auto& [type, rows] : all)
+        rows -= std::min(rows, live[type + ".withdrawn"]);
+    return all;
+}
+
+std::uint64_t rows_of(const archive::store& archive, const std::string& type) {
+    std::uint32_t number = 0;
+    for (const archive::table_description& table : archive.tables()) {
+        if (table.name == type) return archive.count(table_id{number});
+        ++number;
+    }
+    return 0;
+}
+
+std::string text_of(std::uint64_t number) {
+    return std::to_string(number);
+}
+
+} // namespace
+
+class kept_archive::row_source_of final : public archive::row_cursor_source {
+public:
+    row_source_of(row_source& state, table_id table, std::uint32_t from)
+        : rows_(state, row_type, "by_number", {text_of(table.value), text_of(from)},
+                {text_of(table.value)}, [&state](const rows::type_rows& of, slot_number slot) {
+                    return pin(state, of, slot);
+                }) {}
+    bool valid() const override { return rows_.valid(); }
+    std::uint32_t id() const override { return rows_.front().id(); }
+    bytes_view record() const override { return rows_.front().record(); }
+    void next() override { rows_.next(); }
+
+private:
+    walk<pinned_row> rows_;
+};
+
+class kept_archive::key_source_of final : public archive::key_cursor_source {
+public:
+    key_source_of(row_source& state, table_id table, std::uint32_t index, bytes_view from)
+        : keys_(state, key_type, "by_bytes",
+                {text_of(table.value), text_of(index), std::string(archive::as_text(from))},
+                {text_of(table.value), text_of(index)},
+                [](const rows::type_rows& of, slot_number slot) {
+                    return entry{std::string(archive::as_text(bytes_of(of, slot, "bytes"))),
+                                 number_of<std::uint32_t>(of, slot, "row")};
+                }) {}
+    bool valid() const override { return keys_.valid(); }
+    bytes_view key() const override { return archive::as_bytes(keys_.front().bytes); }
+    std::uint32_t id() const override { return keys_.front().row; }
+    void next() override { keys_.next(); }
+
+private:
+    struct entry {
+        std::string bytes;
+        std::uint32_t row;
+    };
+    walk<entry> keys_;
+};
+
+kept_archive::kept_archive(row_source& state) : state_(state) {
+    std::vector<archive::table_description> found;
+    state_.take_turn([&] {
+        const auto types = state_.types();
+        if (std::none_of(types.begin(), types.end(),
+                         [](const type_schema* one) { return one->name == table_type; }))
+            return; // nothing was archived yet
+        const rows::type_rows of = state_.of(table_type);
+        for (std::uint32_t id = 0; id < of.slots().next_id(); ++id) {
+            const slot_number slot = of.slots().slot_of(id);
+            if (slot == 0) fail(state_, "table " + std::to_string(id) + " is missing");
+            found.push_back({std::string(archive::as_text(bytes_of(of, slot, "name"))),
+                             lines_of(archive::as_text(bytes_of(of, slot, "key_names")))});
+        }
+    });
+    for (archive::table_description& one : found)
+        add_existing_table(std::move(one));
+}
+
+std::string kept_archive::name() const {
+    return "the archive in the memory of " + state_.state().string();
+}
+
+void kept_archive::create_table(const archive::table_description&) {
+    throw usage_error(name() + ": is only looked at");
+}
+
+archive::store::write_totals kept_archive::apply(const archive::write_batch&) {
+    throw usage_error(name() + ": is only looked at");
+}
+
+std::optional<pinned_row> kept_archive::read(table_id table, std::uint32_t id) const {
+    std::optional<pinned_row> found;
+    state_.take_turn([&] {
+        const rows::type_rows of = state_.of(row_type);
+        const type_schema::key& key = of.key_called("by_number");
+        const rows::probe sought(of.schema(), key, {text_of(table.value), text_of(id)},
+                                 of.buffers());
+        for (const slot_number slot : of.find(key, sought))
+            found.emplace(pin(state_, of, slot));
+    });
+    return found;
+}
+
+std::optional<pinned_row> kept_archive::read(table_id table, std::uint32_t index, bytes_view key,
+                                             const archive::row_predicate& counts) const {
+    for (key_source_of at(state_, table, index, key); at.valid() && archive::same(at.key(), key);
+         at.next()) {
+        if (!counts(at.id())) continue;
+        if (auto row = read(table, at.id())) return row;
+        fail(state_, "key " + archive::detail::printable(key) + " leads to row " +
+                         std::to_string(at.id()) + ", which is missing");
+    }
+    return std::nullopt;
+}
+
+std::uint64_t kept_archive::row_count(table_id table) const {
+    std::uint64_t rows = 0;
+    state_.take_turn([&] {
+        const rows::type_rows of = state_.of(table_type);
+        if (const slot_number slot = of.slots().slot_of(table.value); slot != 0)
+            rows = number_of<std::uint64_t>(of, slot, "rows");
+    });
+    return rows;
+}
+
+std::unique_ptr<archive::row_cursor_source> kept_archive::scan(table_id table,
+                                                               std::uint32_t from) const {
+    return std::make_unique<row_source_of>(state_, table, from);
+}
+
+std::unique_ptr<archive::key_cursor_source> kept_archive::scan(table_id table, std::uint32_t index,
+                                                               bytes_view from) const {
+    return std::make_unique<key_source_of>(state_, table, index, from);
+}
+
+std::unique_ptr<archive::store> open_archive(row_source& state) {
+    const auto folder = state.origin() / "archive";
+    if (!std::filesystem::exists(folder)) return nullptr;
+    switch (archive::kind_of(folder).value_or(archive::store_kind::rocksdb)) {
+    case archive::store_kind::rocksdb:
+        return open_archive(state.origin());
+    case archive::store_kind::memory:
+        return std::make_unique<kept_archive>(state);
+    case archive::store_kind::none:
+        break;
+    }
+    return nullptr;
+}
+
+std::unique_ptr<archive::store> open_whole_archive(row_source& state) {
+    const auto expected = handed_over(state);
+    auto archive = open_archive(state);
+    for (const auto& [type, rows] : expected) {
+        const std::uint64_t there = archive ? rows_of(*archive, type) : 0;
+        if (there < rows)
+            throw damaged_error(fmt::format(
+                "{}: the state handed over {} rows of {}, and its archive{} has {}; put the "
+                "archive in place that belongs to this state, or leave out --archive",
+                state.state().string(), rows, type, archive ? "" : ", which is missing,", there));
+    }
+    return archive;
+}
+
+} // namespace chainbase::inspect

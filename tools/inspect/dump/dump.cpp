@@ -1,0 +1,224 @@
+#include <chainbase/files.hpp>
+#include <pool_allocator/error.hpp>
+#include <tools/inspect/archive/kept_archive.hpp>
+#include <tools/inspect/dump/dump.hpp>
+#include <tools/inspect/dump/dump_file.hpp>
+#include <tools/inspect/dump/dump_head.hpp>
+#include <tools/inspect/dump/dump_keys.hpp>
+#include <tools/inspect/look_at.hpp>
+#include <tools/inspect/maintenance/dump_rescue.hpp>
+#include <tools/inspect/rows/merged_rows.hpp>
+#include <tools/inspect/rows/row_format.hpp>
+#include <tools/inspect/rows/row_scan.hpp>
+#include <tools/interruption.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace chainbase::inspect {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+constexpr std::size_t bytes_at_once = std::size_t{256} << 10;
+
+struct call {
+    std::string state;
+    std::vector<std::string> types;
+    std::string output;
+    bool resume = false;
+    bool rescues = false;
+    bool archive = false;
+};
+
+/// Of all types that are asked for. `changes`: how many the state has seen then.
+dump_head head_of(row_source& from, const call& asked, std::uint64_t& changes) {
+    dump_head head;
+    from.take_turn([&] {
+        std::set<std::string> names(asked.types.begin(), asked.types.end());
+        if (names.empty())
+            for (const type_schema* schema : from.types())
+                names.insert(schema->name);
+        for (const std::string& name : names) {
+            const rows::type_rows of = from.of(name);
+            head.types.push_back({of.schema(), of.slots().next_id()});
+        }
+        head.revision = from.revision();
+        changes = from.changes();
+    });
+    head.has_archive = asked.archive;
+    return head;
+}
+
+/// Whether a process has the state open for writing at this moment.
+bool has_writer(const row_source& state) {
+    return !state.is_rolled_back() && file_lock::is_held(state.state() / "lock");
+}
+
+/// Writes the rows of types, one after the other.
+class dumper {
+public:
+    dumper(row_source& from, dump_file& to) : from_(from), to_(to) {}
+
+    /// From id `first` on.
+    void write(const type_schema& schema, std::uint32_t first) {
+        const row_format format(schema);
+        std::string begin = json(schema.name).dump(-1, ' ', false, json::error_handler_t::replace);
+        begin = "{" + begin + ":";
+        rows::id_cursor cursor(first);
+        scan(
+            from_, schema.name, cursor,
+            [&](const rows::type_rows& of, slot_number slot) {
+                lines_ += begin;
+                format.append_json(lines_, of.slots().value(slot), of.buffers());
+                lines_ += "}\n";
+                ++rows_;
+                return true;
+            },
+            [&] { write_if(bytes_at_once); });
+        write_keys(schema);
+    }
+    /// The same of memory and `archive`, which may be null.
+    void write_merged(const type_schema& schema, std::uint32_t first,
+                      const archive::store* archive) {
+        const std::string name =
+            json(schema.name).dump(-1, ' ', false, json::error_handler_t::replace);
+        row_query asked{schema.name, "id", {}, {std::to_string(first)}, {}, false};
+        merged_rows all(from_, asked, archive);
+        for (; const merged_rows::row* const one = all.next(); all.pop()) {
+            lines_ += fmt::format("{{{}:{}{}}}\n", name, one->json,
+                                  one->is_archived ? ",\"archived\":true" : "");
+            ++rows_;
+            write_if(bytes_at_once);
+        }
+        has_moved_ = has_moved_ || all.has_moved();
+    }
+    /// The last line. `before`: rows that an earlier call wrote.
+    void finish(std::uint64_t before, std::int64_t revision, bool has_moved) {
+        lines_ += fmt::format("{{\"schema_version\":1,\"rows\":{},\"revision\":{},\"moved\":{},"
+                              "\"complete\":true}}\n",
+                              before + rows_, revision, has_moved_ || has_moved);
+        write_if(0);
+        to_.finish();
+    }
+
+private:
+    /// Beside a writer an order would not be that of the rows.
+    void write_keys(const type_schema& schema) {
+        const std::string keys = computed_keys(schema);
+        if (keys.empty()) return;
+        if (has_writer(from_)) {
+            spdlog::warn("{} of {}: a function of the program tells the order, which is not in the "
+                         "dump because a process has the state open for writing; load cannot make "
+                         "a state of it",
+                         keys, schema.name);
+            return;
+        }
+        bulk_load::key_orders orders;
+        from_.take_turn([&] {
+            orders = bulk_load::orders_of(from_.of(schema.name), bulk_load::which_keys::computed);
+        });
+        write_orders(schema.name, orders, [&](std::string_view line) {
+            lines_ += line;
+            lines_ += '\n';
+        });
+        write_if(bytes_at_once);
+    }
+
+    void write_if(std::size_t enough) {
+        if (lines_.size() >= enough) {
+            to_.write(lines_);
+            lines_.clear();
+        }
+        if (catch_interruption::noted()) {
+            to_.write(lines_);
+            to_.finish();
+            throw interrupted_error("stopped; the same call with --output and --resume goes on");
+        }
+    }
+
+    row_source& from_;
+    dump_file& to_;
+    std::string lines_;
+    std::uint64_t rows_ = 0;
+    bool has_moved_ = false;
+};
+
+/// The file that a dump goes to; `found`: what is there already.
+dump_file opened(const call& asked, dump_file::standing& found) {
+    if (asked.output.empty()) return {};
+    return asked.resume ? dump_file(asked.output, found) : dump_file(asked.output);
+}
+
+exit_code run(const call& asked) {
+    if (asked.resume && asked.output.empty())
+        throw usage_error("--resume goes on with a file: name it (--output)");
+    if (asked.rescues) return rescue_to(asked.output, asked.state, asked.types);
+    row_source from(asked.state);
+    std::uint64_t changes = 0;
+    dump_head head = head_of(from, asked, changes);
+    dump_file::standing found;
+    dump_file file = opened(asked, found);
+    if (asked.resume) {
+        const dump_head begun = dump_head::of(found.head, asked.output);
+        if (!begun.has_types_of(head) || begun.has_archive != head.has_archive)
+            throw usage_error(asked.output +
+                              ": a dump of other types than these; choose another file");
+        head = begun;
+    }
+    if (found.is_complete) {
+        spdlog::info("{} is whole", asked.output);
+        return exit_code::done;
+    }
+    if (!asked.resume) file.write(head.line());
+    const catch_interruption interruption(catch_interruption::further_signals::end_the_process);
+    dumper rows(from, file);
+    const auto archive = asked.archive ? open_whole_archive(from) : nullptr;
+    for (const dump_head::type& type : head.types) {
+        const std::string& name = type.schema.name;
+        if (name < found.type) continue;
+        const std::uint32_t first = name == found.type ? found.id + 1 : 0;
+        if (asked.archive)
+            rows.write_merged(type.schema, first, archive.get());
+        else
+            rows.write(type.schema, first);
+    }
+    std::uint64_t changes_now = 0;
+    from.take_turn([&] { changes_now = from.changes(); });
+    const std::int64_t revision = from.current_revision();
+    // What happened before a dump was gone on with is not known while somebody writes.
+    const bool has_moved =
+        changes != changes_now || revision != head.revision || (asked.resume && has_writer(from));
+    rows.finish(found.rows, revision, has_moved);
+    return exit_code::done;
+}
+
+} // namespace
+
+void add_dump(CLI::App& program, exit_code& result) {
+    const auto asked = std::make_shared<call>();
+    CLI::App* verb = program.add_subcommand("dump", "All objects as JSON lines");
+    verb->add_option("DIR", asked->state, "The folder of the state")->required();
+    verb->add_option("TYPE", asked->types, "Only these types");
+    verb->add_option("--output", asked->output, "Write to this file in place of stdout");
+    CLI::Option* const resume =
+        verb->add_flag("--resume", asked->resume, "Go on where the file ends");
+    CLI::Option* const archive =
+        verb->add_flag("--archive", asked->archive, "Also objects that are in the archive only");
+    verb->add_flag("--rescue", asked->rescues,
+                   "Of a damaged state: what can still be read, and what cannot")
+        ->excludes(resume)
+        ->excludes(archive);
+    verb->callback(
+        [asked, &result] { result = look_at(asked->state, [&] { return run(*asked); }); });
+}
+
+} // namespace chainbase::inspect

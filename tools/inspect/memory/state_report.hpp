@@ -1,0 +1,98 @@
+#pragma once
+
+#include <chainbase/fwd.hpp>
+#include <pool_allocator/pool.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace chainbase::inspect {
+
+/// Some files of a segment: what the segment says of them, and what the file system does.
+struct measured {
+    usage bytes;                  ///< `punched` is what the file system does not hold of them
+    std::uint64_t file_bytes = 0; ///< their lengths
+
+    /// What the file system holds of them.
+    [[nodiscard]] std::uint64_t held() const noexcept { return file_bytes - bytes.punched; }
+    measured& operator+=(const measured& other) noexcept;
+};
+
+/// Buffers of one size, or the page runs.
+struct buffer_report {
+    std::string name;             ///< of the file
+    std::uint64_t slot_bytes = 0; ///< a page for the runs
+    measured memory;
+};
+
+/// One type.
+struct type_report {
+    std::string name;
+    std::uint64_t objects = 0;
+    std::uint64_t next_id = 0;
+    std::uint64_t value_bytes = 0; ///< of one object
+    std::uint64_t link_bytes = 0;  ///< of one object, in its node
+    std::uint64_t node_bytes = 0;  ///< one slot
+    std::vector<std::string> keys; ///< "by_name (ordered_unique)"
+    measured nodes;
+    measured ids;
+    measured tables; ///< the hashed keys
+
+    [[nodiscard]] measured total() const noexcept;
+};
+
+/// Whether a state is closed, in use, or left behind.
+enum class condition { closed, writer_running, writer_died };
+
+/// Everything the inspector tells of a segment, read at one moment.
+///
+/// Invariant: header + log + buffers + types = total(), in each part of `usage`; when
+/// `discrepancies` is empty, also every part's own sum and every file's length.
+struct state_report {
+    std::filesystem::path state;
+    std::filesystem::path segment; ///< the folder of its files
+    inspect::condition condition = condition::closed;
+    std::string writer;      ///< the process that writes, or wrote last, as it announced itself
+    bool consistent = false; ///< read between two operations, and all sums hold
+    std::vector<std::string> discrepancies; ///< sums that do not hold, in words
+
+    std::uint32_t format = 0;
+    std::uint32_t windows = 0;
+    std::uint64_t window_bytes = 0;
+    std::string boot; ///< the kernel's boot id at the last opening for writing, empty if none
+
+    std::int64_t revision = 0;
+    std::int64_t irreversible_revision = 0;
+    std::uint64_t sessions = 0;
+    std::uint64_t changes = 0; ///< operations, and sessions begun and ended, ever
+
+    measured header;
+    measured log; ///< `values` are the bytes between the oldest session and the tail
+    std::vector<buffer_report> buffers;
+    std::vector<type_report> types;
+    std::uint64_t other_files = 0; ///< bytes of files in the folder that are not mapped
+
+    [[nodiscard]] measured buffers_total() const noexcept;
+    [[nodiscard]] measured types_total() const noexcept;
+    [[nodiscard]] measured total() const noexcept;
+};
+
+/// Looks at the state in the folder `state`: takes no lock, changes nothing, needs no header of the
+/// program that wrote it. Beside a writer it reads again, for about `lasting`, until a sample
+/// falls between two operations; `consistent` says whether one did.
+///
+/// Throws what opening a segment read-only throws; a state whose writer died is no error.
+[[nodiscard]] state_report read_state(const std::filesystem::path& state,
+                                      std::chrono::milliseconds lasting = std::chrono::seconds(1));
+
+/// Of the state that `from` is the segment of, at this moment.
+[[nodiscard]] condition condition_of(const segment& from);
+
+/// The lengths of the files in a folder; one that goes meanwhile counts nothing. Throws
+/// std::filesystem::filesystem_error.
+[[nodiscard]] std::uint64_t bytes_in(const std::filesystem::path& folder);
+
+} // namespace chainbase::inspect

@@ -1,0 +1,59 @@
+#include <tools/inspect/look_at.hpp>
+#include <tools/inspect/memory/tree.hpp>
+#include <tools/inspect/output_file.hpp>
+#include <tools/print.hpp>
+
+#include <spdlog/spdlog.h>
+
+#include <memory>
+
+namespace chainbase::inspect {
+
+namespace {
+
+struct call {
+    std::string state;
+    std::string html;
+    bool ncdu = false;
+    bool folded = false;
+    bool json = false;
+};
+
+void tell(const call& asked, const state_tree& found) {
+    if (!asked.html.empty())
+        return output_file(asked.html, {found.state.state, found.state.segment})
+            .write(as_html(found));
+    if (asked.ncdu) return print_or_throw(as_ncdu(found));
+    if (asked.folded) return print_or_throw(as_folded(found));
+    print_or_throw(asked.json ? as_json(found) : as_text(found));
+}
+
+exit_code run(const call& asked) {
+    state_tree found{read_state(asked.state), {}};
+    found.root = memory_tree(found.state);
+    tell(asked, found);
+    if (found.state.condition != condition::closed || found.state.consistent)
+        return exit_code::done;
+    spdlog::error("{}: the state is closed, and what it counts is not what its files hold; `stat` "
+                  "says more",
+                  asked.state);
+    return exit_code::failed;
+}
+
+} // namespace
+
+void add_tree(CLI::App& program, exit_code& result) {
+    const auto asked = std::make_shared<call>();
+    CLI::App* verb = program.add_subcommand("tree", "Where the memory of a state goes");
+    verb->add_option("DIR", asked->state, "The folder of the state")->required();
+    CLI::Option_group* form = verb->add_option_group("form", "What to show it as, if not as text");
+    form->add_option("--html", asked->html, "Write a page with a treemap to this file");
+    form->add_flag("--ncdu", asked->ncdu, "Print what `ncdu -f -` reads");
+    form->add_flag("--folded", asked->folded, "Print folded stacks, for flame graphs");
+    form->add_flag("--json", asked->json, "Print one JSON object");
+    form->require_option(0, 1);
+    verb->callback(
+        [asked, &result] { result = look_at(asked->state, [&] { return run(*asked); }); });
+}
+
+} // namespace chainbase::inspect

@@ -1,0 +1,285 @@
+#include <chainbase/check/runs_words.hpp>
+#include <chainbase/detail/root_prefix.hpp>
+#include <pool_allocator/file_descriptor.hpp>
+#include <pool_allocator/file_error.hpp>
+#include <pool_allocator/hash_table.hpp>
+#include <pool_allocator/size_classes.hpp>
+#include <tools/inspect/memory/file_pages.hpp>
+#include <tools/inspect/memory/window_scan.hpp>
+#include <undo/undo_log.hpp>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace chainbase::inspect {
+
+namespace {
+
+using check::free_run;
+using check::runs_words;
+using detail::root_prefix;
+using findings_list = std::vector<std::string>;
+
+constexpr std::uint64_t page_bytes = window_map::page_bytes;
+constexpr std::uint64_t root_offset = sizeof(window_header);
+
+/// Where things lie in the log's window.
+class log_layout : undo_log_view {
+public:
+    using undo_log_view::chunk_begin;
+    using undo_log_view::chunk_header;
+    using undo_log_view::chunk_of;
+};
+
+/// On some file systems what was allocated and never written counts as a hole, too.
+std::vector<bool> holes_of(const std::filesystem::path& path, std::uint64_t bytes) {
+    std::vector<bool> holes(bytes / page_bytes, false);
+    const file_descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    if (file.number() < 0) throw_file_error(path, "open");
+    const auto end = static_cast<off_t>(bytes);
+    off_t hole = ::lseek(file.number(), 0, SEEK_HOLE);
+    while (hole >= 0 && hole < end) {
+        const off_t data = ::lseek(file.number(), hole, SEEK_DATA); // none: a hole to the end
+        const off_t last = data < 0 ? end : std::min(data, end);
+        std::fill(holes.begin() + static_cast<std::ptrdiff_t>(hole / page_bytes),
+                  holes.begin() + static_cast<std::ptrdiff_t>(last / page_bytes), true);
+        hole = ::lseek(file.number(), last, SEEK_HOLE);
+    }
+    return holes;
+}
+
+/// A map of a file of which nothing but the header page is known to be in use.
+window_map blank(const std::filesystem::path& path, std::uint64_t bytes) {
+    window_map map;
+    map.name = path.filename().string();
+    map.bytes = bytes;
+    map.header_bytes = map.end = page_bytes;
+    map.in_use.assign(bytes / page_bytes, 0);
+    map.is_hole = holes_of(path, bytes);
+    map.fill(0, page_bytes);
+    return map;
+}
+
+window_map blank(const window& file, const char* kind) {
+    window_map map = blank(file.file(), file.bytes());
+    map.kind = kind;
+    map.slot_bytes = file.header().slot_bytes;
+    return map;
+}
+
+/// Slots [reserved, end) but for those that are `free` are in use.
+void enter_slots(window_map& map, std::uint64_t capacity, const std::vector<bool>& is_free) {
+    map.slots.reserved = std::min<std::uint64_t>(1, capacity);
+    map.slots.never_used = capacity - std::min<std::uint64_t>(capacity, is_free.size());
+    map.end = std::min(map.bytes, page_bytes + is_free.size() * map.slot_bytes);
+    for (std::size_t slot = 1; slot < is_free.size(); ++slot) {
+        ++(is_free[slot] ? map.slots.free : map.slots.used);
+        if (!is_free[slot]) map.fill(page_bytes + slot * map.slot_bytes, map.slot_bytes);
+    }
+}
+
+void compare(const window_map& map, const char* what, std::uint64_t found, std::uint64_t counted,
+             findings_list& to) {
+    if (found != counted)
+        to.push_back(fmt::format("{}: {} {} were found, and {} are counted", map.name, found, what,
+                                 counted));
+}
+
+/// How many slots of a pool were used, as far as they are in the file.
+std::uint64_t used_slots(const window_map& map, std::uint64_t high_water, std::uint64_t capacity,
+                         findings_list& to) {
+    const std::uint64_t most = std::max<std::uint64_t>(capacity, 1);
+    if (high_water >= 1 && high_water <= most) return high_water;
+    to.push_back(
+        fmt::format("{}: {} slots were used, and the file has {}", map.name, high_water, capacity));
+    return std::clamp<std::uint64_t>(high_water, 1, most);
+}
+
+std::vector<bool> free_slots(file_pages& pages, const window_map& map, slot_number first,
+                             std::uint64_t end, findings_list& to) {
+    std::vector<bool> is_free(end, false);
+    for (slot_number slot = first; slot != 0;) {
+        if (slot >= end || is_free[slot]) {
+            to.push_back(fmt::format("{}: its free list leads to slot {}", map.name, slot));
+            break;
+        }
+        is_free[slot] = true;
+        slot = pages.at<slot_number>(page_bytes + std::uint64_t{slot} * map.slot_bytes);
+    }
+    return is_free;
+}
+
+/// Their begins rise, so the walk ends.
+std::vector<bool> free_pages(file_pages& pages, const window_map& map, slot_number first,
+                             std::uint64_t end, findings_list& to) {
+    std::vector<bool> is_free(end, false);
+    std::uint64_t least = 1;
+    for (slot_number at = first; at != 0;) {
+        const auto run = at < end ? pages.at<free_run>(at * page_bytes) : free_run{0, 0};
+        if (at < least || run.pages == 0 || std::uint64_t{at} + run.pages > end) {
+            to.push_back(fmt::format("{}: its list of free runs leads to {} pages at page {}",
+                                     map.name, run.pages, at));
+            break;
+        }
+        std::fill_n(is_free.begin() + at, run.pages, true);
+        least = std::uint64_t{at} + run.pages + 1;
+        at = run.next;
+    }
+    return is_free;
+}
+
+/// The slots that the entries of ids below `next_id` lead to, all others as free; `ids` becomes the
+/// map of that table.
+std::vector<bool> read_ids(const window& file, std::uint64_t next_id, std::uint64_t slots,
+                           window_map& ids, findings_list& to) {
+    std::vector<bool> is_free(slots, true);
+    const std::uint64_t capacity = (ids.bytes - page_bytes) / sizeof(slot_number);
+    const std::uint64_t given = std::min(next_id, capacity);
+    compare(ids, "ids", given, next_id, to);
+    ids.end = page_bytes + given * sizeof(slot_number);
+    std::uint64_t astray = 0;
+    file_pages(file).each<slot_number>(page_bytes, ids.end,
+                                       [&](std::uint64_t offset, slot_number slot) {
+                                           if (slot == 0) return;
+                                           ++ids.slots.used;
+                                           ids.fill(offset, sizeof slot);
+                                           if (slot >= slots || !is_free[slot])
+                                               ++astray;
+                                           else
+                                               is_free[slot] = false;
+                                       });
+    ids.slots.free = given - ids.slots.used;
+    ids.slots.never_used = capacity - given;
+    compare(ids, "entries that lead to no object of their own", astray, 0, to);
+    return is_free;
+}
+
+/// Smaller areas, which only an undo could need, count as free.
+window_map scan_table(const window& file, const hash_state& state, findings_list& to) {
+    window_map map = blank(file, "hash");
+    const std::uint64_t capacity = (map.bytes - page_bytes) / map.slot_bytes;
+    const std::uint64_t begin =
+        std::min(map.bytes, hash_table::entry_bytes << std::min(state.log2_capacity, 32U));
+    map.end = std::min(map.bytes, 2 * begin); // an area lies at its own length
+    struct entry {
+        slot_number slot;
+        std::uint32_t hash;
+    };
+    file_pages(file).each<entry>(begin, map.end, [&](std::uint64_t offset, const entry& one) {
+        if (one.slot == 0) return;
+        ++map.slots.used;
+        map.fill(offset, sizeof one);
+    });
+    map.slots.free = (map.end - page_bytes) / map.slot_bytes - map.slots.used;
+    map.slots.never_used = capacity - map.slots.used - map.slots.free;
+    compare(map, "entries", map.slots.used, state.used, to);
+    return map;
+}
+
+/// Fills what lies between the oldest session and the tail; returns how many chunks that is, at
+/// least the tail's own.
+std::uint64_t fill_log(file_pages& pages, const log_words& words, window_map& map,
+                       findings_list& to) {
+    const std::uint64_t chunks = (map.end - page_bytes) / map.slot_bytes;
+    std::uint64_t linked = 0;
+    for (log_position at = words.tail; linked < chunks; ++linked) {
+        if (at <= page_bytes || at > map.end) {
+            to.push_back(fmt::format("{}: it leads to {}, which is not in it", map.name, at));
+            return linked;
+        }
+        const slot_number chunk = log_layout::chunk_of(at);
+        const std::uint64_t begin = log_layout::chunk_begin(chunk);
+        const bool is_last = words.oldest == 0 || chunk == log_layout::chunk_of(words.oldest);
+        const std::uint64_t from = is_last ? std::max(begin, words.oldest) : begin;
+        const std::uint64_t until = linked == 0 ? at : begin + map.slot_bytes;
+        if (words.oldest != 0 && from < until) map.fill(from, until - from);
+        if (is_last) return linked + 1;
+        at = pages.at<log_layout::chunk_header>(begin).previous_end;
+    }
+    to.push_back(map.name + ": its chunks lead around");
+    return linked;
+}
+
+} // namespace
+
+window_map scan_header(const std::filesystem::path& file) {
+    std::error_code failure;
+    const std::uint64_t bytes = std::filesystem::file_size(file, failure);
+    if (failure) throw_file_error(file, "examine");
+    window_map map = blank(file, bytes);
+    map.kind = "header";
+    map.fill(page_bytes, bytes - page_bytes);
+    map.header_bytes = map.end = bytes;
+    return map;
+}
+
+window_map scan_log(const window& file, findings_list& findings) {
+    window_map map = blank(file, "undo_log");
+    file_pages pages(file);
+    const auto words = pages.at<log_words>(root_offset);
+    const std::uint64_t capacity = (map.bytes - page_bytes) / map.slot_bytes;
+    const std::uint64_t used = used_slots(map, words.chunks.high_water, capacity, findings);
+    map.end = std::min(map.bytes, page_bytes + used * map.slot_bytes);
+    map.slots.used = fill_log(pages, words, map, findings);
+    map.slots.free = std::min(capacity, used) - map.slots.used;
+    map.slots.never_used = capacity - std::min(capacity, used);
+    compare(map, "chunks", map.slots.used, words.chunks.live, findings);
+    return map;
+}
+
+window_map scan_buffers(const window& file, findings_list& findings) {
+    window_map map = blank(file, "buffers");
+    file_pages pages(file);
+    const auto pool = pages.at<pool_state>(root_offset);
+    const std::uint64_t capacity = (map.bytes - page_bytes) / map.slot_bytes;
+    const std::uint64_t end = used_slots(map, pool.high_water, capacity, findings);
+    enter_slots(map, capacity, free_slots(pages, map, pool.free_head, end, findings));
+    compare(map, "buffers", map.slots.used + 1, pool.live, findings);
+    return map;
+}
+
+window_map scan_runs(const window& file, findings_list& findings) {
+    window_map map = blank(file, "runs");
+    file_pages pages(file);
+    const auto words = pages.at<runs_words>(root_offset);
+    const std::uint64_t capacity = map.bytes / page_bytes;
+    const std::uint64_t end = used_slots(map, words.end, capacity, findings);
+    const std::vector<bool> is_free = free_pages(pages, map, words.first_free, end, findings);
+    map.end = end * page_bytes;
+    map.slots.reserved = 1;
+    map.slots.never_used = capacity - end;
+    for (std::size_t page = 1; page < end; ++page) {
+        ++(is_free[page] ? map.slots.free : map.slots.used);
+        if (!is_free[page]) map.fill(page * page_bytes, page_bytes);
+    }
+    compare(map, "pages", map.slots.used, words.live, findings);
+    return map;
+}
+
+std::vector<window_map> scan_type(const type_windows& type, const type_schema& schema,
+                                  findings_list& findings) {
+    file_pages pages(*type.objects);
+    const auto root = pages.at<root_prefix>(root_offset);
+    std::vector<window_map> maps;
+    maps.push_back(blank(*type.objects, "objects"));
+    maps.push_back(blank(*type.ids, "ids"));
+    window_map& objects = maps.front();
+    const std::uint64_t capacity = (objects.bytes - page_bytes) / schema.node_bytes;
+    const std::uint64_t end = used_slots(objects, root.pool.high_water, capacity, findings);
+    enter_slots(objects, capacity, read_ids(*type.ids, root.next_id, end, maps.back(), findings));
+    objects.header_bytes = std::min<std::uint64_t>(objects.bytes, page_bytes + schema.node_bytes);
+    objects.fill(page_bytes, schema.node_bytes);
+    compare(objects, "objects", objects.slots.used + 1, root.pool.live, findings);
+    for (std::size_t t = 0; t < type.tables.size(); ++t)
+        maps.push_back(scan_table(
+            *type.tables[t],
+            pages.at<hash_state>(root_offset + sizeof(root_prefix) + t * sizeof(hash_state)),
+            findings));
+    for (window_map& map : maps)
+        map.type = schema.name;
+    return maps;
+}
+
+} // namespace chainbase::inspect

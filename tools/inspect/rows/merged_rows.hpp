@@ -1,0 +1,92 @@
+#pragma once
+
+#include <archive/store.hpp>
+#include <tools/inspect/archive/record_format.hpp>
+#include <tools/inspect/rows/row_format.hpp>
+#include <tools/inspect/rows/row_query.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace chainbase::inspect {
+
+/// Objects of a type in memory and in the archive as one sequence, in the order of a key, each
+/// once: what lifecycle::range() and from() give (archive/lifecycle.hpp), from the catalogue alone.
+///
+/// Read ahead in turns. A row that the state hands over while they are read may be missing; that
+/// is noticed (has_moved()). One thread at a time.
+class merged_rows {
+public:
+    struct row {
+        std::uint32_t id = 0;
+        bool is_archived = false;
+        std::string json;               ///< the object
+        std::vector<std::string> cells; ///< its fields for a table
+    };
+
+    /// Without `archive`: in memory only. All outlive it. Takes turns. Throws what
+    /// row_query::cursor() does; usage_error when the archive has rows of the type and does not
+    /// find them by that key, or is to be gone through from the last to the first.
+    merged_rows(row_source& state, const row_query& asked, const archive::store* archive);
+
+    /// The next one, null behind the last; valid until pop(). Throws what reading does.
+    [[nodiscard]] const row* next();
+    void pop();
+
+    /// The names of the fields.
+    [[nodiscard]] std::vector<std::string> names() const { return format_->names(); }
+    /// The places of those that are texts.
+    [[nodiscard]] bool is_text(std::size_t field) const { return format_->is_text(field); }
+    /// Whether rows were handed over since this was made. Takes a turn.
+    [[nodiscard]] bool has_moved();
+
+private:
+    struct placed_row {
+        archive::byte_buffer key;
+        row found;
+    };
+    struct record {
+        std::uint32_t id;
+        archive::byte_buffer key;
+        archive::byte_buffer bytes;
+    };
+
+    void find_table();
+    void find_bounds();
+    [[nodiscard]] archive::byte_buffer key_bytes(const std::vector<std::string>& parts);
+    [[nodiscard]] archive::byte_buffer key_of(const rows::type_rows& of, slot_number slot) const;
+    [[nodiscard]] bool is_beyond(archive::bytes_view key) const;
+    void read_memory();
+    void read_archive();
+    [[nodiscard]] std::vector<record> next_by_id();
+    [[nodiscard]] std::vector<record> next_by_key();
+    void keep_those_that_count(const std::vector<record>& found);
+    [[nodiscard]] row row_of(const record& found) const;
+    [[nodiscard]] std::uint64_t handed_over();
+    [[nodiscard]] bool is_memory_first() const;
+
+    row_source& state_;
+    const row_query asked_;
+    const archive::store* archive_;
+    std::unique_ptr<rows::row_cursor> cursor_;
+    std::optional<row_format> format_;
+    std::optional<record_format> records_;
+    archive::table_id table_{};
+    std::uint32_t index_ = 0;    ///< of the key in the store
+    bool is_unique_ = true;      ///< else its keys end with the id
+    archive::byte_buffer begin_; ///< the first key
+    archive::byte_buffer end_;   ///< the last one, and what begins with it; empty: all
+    std::optional<archive::row_cursor> by_id_;
+    std::optional<archive::key_cursor> by_key_;
+    std::deque<placed_row> in_memory_;
+    std::deque<placed_row> archived_;
+    bool is_memory_read_ = false;
+    bool is_archive_read_ = false;
+    std::uint64_t handed_over_ = 0;
+};
+
+} // namespace chainbase::inspect

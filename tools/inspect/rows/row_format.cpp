@@ -1,0 +1,156 @@
+#include <chainbase/rows/mapped_bytes.hpp>
+#include <pool_allocator/error.hpp>
+#include <tools/inspect/json_text.hpp>
+#include <tools/inspect/rows/row_format.hpp>
+#include <tools/inspect/rows/value_text.hpp>
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <span>
+#include <string_view>
+
+namespace chainbase::inspect {
+
+namespace {
+
+using kind = rows::value_type::kind;
+using bytes_view = std::span<const std::byte>;
+
+/// Appends values, whatever is within them; `is_whole` becomes false where there is none.
+struct value_writer {
+    std::string& to;
+    const rows::buffer_source& buffers;
+    bool is_whole = true;
+
+    void append(const rows::value_type& type, const std::byte* at) {
+        switch (type.what) {
+        case kind::boolean:
+            to += *at == std::byte{0} ? "false" : "true";
+            break;
+        case kind::number:
+            append_number(to, type, at);
+            break;
+        case kind::floating:
+            append_float(to, type, at);
+            break;
+        case kind::fixed_text: {
+            const auto* text = reinterpret_cast<const char*>(at);
+            append_text(to, {text, strnlen(text, type.bytes)});
+            break;
+        }
+        case kind::text: {
+            const bytes_view text = content(at);
+            append_text(to, {reinterpret_cast<const char*>(text.data()), text.size()});
+            break;
+        }
+        case kind::vector:
+            append_all(type, content(at));
+            break;
+        case kind::array:
+            append_all(type, {at, type.bytes});
+            break;
+        case kind::structure:
+            append_structure(type, at);
+            break;
+        case kind::opaque:
+            append_hex(to, {at, type.bytes});
+            break;
+        }
+    }
+
+    bytes_view content(const std::byte* handle) {
+        const auto found = buffers.content({rows::copy_at<std::uint64_t>(handle)});
+        is_whole = is_whole && found.has_value();
+        return found.value_or(bytes_view());
+    }
+
+    /// The elements of a vector or an array.
+    void append_all(const rows::value_type& type, bytes_view bytes) {
+        const std::size_t each = type.element().bytes;
+        if (type.is_bytes() || each == 0) return append_hex(to, bytes);
+        is_whole = is_whole && bytes.size() % each == 0;
+        to += '[';
+        for (std::size_t at = 0; at + each <= bytes.size(); at += each) {
+            if (at != 0) to += ',';
+            append(type.element(), bytes.data() + at);
+        }
+        to += ']';
+    }
+
+    void append_structure(const rows::value_type& type, const std::byte* at) {
+        char before = '{';
+        for (const rows::value_type::member& member : type.members) {
+            to += before;
+            append_json_string(to, member.name);
+            to += ':';
+            append(member.type, at + member.offset);
+            before = ',';
+        }
+        to += '}';
+    }
+};
+
+} // namespace
+
+row_format::row_format(const type_schema& schema) : type_(schema.name) {
+    for (const type_schema::field& one : schema.fields) {
+        if (std::uint64_t{one.offset} + one.bytes > schema.value_bytes)
+            throw damaged_error(fmt::format("{}: field {} is not within an object of {} bytes",
+                                            schema.name, one.name, schema.value_bytes));
+        std::string begin;
+        append_json_string(begin, one.name);
+        begin += ':';
+        fields_.push_back(
+            {one.name, std::move(begin), one.offset, rows::value_type::of(one.type, one.bytes)});
+    }
+}
+
+void row_format::append(std::string& to, const field& of, const std::byte* object,
+                        const rows::buffer_source& buffers) const {
+    value_writer writer{to, buffers};
+    writer.append(of.type, object + of.offset);
+    if (!writer.is_whole)
+        throw damaged_error(
+            fmt::format("{} {}: field {} refers to no buffer; run chainbase-inspect "
+                        "check",
+                        type_, rows::copy_at<std::uint32_t>(object), of.name));
+}
+
+void row_format::append_json(std::string& to, const std::byte* object,
+                             const rows::buffer_source& buffers) const {
+    char before = '{';
+    for (const field& one : fields_) {
+        to += before;
+        to += one.begin;
+        append(to, one, object, buffers);
+        before = ',';
+    }
+    to += '}';
+}
+
+std::vector<std::string> row_format::cells(const std::byte* object,
+                                           const rows::buffer_source& buffers) const {
+    std::vector<std::string> all;
+    for (std::size_t number = 0; number < fields_.size(); ++number) {
+        std::string text;
+        append(text, fields_[number], object, buffers);
+        if (is_text(number) && text.starts_with('"')) text = text.substr(1, text.size() - 2);
+        all.push_back(std::move(text));
+    }
+    return all;
+}
+
+bool row_format::is_text(std::size_t number) const noexcept {
+    const kind what = fields_[number].type.what;
+    return what == kind::fixed_text || what == kind::text;
+}
+
+std::vector<std::string> row_format::names() const {
+    std::vector<std::string> all;
+    for (const field& one : fields_)
+        all.push_back(one.name);
+    return all;
+}
+
+} // namespace chainbase::inspect

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <chainbase/rows/row_cursor.hpp>
+#include <tools/inspect/rows/row_source.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace chainbase::inspect {
+
+/// Which objects of a type are wanted, in words.
+struct row_query {
+    std::string type;
+    std::string key = "id";        ///< its name, or "id"
+    std::vector<std::string> only; ///< leading parts that all have
+    std::vector<std::string> from; ///< where to begin; none: at the first
+    std::vector<std::string> to;   ///< the last one, and what begins with it; none: the last
+    bool is_reverse = false;
+
+    /// Whether all objects of the type are.
+    [[nodiscard]] bool is_all() const noexcept {
+        return only.empty() && from.empty() && to.empty();
+    }
+    /// Takes a turn to look for the type and the key. The cursor stays within the life of `in`.
+    /// Throws usage_error for what there is not, what is no value of a part, and a hashed key,
+    /// which has no order.
+    [[nodiscard]] std::unique_ptr<rows::row_cursor> cursor(row_source& in) const;
+};
+
+/// Rows as they were in one turn: JSON objects, or cells of a table.
+struct found_rows {
+    std::int64_t revision = 0;
+    std::vector<std::string> json;
+    std::vector<std::vector<std::string>> cells;
+    std::vector<std::string> names; ///< of the fields
+    bool is_unique = false;         ///< no more than one row can have such a key
+};
+
+/// The id that `parts` name. Throws usage_error when they are none.
+[[nodiscard]] std::uint32_t id_of(const std::vector<std::string>& parts);
+
+/// All objects in memory that have the whole key `parts`; of id, the one object. Throws usage_error
+/// as row_query::cursor does, but for a hashed key, and when parts are missing.
+[[nodiscard]] found_rows find_rows(row_source& in, const std::string& type, const std::string& key,
+                                   const std::vector<std::string>& parts);
+
+} // namespace chainbase::inspect

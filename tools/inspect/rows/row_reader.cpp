@@ -1,0 +1,241 @@
+#include <chainbase/rows/mapped_bytes.hpp>
+#include <pool_allocator/error.hpp>
+#include <tools/inspect/rows/row_reader.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string_view>
+
+namespace chainbase::inspect {
+
+namespace {
+
+using nlohmann::json;
+using kind = rows::value_type::kind;
+
+/// What a value is none of, in the words of the message.
+[[noreturn]] void refuse(const char* wanted, const json& value) {
+    std::string found = value.dump(-1, ' ', false, json::error_handler_t::replace);
+    if (found.size() > 60) found = found.substr(0, 57) + "...";
+    throw usage_error(fmt::format("{} is no {}", found, wanted));
+}
+
+int digit_of(char c) noexcept {
+    if (c >= '0' && c <= '9') return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/// Two hexadecimal digits a byte.
+std::string bytes_of(const json& value) {
+    const auto* text = value.get_ptr<const std::string*>();
+    if (!text || text->size() % 2 != 0) refuse("text of hexadecimal digits, two for a byte", value);
+    std::string bytes;
+    for (std::size_t at = 0; at < text->size(); at += 2) {
+        const int high = digit_of((*text)[at]);
+        const int low = digit_of((*text)[at + 1]);
+        if (high < 0 || low < 0) refuse("text of hexadecimal digits, two for a byte", value);
+        bytes += static_cast<char>(high << 4 | low);
+    }
+    return bytes;
+}
+
+/// A text, or the bytes of one that is no UTF-8.
+std::string text_of(const json& value) {
+    if (const auto* text = value.get_ptr<const std::string*>()) return *text;
+    if (!value.is_object() || value.size() != 1 || !value.contains("hex"))
+        refuse(R"(text, or {"hex": "..."})", value);
+    return bytes_of(value["hex"]);
+}
+
+/// The lowest bytes of a number are its value in fewer; the machine is little-endian.
+void store_number(const rows::value_type& type, const json& value, std::byte* to) {
+    std::uint64_t bits[2]{};
+    bool fits = false;
+    if (value.is_number_unsigned()) {
+        bits[0] = value.get<std::uint64_t>();
+        fits = !type.is_signed || type.bytes > 8 || bits[0] <= std::uint64_t{INT64_MAX};
+    } else if (value.is_number_integer()) {
+        bits[0] = static_cast<std::uint64_t>(value.get<std::int64_t>());
+        bits[1] = UINT64_MAX;
+        fits = type.is_signed;
+    }
+    if (fits && type.bytes <= 8)
+        fits = rows::integer_at(reinterpret_cast<const std::byte*>(bits), type.bytes,
+                                type.is_signed) == bits[0];
+    if (!fits)
+        refuse(fmt::format("{} integer of {} bits", type.is_signed ? "signed" : "unsigned",
+                           8 * type.bytes)
+                   .c_str(),
+               value);
+    std::memcpy(to, bits, type.bytes);
+}
+
+/// The one whose shortest digits are those of `wanted`: rounding twice may give its neighbour.
+float nearest_float(double wanted) {
+    const auto rounded = static_cast<float>(wanted);
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    for (const float one :
+         {rounded, std::nextafter(rounded, infinity), std::nextafter(rounded, -infinity)}) {
+        const std::string digits = fmt::format("{}", one);
+        double back = 0;
+        std::from_chars(digits.data(), digits.data() + digits.size(), back);
+        if (back == wanted) return one;
+    }
+    return rounded;
+}
+
+/// "-0" is read as an integer, of the kind of negative ones.
+bool is_minus_zero(const json& value) {
+    return value.is_number_integer() && !value.is_number_unsigned() && value == 0;
+}
+
+void store_float(const rows::value_type& type, const json& value, std::byte* to) {
+    double found = 0;
+    if (value.is_number())
+        found = is_minus_zero(value) ? -0.0 : value.get<double>();
+    else if (value == "nan" || value == "-nan")
+        found =
+            std::copysign(std::numeric_limits<double>::quiet_NaN(), value == "nan" ? 1.0 : -1.0);
+    else if (value == "inf" || value == "-inf")
+        found = value == "inf" ? HUGE_VAL : -HUGE_VAL;
+    else
+        refuse(R"(number, "nan", "inf" or "-inf")", value);
+    if (type.bytes == sizeof found) {
+        std::memcpy(to, &found, sizeof found);
+        return;
+    }
+    const float single = std::isfinite(found) ? nearest_float(found) : static_cast<float>(found);
+    std::memcpy(to, &single, sizeof single);
+}
+
+void store_bytes(const rows::value_type& type, const std::string& bytes, const json& value,
+                 std::byte* to) {
+    if (bytes.size() != type.bytes)
+        refuse(fmt::format("value of {} bytes", type.bytes).c_str(), value);
+    std::memcpy(to, bytes.data(), bytes.size());
+}
+
+} // namespace
+
+row_reader::row_reader(const type_schema& schema) : type_(schema.name), image_(schema.value_bytes) {
+    for (const type_schema::field& one : schema.fields) {
+        if (std::uint64_t{one.offset} + one.bytes > schema.value_bytes)
+            throw damaged_error(fmt::format("{}: field {} is not within an object of {} bytes",
+                                            schema.name, one.name, schema.value_bytes));
+        fields_.push_back({one.name, one.offset, rows::value_type::of(one.type, one.bytes)});
+    }
+}
+
+std::optional<std::span<const std::byte>> row_reader::content(buffer_handle handle) const {
+    if (handle.bits == 0) return std::span<const std::byte>();
+    if (handle.bits > contents_.size()) return std::nullopt;
+    return std::as_bytes(std::span(contents_[handle.bits - 1]));
+}
+
+void row_reader::store_text(const std::string& content, std::byte* to) {
+    buffer_handle handle;
+    if (!content.empty()) {
+        contents_.push_back(content);
+        handle.bits = contents_.size();
+    }
+    std::memcpy(to, &handle, sizeof handle);
+}
+
+void row_reader::store_vector(const rows::value_type& type, const json& value, std::byte* to) {
+    const std::uint32_t each = type.element().bytes;
+    if (type.is_bytes() || each == 0) return store_text(bytes_of(value), to);
+    if (!value.is_array()) refuse("array", value);
+    std::string content(value.size() * each, '\0');
+    auto* at = reinterpret_cast<std::byte*>(content.data());
+    for (const json& element : value) {
+        store(type.element(), element, at);
+        at += each;
+    }
+    store_text(content, to);
+}
+
+void row_reader::store_array(const rows::value_type& type, const json& value, std::byte* to) {
+    const std::uint32_t each = type.element().bytes;
+    if (type.is_bytes() || each == 0) return store_bytes(type, bytes_of(value), value, to);
+    if (!value.is_array() || value.size() * each != type.bytes)
+        refuse(fmt::format("array of {} elements", type.bytes / each).c_str(), value);
+    for (std::size_t number = 0; number < value.size(); ++number)
+        store(type.element(), value[number], to + number * each);
+}
+
+void row_reader::store_structure(const rows::value_type& type, const json& value, std::byte* to) {
+    if (!value.is_object() || value.size() != type.members.size())
+        refuse(fmt::format("object of {} members", type.members.size()).c_str(), value);
+    for (const rows::value_type::member& member : type.members) {
+        const auto found = value.find(member.name);
+        if (found == value.end()) refuse(("object with the member " + member.name).c_str(), value);
+        store(member.type, *found, to + member.offset);
+    }
+}
+
+void row_reader::store(const rows::value_type& type, const json& value, std::byte* to) {
+    switch (type.what) {
+    case kind::boolean:
+        if (!value.is_boolean()) refuse("true or false", value);
+        *to = std::byte{value.get<bool>()};
+        break;
+    case kind::number:
+        store_number(type, value, to);
+        break;
+    case kind::floating:
+        store_float(type, value, to);
+        break;
+    case kind::fixed_text: {
+        const std::string text = text_of(value);
+        if (text.size() > type.bytes || text.find('\0') != std::string::npos)
+            refuse(fmt::format("text of at most {} bytes, none of them zero", type.bytes).c_str(),
+                   value);
+        std::memcpy(to, text.data(), text.size());
+        break;
+    }
+    case kind::text:
+        store_text(text_of(value), to);
+        break;
+    case kind::vector:
+        store_vector(type, value, to);
+        break;
+    case kind::array:
+        store_array(type, value, to);
+        break;
+    case kind::structure:
+        store_structure(type, value, to);
+        break;
+    case kind::opaque:
+        store_bytes(type, bytes_of(value), value, to);
+        break;
+    }
+}
+
+const std::byte* row_reader::read(const json& object) {
+    if (!object.is_object() || object.size() != fields_.size()) {
+        for (const auto& [name, value] : object.items())
+            if (std::ranges::find(fields_, name, &rows::value_type::member::name) == fields_.end())
+                throw usage_error(type_ + " has no field \"" + name + "\"");
+    }
+    std::ranges::fill(image_, std::byte{0});
+    contents_.clear();
+    for (const rows::value_type::member& field : fields_) {
+        const auto found = object.is_object() ? object.find(field.name) : object.end();
+        if (found == object.end())
+            throw usage_error(type_ + ": field " + field.name + " is missing");
+        try {
+            store(field.type, *found, image_.data() + field.offset);
+        } catch (const usage_error& problem) {
+            throw usage_error(type_ + ": field " + field.name + ": " + problem.what());
+        }
+    }
+    return image_.data();
+}
+
+} // namespace chainbase::inspect

@@ -1,0 +1,211 @@
+#include <archive/detail/integers.hpp>
+#include <chainbase/rows/mapped_bytes.hpp>
+#include <pool_allocator/error.hpp>
+#include <tools/inspect/rows/row_scan.hpp>
+#include <tools/inspect/rows/type_records.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+
+namespace chainbase::inspect {
+
+namespace {
+
+using archive::byte_buffer;
+using archive::bytes_view;
+
+constexpr std::size_t length_bytes = sizeof(std::uint32_t);
+
+const type_schema* schema_in(still_state& state, const std::string& type) {
+    const type_schema* found = nullptr;
+    state.take_turn([&] { found = &state.source().of(type).schema(); });
+    return found;
+}
+
+bool has_type(row_source& state, const std::string& type) {
+    const auto all = state.types();
+    return std::any_of(all.begin(), all.end(),
+                       [&](const type_schema* one) { return one->name == type; });
+}
+
+/// Where a field of 32 bits is in an object.
+std::uint32_t offset_of(const type_schema& schema, const char* name) {
+    for (const type_schema::field& one : schema.fields)
+        if (one.name == name && one.bytes == sizeof(std::uint32_t) &&
+            std::uint64_t{one.offset} + one.bytes <= schema.value_bytes)
+            return one.offset;
+    throw damaged_error(schema.name + ": has no field " + name + " as this version knows it");
+}
+
+} // namespace
+
+still_state::still_state(row_source& state) : state_(state) {
+    state_.take_turn([&] {
+        revision_ = state_.revision();
+        changes_ = state_.changes();
+    });
+    if (changes_ % 2 != 0) throw moved_meanwhile{};
+}
+
+/// Also where a writer takes no turns: what was looked at while something changed does not count,
+/// nor what was found wrong with it.
+void still_state::take_turn(const std::function<void()>& look) {
+    state_.take_turn([&] {
+        if (state_.changes() != changes_) throw moved_meanwhile{};
+        try {
+            look();
+        } catch (const error&) {
+            if (state_.changes() == changes_) throw;
+        }
+        if (state_.changes() != changes_) throw moved_meanwhile{};
+    });
+}
+
+/// Records one after the other, each with its length in front, and where they begin.
+struct type_records::in_memory {
+    struct place {
+        std::uint32_t id;
+        std::size_t begin;
+    };
+    byte_buffer records;
+    std::vector<place> places; ///< kept for a type with rows in the archive only
+
+    [[nodiscard]] bytes_view at(std::size_t number) const {
+        const std::size_t begin = places[number].begin;
+        const std::size_t end =
+            number + 1 < places.size() ? places[number + 1].begin : records.size();
+        return bytes_view(records).subspan(begin, end - begin);
+    }
+};
+
+type_records::type_records(still_state& state, const std::string& type,
+                           const archive::store* archive, places where)
+    : state_(state), type_(type), schema_(schema_in(state, type)), record_(*schema_) {
+    state_.take_turn([&] { end_ = state_.source().of(type_).slots().next_id(); });
+    if (where == places::both) find_table(archive);
+    if (archive_) find_removed();
+}
+
+/// Rows that the archive has at least.
+std::uint64_t type_records::handed_over() {
+    std::uint64_t all = 0;
+    state_.take_turn([&] {
+        row_source& from = state_.source();
+        if (!has_type(from, type_ + ".retired")) return;
+        const rows::type_rows queue = from.of(type_ + ".retired");
+        all = queue.slots().next_id() - queue.slots().live();
+        if (has_type(from, type_ + ".withdrawn"))
+            all -= std::min<std::uint64_t>(all, from.of(type_ + ".withdrawn").slots().live());
+    });
+    return all;
+}
+
+void type_records::find_table(const archive::store* archive) {
+    const std::uint64_t expected = handed_over();
+    std::uint64_t there = 0;
+    if (archive) {
+        const auto& tables = archive->tables();
+        const auto table = std::find_if(tables.begin(), tables.end(),
+                                        [&](const auto& one) { return one.name == type_; });
+        table_ = {static_cast<std::uint32_t>(table - tables.begin())};
+        if (table != tables.end()) there = archive->count(table_);
+    }
+    if (there < expected)
+        throw damaged_error(fmt::format(
+            "{}: the state handed over {} rows of {}; {} has {}; put the archive in place that "
+            "belongs to this state, or ask for what is in memory only",
+            state_.source().state().string(), expected, type_,
+            archive ? archive->name() : "its archive, which is missing,", there));
+    if (there != 0) archive_ = archive;
+}
+
+void type_records::find_removed() {
+    const std::string name = type_ + ".removed";
+    bool is_there = false;
+    state_.take_turn([&] { is_there = has_type(state_.source(), name); });
+    if (!is_there) return;
+    const std::uint32_t offset = offset_of(*schema_in(state_, name), "object");
+    rows::id_cursor cursor;
+    scan(state_.source(), name, cursor, [&](const rows::type_rows& of, slot_number slot) {
+        removed_.push_back(rows::copy_at<std::uint32_t>(of.slots().value(slot) + offset));
+        return true;
+    });
+    state_.take_turn([] {}); // all was of that moment
+    std::sort(removed_.begin(), removed_.end());
+}
+
+void type_records::read_memory(std::uint32_t begin, std::uint32_t end, in_memory& to) {
+    using clock = std::chrono::steady_clock;
+    constexpr std::uint32_t between = 64; ///< looks at the clock
+    while (begin < end) {
+        state_.take_turn([&] {
+            const auto until = clock::now() + row_source::slice;
+            const rows::type_rows of = state_.source().of(type_);
+            for (; begin < end; ++begin) {
+                if (begin % between == 0 && clock::now() > until) break;
+                const slot_number slot = of.slots().slot_of(begin);
+                if (slot == 0) continue;
+                const std::size_t start = to.records.size();
+                to.places.push_back({begin, start});
+                to.records.resize(start + length_bytes);
+                record_.append(of.slots().value(slot), of.buffers(), to.records);
+                archive::detail::store_little(
+                    to.records.data() + start,
+                    static_cast<std::uint32_t>(to.records.size() - start - length_bytes));
+            }
+        });
+    }
+    rows_ += to.places.size();
+}
+
+/// A row as it is, but for the layout in front: that of described_record.
+void type_records::append_row(bytes_view record, byte_buffer& to) {
+    if (record.size() < sizeof(std::uint32_t))
+        throw damaged_error("archive: a record of " + type_ +
+                            " is too short; run chainbase-inspect check");
+    const auto layout = archive::detail::load_little<std::uint32_t>(record.data());
+    std::uint64_t known = no_layout;
+    if (!row_layout_.compare_exchange_strong(known, layout) && known != layout)
+        throw schema_error("archive: rows of " + type_ +
+                           " are of several layouts; use the program that wrote them, or rebuild "
+                           "the archive by a replay");
+    const std::size_t start = to.size();
+    to.resize(start + length_bytes);
+    archive::append(to, record);
+    archive::detail::store_little(to.data() + start, static_cast<std::uint32_t>(record.size()));
+    archive::detail::store_little(to.data() + start + length_bytes, record_.fingerprint());
+}
+
+/// Memory goes first.
+byte_buffer type_records::merge(std::uint32_t begin, std::uint32_t end, const in_memory& memory) {
+    byte_buffer all;
+    all.reserve(memory.records.size());
+    std::size_t next = 0;
+    std::uint64_t archived = 0;
+    const auto take_below = [&](std::uint64_t id) {
+        for (; next < memory.places.size() && memory.places[next].id < id; ++next)
+            archive::append(all, memory.at(next));
+    };
+    for (auto row = archive_->rows(table_, begin); row.valid() && row.id() < end; row.next()) {
+        take_below(row.id());
+        const bool is_in_memory = next < memory.places.size() && memory.places[next].id == row.id();
+        if (is_in_memory || std::binary_search(removed_.begin(), removed_.end(), row.id()))
+            continue;
+        append_row(row.record(), all);
+        ++archived;
+    }
+    take_below(std::uint64_t{end});
+    archived_rows_ += archived;
+    return all;
+}
+
+byte_buffer type_records::read(std::uint32_t begin, std::uint32_t end) {
+    in_memory memory;
+    read_memory(begin, end, memory);
+    return archive_ ? merge(begin, end, memory) : std::move(memory.records);
+}
+
+} // namespace chainbase::inspect

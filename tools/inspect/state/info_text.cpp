@@ -1,0 +1,116 @@
+#include <chainbase/detail/segment_header.hpp>
+#include <tools/bytes_in_words.hpp>
+#include <tools/inspect/state/info.hpp>
+#include <tools/inspect/state/named_state.hpp>
+#include <tools/inspect/state/schema_hash.hpp>
+#include <tools/inspect/text_table.hpp>
+
+#include <fmt/format.h>
+
+#include <ctime>
+
+namespace chainbase::inspect {
+
+namespace {
+
+std::string or_unknown(const std::string& text) {
+    return text.empty() ? "unknown" : text;
+}
+
+std::string header_text(const state_info& info) {
+    if (!info.header) return "header     unknown\n";
+    const segment_header& header = *info.header;
+    return fmt::format("header     format {}, {} windows of at most {} bytes; {}{}\n"
+                       "boot       {} ({})\n",
+                       header.format, header.windows, grouped(header.window_bytes),
+                       header.clean == 1 ? "closed" : "open",
+                       header.clean == 1 && header.synced == 1 ? ", on storage" : "",
+                       or_unknown(detail::boot_of(header)),
+                       info.is_this_boot ? "this one" : "not this one");
+}
+
+std::string log_text(const state_info& info) {
+    if (!info.log) return "revision   unknown\n";
+    const log_heading& log = info.log->heading;
+    return fmt::format("revision   {}, irreversible {}; {} session(s) can be undone\n",
+                       log.revision, log.irreversible_revision, grouped(log.sessions));
+}
+
+std::string writer_text(const state_info& info) {
+    const std::string readers = fmt::format("; {} slot(s) of readers", info.readers);
+    if (info.writer.process == 0) return "writer     not known to have had one" + readers + "\n";
+    return fmt::format("writer     process {}, which {}{}\n", info.writer.process,
+                       info.writer.is_alive ? "is running" : "is gone", readers);
+}
+
+std::string place_text(const state_info& info) {
+    if (info.segment.empty()) return "segment    unknown\n";
+    return fmt::format("segment    {}: in {}, {} mounted at {}{}\n", info.segment.string(),
+                       info.is_in_memory ? "a folder of memory" : "the state's folder",
+                       or_unknown(info.segment_mount.type), info.segment_mount.point.string(),
+                       info.is_lost_with_the_machine ? "; lost when the machine stops" : "");
+}
+
+std::string huge_pages_text(const state_info& info) {
+    if (!info.pages)
+        return fmt::format("huge pages unknown: {}; tmpfs of the kernel: {}\n",
+                           info.writer.is_alive ? "the writer's /proc/PID/smaps cannot be read"
+                                                : "no writer is running",
+                           or_unknown(info.huge_of_memory));
+    return fmt::format(
+        "huge pages {} of the {} that the writer has in memory; tmpfs of the kernel: "
+        "{}\n",
+        bytes_in_words(info.pages->huge()), bytes_in_words(info.pages->resident),
+        or_unknown(info.huge_of_memory));
+}
+
+std::string checkpoints_text(const state_info& info) {
+    if (info.checkpoints.empty()) return "checkpoint none\n";
+    std::string text;
+    for (const checkpoint_info& one : info.checkpoints)
+        text += fmt::format("checkpoint {} of revision {}, irreversible {}; {} s old, {}{}; to be "
+                            "looked at as {}\n",
+                            one.generation, one.revision, one.irreversible_revision,
+                            std::time(nullptr) - one.time, bytes_in_words(one.bytes),
+                            one.has_redo_log ? "; a redo log follows it" : "",
+                            named_state::name_of(info.state, one.generation));
+    return text;
+}
+
+std::string schema_text(const state_info& info) {
+    if (!info.types) return "schema     unknown\n";
+    text_table types({"type", "hash"});
+    for (const catalogue::entry& one : info.types->entries())
+        types.add({one.schema.name, hash_text(one.schema.hash())});
+    return fmt::format("schema     hash {}, {} type(s)\n", hash_text(schema_hash(*info.types)),
+                       info.types->entries().size()) +
+           (info.types->entries().empty() ? "" : "\n" + types.text());
+}
+
+std::string opening_text(const state_info& info) {
+    return fmt::format("condition  {}\nopening    would {}: {}\n", condition_of(info),
+                       to_string(info.next), info.why);
+}
+
+std::string rest_text(const state_info& info) {
+    return fmt::format("promise    {}\narchive    {}\nfolder     owner {}, mode {}; {}\n",
+                       or_unknown(info.promise), info.archive.empty() ? "none" : info.archive,
+                       or_unknown(info.owner), or_unknown(info.mode),
+                       info.readers_group.empty()
+                           ? "no group may read"
+                           : "the group " + info.readers_group + " may read");
+}
+
+} // namespace
+
+std::string as_text(const state_info& info) {
+    std::string text = fmt::format("state      {}\n", info.state.string()) + opening_text(info) +
+                       header_text(info) + log_text(info) + writer_text(info) + place_text(info) +
+                       huge_pages_text(info) + checkpoints_text(info) + rest_text(info) +
+                       schema_text(info);
+    for (const trouble& one : info.troubles)
+        text += fmt::format("\n{}: {}\n", one.code, one.what);
+    return text;
+}
+
+} // namespace chainbase::inspect

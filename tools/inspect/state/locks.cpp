@@ -1,0 +1,129 @@
+#include <pool_allocator/file_descriptor.hpp>
+#include <tools/inspect/look_at.hpp>
+#include <tools/inspect/state/locks.hpp>
+#include <tools/inspect/text_table.hpp>
+#include <tools/print.hpp>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <memory>
+
+namespace chainbase::inspect {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+/// `inside`: what it does there.
+std::string in_words(lock_report::doing what, const char* inside) {
+    switch (what) {
+    case lock_report::doing::idle:
+        return "idle";
+    case lock_report::doing::waiting:
+        return "waiting";
+    case lock_report::doing::inside:
+        return inside;
+    }
+    return "unknown";
+}
+
+std::string since(lock_report::doing what, double seconds) {
+    return what == lock_report::doing::idle ? "" : fmt::format("{:.3f} s", seconds);
+}
+
+std::string writer_text(const lock_report::of_writer& writer) {
+    if (writer.process == 0) return "writer     none yet\n";
+    const std::string what = in_words(writer.what, "writing");
+    if (writer.is_alive)
+        return fmt::format("writer     process {}, {}{}\n", writer.process, what,
+                           writer.what == lock_report::doing::idle
+                               ? ""
+                               : " for " + since(writer.what, writer.seconds));
+    if (writer.what == lock_report::doing::idle)
+        return fmt::format("writer     none (the last one was process {})\n", writer.process);
+    return fmt::format("writer     process {} died while it was {}, which it began {} ago; readers "
+                       "wait until the state is opened for writing\n",
+                       writer.process, what, since(writer.what, writer.seconds));
+}
+
+/// Whether somebody checks the state: holds a shared lock, which keeps writers out. The kernel says
+/// of such a lock that it is one, and not whose.
+bool holds_check_lock(const std::filesystem::path& state) {
+    const std::filesystem::path file = state / "lock";
+    const file_descriptor at(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    struct flock lock{};
+    lock.l_type = F_WRLCK; // asks only
+    lock.l_whence = SEEK_SET;
+    return at.number() >= 0 && fcntl(at.number(), F_OFD_GETLK, &lock) == 0 &&
+           lock.l_type == F_RDLCK;
+}
+
+void run(const std::string& state, bool is_json) {
+    const state_locks found = state_locks::read(state);
+    print_or_throw(is_json ? as_json(found) : as_text(found));
+}
+
+} // namespace
+
+state_locks state_locks::read(const std::filesystem::path& state) {
+    return {lock_report::read(state), holds_check_lock(state)};
+}
+
+std::string as_text(const state_locks& found) {
+    const lock_report& locks = found.turns;
+    std::string text = writer_text(locks.writer);
+    if (found.is_being_checked)
+        text += "check      somebody checks the state; no writer can open it until that is done\n";
+    if (locks.readers.empty()) return text + "readers    none\n";
+    text_table table({"reader", "process", "thread", "is", "for", "slot"});
+    for (const lock_report::of_reader& one : locks.readers)
+        table.add({one.name, std::to_string(one.process), std::to_string(one.thread),
+                   in_words(one.what, "reading") + (one.is_alive ? "" : ", and dead"),
+                   since(one.what, one.seconds), std::to_string(one.slot)});
+    return text + "\n" + table.text();
+}
+
+std::string as_json(const state_locks& found) {
+    const lock_report& locks = found.turns;
+    const lock_report::of_writer& writer = locks.writer;
+    json readers = json::array();
+    for (const lock_report::of_reader& one : locks.readers)
+        readers.push_back({{"slot", one.slot},
+                           {"process", one.process},
+                           {"thread", one.thread},
+                           {"name", one.name},
+                           {"alive", one.is_alive},
+                           {"state", in_words(one.what, "reading")},
+                           {"seconds", one.seconds}});
+    const json all = {{"schema_version", 1},
+                      {"writer",
+                       {{"process", writer.process},
+                        {"alive", writer.is_alive},
+                        {"state", in_words(writer.what, "writing")},
+                        {"seconds", writer.seconds}}},
+                      {"checked", found.is_being_checked},
+                      {"readers", readers}};
+    // The name of a process may be any bytes.
+    return all.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+void add_locks(CLI::App& program, exit_code& result) {
+    struct call {
+        std::string state;
+        bool json = false;
+    };
+    const auto asked = std::make_shared<call>();
+    CLI::App* verb =
+        program.add_subcommand("locks", "Who has a state open, and who waits for whom");
+    verb->add_option("DIR", asked->state, "The folder of the state")->required();
+    verb->add_flag("--json", asked->json, "Print one JSON object instead of a table");
+    verb->callback([asked, &result] {
+        look_at(asked->state, [&] { run(asked->state, asked->json); });
+        result = exit_code::done;
+    });
+}
+
+} // namespace chainbase::inspect

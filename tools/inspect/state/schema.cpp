@@ -1,0 +1,180 @@
+#include <pool_allocator/error.hpp>
+#include <tools/inspect/look_at.hpp>
+#include <tools/inspect/memory/segment_files.hpp>
+#include <tools/inspect/state/c_header.hpp>
+#include <tools/inspect/state/named_state.hpp>
+#include <tools/inspect/state/schema.hpp>
+#include <tools/inspect/state/schema_hash.hpp>
+#include <tools/inspect/text_table.hpp>
+#include <tools/print.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+
+namespace chainbase::inspect {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+struct call {
+    std::string state;
+    std::vector<std::string> types;
+    bool json = false;
+    bool c_header = false;
+    bool dot = false;
+};
+
+[[noreturn]] void throw_unknown(const std::string& state, const std::string& type,
+                                const catalogue& known) {
+    std::string names;
+    for (const catalogue::entry& one : known.entries())
+        names += (names.empty() ? "" : ", ") + one.schema.name;
+    throw usage_error(state + ": has no type \"" + type + "\"; its types are: " + names);
+}
+
+std::string parts_text(const type_schema::key& key) {
+    std::string text;
+    for (const type_schema::part& part : key.parts)
+        text += (text.empty() ? "" : ", ") + part.field + (part.descending ? " descending" : "");
+    return text;
+}
+
+std::string type_text(const type_schema& schema) {
+    text_table fields({"field", "type", "offset", "bytes"});
+    for (const type_schema::field& one : schema.fields)
+        fields.add({one.name, one.type, grouped(one.offset), grouped(one.bytes)});
+    std::string text = fmt::format("type {}: hash {}, {} bytes, at {} of slots of {}\n{}",
+                                   schema.name, hash_text(schema.hash()), schema.value_bytes,
+                                   schema.value_offset, schema.node_bytes, fields.text());
+    text += "by id\n";
+    for (const type_schema::key& one : schema.keys)
+        text += fmt::format("{}: {} ({})\n", one.name, one.kind, parts_text(one));
+    return text;
+}
+
+json to_json(const type_schema::key& key) {
+    json parts = json::array();
+    for (const type_schema::part& part : key.parts)
+        parts.push_back({{"field", part.field}, {"descending", part.descending}});
+    return {{"name", key.name}, {"kind", key.kind}, {"parts", std::move(parts)}};
+}
+
+json to_json(const catalogue::entry& type) {
+    const type_schema& schema = type.schema;
+    json fields = json::array();
+    for (const type_schema::field& one : schema.fields)
+        fields.push_back(
+            {{"name", one.name}, {"type", one.type}, {"offset", one.offset}, {"bytes", one.bytes}});
+    json indexes = json::array();
+    for (const type_schema::key& one : schema.keys)
+        indexes.push_back(to_json(one));
+    return {{"name", schema.name},
+            {"hash", hash_text(schema.hash())},
+            {"value_bytes", schema.value_bytes},
+            {"value_offset", schema.value_offset},
+            {"link_bytes", schema.link_bytes},
+            {"node_bytes", schema.node_bytes},
+            {"root_bytes", schema.root_bytes},
+            {"tables", schema.tables},
+            {"first_window", type.first_window},
+            {"fields", std::move(fields)},
+            {"indexes", std::move(indexes)}};
+}
+
+/// Of a label of a record, within quotes.
+std::string dot_text(const std::string& text) {
+    std::string safe;
+    for (const char c : text) {
+        const bool is_control = static_cast<unsigned char>(c) < ' ' || c == 0x7f;
+        if (std::string_view("\\\"{}|<> ").find(c) != std::string_view::npos) safe += '\\';
+        safe += is_control ? '?' : c;
+    }
+    return safe;
+}
+
+std::string print_as(const call& asked, const schema_report& report) {
+    if (asked.json) return as_json(report);
+    if (asked.c_header) return c_header_of(report.types);
+    return asked.dot ? as_dot(report) : as_text(report);
+}
+
+} // namespace
+
+std::string as_text(const schema_report& report) {
+    std::string text = fmt::format("state      {}\nschema     hash {}, of all its types\n",
+                                   report.state.string(), hash_text(report.hash));
+    for (const catalogue::entry& one : report.types)
+        text += "\n" + type_text(one.schema);
+    return text;
+}
+
+std::string as_json(const schema_report& report) {
+    json types = json::array();
+    for (const catalogue::entry& one : report.types)
+        types.push_back(to_json(one));
+    const json all = {{"schema_version", 1},
+                      {"state", report.state.string()},
+                      {"segment", report.segment.string()},
+                      {"hash", hash_text(report.hash)},
+                      {"types", std::move(types)}};
+    return all.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+std::string as_dot(const schema_report& report) {
+    std::string text = "digraph schema {\n  rankdir=LR;\n  node [shape=record];\n";
+    for (std::size_t n = 0; n < report.types.size(); ++n) {
+        const type_schema& schema = report.types[n].schema;
+        std::string fields;
+        for (const type_schema::field& one : schema.fields)
+            fields += dot_text(one.name + ": " + one.type) + "\\l";
+        std::string keys;
+        for (const type_schema::key& one : schema.keys)
+            keys += dot_text(one.name + ": " + one.kind + " (" + parts_text(one) + ")") + "\\l";
+        text += fmt::format("  type_{} [label=\"{{{}|{}|{}}}\"];\n", n, dot_text(schema.name),
+                            fields, keys);
+    }
+    return text + "}\n";
+}
+
+schema_report read_schema(const std::filesystem::path& state,
+                          const std::vector<std::string>& types) {
+    schema_report report;
+    report.state = state;
+    report.segment = segment_folder(state);
+    const catalogue known = catalogue::read(report.segment);
+    report.hash = schema_hash(known);
+    if (types.empty()) report.types = known.entries();
+    for (const std::string& type : types) {
+        const catalogue::entry* found = known.find(type);
+        if (!found) throw_unknown(state.string(), type, known);
+        report.types.push_back(*found);
+    }
+    return report;
+}
+
+void add_schema(CLI::App& program, exit_code& result) {
+    const auto asked = std::make_shared<call>();
+    CLI::App* verb = program.add_subcommand("schema", "The types of a state: fields and keys");
+    verb->add_option("DIR", asked->state, "The folder of the state")->required();
+    verb->add_option("TYPE", asked->types, "These types only");
+    CLI::Option_group* form = verb->add_option_group("form", "Instead of tables");
+    form->add_flag("--json", asked->json, "Print one JSON object");
+    form->add_flag("--c-header", asked->c_header, "Print a C11 header with a struct for each type");
+    form->add_flag("--dot", asked->dot, "Print a directed graph for Graphviz");
+    form->require_option(0, 1);
+    verb->callback([asked, &result] {
+        look_at(asked->state, [&] {
+            const named_state named(asked->state);
+            schema_report report = read_schema(named.folder(), asked->types);
+            report.state = asked->state;
+            if (named.is_checkpoint()) report.segment = named.origin() / "checkpoint";
+            print_or_throw(print_as(*asked, report));
+        });
+        result = exit_code::done;
+    });
+}
+
+} // namespace chainbase::inspect

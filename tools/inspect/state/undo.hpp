@@ -1,0 +1,22 @@
+#pragma once
+
+#include <tools/exit_code.hpp>
+#include <tools/inspect/state/undo_report.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+
+namespace chainbase::inspect {
+
+/// Adds the verb `undo DIR [--json]`: which sessions can be undone, and what each changed and
+/// costs.
+void add_undo(CLI::App& program, exit_code& result);
+
+/// The report as tables for people.
+[[nodiscard]] std::string as_text(const undo_report& report);
+
+/// The report as one JSON object; README.md lists its members.
+[[nodiscard]] std::string as_json(const undo_report& report);
+
+} // namespace chainbase::inspect
