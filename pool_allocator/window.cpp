@@ -124,8 +124,10 @@ window::window(window&& other) noexcept
       base_(std::exchange(other.base_, nullptr)), bytes_(other.bytes_), limit_(other.limit_),
       is_written_(other.is_written_), holes_(other.holes_) {}
 
+/// What is only read stays mapped until all addresses are given back: nothing else comes to be
+/// here.
 window::~window() {
-    if (base_) place_.addresses->vacate(place_.index);
+    if (base_ && is_written_) place_.addresses->vacate(place_.index);
 }
 
 window window::create(const place& where, const std::filesystem::path& file,

@@ -1,5 +1,6 @@
-# chainbase_link_in(TARGET): an executable that brings its libraries with it, but for the C library:
-# dynamic loading and relocating them takes longer than a short verb works. For RocksDB
+# chainbase_link_in(TARGET): an executable that brings its libraries with it, but for the C library,
+# and lies at a fixed address: loading and relocating takes longer than a short verb works, and touches
+# a hundred pages more. For RocksDB
 # and OpenSSL the archive asks the property CHAINBASE_LINKED_IN of whatever it is linked into; of fmt and
 # spdlog there are no static libraries, so their sources are the target's. What is missing stays
 # shared, and so does all of it with sanitizers.
@@ -47,5 +48,5 @@ function(chainbase_link_in target)
     target_link_libraries(${target} PRIVATE fmt::fmt spdlog::spdlog)
     set_target_properties(${target} PROPERTIES CHAINBASE_LINKED_IN ON)
     target_link_options(${target} PRIVATE
-        -static-libstdc++ -static-libgcc -Wl,--as-needed -Wl,--gc-sections)
+        -no-pie -static-libstdc++ -static-libgcc -Wl,--as-needed -Wl,--gc-sections)
 endfunction()

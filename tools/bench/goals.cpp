@@ -51,6 +51,7 @@ constexpr goal goals[] = {
     {"find_nowhere", 1000, ""},
     {"find_by_id_cold_blocks", 1, ""},
     {"find_cold_blocks", 1, ""},
+    {"block_to_alone_attached", 1.05, ""},
     {"block_to_alone_pausing", 1.05, ""},
     {"disk_to_encoded", 0.7, ""},
 };

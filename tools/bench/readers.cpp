@@ -113,6 +113,11 @@ std::string turn_of_looks(const readers_options& options, const std::string& sta
            pause;
 }
 
+/// Of one reader that stays: a look each second.
+std::string staying_look(const readers_options& options, const std::string& state) {
+    return "'" + options.inspect.string() + "' top '" + state + "' --json >/dev/null 2>&1";
+}
+
 void require_inspector(const readers_options& options, const std::string& state) {
     const std::string call =
         "'" + options.inspect.string() + "' count '" + state + "' account >/dev/null";
@@ -139,14 +144,16 @@ void run_round(const readers_options& options, const std::string& state, block_w
     add(to, "alone", alone, alone);
     const struct {
         const char* name;
-        const char* around;
-        const char* pause;
+        std::string look;
     } settings[] = {
-        {"pausing", "", "; sleep 2"}, {"low_priority", "nice -n 19", ""}, {"busy", "", ""}};
+        {"attached", staying_look(options, state)},
+        {"pausing", turn_of_looks(options, state, "", "; sleep 2")},
+        {"low_priority", turn_of_looks(options, state, "nice -n 19", "")},
+        {"busy", turn_of_looks(options, state, "", "")},
+    };
     for (const auto& setting : settings) {
         throw_if_interrupted();
-        const reader_crowd crowd(options.readers,
-                                 turn_of_looks(options, state, setting.around, setting.pause));
+        const reader_crowd crowd(options.readers, setting.look);
         (void)writer.run(lasting / 10); // until all of them came
         add(to, setting.name, writer.run(lasting), alone);
     }
