@@ -1,9 +1,8 @@
 # chainbase_link_in(TARGET): an executable that brings its libraries with it, but for the C library,
 # and lies at a fixed address: loading and relocating takes longer than a short verb works, and touches
-# a hundred pages more. For RocksDB
-# and OpenSSL the archive asks the property CHAINBASE_LINKED_IN of whatever it is linked into; of fmt and
-# spdlog there are no static libraries, so their sources are the target's. What is missing stays
-# shared, and so does all of it with sanitizers.
+# a hundred pages more. For RocksDB and OpenSSL the archive asks the property CHAINBASE_LINKED_IN of
+# whatever it is linked into; of fmt and spdlog there are no static libraries, so their sources are the
+# target's. What is missing stays shared, and so does all of it with sanitizers.
 
 set(CHAINBASE_MISSING_LIBRARIES)
 add_library(chainbase_rocksdb_linked_in INTERFACE)

@@ -157,10 +157,10 @@ std::string as_text(const call& asked, const outcome& done) {
     if (done.chosen == way::nothing)
         return refused + asked.state + ": nothing in the segment and the checkpoints is damaged\n";
     std::string text =
-        refused +
-        fmt::format("{}: {} findings in the segment, {} in the checkpoints\n{}{}\n", asked.state,
-                    grouped(done.plan.findings), grouped(done.plan.checkpoint_findings),
-                    done.findings, done.plan.checkpoint_damage);
+        refused + fmt::format("{}: {} findings in the segment, {} in the checkpoints\n{}{}\n",
+                              asked.state, grouped(done.plan.findings),
+                              grouped(done.plan.checkpoint_findings), done.findings,
+                              done.plan.checkpoint_damage);
     if (done.plan.findings != 0) text += plan_text(done.plan);
     if (!done.kept_as.empty())
         text += fmt::format("\nrepaired from {}; what was damaged is kept as {}\n",
