@@ -22,12 +22,13 @@ std::uint64_t pool_bytes(std::uint64_t live, std::uint64_t slot_bytes) {
     return page + whole_pages((live + 1) * slot_bytes);
 }
 
-/// Tables keep a fifth free; an area lies at its own length.
+/// Tables keep a fifth free. An area lies at its own length; before it are the header page and a
+/// hole.
 std::uint64_t table_bytes(std::uint64_t entries) {
     std::uint64_t capacity = std::uint64_t{1} << hash_table::min_log2;
     while (entries > capacity - capacity / 5)
         capacity *= 2;
-    return 2 * hash_table::entry_bytes * capacity;
+    return page + hash_table::entry_bytes * capacity;
 }
 
 std::uint64_t type_bytes(const type_report& type, const type_schema& schema,
