@@ -169,10 +169,12 @@ void mapped_state::open_windows(part_report& to) {
     };
     try {
         const fs::path folder = home_ / "segment";
-        if (check_file(catalogue::file_in(folder), "segment/catalogue.json", to))
+        if (check_file(catalogue::file_in(folder), "segment/catalogue.json", to)) {
             catalogue_ = catalogue::read(folder);
-        else
+            knows_types_ = true;
+        } else {
             is_complete_ = false;
+        }
     } catch (const damaged_error& e) {
         refuse(e);
     } catch (const io_error& e) {

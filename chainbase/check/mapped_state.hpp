@@ -77,6 +77,8 @@ public:
     [[nodiscard]] const window* buffers(std::size_t number) const noexcept {
         return buffers_[number].get();
     }
+    /// Whether the catalogue could be read. If not, types() is empty, whatever the segment holds.
+    [[nodiscard]] bool knows_types() const noexcept { return knows_types_; }
     /// Whether all files could be opened.
     [[nodiscard]] bool is_complete() const noexcept { return is_complete_; }
 
@@ -108,6 +110,7 @@ private:
     std::array<std::unique_ptr<window>, size_classes::window_count> buffers_;
     std::vector<type> types_;
     std::vector<bool> is_taken_; ///< by window
+    bool knows_types_ = false;
     bool is_complete_ = true;
     log_facts log_;
 };

@@ -49,6 +49,8 @@ public:
     [[nodiscard]] check::condition condition() const noexcept { return mapped_.condition(); }
     /// Whether there is a segment that could be looked at. If not, there is no log either.
     [[nodiscard]] bool is_mapped() const noexcept { return mapped_.is_mapped(); }
+    /// Whether the catalogue could be read. If not, types() is empty, whatever the segment holds.
+    [[nodiscard]] bool knows_types() const noexcept { return mapped_.knows_types(); }
     [[nodiscard]] const log_facts& log() const noexcept { return mapped_.log(); }
     /// Why the segment is lost, in words; empty if it is not.
     [[nodiscard]] const std::string& why_lost() const noexcept { return mapped_.why_lost(); }

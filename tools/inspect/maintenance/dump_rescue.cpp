@@ -59,6 +59,13 @@ void tell(const rescued_type& type) {
                      name, computed_keys(type.from->schema()), type.why_no_orders);
 }
 
+void tell_of_log(const check::state_check& state) {
+    if (state.log().is_known) return;
+    spdlog::warn("{}: segment/undo_log cannot be read, so the revision is not known, and what an "
+                 "unfinished block did could not be undone",
+                 state.state().string());
+}
+
 std::vector<rescued_type> chosen(const check::state_check& state,
                                  const std::vector<std::string>& types) {
     std::vector<rescued_type> all = rescue(state);
@@ -86,7 +93,12 @@ exit_code rescue_to(const std::string& output, const std::string& state,
     if (!found.is_mapped())
         throw damaged_error(state + ": nothing can be read of its segment; run chainbase-inspect "
                                     "check");
+    if (!found.knows_types())
+        throw damaged_error(state + ": segment/catalogue.json cannot be read, and says what the "
+                                    "objects are; put it in place from a copy of the state, or "
+                                    "run chainbase-inspect repair");
     const std::vector<rescued_type> all = chosen(found, types);
+    tell_of_log(found);
     dump_head head;
     head.revision = found.log().revision;
     for (const rescued_type& one : all)
@@ -103,7 +115,7 @@ exit_code rescue_to(const std::string& output, const std::string& state,
         if (!one.lost.empty()) lost[name] = one.lost;
         if (!one.doubtful.empty()) doubtful[name] = one.doubtful;
     }
-    const bool is_whole = lost.empty() && lost_types(found).empty();
+    const bool is_whole = lost.empty() && lost_types(found).empty() && found.log().is_known;
     file.write(text_of({{"schema_version", 1},
                         {"rows", rows},
                         {"revision", head.revision},

@@ -13,6 +13,10 @@ namespace {
 
 void find_objects(repair_plan& to, const check::state_check& state,
                   const std::vector<rescued_type>& rescued) {
+    if (state.is_mapped() && !state.knows_types()) {
+        to.why_no_objects = "segment/catalogue.json cannot be read, and says what the objects are";
+        return;
+    }
     if (!state.is_mapped() || !state.log().is_known) {
         to.why_no_objects = "the header of the segment or its log cannot be read";
         return;
