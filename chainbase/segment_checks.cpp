@@ -1,4 +1,5 @@
 #include <chainbase/detail/file_lengths.hpp>
+#include <chainbase/detail/former_segment.hpp>
 #include <chainbase/detail/segment_header.hpp>
 #include <chainbase/detail/segment_parts.hpp>
 #include <chainbase/process_lock.hpp>
@@ -20,6 +21,7 @@ namespace fs = std::filesystem;
 using detail::boot_id;
 using detail::boot_of;
 using detail::first_type_window;
+using detail::is_set_aside;
 using detail::require_magic;
 using detail::static_checksum;
 
@@ -44,6 +46,11 @@ void require_segment(const fs::path& state, const segment_place& place, bool has
     if (!place.why_foreign().empty())
         throw unclean_error(state.string() + ": " + place.why_foreign() + way_out);
     if (fs::exists(place.folder() / "header")) return;
+    if (is_set_aside(place))
+        throw unclean_error(state.string() + ": its segment is set aside as " +
+                            detail::former_segment(place).string() +
+                            ", since who replaced it was killed. Open the state for writing once, "
+                            "which puts it back, then read it");
     if (has_checkpoint && !fs::exists(place.folder()))
         throw unclean_error(state.string() + ": its segment is not there" + way_out);
     throw format_error(state.string() + ": no chainbase state is there; check the path");
@@ -52,7 +59,17 @@ void require_segment(const fs::path& state, const segment_place& place, bool has
 /// Whether there is a state: its segment, or a checkpoint in place of one that is gone.
 bool is_known(const segment_place& place, bool has_checkpoint) {
     if (!place.why_foreign().empty()) return has_checkpoint;
+    if (is_set_aside(place)) return true;
     return fs::exists(place.folder() / "header") || (has_checkpoint && !fs::exists(place.folder()));
+}
+
+/// Requires the writer's lock.
+void put_back_former(const fs::path& state, const segment_place& place) {
+    if (!is_set_aside(place)) return;
+    const fs::path former = detail::former_segment(place);
+    private_folder(state, /*writing=*/true).require_same_owner({former, /*writing=*/true});
+    fs::rename(former, place.folder());
+    sync_folder(place.home());
 }
 
 /// That a state can be made.
@@ -150,9 +167,11 @@ void segment::lock_and_find() {
     place_ = segment_place(state_); // another writer may have moved it meanwhile
     segment_place::discard_unsettled(state_);
     if (!place_.why_foreign().empty()) return;
+    put_back_former(state_, place_);
     place_.confirm();
     require_promise(place_);
 }
+
 void segment::check_header() const {
     const std::string file = (folder() / "header").string();
     require_magic(file, {header().magic, sizeof header().magic});

@@ -1,6 +1,7 @@
 #include <chainbase/bulk_load/segment_replacement.hpp>
 #include <chainbase/checkpoint/disk.hpp>
 #include <chainbase/checkpoint/publication.hpp>
+#include <chainbase/detail/former_segment.hpp>
 #include <chainbase/detail/segment_header.hpp>
 #include <chainbase/files.hpp>
 #include <chainbase/process_lock.hpp>
@@ -55,9 +56,10 @@ segment_replacement::segment_replacement(const fs::path& state)
     take_limits();
 }
 
-/// What a call was killed between, on a file system that cannot exchange names.
+/// What a call was killed between, on a file system that cannot exchange names; an opening for
+/// writing puts back what is set aside, too.
 void segment_replacement::recover() const {
-    const fs::path former = home_ / "segment.former";
+    const fs::path former = detail::former_segment(segment_place(state_));
     if (!fs::exists(former)) return;
     if (!fs::exists(home_ / "segment"))
         fs::rename(former, home_ / "segment");
@@ -108,7 +110,7 @@ void segment_replacement::put_in_place(const fs::path& aside) const {
     if (!fs::exists(place)) {
         fs::rename(aside, place);
     } else if (!exchange(aside, place)) {
-        const fs::path former = home_ / "segment.former"; // recover() knows it
+        const fs::path former = detail::former_segment(segment_place(state_)); // recover() knows it
         fs::rename(place, former);
         std::error_code failed;
         fs::rename(aside, place, failed);
