@@ -98,7 +98,7 @@ const std::vector<spoilt>& kinds() {
     return all;
 }
 
-/// Every verb that looks at a state; DIR stands for it.
+/// Every verb that looks at a state, or tells what it would do; DIR stands for it.
 const std::vector<std::string>& calls() {
     static const std::vector<std::string> all{
         "info DIR",
@@ -120,6 +120,13 @@ const std::vector<std::string>& calls() {
         "check DIR --checkpoint",
         "undo DIR",
         "locks DIR",
+        "digest DIR",
+        "warm DIR --dry-run",
+        "top DIR --json --count 1 --interval 0.1",
+        "compact DIR --dry-run",
+        "resize DIR",
+        "repair DIR",
+        "dump DIR --rescue",
     };
     return all;
 }
@@ -132,8 +139,17 @@ std::string call_of(std::string call, const fs::path& state) {
 
 /// Those that speak of the segment's inside cannot do so of any of these.
 bool needs_windows(const std::string& call) {
-    return call.starts_with("stat") || call.starts_with("get") || call.starts_with("range") ||
-           call.starts_with("dump") || call.starts_with("diff") || call.starts_with("sample");
+    if (call.find("--rescue") != std::string::npos) return false;
+    return call.starts_with("digest") || call.starts_with("top") || call.starts_with("compact") ||
+           call.starts_with("resize") || call.starts_with("stat") || call.starts_with("get") ||
+           call.starts_with("range") || call.starts_with("dump") || call.starts_with("diff") ||
+           call.starts_with("sample");
+}
+
+/// Those that are for such segments: what is damaged is told, with exit code 4, or that nothing can
+/// be done.
+bool is_for_damage(const std::string& call) {
+    return call.starts_with("repair") || call.find("--rescue") != std::string::npos;
 }
 
 void require_told(const std::string& call, const fs::path& state) {
@@ -143,6 +159,7 @@ void require_told(const std::string& call, const fs::path& state) {
     REQUIRE(said.code == printed.code);
     REQUIRE((printed.code == 0 || printed.code == 1 || printed.code == 4));
     REQUIRE((printed.code == 0 || !said.output.empty() || !printed.output.empty()));
+    if (is_for_damage(call)) REQUIRE(printed.code != 0);
     if (!needs_windows(call)) return;
     REQUIRE(printed.code == 1);
     REQUIRE(said.output.find(state.string()) != std::string::npos);
@@ -153,7 +170,8 @@ void require_json(const std::string& call, const fs::path& state) {
     if (call.starts_with("dump") || call.find("--ncdu") != std::string::npos ||
         call.find("--folded") != std::string::npos)
         return;
-    const outcome printed = inspect_with(call_of(call, state) + " --json 2>/dev/null");
+    const std::string flag = call.find("--json") == std::string::npos ? " --json" : "";
+    const outcome printed = inspect_with(call_of(call, state) + flag + " 2>/dev/null");
     INFO(call << " --json: " << printed.output);
     if (printed.output.empty()) return;
     const auto found = nlohmann::json::parse(printed.output);

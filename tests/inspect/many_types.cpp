@@ -80,4 +80,10 @@ void build_many_types(const std::filesystem::path& state, std::uint32_t rows) {
     }
 }
 
+void change_type_5(const std::filesystem::path& state) {
+    database db(state, quick_options());
+    db.add_type<numbered<5>>("type.5");
+    db.modify(*db.objects<numbered<5>>().begin(), [](numbered<5>& one) { ++one.visits; });
+}
+
 } // namespace chainbase::test

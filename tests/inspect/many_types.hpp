@@ -19,4 +19,7 @@ inline constexpr std::size_t many_types = 60;
 /// after as many more were made. Three sessions can be undone. Closes it.
 void build_many_types(const std::filesystem::path& state, std::uint32_t rows);
 
+/// Opens such a state and changes an object of "type.5", and nothing else.
+void change_type_5(const std::filesystem::path& state);
+
 } // namespace chainbase::test
