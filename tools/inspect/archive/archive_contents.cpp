@@ -4,6 +4,7 @@
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/archive/archive.hpp>
 #include <tools/inspect/archive/archive_report.hpp>
+#include <tools/inspect/archive/handed_over.hpp>
 
 #include <sys/stat.h>
 
@@ -21,8 +22,6 @@ namespace {
 using archive::store_kind;
 using table = archive_contents::table;
 
-constexpr std::string_view queue_suffix = ".retired";
-
 const type_report* type_called(const state_report& state, const std::string& name) {
     const auto found = std::ranges::find(state.types, name, &type_report::name);
     return found == state.types.end() ? nullptr : &*found;
@@ -36,11 +35,7 @@ void describe_objects(const state_report& state, table& to) {
     const type_report* const queue = type_called(state, to.name + std::string(queue_suffix));
     if (!queue) return;
     to.retired = queue->objects;
-    // Ids are given in order, and an entry goes with its object: when that is handed over, or, if
-    // it is withdrawn, removed.
-    const type_report* const withdrawn = type_called(state, to.name + ".withdrawn");
-    const std::uint64_t others = queue->objects + (withdrawn ? withdrawn->objects : 0);
-    to.handed_over = queue->next_id - std::min(queue->next_id, others);
+    to.handed_over = objects_handed_over(state, to.name);
 }
 
 /// Of types with a life cycle that `tables` lack.

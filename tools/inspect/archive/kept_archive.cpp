@@ -3,6 +3,7 @@
 #include <chainbase/rows/mapped_bytes.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/archive/archive_report.hpp>
+#include <tools/inspect/archive/handed_over.hpp>
 #include <tools/inspect/archive/kept_archive.hpp>
 #include <tools/inspect/rows/row_scan.hpp>
 
@@ -121,20 +122,14 @@ private:
 
 /// How many rows of each type with a life cycle an archive has at least. Takes a turn.
 std::map<std::string, std::uint64_t> handed_over(row_source& state) {
-    constexpr std::string_view queue = ".retired";
     std::map<std::string, std::uint64_t> all;
-    std::map<std::string, std::uint64_t> live;
     state.take_turn([&] {
         for (const type_schema* one : state.types()) {
-            const rows::type_rows of = state.of(one->name);
-            live[one->name] = of.slots().live();
-            if (one->name.ends_with(queue))
-                all[one->name.substr(0, one->name.size() - queue.size())] =
-                    of.slots().next_id() - of.slots().live();
+            if (!one->name.ends_with(queue_suffix)) continue;
+            const std::string type = one->name.substr(0, one->name.size() - queue_suffix.size());
+            all[type] = objects_handed_over(state, type).value_or(0);
         }
     });
-    for (auto& [type, rows] : all)
-        rows -= std::min(rows, live[type + ".withdrawn"]);
     return all;
 }
 

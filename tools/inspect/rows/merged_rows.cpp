@@ -2,6 +2,7 @@
 #include <archive/key.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/archive/archived_rows.hpp>
+#include <tools/inspect/archive/handed_over.hpp>
 #include <tools/inspect/json_text.hpp>
 #include <tools/inspect/rows/merged_rows.hpp>
 #include <tools/inspect/rows/row_scan.hpp>
@@ -203,18 +204,10 @@ void merged_rows::pop() {
     (is_memory_first() ? in_memory_ : archived_).pop_front();
 }
 
-/// Grows when rows leave memory. Takes a turn.
+/// Takes a turn.
 std::uint64_t merged_rows::handed_over() {
-    const std::string queue = asked_.type + ".retired";
     std::uint64_t all = 0;
-    state_.take_turn([&] {
-        const auto types = state_.types();
-        if (std::none_of(types.begin(), types.end(),
-                         [&](const type_schema* one) { return one->name == queue; }))
-            return;
-        const rows::type_rows of = state_.of(queue);
-        all = of.slots().next_id() - of.slots().live();
-    });
+    state_.take_turn([&] { all = objects_handed_over(state_, asked_.type).value_or(0); });
     return all;
 }
 

@@ -1,6 +1,7 @@
 #include <archive/detail/integers.hpp>
 #include <chainbase/rows/mapped_bytes.hpp>
 #include <pool_allocator/error.hpp>
+#include <tools/inspect/archive/handed_over.hpp>
 #include <tools/inspect/rows/row_scan.hpp>
 #include <tools/inspect/rows/type_records.hpp>
 
@@ -89,22 +90,9 @@ type_records::type_records(still_state& state, const std::string& type,
     if (archive_) find_removed();
 }
 
-/// Rows that the archive has at least.
-std::uint64_t type_records::handed_over() {
-    std::uint64_t all = 0;
-    state_.take_turn([&] {
-        row_source& from = state_.source();
-        if (!has_type(from, type_ + ".retired")) return;
-        const rows::type_rows queue = from.of(type_ + ".retired");
-        all = queue.slots().next_id() - queue.slots().live();
-        if (has_type(from, type_ + ".withdrawn"))
-            all -= std::min<std::uint64_t>(all, from.of(type_ + ".withdrawn").slots().live());
-    });
-    return all;
-}
-
 void type_records::find_table(const archive::store* archive) {
-    const std::uint64_t expected = handed_over();
+    std::uint64_t expected = 0;
+    state_.take_turn([&] { expected = objects_handed_over(state_.source(), type_).value_or(0); });
     std::uint64_t there = 0;
     if (archive) {
         const auto& tables = archive->tables();

@@ -63,7 +63,6 @@ private:
     struct in_memory;
 
     void find_table(const archive::store* archive);
-    [[nodiscard]] std::uint64_t handed_over();
     void find_removed();
     void read_memory(std::uint32_t begin, std::uint32_t end, in_memory& to);
     [[nodiscard]] archive::byte_buffer merge(std::uint32_t begin, std::uint32_t end,
