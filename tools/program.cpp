@@ -17,6 +17,7 @@ exit_code run(const char* name, const char* description, int argc, char** argv,
     exit_code result = exit_code::done;
     CLI::App program(description, name);
     program.require_subcommand(1);
+    add_version(program);
     add(program, result);
     try {
         program.parse(argc, argv);
@@ -36,6 +37,11 @@ exit_code run(const char* name, const char* description, int argc, char** argv,
 }
 
 } // namespace
+
+void add_version(CLI::App& program) {
+    program.set_version_flag("-V,--version", program.get_name() + " " CHAINBASE_VERSION,
+                             "Print the version and exit");
+}
 
 int run_program(const char* name, const char* description, int argc, char** argv,
                 const add_verbs& add) {

@@ -13,6 +13,10 @@ namespace chainbase {
 /// fails and leaves in `result` how it ended.
 using add_verbs = std::function<void(CLI::App& program, exit_code& result)>;
 
+/// Adds `--version`, which prints the name of the program and the version of the project. For who
+/// describes a program without run_program(), which does it, too.
+void add_version(CLI::App& program);
+
 /// What every tool's main does: logs to stderr under the tool's name, runs the verb that the
 /// command line names, and returns how it ended as the process is to. A usage_error is a wrong
 /// call, any other exception a failure.

@@ -5,6 +5,7 @@
 #include <tools/verb_tree.hpp>
 
 #include <catch2/catch.hpp>
+#include <tests/inspect/program.hpp>
 #include <tests/support/scratch_state.hpp>
 
 #include <algorithm>
@@ -111,6 +112,20 @@ TEST_CASE("bash completes verbs and the options of the one that was called") {
     CHECK(offered("chainbase-inspect stat --d", 2) == "\n");
     CHECK(offered("chainbase-inspect stat sta", 2) == "\n"); // a file's name
     CHECK(offered("chainbase-inspect --h", 1) == "--help\n");
+    CHECK(offered("chainbase-inspect --v", 1) == "--version\n");
+}
+
+TEST_CASE("the program tells the version that its manual page has") {
+    const outcome told = inspect_with("--version");
+    CHECK(told.code == 0);
+    REQUIRE(told.output.starts_with("chainbase-inspect "));
+    const std::string version = told.output.substr(std::string("chainbase-inspect ").size());
+    REQUIRE(version.ends_with('\n'));
+    CHECK(std::ranges::count(version, '.') == 2);
+    CHECK_THAT(content_of(folder + "/chainbase-inspect.1"),
+               Contains("\"chainbase " + version.substr(0, version.size() - 1) + "\"") &&
+                   Contains("\\-\\-version"));
+    CHECK(inspect_with("-V").output == told.output);
 }
 
 TEST_CASE("zsh and fish take their completions") {

@@ -4,6 +4,7 @@
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/manual.hpp>
+#include <tools/program.hpp>
 
 #include <cstdio>
 #include <exception>
@@ -39,6 +40,7 @@ manual_notes notes(const std::string& version, const std::string& date) {
 void write_all(const std::filesystem::path& folder, const manual_notes& told) {
     exit_code unused = exit_code::done;
     CLI::App program(program_description, program_name);
+    add_version(program);
     add_all_verbs(program, unused);
     const std::string name = program_name;
     write(folder / (name + ".1"), man_page_of(program, told));
