@@ -73,6 +73,8 @@ run() {
     summaries+=("$preset ($((SECONDS - started)) s):"$'\n'"$(sed -n '/ tests passed, /,$p' "$log")")
 }
 
+# Without a browser only the test of the web page is skipped.
+tools/setup.sh --browser || echo "run.sh: the web page is not tested in a browser" >&2
 run release
 if [ $sanitizers = yes ]; then
     export CHAINBASE_TEST_OPERATIONS=${CHAINBASE_TEST_OPERATIONS:-20000}

@@ -1,6 +1,11 @@
 #!/usr/bin/env bash
 # Installs what a bare Debian 12 lacks to build, test and run chainbase. Asks for nothing; does
 # nothing when all is there.
+#
+#     tools/setup.sh [--browser]
+#
+#     --browser  also what the test of the inspector's web page needs: Chromium, about 120 MB to
+#                load and 370 MB on disk, and what it depends on
 set -euo pipefail
 
 packages=(
@@ -9,6 +14,14 @@ packages=(
     zlib1g-dev libzstd-dev libssl-dev libxxhash-dev liblmdb-dev libsqlite3-dev libncurses-dev gnuplot-nox
     clang-19 libclang-rt-19-dev clang-format-19
 )
+case ${1:-} in
+'') ;;
+--browser) packages+=(chromium chromium-driver python3) ;;
+*)
+    echo "setup: no option \"$1\"; there is --browser" >&2
+    exit 2
+    ;;
+esac
 
 missing=()
 for package in "${packages[@]}"; do
