@@ -18,15 +18,6 @@ json got(const std::filesystem::path& state, const std::string& rest) {
         inspect_with("get " + state.string() + " note " + rest + " --json 2>/dev/null").output);
 }
 
-void in_state(const std::filesystem::path& state, archive::store_kind kind,
-              const std::function<void(database&, notes&)>& what) {
-    database db(state, small_state());
-    db.add_type<note>("note");
-    const auto rows = archive::open_archive(db, state / "archive", kind);
-    notes all(db, *rows, "note");
-    what(db, all);
-}
-
 } // namespace
 
 TEST_CASE("get finds what left memory by each key of the archive") {
@@ -66,7 +57,7 @@ TEST_CASE("get finds no archived object that was removed, and the one that took 
         const scratch_folder folder;
         const auto state = folder / "state";
         build_notes(state, kind);
-        in_state(state, kind, [](database& db, notes& all) {
+        with_notes(state, kind, [](database& db, notes& all) {
             all.remove(id<note>(1));
             all.remove(id<note>(2));
             all.create([](note& again) {
@@ -91,7 +82,7 @@ TEST_CASE("get finds archived objects beside their writer") {
     const scratch_folder folder;
     const auto state = folder / "state";
     build_notes(state);
-    in_state(state, archive::store_kind::rocksdb, [&](database& db, notes& all) {
+    with_notes(state, archive::store_kind::rocksdb, [&](database& db, notes& all) {
         all.hand_over(db.committed_revision()); // 4 and 5
         for (int n = 0; n < 6; ++n)
             CHECK(got(state, "id " + std::to_string(n)).at("archived_rows").size() == 1);

@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <tests/inspect/archived_notes.hpp>
+#include <tests/inspect/json_lines.hpp>
 #include <tests/inspect/program.hpp>
 #include <tests/support/random_source.hpp>
 #include <tests/support/scratch_state.hpp>
@@ -14,7 +15,6 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -36,32 +36,6 @@ struct place {
     }
 };
 using places = std::vector<place>;
-
-void use_notes(const fs::path& state, archive::store_kind kind,
-               const std::function<void(database&, notes&)>& use) {
-    database db(state, small_state());
-    db.add_type<note>("note");
-    const auto rows = archive::open_archive(db, state / "archive", kind);
-    notes all(db, *rows, "note");
-    use(db, all);
-}
-
-constexpr const char* authors[] = {"a", "al", "alice", "b"};
-
-/// Notes of which some were handed over, and some of these removed.
-void make_some(database& db, notes& all, random_source& random) {
-    auto block = db.start_session();
-    for (int i = 0; i < 400; ++i)
-        write(db, authors[random.below(4)], "title " + std::to_string(i),
-              static_cast<std::int64_t>(random.below(60)) - 30);
-    for (std::uint32_t i = 0; i < 400; ++i)
-        if (random.chance(600)) all.retire(db.get(id<note>(i)));
-    block.push();
-    db.commit(db.revision());
-    all.hand_over(db.committed_revision(), 200);
-    for (std::uint32_t i = 0; i < 400; ++i)
-        if (random.chance(100)) all.remove(id<note>(i));
-}
 
 template <typename Cursor>
 places typed(Cursor at) {
@@ -86,14 +60,6 @@ places told(const fs::path& state, const inspect::row_query& asked) {
     return all;
 }
 
-std::vector<json> lines_of(const std::string& text) {
-    std::vector<json> lines;
-    std::istringstream in(text);
-    for (std::string line; std::getline(in, line);)
-        lines.push_back(json::parse(line));
-    return lines;
-}
-
 } // namespace
 
 TEST_CASE("archived range: both places in the order of each key as the typed calls give it") {
@@ -106,8 +72,8 @@ TEST_CASE("archived range: both places in the order of each key as the typed cal
         random_source random(seed);
         places by_id;
         std::vector<std::pair<inspect::row_query, places>> asked;
-        use_notes(state, kind, [&](database& db, notes& all) {
-            make_some(db, all, random);
+        with_notes(state, kind, [&](database& db, notes& all) {
+            make_some_notes(db, all, random);
             all.for_each([&](const auto& one) {
                 by_id.push_back(
                     {one.id().value, !one.in_memory(), one.template get<&note::weight>()});
@@ -117,7 +83,7 @@ TEST_CASE("archived range: both places in the order of each key as the typed cal
                 {{"note", "by_weight", {}, {}, {}, false}, typed(all.range<by_weight>())});
             asked.push_back(
                 {{"note", "by_author", {}, {}, {}, false}, typed(all.range<by_author>())});
-            for (const char* author : authors)
+            for (const char* author : some_authors)
                 asked.push_back({{"note", "by_author", {author}, {}, {}, false},
                                  typed(all.range<by_author>(std::string_view(author)))});
             for (const std::int64_t weight : {-31, -7, 0, 5, 29, 40}) {
@@ -149,7 +115,7 @@ TEST_CASE("archived range: range count dump and diff tell where each row is") {
     build_notes(state);
     const std::string name = state.string();
     const auto lines =
-        lines_of(inspect_with("range " + name + " note by_weight --archive --json").output);
+        json_lines_of(inspect_with("range " + name + " note by_weight --archive --json").output);
     REQUIRE(lines.size() == 12);
     for (int i = 0; i < 10; ++i) {
         CHECK(lines[1 + i].at("row").at("id") == 9 - i);
@@ -157,7 +123,7 @@ TEST_CASE("archived range: range count dump and diff tell where each row is") {
     }
     CHECK(lines.back().at("more") == false);
     const auto first =
-        lines_of(inspect_with("range " + name + " note --archive --limit 3 --json").output);
+        json_lines_of(inspect_with("range " + name + " note --archive --limit 3 --json").output);
     CHECK(first.size() == 5);
     CHECK(first.back().at("more") == true);
     CHECK(inspect_with("range " + name + " note --archive").output.find("archive") !=
@@ -171,7 +137,7 @@ TEST_CASE("archived range: range count dump and diff tell where each row is") {
     REQUIRE(inspect_with("dump " + name + " note --archive --output " + file).code == 0);
     std::ifstream in(file);
     const std::string whole{std::istreambuf_iterator<char>(in), {}};
-    const auto dumped = lines_of(whole);
+    const auto dumped = json_lines_of(whole);
     REQUIRE(dumped.size() == 12);
     CHECK(dumped[1].at("note").at("id") == 0);
     CHECK(dumped[1].at("archived") == true);
@@ -207,14 +173,14 @@ TEST_CASE("archived range: diff with the archive sees no difference in what only
     const auto b = folder / "b";
     build_notes(a);
     fs::copy(a, b, fs::copy_options::recursive);
-    use_notes(b, archive::store_kind::rocksdb, [](database& db, notes& all) {
+    with_notes(b, archive::store_kind::rocksdb, [](database& db, notes& all) {
         all.hand_over(db.committed_revision()); // 4 and 5
     });
     const std::string both = a.string() + " " + b.string() + " --type note";
     CHECK(inspect_with("diff " + both).code == 5);
     CHECK(inspect_with("diff " + both + " --archive").code == 0);
-    use_notes(b, archive::store_kind::rocksdb,
-              [](database&, notes& all) { all.remove(id<note>(2)); });
+    with_notes(b, archive::store_kind::rocksdb,
+               [](database&, notes& all) { all.remove(id<note>(2)); });
     const outcome result = inspect_with("diff " + both + " --archive --json");
     CHECK(result.code == 5);
     const json rows = json::parse(result.output).at("rows");

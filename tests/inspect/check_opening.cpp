@@ -6,9 +6,9 @@
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
-#include <tests/inspect/account_block.hpp>
 #include <tests/inspect/program.hpp>
 #include <tests/inspect/sample_state.hpp>
+#include <tests/inspect/two_checkpoints.hpp>
 #include <tests/support/checkpoints_on_disk.hpp>
 
 #include <fstream>
@@ -22,15 +22,6 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 namespace {
-
-/// Closed, with two checkpoints.
-void build(const fs::path& state, const open_options& how = with_checkpoints()) {
-    database db(state, how);
-    db.add_type<account>("account");
-    add_accounts(db, 100);
-    if (how.promise != durability::process) (void)db.make_checkpoint();
-    add_accounts(db, 100);
-}
 
 void write_at(const fs::path& file, std::uint64_t at, std::string_view content) {
     std::fstream both(file, std::ios::binary | std::ios::in | std::ios::out);
@@ -97,7 +88,7 @@ void without_checkpoint(const fs::path& state) {
 TEST_CASE("files beside the segment: what opening refuses is found") {
     const scratch_folder scratch;
     const fs::path state = scratch / "state";
-    build(state);
+    build_two_checkpoints(state);
     const auto replaced = [](const char* name, auto&& by) {
         return [=](const fs::path& at) {
             fs::remove(at / name);
@@ -140,7 +131,7 @@ TEST_CASE("files beside the segment: what opening refuses is found") {
 TEST_CASE("rights that are too wide are no damage: exit 1 with the command") {
     const scratch_folder scratch;
     const fs::path state = scratch / "state";
-    build(state);
+    build_two_checkpoints(state);
     for (const char* name :
          {"lock", "segment/header", "segment/catalogue.json", "segment/undo_log",
           "segment/account.objects", "checkpoint/pages", "checkpoint/published.0"}) {
@@ -153,7 +144,7 @@ TEST_CASE("rights that are too wide are no damage: exit 1 with the command") {
         fs::permissions(at, fs::perms::others_read, fs::perm_options::add);
     };
     const fs::path folder = scratch / "open";
-    build(folder);
+    build_two_checkpoints(folder);
     all(folder);
     const outcome said = inspect_with("check " + folder.string() + " 2>&1");
     CHECK(said.code == 1);
@@ -167,7 +158,7 @@ TEST_CASE("rights that are too wide are no damage: exit 1 with the command") {
 TEST_CASE("after a restart of the machine what opening takes is checked and no page is") {
     const scratch_folder scratch;
     const fs::path state = scratch / "state";
-    build(state);
+    build_two_checkpoints(state);
     restart_the_machine(state);
     const auto newest = [](const fs::path& at) { damage_publication(at, "published.1"); };
     const auto both = [&](const fs::path& at) {
@@ -202,12 +193,12 @@ TEST_CASE("after a restart of the machine without checkpoints") {
     const fs::path state = scratch / "state";
     const auto nothing = [](const fs::path&) {};
     open_options process = quick_options();
-    build(state, process);
+    build_two_checkpoints(state, process);
     restart_the_machine(state);
     expect(state, {"closed and not synced", nothing, 4, "without waiting for storage", false});
     fs::remove_all(state);
     process.sync = true;
-    build(state, process);
+    build_two_checkpoints(state, process);
     restart_the_machine(state);
     expect(state, {"closed and synced", nothing, 0, "closed properly", true});
     write_at(state / "segment/header", offsetof(segment_header, clean), std::string(1, '\0'));
@@ -220,7 +211,7 @@ TEST_CASE("a segment in memory that is gone, or another folder's") {
     open_options how = with_checkpoints();
     fs::create_directory(scratch / "memory");
     how.memory_folder = scratch / "memory";
-    build(state, how);
+    build_two_checkpoints(state, how);
     CHECK(inspect_with("check " + state.string()).code == 0);
     const auto nothing = [](const fs::path&) {};
     expect(state, {"a copy", nothing, 0, "this folder is a copy", true});

@@ -7,9 +7,9 @@
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
-#include <tests/inspect/account_block.hpp>
 #include <tests/inspect/program.hpp>
 #include <tests/inspect/sample_state.hpp>
+#include <tests/inspect/two_checkpoints.hpp>
 #include <tests/inspect/unchanged.hpp>
 #include <tests/support/checkpoints_on_disk.hpp>
 
@@ -30,15 +30,6 @@ json info_of(const fs::path& state) {
     CHECK(result.output.starts_with("{\n \"schema_version\": 1,"));
     CHECK(inspect_with("info " + state.string()).code == 0);
     return json::parse(result.output);
-}
-
-/// Closed, with two checkpoints.
-void build(const fs::path& state, const open_options& how = with_checkpoints()) {
-    database db(state, how);
-    db.add_type<account>("account");
-    add_accounts(db, 100);
-    if (how.promise != durability::process) (void)db.make_checkpoint();
-    add_accounts(db, 100);
 }
 
 bool opens(const fs::path& state) {
@@ -164,7 +155,7 @@ TEST_CASE("info beside a writer and after its death") {
 TEST_CASE("info foresees what opening does with a segment that is damaged") {
     const scratch_folder scratch;
     const fs::path state = scratch / "state";
-    build(state);
+    build_two_checkpoints(state);
     const auto segment_file = [](const char* name, std::uintmax_t length) {
         return [=](const fs::path& at) { fs::resize_file(at / "segment" / name, length); };
     };
@@ -205,7 +196,7 @@ TEST_CASE("info foresees what opening does with a segment that is damaged") {
 TEST_CASE("info foresees which checkpoint is restored and when there is none") {
     const scratch_folder scratch;
     const fs::path state = scratch / "state";
-    build(state);
+    build_two_checkpoints(state);
     const auto lost = [](const fs::path& at) { fs::remove_all(at / "segment"); };
     const auto restarted = [](const fs::path& at) {
         die(at);
@@ -249,7 +240,7 @@ TEST_CASE("info foresees which checkpoint is restored and when there is none") {
 TEST_CASE("info of a state that was closed without storage before the machine restarted") {
     const scratch_folder scratch;
     const fs::path state = scratch / "state";
-    build(state, quick_options());
+    build_two_checkpoints(state, quick_options());
     expect(state, {"not synced", restart_the_machine, "refuse", "not_on_storage", "closed"});
 }
 
@@ -259,7 +250,7 @@ TEST_CASE("info of a segment in memory, of its copy and when it is gone") {
     open_options how = with_checkpoints();
     fs::create_directory(scratch / "memory");
     how.memory_folder = scratch / "memory";
-    build(state, how);
+    build_two_checkpoints(state, how);
     const json found = info_of(state);
     CHECK(found.at("next_opening").at("does") == "attach");
     CHECK(found.at("place").at("in_memory") == true);

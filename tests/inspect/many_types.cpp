@@ -4,6 +4,7 @@
 #include <tests/support/scratch_state.hpp>
 
 #include <string>
+#include <tuple>
 #include <utility>
 
 namespace chainbase::test {
@@ -12,38 +13,17 @@ namespace {
 
 struct by_number;
 
-enum class kind { ordered, hashed, plain };
-
-template <std::size_t N, kind Kind = static_cast<kind>(N % 3)>
-struct numbered;
-
+/// An ordered key, a hashed one, or none.
 template <std::size_t N>
-struct numbered<N, kind::ordered> {
+struct numbered {
     chainbase::id<numbered> id;
     std::uint32_t visits = 0;
     std::uint64_t number = 0;
     shared_string text;
-    using keys = chainbase::keys<ordered_unique<by_number, &numbered::number>>;
-    BOOST_DESCRIBE_CLASS(numbered, (), (id, visits, number, text), (), ())
-};
-
-template <std::size_t N>
-struct numbered<N, kind::hashed> {
-    chainbase::id<numbered> id;
-    std::uint32_t visits = 0;
-    std::uint64_t number = 0;
-    shared_string text;
-    using keys = chainbase::keys<hashed_unique<by_number, &numbered::number>>;
-    BOOST_DESCRIBE_CLASS(numbered, (), (id, visits, number, text), (), ())
-};
-
-template <std::size_t N>
-struct numbered<N, kind::plain> {
-    chainbase::id<numbered> id;
-    std::uint32_t visits = 0;
-    std::uint64_t number = 0;
-    shared_string text;
-    using keys = chainbase::keys<>;
+    using keys = std::tuple_element_t<
+        N % 3, std::tuple<chainbase::keys<ordered_unique<by_number, &numbered::number>>,
+                          chainbase::keys<hashed_unique<by_number, &numbered::number>>,
+                          chainbase::keys<>>>;
     BOOST_DESCRIBE_CLASS(numbered, (), (id, visits, number, text), (), ())
 };
 

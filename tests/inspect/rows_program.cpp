@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
+#include <tests/inspect/json_lines.hpp>
 #include <tests/inspect/program.hpp>
 #include <tests/inspect/sample_state.hpp>
 #include <tests/inspect/unchanged.hpp>
@@ -11,7 +12,6 @@
 #include <tests/support/scratch_state.hpp>
 
 #include <algorithm>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -27,14 +27,6 @@ struct sample {
     }
     scratch_folder folder;
 };
-
-std::vector<json> lines_of(const std::string& text) {
-    std::vector<json> all;
-    std::istringstream in(text);
-    for (std::string line; std::getline(in, line);)
-        all.push_back(json::parse(line));
-    return all;
-}
 
 } // namespace
 
@@ -80,7 +72,7 @@ TEST_CASE("a key that there is not: exit 2, and the ones there are") {
 TEST_CASE("range prints objects in order, as many as were asked for, and says whether more are") {
     const sample made;
     const auto some =
-        lines_of(made.run("range", "account by_name --from 5 --limit 3 --json").output);
+        json_lines_of(made.run("range", "account by_name --from 5 --limit 3 --json").output);
     REQUIRE(some.size() == 5);
     CHECK(some.front().at("schema_version") == 1);
     CHECK(some[1].at("name") == "5");
@@ -89,9 +81,10 @@ TEST_CASE("range prints objects in order, as many as were asked for, and says wh
     CHECK(some.back().at("rows") == 3);
     CHECK(some.back().at("more") == true);
     const auto last =
-        lines_of(made.run("range", "account by_name --limit 1 --reverse --json").output);
+        json_lines_of(made.run("range", "account by_name --limit 1 --reverse --json").output);
     CHECK(last.at(1).at("name") == "999");
-    const auto all = lines_of(made.run("range", "post by_link author-2 --limit 0 --json").output);
+    const auto all =
+        json_lines_of(made.run("range", "post by_link author-2 --limit 0 --json").output);
     CHECK(all.size() == 42);
     CHECK(all.back().at("more") == false);
     const outcome table = made.run("range", "account by_name --from 70 --to 71 --limit 50");
@@ -112,7 +105,7 @@ TEST_CASE("count counts all, or those that have a key") {
 TEST_CASE("sample prints objects by chance, others with another seed") {
     const sample made;
     const auto rows_of = [&](const std::string& rest) {
-        auto lines = lines_of(made.run("sample", rest + " --json").output);
+        auto lines = json_lines_of(made.run("sample", rest + " --json").output);
         REQUIRE(lines.size() >= 2);
         return std::vector<json>(lines.begin() + 1, lines.end() - 1);
     };

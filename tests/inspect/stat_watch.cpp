@@ -5,12 +5,12 @@
 #include <nlohmann/json.hpp>
 #include <pty.h>
 #include <sys/wait.h>
+#include <tests/inspect/json_lines.hpp>
 #include <tests/inspect/program.hpp>
 #include <tests/inspect/sample_state.hpp>
 #include <tests/support/scratch_state.hpp>
 #include <unistd.h>
 
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -23,14 +23,6 @@ using inspect::state_growth;
 using nlohmann::json;
 
 namespace {
-
-std::vector<json> lines_of(const std::string& output) {
-    std::vector<json> lines;
-    std::istringstream in(output);
-    for (std::string line; std::getline(in, line);)
-        lines.push_back(json::parse(line));
-    return lines;
-}
 
 /// Runs chainbase-inspect with a terminal of its own as stdout.
 outcome on_terminal(const std::vector<std::string>& arguments) {
@@ -107,7 +99,7 @@ TEST_CASE("stat --watch prints as many JSON lines as were asked for and ends") {
     const sample_counts made = build_sample_state(state);
     const outcome result = inspect_with("stat --count 2 --watch " + state.string());
     CHECK(result.code == 0);
-    const std::vector<json> lines = lines_of(result.output);
+    const std::vector<json> lines = json_lines_of(result.output);
     REQUIRE(lines.size() == 2);
     for (const json& line : lines) {
         CHECK(line.at("schema_version") == 1);
@@ -130,7 +122,7 @@ TEST_CASE("stat --watch beside a writer tells its growth and ends well at a sign
                                         " --watch 1 --json & watcher=$!; sleep 3.5; "
                                         "kill -INT $watcher; wait $watcher");
     CHECK(result.code == 0);
-    const std::vector<json> lines = lines_of(result.output);
+    const std::vector<json> lines = json_lines_of(result.output);
     REQUIRE(lines.size() >= 2);
     CHECK(lines.back().at("condition") == "writer_running");
     CHECK(lines.back().at("log").at("changes") > lines.front().at("log").at("changes"));

@@ -1,30 +1,18 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
+#include <tests/inspect/json_lines.hpp>
 #include <tests/inspect/program.hpp>
 #include <tests/inspect/sample_state.hpp>
 #include <tests/support/scratch_state.hpp>
 
 #include <algorithm>
 #include <filesystem>
-#include <sstream>
 #include <string>
 #include <vector>
 
 using namespace chainbase;
 using namespace chainbase::test;
 using nlohmann::json;
-
-namespace {
-
-std::vector<json> lines_of(const std::string& output) {
-    std::vector<json> lines;
-    std::istringstream in(output);
-    for (std::string line; std::getline(in, line);)
-        lines.push_back(json::parse(line));
-    return lines;
-}
-
-} // namespace
 
 TEST_CASE("top --json beside a writer: a line a look, in which figures move") {
     const scratch_folder scratch;
@@ -34,7 +22,7 @@ TEST_CASE("top --json beside a writer: a line a look, in which figures move") {
     const outcome result =
         inspect_with("top " + state.string() + " --json --interval 0.3 --count 4 </dev/null");
     CHECK(result.code == 0);
-    const std::vector<json> lines = lines_of(result.output);
+    const std::vector<json> lines = json_lines_of(result.output);
     REQUIRE(lines.size() == 4);
     CHECK(result.output.starts_with("{\"schema_version\":1,\"state\":"));
     for (const json& line : lines) {
@@ -72,7 +60,7 @@ TEST_CASE("top --json: a state that goes and comes is told, and a signal ends it
     CHECK(result.code == 0);
     bool was_gone = false;
     bool was_back = false;
-    for (const json& line : lines_of(result.output)) {
+    for (const json& line : json_lines_of(result.output)) {
         CHECK(line.at("schema_version") == 1);
         const bool is_gone = !line.at("error").is_null();
         was_back = was_back || (was_gone && !is_gone);

@@ -5,10 +5,9 @@
 
 #include <catch2/catch.hpp>
 #include <tests/inspect/program.hpp>
-#include <tests/inspect/sample_state.hpp>
+#include <tests/inspect/sample_folder.hpp>
 #include <tests/inspect/terminal_program.hpp>
 #include <tests/inspect/unchanged.hpp>
-#include <tests/support/scratch_state.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -45,9 +44,8 @@ terminal_surroundings with(std::map<std::string, std::string> environment) {
 } // namespace
 
 TEST_CASE("top: figures move beside a writer and every table can be seen") {
-    const scratch_folder scratch;
-    const auto state = scratch / "state";
-    build_sample_state(state);
+    const sample_folder folder;
+    const auto& state = folder.state;
     writer_process writer(state);
     terminal_program top(top_of(state));
     REQUIRE(top.shows("writer running, process " + std::to_string(writer.process())));
@@ -74,9 +72,8 @@ TEST_CASE("top: figures move beside a writer and every table can be seen") {
 }
 
 TEST_CASE("top: what is sent for a change leaves the screen as a new one would be") {
-    const scratch_folder scratch;
-    const auto state = scratch / "state";
-    build_sample_state(state);
+    const sample_folder folder;
+    const auto& state = folder.state;
     terminal_program moved(top_of(state));
     REQUIRE(moved.shows("closed"));
     moved.type("3");
@@ -100,9 +97,8 @@ TEST_CASE("top: what is sent for a change leaves the screen as a new one would b
 }
 
 TEST_CASE("top: another size is another screen and too small a one says so") {
-    const scratch_folder scratch;
-    const auto state = scratch / "state";
-    build_sample_state(state);
+    const sample_folder folder;
+    const auto& state = folder.state;
     terminal_program top(top_of(state));
     REQUIRE(top.shows("q quit"));
     top.resize(50, 10);
@@ -122,9 +118,8 @@ TEST_CASE("top: another size is another screen and too small a one says so") {
 }
 
 TEST_CASE("top: a key and each signal end it and the terminal is as before") {
-    const scratch_folder scratch;
-    const auto state = scratch / "state";
-    build_sample_state(state);
+    const sample_folder folder;
+    const auto& state = folder.state;
     for (const int number : {0, SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
         INFO(number);
         terminal_program top(top_of(state), with({{"TERM", "xterm"}}));
@@ -142,9 +137,8 @@ TEST_CASE("top: a key and each signal end it and the terminal is as before") {
 }
 
 TEST_CASE("top: ctrl-c ends it") {
-    const scratch_folder scratch;
-    const auto state = scratch / "state";
-    build_sample_state(state);
+    const sample_folder folder;
+    const auto& state = folder.state;
     terminal_program top(top_of(state));
     REQUIRE(top.shows("q quit"));
     top.type("\x03");
@@ -153,9 +147,8 @@ TEST_CASE("top: ctrl-c ends it") {
 }
 
 TEST_CASE("top: a writer that comes, dies and comes back, and a state that goes") {
-    const scratch_folder scratch;
-    const auto state = scratch / "state";
-    build_sample_state(state);
+    const sample_folder folder;
+    const auto& state = folder.state;
     terminal_program top(top_of(state));
     REQUIRE(top.shows("closed"));
     for (int times = 0; times < 2; ++times) {
@@ -176,9 +169,8 @@ TEST_CASE("top: a writer that comes, dies and comes back, and a state that goes"
 }
 
 TEST_CASE("top: nothing is changed, and killed at any moment it leaves no lock") {
-    const scratch_folder scratch;
-    const auto state = scratch / "state";
-    build_sample_state(state);
+    const sample_folder folder;
+    const auto& state = folder.state;
     const folder_image before = image_of(state);
     {
         terminal_program top(top_of(state));
@@ -202,9 +194,8 @@ TEST_CASE("top: nothing is changed, and killed at any moment it leaves no lock")
 }
 
 TEST_CASE("top: without a terminal, or with one that cannot do it, exit 2 and what to do instead") {
-    const scratch_folder scratch;
-    const auto state = scratch / "state";
-    build_sample_state(state);
+    const sample_folder folder;
+    const auto& state = folder.state;
     const outcome piped = inspect_with("top " + state.string() + " 2>&1 </dev/null");
     CHECK(piped.code == 2);
     CHECK_THAT(piped.output, Contains("stat DIR --watch --json"));
@@ -215,15 +206,14 @@ TEST_CASE("top: without a terminal, or with one that cannot do it, exit 2 and wh
         CHECK_THAT(top.sent(), Contains("TERM=") && Contains("--watch --json"));
         CHECK(top.is_restored());
     }
-    terminal_program missing(top_of(scratch / "none"));
+    terminal_program missing(top_of(folder.scratch / "none"));
     CHECK(missing.end() == 1);
     CHECK_THAT(missing.sent(), Contains("no chainbase state") && !Contains("\x1b[?"));
 }
 
 TEST_CASE("top: colours unless NO_COLOR says otherwise, ASCII where the locale has nothing else") {
-    const scratch_folder scratch;
-    const auto state = scratch / "state";
-    build_sample_state(state);
+    const sample_folder folder;
+    const auto& state = folder.state;
     const auto sent_with = [&](std::map<std::string, std::string> environment) {
         environment["TERM"] = "xterm-256color";
         terminal_program top({"top", state.string(), "--interval", "0.1", "--count", "4"},
