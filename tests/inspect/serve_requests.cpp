@@ -150,10 +150,14 @@ TEST_CASE("serve: rows are found by key, and what is asked wrongly is told") {
     const json found = ask_for(page, "/api/rows?type=account&index=by_name&key=" + name);
     REQUIRE(found.at("rows").size() == 1);
     CHECK(found.at("rows").at(0) == rows.at("rows").at(1));
+    const json placed = ask_for(page, "/api/rows?type=account&archive=1&limit=3");
+    REQUIRE(placed.at("rows").size() == 3);
+    CHECK(placed.at("rows").at(1) == json({{"row", rows.at("rows").at(1)}, {"archived", false}}));
     for (const char* wrong :
-         {"", "?type=none", "?type=account&index=none", "?type=account&key=x",
-          "?type=account&limit=x", "?type=account&limit=1001", "?type=account&after=4294967296",
-          "?type=account&reverse=2", "?type=account&index=by_name&key=a&key=b&key=c&key=d"}) {
+         {"", "?type=account&archive=2", "?type=none", "?type=account&index=none",
+          "?type=account&key=x", "?type=account&limit=x", "?type=account&limit=1001",
+          "?type=account&after=4294967296", "?type=account&reverse=2",
+          "?type=account&index=by_name&key=a&key=b&key=c&key=d"}) {
         INFO(wrong);
         check_refused(ask(page, std::string("/api/rows") + wrong), "400");
     }

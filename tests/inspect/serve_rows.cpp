@@ -6,13 +6,17 @@
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
+#include <tests/inspect/archived_notes.hpp>
+#include <tests/inspect/json_lines.hpp>
 #include <tests/inspect/program.hpp>
-#include <tests/inspect/sample_state.hpp>
+#include <tests/inspect/sample_folder.hpp>
+#include <tests/support/random_source.hpp>
 #include <tests/support/scratch_state.hpp>
 
 #include <algorithm>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace chainbase;
@@ -22,12 +26,6 @@ using inspect::rows_page;
 using nlohmann::json;
 
 namespace {
-
-struct sample {
-    scratch_folder scratch;
-    std::filesystem::path state = scratch / "state";
-    sample_counts made = build_sample_state(state);
-};
 
 json page_of(const std::filesystem::path& state, const row_request& wanted) {
     const std::string text = rows_page(state, wanted);
@@ -45,7 +43,8 @@ std::vector<json> all_pages(const std::filesystem::path& state, row_request want
         CHECK(page.at("more").get<bool>() == page.at("after").is_number());
         if (!page.at("more").get<bool>()) return rows;
         REQUIRE(page.at("rows").size() == wanted.limit);
-        CHECK(page.at("after") == rows.back().at("id"));
+        const json& last = rows.back();
+        CHECK(page.at("after") == (wanted.with_archive ? last.at("row") : last).at("id"));
         wanted.after = page.at("after").get<std::uint32_t>();
     }
 }
@@ -55,12 +54,7 @@ std::vector<json> range_of(const std::filesystem::path& state, const std::string
     const outcome result =
         inspect_with("range " + state.string() + " " + arguments + " --limit 0 --json");
     REQUIRE(result.code == 0);
-    std::vector<json> rows;
-    for (std::size_t begin = 0; begin < result.output.size();) {
-        const std::size_t end = result.output.find('\n', begin);
-        rows.push_back(json::parse(result.output.substr(begin, end - begin)));
-        begin = end + 1;
-    }
+    const std::vector<json> rows = json_lines_of(result.output);
     return {rows.begin() + 1, rows.end() - 1};
 }
 
@@ -76,7 +70,7 @@ std::vector<std::string> keys_of(const std::filesystem::path& state, const std::
 } // namespace
 
 TEST_CASE("serve rows: pages of every order hold each row once as range does") {
-    const sample of;
+    const sample_folder of;
     for (const char* type : {"account", "post", "token"})
         for (const std::string& key : keys_of(of.state, type))
             for (const bool is_reverse : {false, true})
@@ -96,7 +90,7 @@ TEST_CASE("serve rows: pages of every order hold each row once as range does") {
 }
 
 TEST_CASE("serve rows: a row is found by each of its keys") {
-    const sample of;
+    const sample_folder of;
     row_request wanted;
     wanted.type = "account";
     wanted.limit = 1;
@@ -123,7 +117,7 @@ TEST_CASE("serve rows: a row is found by each of its keys") {
 }
 
 TEST_CASE("serve rows: what there is not and a page whose end is gone are refused") {
-    const sample of;
+    const sample_folder of;
     const auto refused = [&](row_request wanted) {
         CHECK_THROWS_AS(rows_page(of.state, wanted), usage_error);
     };
@@ -148,7 +142,7 @@ TEST_CASE("serve rows: what there is not and a page whose end is gone are refuse
 }
 
 TEST_CASE("serve rows: beside a writer every page is whole and goes on") {
-    const sample of;
+    const sample_folder of;
     writer_process writer(of.state);
     for (const std::string& key : keys_of(of.state, "token")) {
         row_request wanted;
@@ -174,4 +168,119 @@ TEST_CASE("serve rows: beside a writer every page is whole and goes on") {
     wanted.type = "account";
     CHECK(page_of(of.state, wanted).at("rolled_back") == true);
     CHECK(reopen_sample_state(of.state) > 0);
+}
+
+namespace {
+
+row_request of_notes(const std::string& index, std::vector<std::string> parts = {}) {
+    row_request wanted;
+    wanted.type = "note";
+    wanted.index = index;
+    wanted.parts = std::move(parts);
+    wanted.with_archive = true;
+    return wanted;
+}
+
+} // namespace
+
+TEST_CASE("serve rows: pages of memory and archive hold each row once as range does") {
+    const std::uint64_t seed = new_seed();
+    INFO("seed " << seed);
+    for (const auto kind : {archive::store_kind::rocksdb, archive::store_kind::memory}) {
+        const scratch_folder folder;
+        const auto state = folder / "state";
+        random_source random(seed);
+        with_notes(state, kind,
+                   [&](database& db, notes& all) { make_some_notes(db, all, random); });
+        for (row_request wanted : {of_notes("id"), of_notes("by_weight"), of_notes("by_author"),
+                                   of_notes("by_author", {"alice"}), of_notes("by_weight", {"3"})})
+            for (const std::uint64_t limit : {1, 7, 333}) {
+                INFO(archive::to_string(kind) << " " << wanted.index << " " << limit);
+                wanted.limit = limit;
+                const std::string part = wanted.parts.empty() ? "" : " " + wanted.parts[0];
+                const auto expected = range_of(state, "note " + wanted.index + part + " --archive");
+                CHECK(expected.size() > (wanted.parts.empty() ? 300 : 0));
+                CHECK(all_pages(state, wanted) == expected);
+            }
+    }
+}
+
+TEST_CASE("serve rows: a key finds what is in the archive and each row says where it is") {
+    for (const auto kind : {archive::store_kind::rocksdb, archive::store_kind::memory}) {
+        INFO(archive::to_string(kind));
+        const scratch_folder folder;
+        const auto state = folder / "state";
+        build_notes(state, kind); // 0 to 3 of 10 are in the archive only
+        for (int n = 0; n < 10; ++n) {
+            const json page =
+                page_of(state, of_notes("by_title", {"author", "title " + std::to_string(n)}));
+            REQUIRE(page.at("rows").size() == 1);
+            CHECK(page.at("rows").at(0).at("row").at("id") == n);
+            CHECK(page.at("rows").at(0).at("row").at("marks") == json({7, n}));
+            CHECK(page.at("rows").at(0).at("archived") == (n < 4));
+            CHECK(page.at("archive_searched") == true);
+            for (row_request wanted :
+                 {of_notes("id", {std::to_string(n)}),
+                  of_notes("by_title", {"author", "title " + std::to_string(n)})}) {
+                wanted.is_text = true;
+                const json told = page_of(state, wanted);
+                REQUIRE(told.at("cells").size() == 1);
+                CHECK(told.at("cells").at(0).at(2) == "title " + std::to_string(n));
+                CHECK(told.at("cells").at(0).back() == (n < 4 ? "archive" : "memory"));
+                CHECK(told.at("names").back() == "where");
+                wanted.with_archive = false;
+                CHECK(page_of(state, wanted).at("cells").size() == (n < 4 ? 0 : 1));
+                CHECK(page_of(state, wanted).at("names").back() == "marks");
+            }
+        }
+        CHECK(page_of(state, of_notes("by_title", {"author", "title 10"})).at("rows").empty());
+        with_notes(state, kind, [](database&, notes& all) { all.remove(id<note>(2)); });
+        CHECK(page_of(state, of_notes("by_title", {"author", "title 2"})).at("rows").empty());
+        CHECK(page_of(state, of_notes("id", {"2"})).at("rows").empty());
+    }
+}
+
+TEST_CASE("serve rows: a page goes on where it was after its last row left memory") {
+    const scratch_folder folder;
+    const auto state = folder / "state";
+    build_notes(state);                         // 4 and 5 are retired
+    row_request wanted = of_notes("by_weight"); // 9 first
+    wanted.limit = 5;
+    const json first = page_of(state, wanted);
+    CHECK(first.at("after") == 5);
+    CHECK(first.at("rows").back().at("archived") == false);
+    with_notes(state, archive::store_kind::rocksdb,
+               [](database& db, notes& all) { all.hand_over(db.committed_revision()); });
+    wanted.after = 5;
+    const json second = page_of(state, wanted);
+    REQUIRE(second.at("rows").size() == 5);
+    for (int n = 4; n >= 0; --n)
+        CHECK(second.at("rows").at(4 - n).at("row").at("id") == n);
+    with_notes(state, archive::store_kind::rocksdb,
+               [](database&, notes& all) { all.remove(id<note>(5)); });
+    CHECK_THROWS_AS(rows_page(state, wanted), usage_error);
+    wanted.index = "id"; // whose order needs no object
+    CHECK(page_of(state, wanted).at("rows").at(0).at("row").at("id") == 6);
+}
+
+TEST_CASE("serve rows: with an archive what it cannot do is refused and its loss is told") {
+    const scratch_folder folder;
+    const auto state = folder / "state";
+    build_notes(state);
+    row_request back = of_notes("by_weight");
+    back.is_reverse = true;
+    CHECK_THROWS_AS(rows_page(state, back), usage_error);
+    CHECK_THROWS_AS(rows_page(state, of_notes("by_title", {"author"})), usage_error);
+    std::filesystem::remove_all(state / "archive");
+    CHECK_THROWS_AS(rows_page(state, of_notes("id")), damaged_error);
+    const sample_folder of; // has no archive
+    row_request wanted = of_notes("by_name");
+    wanted.type = "account";
+    wanted.is_reverse = true;
+    wanted.limit = 7;
+    const json page = page_of(of.state, wanted);
+    CHECK(page.at("archive_searched") == false);
+    CHECK(page.at("rows").size() == 7);
+    CHECK(page.at("rows").at(0).at("archived") == false);
+    CHECK(page.at("rows").at(0).at("row").contains("name"));
 }

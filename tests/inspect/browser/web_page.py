@@ -22,6 +22,16 @@ SKIPPED = 77
 TABS = ["overview", "memory", "types", "rows", "locks", "archive"]
 SELECTED = "return document.querySelector('[role=tab][aria-selected=true]').textContent"
 FOCUSED = "return document.activeElement.textContent"
+ROWS = "document.querySelectorAll('#rows .rows tbody tr')"
+CHOOSE = """
+    const chosen = document.querySelectorAll('#rows select')[arguments[0]];
+    chosen.value = arguments[1];
+    chosen.dispatchEvent(new Event('change'));
+"""
+ARCHIVE_BOX = """
+    return document.querySelector('#rows input[name=archive]').getClientRects().length > 0
+"""
+CARRIED_LOG = Path(__file__).parents[3] / "tools/chains/social/data/steem-2016.blocks"
 # What is drawn on a chart.
 INK = "return document.querySelectorAll('.chart canvas')[arguments[0]].toDataURL()"
 # Contrast of each text with what is behind it, as WCAG defines it; those that have too little.
@@ -197,6 +207,47 @@ def a_row_is_found(browser, url):
     no_errors(browser, "rows")
 
 
+def an_archived_row_is_found(browser, inspect, driver, folder):
+    """In a state of real blocks, whose first comments left memory."""
+    log = folder / CARRIED_LOG.name
+    shutil.copy(CARRIED_LOG, log)
+    subprocess.run([driver, "replay", "--block-log", log, "--state", folder / "archived"],
+                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with running(inspect, "serve", folder / "archived") as server:
+        browser.open("about:blank")
+        browser.open(f"{server.line}#/rows")
+        browser.until(f"return {ROWS}.length > 0", "rows")
+        browser.run(CHOOSE, 0, "account")
+        check(not browser.run(ARCHIVE_BOX), "accounts are in memory only")
+        browser.run(CHOOSE, 0, "comment")
+        check(browser.run(ARCHIVE_BOX), "comments may be in the archive")
+        browser.run("document.querySelector('#rows input[name=archive]').focus()")
+        browser.press(" ", "enter")
+        browser.until(f"return {ROWS}.length === 50 && {ROWS}[0].cells[0].textContent === '0'",
+                      "the first comments")
+        check(browser.run("return document.querySelector('#rows .rows thead tr').lastChild"
+                          ".textContent") == "where", "a column says where they are")
+        check(browser.run(f"return [...{ROWS}].every((row) => row.lastChild.textContent"
+                          " === 'archive')"), "in the archive")
+        check(browser.run("return document.querySelector('#rows .check input').disabled"),
+              "there is no way back from the last to the first")
+        browser.run("[...document.querySelectorAll('#rows button')].find((one) =>"
+                    " one.textContent === 'Next page').click()")
+        browser.until(f"return {ROWS}[0].cells[0].textContent === '50'", "the next ones")
+        browser.run(CHOOSE, 1, "by_permlink")
+        browser.run("document.querySelector('#rows input[name=author]').focus()")
+        browser.press(*"steemit", "tab", *"firstpost", "enter")
+        whole = browser.until("return document.querySelector('#rows .fields')?.textContent",
+                              "the first post")
+        check("wherearchive" in whole, f"it is in the archive: {whole}")
+        browser.run("document.querySelector('#rows input[name=archive]').click()")
+        browser.press("enter")
+        browser.until("return document.querySelector('#rows [role=status]').textContent"
+                      ".startsWith('No row in memory has')", "that it is not in memory")
+        no_errors(browser, "archived rows")
+        browser.open("about:blank")  # asks the server no more
+
+
 def both_schemes_are_readable(browser, url):
     seen = {}
     for scheme in ("light", "dark"):
@@ -240,6 +291,7 @@ def test(inspect, driver, folder):
             points_grow(browser)
             keyboard_is_enough(browser, server.line)
             a_row_is_found(browser, server.line)
+            an_archived_row_is_found(browser, inspect, driver, folder)
             both_schemes_are_readable(browser, server.line)
         survives_the_server(browser, inspect, state)
 

@@ -285,7 +285,7 @@ std::unique_ptr<archive::store> open_whole_archive(row_source& state) {
         if (there < rows)
             throw damaged_error(fmt::format(
                 "{}: the state handed over {} rows of {}, and its archive{} has {}; put the "
-                "archive in place that belongs to this state, or leave out --archive",
+                "archive in place that belongs to this state, or leave the archive out",
                 state.state().string(), rows, type, archive ? "" : ", which is missing,", there));
     }
     return archive;

@@ -3,11 +3,11 @@
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/archive/archived_rows.hpp>
 #include <tools/inspect/archive/handed_over.hpp>
-#include <tools/inspect/json_text.hpp>
 #include <tools/inspect/rows/merged_rows.hpp>
 #include <tools/inspect/rows/row_scan.hpp>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -25,9 +25,16 @@ byte_buffer id_key(std::uint32_t id) {
     return archive::make_key(id);
 }
 
+[[noreturn]] void fail_without_form(const row_query& asked) {
+    throw usage_error(fmt::format("{}.{}: what is given has no form in the archive; leave the "
+                                  "archive out",
+                                  asked.type, asked.key));
+}
+
 } // namespace
 
-merged_rows::merged_rows(row_source& state, const row_query& asked, const archive::store* archive)
+merged_rows::merged_rows(row_source& state, const row_query& asked, const archive::store* archive,
+                         std::optional<std::uint32_t> after)
     : state_(state), asked_(asked), archive_(archive), cursor_(asked.cursor(state)) {
     state_.take_turn([&] {
         const type_schema& schema = state_.of(asked_.type).schema();
@@ -39,8 +46,9 @@ merged_rows::merged_rows(row_source& state, const row_query& asked, const archiv
     if (!archive_) return;
     if (asked_.is_reverse)
         throw usage_error("rows of the archive are gone through from the first to the last only; "
-                          "leave out --reverse, or --archive");
+                          "leave out the archive, or the other order");
     handed_over_ = handed_over();
+    if (after) go_on_after(*after);
     find_bounds();
 }
 
@@ -64,7 +72,7 @@ void merged_rows::find_table() {
         known += ", " + name.substr(0, name.find(','));
     }
     throw usage_error(fmt::format("{}: table \"{}\" is not gone through by {}, but by {}; choose "
-                                  "one of these, or leave out --archive",
+                                  "one of these, or leave the archive out",
                                   archive_->name(), asked_.type, asked_.key, known));
 }
 
@@ -78,10 +86,8 @@ byte_buffer merged_rows::key_bytes(const std::vector<std::string>& parts) {
         bytes = archive::detail::key_of(
             rows::probe(of.schema(), of.key_called(asked_.key), parts, of.buffers()));
     });
-    if (bytes) return *std::move(bytes);
-    throw usage_error(fmt::format("{}.{}: what is given has no form in the archive; leave out "
-                                  "--archive",
-                                  asked_.type, asked_.key));
+    if (!bytes) fail_without_form(asked_);
+    return *std::move(bytes);
 }
 
 void merged_rows::find_bounds() {
@@ -90,7 +96,7 @@ void merged_rows::find_bounds() {
         all.insert(all.end(), more.begin(), more.end());
         return key_bytes(all);
     };
-    begin_ = joined(asked_.from);
+    if (!is_begin_known_) begin_ = joined(asked_.from);
     end_ = joined(asked_.to);
     if (asked_.key != "id") {
         by_key_.emplace(archive_->keys(table_, index_, begin_));
@@ -102,6 +108,70 @@ void merged_rows::find_bounds() {
     by_id_.emplace(archive_->rows(table_, first));
 }
 
+void merged_rows::go_on_after(std::uint32_t id) {
+    is_begin_known_ = true;
+    if (asked_.key == "id") {
+        begin_ = id_key(id);
+        row_query behind = asked_;
+        if (!asked_.only.empty()) behind.to = std::exchange(behind.only, {});
+        behind.from = {std::to_string(id)};
+        cursor_ = behind.cursor(state_);
+    } else if (!find_in_memory(id) && !find_in_archive(id)) {
+        throw usage_error(fmt::format("{} {}, after which the next rows come, was removed; begin "
+                                      "anew",
+                                      asked_.type, id));
+    }
+}
+
+/// Takes a turn.
+bool merged_rows::find_in_memory(std::uint32_t id) {
+    bool is_there = false;
+    state_.take_turn([&] {
+        const rows::type_rows of = state_.of(asked_.type);
+        const slot_number slot = of.slots().slot_of(id);
+        is_there = slot != 0;
+        if (is_there) begin_at(of, of.slots().value(slot), of.buffers(), id);
+    });
+    return is_there;
+}
+
+/// Takes a turn.
+bool merged_rows::find_in_archive(std::uint32_t id) {
+    const auto found = archive_->find(table_, id);
+    if (!found) return false;
+    record one{id, {}, {}};
+    archive::append(one.bytes, found->record());
+    const nlohmann::json fields = nlohmann::json::parse(row_of(one).json);
+    bool is_there = false;
+    state_.take_turn([&] {
+        const rows::type_rows of = state_.of(asked_.type);
+        is_there = archived_rows::counts(state_, asked_.type, id);
+        if (!is_there) return;
+        restored_ = std::make_unique<row_reader>(of.schema());
+        begin_at(of, restored_->read(fields), *restored_, id);
+    });
+    return is_there;
+}
+
+/// In a turn: begins both places with the key of an object.
+void merged_rows::begin_at(const rows::type_rows& of, const std::byte* object,
+                           const rows::buffer_source& buffers, std::uint32_t id) {
+    const type_schema::key& key = of.key_called(asked_.key);
+    rows::probe first(of.schema(), key, object, buffers);
+    begin_ = key_of(first, id);
+    if (begin_.empty()) fail_without_form(asked_);
+    std::vector<std::string> last = asked_.only;
+    last.insert(last.end(), asked_.to.begin(), asked_.to.end());
+    std::optional<rows::probe> end;
+    if (!last.empty()) end.emplace(of.schema(), key, last, of.buffers());
+    cursor_ = std::make_unique<rows::key_cursor>(
+        key, rows::key_cursor::bounds{std::move(first), std::move(end), false});
+}
+
+bool merged_rows::is_passed(bytes_view key) const {
+    return is_begin_known_ && !archive::bytes_less()(begin_, key);
+}
+
 bool merged_rows::is_beyond(bytes_view key) const {
     return !end_.empty() && !archive::starts_with(key, end_) && archive::bytes_less()(end_, key);
 }
@@ -109,8 +179,13 @@ bool merged_rows::is_beyond(bytes_view key) const {
 byte_buffer merged_rows::key_of(const rows::type_rows& of, slot_number slot) const {
     const std::uint32_t id = of.slots().id(slot);
     if (asked_.key == "id") return id_key(id);
-    auto key = archive::detail::key_of(
-        rows::probe(of.schema(), of.key_called(asked_.key), of.slots().value(slot), of.buffers()));
+    return key_of(
+        rows::probe(of.schema(), of.key_called(asked_.key), of.slots().value(slot), of.buffers()),
+        id);
+}
+
+byte_buffer merged_rows::key_of(const rows::probe& found, std::uint32_t id) const {
+    auto key = archive::detail::key_of(found);
     if (!key) return {};
     if (!is_unique_) archive::append_key(*key, id);
     return *std::move(key);
@@ -119,8 +194,10 @@ byte_buffer merged_rows::key_of(const rows::type_rows& of, slot_number slot) con
 void merged_rows::read_memory() {
     scan(state_, asked_.type, *cursor_, [&](const rows::type_rows& of, slot_number slot) {
         const std::byte* const object = of.slots().value(slot);
+        byte_buffer key = archive_ ? key_of(of, slot) : byte_buffer();
+        if (is_passed(key)) return true;
         placed_row& one = in_memory_.emplace_back();
-        if (archive_) one.key = key_of(of, slot);
+        one.key = std::move(key);
         one.found.id = of.slots().id(slot);
         format_->append_json(one.found.json, object, of.buffers());
         one.found.cells = format_->cells(object, of.buffers());
@@ -169,22 +246,14 @@ void merged_rows::keep_those_that_count(const std::vector<record>& found) {
             is_wanted.push_back(archived_rows::counts(state_, asked_.type, one.id));
     });
     for (std::size_t i = 0; i < found.size(); ++i)
-        if (is_wanted[i]) archived_.push_back({found[i].key, row_of(found[i])});
+        if (is_wanted[i] && !is_passed(found[i].key))
+            archived_.push_back({found[i].key, row_of(found[i])});
 }
 
 merged_rows::row merged_rows::row_of(const record& found) const {
-    row made{found.id, true, {}, records_->values(found.bytes)};
-    const std::vector<std::string> fields = format_->names();
-    for (std::size_t field = 0; field < fields.size(); ++field) {
-        made.json += made.json.empty() ? '{' : ',';
-        append_json_string(made.json, fields[field]);
-        made.json += ':' + made.cells[field];
-        std::string& cell = made.cells[field];
-        if (format_->is_text(field) && cell.starts_with('"'))
-            cell = cell.substr(1, cell.size() - 2);
-    }
-    made.json += '}';
-    return made;
+    std::vector<std::string> values = records_->values(found.bytes);
+    std::string json = format_->json_of(values);
+    return {found.id, true, std::move(json), format_->cells_of(std::move(values))};
 }
 
 bool merged_rows::is_memory_first() const {

@@ -4,6 +4,7 @@
 #include <tools/inspect/archive/record_format.hpp>
 #include <tools/inspect/rows/row_format.hpp>
 #include <tools/inspect/rows/row_query.hpp>
+#include <tools/inspect/rows/row_reader.hpp>
 
 #include <cstdint>
 #include <deque>
@@ -31,7 +32,12 @@ public:
     /// Without `archive`: in memory only. All outlive it. Takes turns. Throws what
     /// row_query::cursor() does; usage_error when the archive has rows of the type and does not
     /// find them by that key, or is to be gone through from the last to the first.
-    merged_rows(row_source& state, const row_query& asked, const archive::store* archive);
+    ///
+    /// `after`, where the archive has rows of the type: goes on behind the place of the object with
+    /// this id, wherever that is now; `asked.from` is left out. By a key it throws usage_error when
+    /// the object is in neither place any more.
+    merged_rows(row_source& state, const row_query& asked, const archive::store* archive,
+                std::optional<std::uint32_t> after = std::nullopt);
 
     /// The next one, null behind the last; valid until pop(). Throws what reading does.
     [[nodiscard]] const row* next();
@@ -57,8 +63,15 @@ private:
 
     void find_table();
     void find_bounds();
+    void go_on_after(std::uint32_t id);
+    [[nodiscard]] bool find_in_memory(std::uint32_t id);
+    [[nodiscard]] bool find_in_archive(std::uint32_t id);
+    void begin_at(const rows::type_rows& of, const std::byte* object,
+                  const rows::buffer_source& buffers, std::uint32_t id);
+    [[nodiscard]] bool is_passed(archive::bytes_view key) const;
     [[nodiscard]] archive::byte_buffer key_bytes(const std::vector<std::string>& parts);
     [[nodiscard]] archive::byte_buffer key_of(const rows::type_rows& of, slot_number slot) const;
+    [[nodiscard]] archive::byte_buffer key_of(const rows::probe& found, std::uint32_t id) const;
     [[nodiscard]] bool is_beyond(archive::bytes_view key) const;
     void read_memory();
     void read_archive();
@@ -76,10 +89,12 @@ private:
     std::optional<row_format> format_;
     std::optional<record_format> records_;
     archive::table_id table_{};
-    std::uint32_t index_ = 0;    ///< of the key in the store
-    bool is_unique_ = true;      ///< else its keys end with the id
-    archive::byte_buffer begin_; ///< the first key
-    archive::byte_buffer end_;   ///< the last one, and what begins with it; empty: all
+    std::uint32_t index_ = 0;              ///< of the key in the store
+    bool is_unique_ = true;                ///< else its keys end with the id
+    archive::byte_buffer begin_;           ///< the first key
+    bool is_begin_known_ = false;          ///< what has it was shown already
+    std::unique_ptr<row_reader> restored_; ///< of a row that `begin_` is the key of
+    archive::byte_buffer end_;             ///< the last one, and what begins with it; empty: all
     std::optional<archive::row_cursor> by_id_;
     std::optional<archive::key_cursor> by_key_;
     std::deque<placed_row> in_memory_;

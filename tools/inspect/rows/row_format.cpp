@@ -9,6 +9,7 @@
 #include <cstring>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace chainbase::inspect {
 
@@ -132,13 +133,27 @@ void row_format::append_json(std::string& to, const std::byte* object,
 std::vector<std::string> row_format::cells(const std::byte* object,
                                            const rows::buffer_source& buffers) const {
     std::vector<std::string> all;
+    for (const field& one : fields_)
+        append(all.emplace_back(), one, object, buffers);
+    return cells_of(std::move(all));
+}
+
+std::string row_format::json_of(const std::vector<std::string>& values) const {
+    std::string text;
     for (std::size_t number = 0; number < fields_.size(); ++number) {
-        std::string text;
-        append(text, fields_[number], object, buffers);
-        if (is_text(number) && text.starts_with('"')) text = text.substr(1, text.size() - 2);
-        all.push_back(std::move(text));
+        text += number == 0 ? '{' : ',';
+        text += fields_[number].begin;
+        text += values[number];
     }
-    return all;
+    return text + '}';
+}
+
+std::vector<std::string> row_format::cells_of(std::vector<std::string> values) const {
+    for (std::size_t number = 0; number < values.size(); ++number) {
+        std::string& text = values[number];
+        if (is_text(number) && text.starts_with('"')) text = text.substr(1, text.size() - 2);
+    }
+    return values;
 }
 
 bool row_format::is_text(std::size_t number) const noexcept {

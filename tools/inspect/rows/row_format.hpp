@@ -33,6 +33,11 @@ public:
     /// The fields for a table: as in JSON, but texts without their quotation marks.
     [[nodiscard]] std::vector<std::string> cells(const std::byte* object,
                                                  const rows::buffer_source& buffers) const;
+    /// @name The same of an object whose fields are JSON values already, in their order
+    /// @{
+    [[nodiscard]] std::string json_of(const std::vector<std::string>& values) const;
+    [[nodiscard]] std::vector<std::string> cells_of(std::vector<std::string> values) const;
+    /// @}
     /// The names of the fields.
     [[nodiscard]] std::vector<std::string> names() const;
     /// Whether a field is a text.

@@ -88,6 +88,7 @@ found_rows find_rows(row_source& in, const std::string& type, const std::string&
         found.revision = in.revision();
         for (const slot_number slot : slots_of(of, key, parts, found.is_unique)) {
             const std::byte* const object = of.slots().value(slot);
+            found.ids.push_back(of.slots().id(slot));
             format.append_json(found.json.emplace_back(), object, of.buffers());
             found.cells.push_back(format.cells(object, of.buffers()));
         }

@@ -33,6 +33,7 @@ struct row_query {
 /// Rows as they were in one turn: JSON objects, or cells of a table.
 struct found_rows {
     std::int64_t revision = 0;
+    std::vector<std::uint32_t> ids;
     std::vector<std::string> json;
     std::vector<std::vector<std::string>> cells;
     std::vector<std::string> names; ///< of the fields

@@ -2,65 +2,35 @@
 #include <tools/inspect/rows/row_format.hpp>
 #include <tools/inspect/rows/row_query.hpp>
 #include <tools/inspect/rows/row_scan.hpp>
+#include <tools/inspect/serve/merged_page.hpp>
 #include <tools/inspect/serve/row_browser.hpp>
+#include <tools/inspect/serve/row_page.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <memory>
+#include <optional>
+#include <utility>
 
 namespace chainbase::inspect {
 
 namespace {
 
-using json = nlohmann::ordered_json;
-
-/// More than this on one page nobody reads.
-constexpr std::size_t most_bytes = std::size_t{1} << 20;
-
-std::string text_of(const json& value) {
-    return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-/// A page that is filled row by row.
-class page {
-public:
-    page(const row_request& wanted, const type_schema& schema) : wanted_(wanted), format_(schema) {}
-
-    /// Returns whether it takes another one.
-    bool add(const rows::type_rows& of, slot_number slot) {
-        is_more_ = rows_ == wanted_.limit || text_.size() > most_bytes;
-        if (is_more_) return false;
-        if (rows_++ > 0) text_ += ',';
-        const std::byte* const object = of.slots().value(slot);
-        if (wanted_.is_text)
-            text_ += text_of(format_.cells(object, of.buffers()));
-        else
-            format_.append_json(text_, object, of.buffers());
-        last_ = of.slots().id(slot);
+/// Adds an object, if the page takes it, and returns whether that is so.
+bool add(row_page& onto, const row_request& wanted, const row_format& format,
+         const rows::type_rows& of, slot_number slot) {
+    if (!onto.takes_another()) return false;
+    const std::byte* const object = of.slots().value(slot);
+    const std::uint32_t id = of.slots().id(slot);
+    if (wanted.is_text) {
+        onto.add(id, format.cells(object, of.buffers()));
         return true;
     }
-
-    [[nodiscard]] std::string text(const row_source& from, std::int64_t revision) const {
-        const json head = {{"schema_version", 1},     {"state", from.state().string()},
-                           {"type", wanted_.type},    {"index", wanted_.index},
-                           {"revision", revision},    {"rolled_back", from.is_rolled_back()},
-                           {"names", format_.names()}};
-        std::string all = text_of(head);
-        all.pop_back();
-        return all + fmt::format(",\"{}\":[{}],\"more\":{},\"after\":{}}}\n",
-                                 wanted_.is_text ? "cells" : "rows", text_, is_more_,
-                                 is_more_ ? std::to_string(last_) : "null");
-    }
-
-private:
-    const row_request& wanted_;
-    row_format format_;
-    std::string text_;
-    std::uint64_t rows_ = 0;
-    std::uint32_t last_ = 0;
-    bool is_more_ = false;
-};
+    std::string row;
+    format.append_json(row, object, of.buffers());
+    onto.add(id, row);
+    return true;
+}
 
 /// Lets rows pass after the object with which the last page ended: those before it may have the
 /// same key.
@@ -151,36 +121,45 @@ walk walk_through(row_source& from, const row_request& wanted) {
 }
 
 /// The objects of a hashed key: a few, or none.
-void look_up(const rows::type_rows& of, const row_request& wanted, page& onto) {
+std::vector<slot_number> look_up(const rows::type_rows& of, const row_request& wanted) {
     const type_schema::key& key = of.key_called(wanted.index);
     const rows::probe sought(of.schema(), key, wanted.parts, of.buffers());
     if (!sought.is_whole())
         throw usage_error(fmt::format("{}.{} has {} parts, and is found by all of them only",
                                       wanted.type, key.name, key.parts.size()));
-    for (const slot_number slot : of.find(key, sought))
-        if (!onto.add(of, slot)) return;
+    return of.find(key, sought);
+}
+
+std::string memory_page(row_source& from, const row_request& wanted) {
+    walk through = walk_through(from, wanted);
+    row_page page(wanted);
+    row_page::facts told;
+    std::optional<row_format> format;
+    from.take_turn([&] {
+        const rows::type_rows of = from.of(wanted.type);
+        format.emplace(of.schema());
+        told.names = format->names();
+        told.revision = from.revision();
+        if (through.cursor) return;
+        for (const slot_number slot : look_up(of, wanted))
+            if (!add(page, wanted, *format, of, slot)) break;
+    });
+    if (through.cursor)
+        scan(from, wanted.type, *through.cursor, [&](const rows::type_rows& of, slot_number slot) {
+            told.revision = from.revision();
+            if (through.begin && !through.begin->lets_pass(of, slot)) return true;
+            return add(page, wanted, *format, of, slot);
+        });
+    return page.text(from, std::move(told));
 }
 
 } // namespace
 
 std::string rows_page(const std::filesystem::path& state, const row_request& wanted) {
     row_source from(state);
-    walk through = walk_through(from, wanted);
-    std::optional<page> onto;
-    std::int64_t revision = 0;
-    from.take_turn([&] {
-        const rows::type_rows of = from.of(wanted.type);
-        onto.emplace(wanted, of.schema());
-        revision = from.revision();
-        if (!through.cursor) look_up(of, wanted, *onto);
-    });
-    if (through.cursor)
-        scan(from, wanted.type, *through.cursor, [&](const rows::type_rows& of, slot_number slot) {
-            revision = from.revision();
-            if (through.begin && !through.begin->lets_pass(of, slot)) return true;
-            return onto->add(of, slot);
-        });
-    return onto->text(from, revision);
+    std::optional<std::string> page;
+    if (wanted.with_archive) page = merged_page(from, wanted);
+    return page ? *std::move(page) : memory_page(from, wanted);
 }
 
 } // namespace chainbase::inspect

@@ -48,6 +48,7 @@ row_request request_in(const query_string& asked) {
     if (asked.value("after"))
         wanted.after = static_cast<std::uint32_t>(asked.number("after", 0, UINT32_MAX));
     wanted.is_reverse = asked.number("reverse", 0, 1) == 1;
+    wanted.with_archive = asked.number("archive", 0, 1) == 1;
     wanted.is_text = asked.number("text", 0, 1) == 1;
     wanted.limit = asked.number("limit", wanted.limit, row_request::most_rows);
     return wanted;

@@ -28,6 +28,9 @@ export class RowsView {
     this.index = el("select", {onchange: () => this.#offerParts()});
     this.parts = el("div", {class: "bar"});
     this.reverse = el("input", {type: "checkbox"});
+    this.archive = el("input", {type: "checkbox", name: "archive",
+                                onchange: () => this.#offerReverse()});
+    this.withArchive = el("label", {class: "check"}, this.archive, "with the archive");
     this.note = el("p", {class: "note", role: "status"});
     this.next = el("button", {type: "button", class: "push", hidden: true,
                               onclick: () => this.#find(this.after)}, "Next page");
@@ -38,7 +41,7 @@ export class RowsView {
       this.#find(null);
     }},
       el("label", {}, "Type", this.type), el("label", {}, "Key", this.index), this.parts,
-      el("label", {class: "check"}, this.reverse, "last first"),
+      el("label", {class: "check"}, this.reverse, "last first"), this.withArchive,
       el("button", {class: "push"}, "Find"));
     panel.append(el("h2", {}, "Rows"), form, el("div", {class: "stack"}, this.note, this.result,
       el("div", {}, this.next), this.detail));
@@ -69,7 +72,13 @@ export class RowsView {
     return [byId, ...(type?.indexes ?? [])];
   }
 
+  /** Of types with a life cycle: whose finished objects leave memory for an archive. */
+  get #isArchived() {
+    return this.types.some(({name}) => name === `${this.type.value}.retired`);
+  }
+
   #offerKeys() {
+    this.withArchive.hidden = !this.#isArchived;
     this.index.replaceChildren(...this.#keys.map(({name, kind}) =>
       option(name, name === kind ? name : `${name} (${kind.replaceAll("_", " ")})`)));
     this.#offerParts();
@@ -81,7 +90,17 @@ export class RowsView {
     this.parts.replaceChildren(...key.parts.map(({field}) =>
       el("label", {}, field, el("input", {type: "text", name: field, placeholder: hint,
                                            autocomplete: "off", spellcheck: "false"}))));
-    this.reverse.disabled = !isOrdered(key);
+    this.#offerReverse();
+  }
+
+  /** An archive is gone through from the first to the last only. */
+  #offerReverse() {
+    const key = this.#keys.find(({name}) => name === this.index.value);
+    this.reverse.disabled = !isOrdered(key) || this.#asksArchive;
+  }
+
+  get #asksArchive() {
+    return this.#isArchived && this.archive.checked;
   }
 
   /** The leading parts that were written. */
@@ -95,6 +114,7 @@ export class RowsView {
     const asked = new URLSearchParams(
       {type: this.type.value, index: this.index.value, limit: rowsOfPage, text: 1,
        reverse: this.reverse.checked && !this.reverse.disabled ? 1 : 0});
+    if (this.#asksArchive) asked.append("archive", 1);
     for (const part of this.#given()) asked.append("key", part);
     if (after !== null) asked.append("after", after);
     try {
@@ -111,9 +131,13 @@ export class RowsView {
   #show(found) {
     const count = found.cells.length;
     const more = found.more ? ", and there are more" : "";
-    const words = count === 0 ? "No row in memory has this key"
+    const places = found.archive_searched ? "in memory or in the archive" : "in memory";
+    const words = count === 0 ? `No row ${places} has this key`
       : `${grouped(count)} ${count === 1 ? "row" : "rows"}${more}`;
     setText(this.note, `${words}; revision ${grouped(found.revision)}` +
+      (found.archive_searched === false
+        ? "; in memory only: the archive has no rows by this key" : "") +
+      (found.moved ? "; rows left memory meanwhile, and some may be missing: ask again" : "") +
       (found.rolled_back ? "; the writer died: the next opening rolls back to this." : "."));
     this.after = found.after;
     this.next.hidden = !found.more;
