@@ -24,11 +24,11 @@ namespace {
 
 enum class side : std::uint8_t { buy, sell };
 
-struct named_price {
+struct named_quote {
     fixed_string<8> name;
-    price value;
+    quoted_price value;
 };
-BOOST_DESCRIBE_STRUCT(named_price, (), (name, value))
+BOOST_DESCRIBE_STRUCT(named_quote, (), (name, value))
 
 /// Every kind of field that a record can hold.
 struct everything {
@@ -44,13 +44,13 @@ struct everything {
     shared_string text;
     shared_vector<std::uint8_t> blob;
     shared_vector<std::int32_t> numbers;
-    shared_vector<price> prices;
+    shared_vector<quoted_price> prices;
     std::array<std::uint8_t, 4> bytes{};
     std::array<std::uint32_t, 3> parts{};
-    std::array<price, 2> pair{};
+    std::array<quoted_price, 2> pair{};
     std::array<std::array<std::uint16_t, 2>, 2> grid{};
-    std::array<named_price, 2> named{};
-    price one;
+    std::array<named_quote, 2> named{};
+    quoted_price one;
     chainbase::id<everything> other;
 
     using keys = chainbase::keys<>;
@@ -94,9 +94,9 @@ changes one_of_each() {
             e.numbers = std::span<const std::int32_t>(longer);
         },
         [](everything& e) {
-            std::vector<price> longer(e.prices.begin(), e.prices.end());
+            std::vector<quoted_price> longer(e.prices.begin(), e.prices.end());
             longer.push_back({1, 2, true});
-            e.prices = std::span<const price>(longer);
+            e.prices = std::span<const quoted_price>(longer);
         },
         [](everything& e) { ++e.bytes[3]; },
         [](everything& e) { ++e.parts[2]; },

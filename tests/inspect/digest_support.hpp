@@ -16,12 +16,12 @@
 
 namespace chainbase::test {
 
-struct price {
+struct quoted_price {
     std::int16_t amount = 0;
     std::uint64_t unit = 0;
     bool fixed = false;
 };
-BOOST_DESCRIBE_STRUCT(price, (), (amount, unit, fixed))
+BOOST_DESCRIBE_STRUCT(quoted_price, (), (amount, unit, fixed))
 
 /// No enum, no char: what the catalogue says of it is all there is.
 struct plain {
@@ -29,9 +29,9 @@ struct plain {
     std::uint32_t count = 0;
     fixed_string<24> name;
     shared_string text;
-    shared_vector<price> prices;
-    std::array<price, 2> pair{};
-    price one;
+    shared_vector<quoted_price> prices;
+    std::array<quoted_price, 2> pair{};
+    quoted_price one;
     bool yes = false;
 
     using keys = chainbase::keys<>;

@@ -26,11 +26,11 @@ namespace fs = std::filesystem;
 
 namespace chainbase::test {
 
-struct offer_price {
+struct price {
     std::int64_t amount = 0;
     std::uint32_t unit = 0;
 };
-BOOST_DESCRIBE_STRUCT(offer_price, (), (amount, unit))
+BOOST_DESCRIBE_STRUCT(price, (), (amount, unit))
 
 /// Fields of every kind, with gaps between them.
 struct offer {
@@ -41,8 +41,8 @@ struct offer {
     float weight = 0;
     std::array<std::uint16_t, 3> levels{};
     fixed_string<8> unit;
-    offer_price first;
-    std::array<offer_price, 2> more;
+    price first;
+    std::array<price, 2> more;
     std::array<std::array<std::uint8_t, 4>, 2> matrix{};
     shared_string text;
     shared_vector<std::uint64_t> all;
