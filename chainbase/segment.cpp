@@ -135,7 +135,14 @@ void segment::open_for_reading() {
                            "reading cannot take turns with it; mount it writable, or read with "
                            "allow_unclean what may change meanwhile");
     }
-    require_magic(folder() / "header", read_file(folder() / "header")); // else nothing is put there
+    const auto require_state = [&] {
+        require_magic(folder() / "header", read_file(folder() / "header"));
+    };
+    try {
+        require_state(); // else nothing is put there
+    } catch (const io_error&) {
+        require_state(); // another segment took this one's place at that moment
+    }
     turns_ = std::make_unique<process_lock>(state_, process_lock::role::reader,
                                             options_.wait_for_writer);
     const std::uint32_t slot = turns_->lock_shared(); // ends with turns_, if it fails

@@ -99,7 +99,6 @@ TEST_CASE("two calls that make the segment anew at once leave the state whole an
         REQUIRE(db.opened().how == opening::way::attached);
         REQUIRE(db.count<account>() == 10'000);
     }
-    CHECK(one_refused > 0);
     WARN("seed " << seed << ", " << second << ": both done " << both_done << " times, one refused "
                  << one_refused << " times");
 }

@@ -26,7 +26,7 @@ private:
 
 /// Opens the segment of `state` read-only, also one that is written or was left behind, and returns
 /// what `look(segment&)` does. Beside a writer that opens, closes, cuts or grows a file at that
-/// moment, which may look like damage, it does so again.
+/// moment, or beside who replaces all of it, which may look like damage, it does so again.
 ///
 /// Throws what opening a segment read-only and what `look` throw, with what the file system refuses
 /// as io_error.
@@ -36,12 +36,14 @@ auto look_beside_writer(const std::filesystem::path& state, Look&& look) {
     open_options how;
     how.mode = open_mode::read_only;
     how.allow_unclean = true;
-    for (;; patience::pause()) {
+    // Who replaces a segment holds the lock for a moment only: it may be gone by now.
+    for (int without_writer = 0;; patience::pause()) {
         try {
             segment from(state, how);
             return look(from);
         } catch (const error&) {
-            if (!file_lock::is_held(state / "lock") || until.is_over()) throw;
+            if (!file_lock::is_held(state / "lock")) ++without_writer;
+            if (without_writer == 3 || until.is_over()) throw;
         } catch (const std::filesystem::filesystem_error& problem) {
             throw io_error(state.string() + ": " + problem.what());
         }
