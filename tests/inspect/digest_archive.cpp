@@ -18,15 +18,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-void use_notes(const fs::path& state, archive::store_kind kind,
-               const std::function<void(database&, notes&)>& use) {
-    database db(state, small_state());
-    db.add_type<note>("note");
-    const auto rows = archive::open_archive(db, state / "archive", kind);
-    notes all(db, *rows, "note");
-    use(db, all);
-}
-
 constexpr std::array every_kind{archive::store_kind::rocksdb, archive::store_kind::memory,
                                 archive::store_kind::none};
 
@@ -40,14 +31,14 @@ TEST_CASE("digest: objects count wherever they are, in each kind of archive") {
         const auto state = folder / "state";
         build_notes(state, kind);
         std::string typed;
-        use_notes(state, kind, [&](database&, notes& all) { typed = test::digest_of(all); });
+        with_notes(state, kind, [&](database&, notes& all) { typed = test::digest_of(all); });
         CHECK(told(state) == typed);
         CHECK(told(state, "--threads 7") == typed);
         if (expected.empty()) expected = typed;
         CHECK(typed == expected);
         CHECK((told(state, "--memory") == typed) == (kind == archive::store_kind::none));
 
-        use_notes(state, kind, [&](database& db, notes& all) {
+        with_notes(state, kind, [&](database& db, notes& all) {
             all.remove(id<note>(1));
             if (kind != archive::store_kind::none) all.remove(id<note>(5));
             all.hand_over(db.committed_revision());
@@ -90,7 +81,7 @@ TEST_CASE("digest: after the writer's death that of what the next opening gives"
         const std::string shown = inspect_with("get " + state.string() + " note id 2").output;
         CHECK(shown.find("title 2") != std::string::npos);
         std::string typed;
-        use_notes(state, kind, [&](database&, notes& all) { typed = test::digest_of(all); });
+        with_notes(state, kind, [&](database&, notes& all) { typed = test::digest_of(all); });
         CHECK(dead == typed);
         CHECK(told(state) == typed);
     }
