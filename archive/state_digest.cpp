@@ -2,13 +2,13 @@
 
 namespace chainbase::archive {
 
-void state_digest::add(const std::string& name, const detail::sha256_digest& type) {
+void state_digest::add(const std::string& name, const sha256_digest& type) {
     if (!types_.emplace(name, type).second)
         throw usage_error("state digest: the type \"" + name + "\" was added already");
 }
 
 std::string state_digest::hex() const {
-    detail::sha256 all;
+    sha256 all;
     for (const auto& [name, type] : types_) {
         byte_buffer part(sizeof(std::uint32_t));
         detail::store_little(part.data(), static_cast<std::uint32_t>(name.size()));
@@ -16,7 +16,7 @@ std::string state_digest::hex() const {
         append(part, type);
         all.add(part);
     }
-    return detail::hex(all.finish());
+    return chainbase::hex(all.finish());
 }
 
 } // namespace chainbase::archive

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <archive/described_record.hpp>
-#include <archive/detail/sha256.hpp>
+#include <archive/described_content.hpp>
 #include <archive/lifecycle.hpp>
 #include <chainbase/database.hpp>
+#include <chainbase/sha256.hpp>
 
 #include <map>
 #include <string>
@@ -47,40 +47,32 @@ public:
     }
 
     /// Adds a type whose digest is known. Throws usage_error when there is one already.
-    void add(const std::string& name, const detail::sha256_digest& type);
+    void add(const std::string& name, const sha256_digest& type);
 
     /// The digest of all that was added: 64 hexadecimal digits.
     [[nodiscard]] std::string hex() const;
 
     /// The digest of one type, to tell where two states differ. Throws std::out_of_range.
     [[nodiscard]] std::string hex(const std::string& type) const {
-        return detail::hex(types_.at(type));
+        return chainbase::hex(types_.at(type));
     }
 
 private:
     struct hasher {
-        detail::sha256 sum;
+        sha256 sum;
         byte_buffer record;
 
         template <typename T>
         void add(const found<T>& object) {
             record.resize(sizeof(std::uint32_t));
-            object.append_record(record);
-            const std::size_t length = record.size() - sizeof(std::uint32_t);
-            std::byte* const begin =
-                detail::store_little(record.data(), static_cast<std::uint32_t>(length));
-            detail::store_little(begin, described_fingerprint<T>());
+            append_described(object, record);
+            detail::store_little(record.data(),
+                                 static_cast<std::uint32_t>(record.size() - sizeof(std::uint32_t)));
             sum.add(record);
         }
     };
 
-    template <typename T>
-    static std::uint32_t described_fingerprint() {
-        static const std::uint32_t known = described_record(schema_of<T>({})).fingerprint();
-        return known;
-    }
-
-    std::map<std::string, detail::sha256_digest> types_;
+    std::map<std::string, sha256_digest> types_;
 };
 
 } // namespace chainbase::archive

@@ -1,4 +1,4 @@
-#include <archive/detail/sha256.hpp>
+#include <chainbase/sha256.hpp>
 #include <tools/block_log/record_blocks.hpp>
 #include <tools/driver/block_log_tools/json_line.hpp>
 #include <tools/driver/block_log_tools/log_digest.hpp>
@@ -25,7 +25,7 @@ public:
     }
 
     [[nodiscard]] log_digest finish() {
-        sum_.sha256 = archive::detail::hex(sha256_.finish());
+        sum_.sha256 = hex(sha256_.finish());
         return sum_;
     }
 
@@ -42,7 +42,7 @@ private:
 
     block_range range_;
     log_digest sum_;
-    archive::detail::sha256 sha256_;
+    sha256 sha256_;
 };
 
 } // namespace

@@ -68,16 +68,16 @@ private:
                          asked_.memory_only ? type_records::places::memory
                                             : type_records::places::both);
         found.undescribed = all.record().undescribed();
-        const archive::detail::sha256_digest digest = digest_of(all);
+        const sha256_digest digest = digest_of(all);
         whole.add(name, digest);
-        found.digest = archive::detail::hex(digest);
+        found.digest = hex(digest);
         found.rows = all.rows();
         found.archived_rows = all.archived_rows();
         return found;
     }
 
-    archive::detail::sha256_digest digest_of(type_records& all) const {
-        archive::detail::sha256 sum;
+    sha256_digest digest_of(type_records& all) const {
+        sha256 sum;
         const std::size_t pieces = (std::size_t{all.end()} + ids_at_once - 1) / ids_at_once;
         in_order(
             pieces, asked_.threads,

@@ -1,11 +1,11 @@
-#include <archive/detail/sha256.hpp>
+#include <chainbase/sha256.hpp>
 #include <pool_allocator/error.hpp>
 
 #include <openssl/evp.h>
 
 #include <new>
 
-namespace chainbase::archive::detail {
+namespace chainbase {
 
 namespace {
 
@@ -24,7 +24,7 @@ sha256::sha256() : context_(EVP_MD_CTX_new()) {
     require(EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr));
 }
 
-void sha256::add(bytes_view bytes) {
+void sha256::add(std::span<const std::byte> bytes) {
     require(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()));
 }
 
@@ -32,6 +32,7 @@ sha256_digest sha256::finish() {
     sha256_digest digest;
     require(EVP_DigestFinal_ex(context_.get(), reinterpret_cast<unsigned char*>(digest.data()),
                                nullptr));
+    require(EVP_DigestInit_ex(context_.get(), nullptr, nullptr)); // the same algorithm again
     return digest;
 }
 
@@ -45,4 +46,4 @@ std::string hex(const sha256_digest& digest) {
     return text;
 }
 
-} // namespace chainbase::archive::detail
+} // namespace chainbase

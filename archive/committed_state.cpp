@@ -1,0 +1,142 @@
+#include <archive/committed_state.hpp>
+#include <pool_allocator/error.hpp>
+#include <undo/touched_objects.hpp>
+
+#include <set>
+
+namespace chainbase::archive {
+
+namespace {
+
+/// So many objects a thread hashes before it looks for more.
+constexpr std::size_t objects_at_once = 32;
+/// So many leaves of a whole state are made at once.
+constexpr std::size_t leaves_at_once = 1'000'000;
+
+} // namespace
+
+committed_state::committed_state(database& state, unsigned threads) : state_(state), tree_(state) {
+    if (threads != 0) helping_ = std::make_unique<state_root::helpers>(threads);
+}
+
+std::uint32_t committed_state::window_of(const std::string& type) const {
+    if (const catalogue::entry* const found = state_.memory().types().find(type))
+        return found->first_window;
+    throw usage_error("state root: the state has no type \"" + type +
+                      "\"; call add_type for it first");
+}
+
+void committed_state::enter(std::unique_ptr<source> made, std::string name,
+                            const std::vector<std::string>& bookkeeping) {
+    const bool is_known =
+        std::ranges::any_of(sources_, [&](const auto& one) { return one->name == name; });
+    if (is_known) throw usage_error("state root: the type \"" + name + "\" was added already");
+    made->window = window_of(name);
+    for (const std::string& one : bookkeeping)
+        made->bookkeeping.push_back(window_of(one));
+    made->number = tree_.type_number(name);
+    made->name = std::move(name);
+    const auto place = std::ranges::upper_bound(sources_, made->name, {},
+                                                [](const auto& one) { return one->name; });
+    sources_.insert(place, std::move(made));
+}
+
+bool committed_state::is_current() const {
+    return tree_.revision() == state_.revision();
+}
+
+void committed_state::catch_up() {
+    if (!is_current()) rebuild();
+}
+
+void committed_state::rebuild() {
+    session all = state_.start_session();
+    tree_.clear();
+    for (const auto& one : sources_)
+        add_all(*one);
+    all.squash();
+    tree_.note_revision();
+}
+
+void committed_state::add_all(const source& from) {
+    state_root::tree_hash hash;
+    std::vector<state_root::leaf_change> leaves;
+    from.each([&](std::uint32_t id, const byte_buffer& content) {
+        const sha256_digest key = hash.key(from.name, id);
+        leaves.push_back({key, hash.leaf(key, hash.content(content)), id, from.number, true});
+        if (leaves.size() < leaves_at_once) return;
+        tree_.update(std::move(leaves), helping_.get());
+        leaves.clear();
+    });
+    tree_.update(std::move(leaves), helping_.get());
+}
+
+/// What left memory for the archive stays as it is in the tree; what was removed there is not in
+/// memory, so looking for it there gives the right answer.
+std::vector<committed_state::committed_object>
+committed_state::touched(revision_number since) const {
+    undo_log& log = *state_.memory().log();
+    const auto begin = log.find_session(since);
+    if (!begin)
+        throw usage_error("state root: update(" + std::to_string(since) +
+                          "): no session of this revision can be undone any more");
+    const std::vector<object_place> places = touched_objects(log, *begin);
+    const auto is_touched = [&](std::uint32_t window) {
+        const auto first = std::ranges::lower_bound(places, window, {}, &object_place::window);
+        return first != places.end() && first->window == window;
+    };
+    std::vector<committed_object> all;
+    for (const auto& one : sources_) {
+        const auto of_type =
+            std::ranges::equal_range(places, one->window, {}, &object_place::window);
+        std::set<std::uint32_t> ids;
+        for (const object_place& place : of_type)
+            ids.insert(ids.end(), place.id);
+        if (std::ranges::any_of(one->bookkeeping, is_touched)) {
+            const archived_changes archived = one->archived(since);
+            for (const std::uint32_t id : archived.handed_over)
+                ids.erase(id);
+            ids.insert(archived.removed.begin(), archived.removed.end());
+        }
+        for (const std::uint32_t id : ids)
+            all.push_back({one.get(), id});
+    }
+    return all;
+}
+
+std::vector<state_root::leaf_change>
+committed_state::leaves_of(const std::vector<committed_object>& objects) const {
+    std::vector<state_root::leaf_change> leaves(objects.size());
+    const auto hash_some = [&](std::size_t number) {
+        state_root::tree_hash hash;
+        byte_buffer content;
+        const std::size_t end = std::min(objects.size(), (number + 1) * objects_at_once);
+        for (std::size_t i = number * objects_at_once; i < end; ++i) {
+            const committed_object& one = objects[i];
+            content.clear();
+            const sha256_digest key = hash.key(one.of->name, one.id);
+            leaves[i] = {key, {}, one.id, one.of->number, one.of->append(one.id, content)};
+            if (leaves[i].exists) leaves[i].leaf = hash.leaf(key, hash.content(content));
+        }
+    };
+    const std::size_t parts = (objects.size() + objects_at_once - 1) / objects_at_once;
+    if (helping_ && parts > 1)
+        helping_->run(parts, hash_some);
+    else
+        for (std::size_t number = 0; number < parts; ++number)
+            hash_some(number);
+    return leaves;
+}
+
+sha256_digest committed_state::update(revision_number revision) {
+    std::vector<state_root::leaf_change> leaves = leaves_of(touched(revision));
+    sha256 written;
+    for (const state_root::leaf_change& one : leaves) {
+        written.add(one.key);
+        written.add(one.leaf); // zeros of what is gone
+    }
+    tree_.update(std::move(leaves), helping_.get());
+    return written.finish();
+}
+
+} // namespace chainbase::archive

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <chainbase/state_root/node_store.hpp>
+#include <chainbase/state_root/tree_hash.hpp>
+
+#include <cstdint>
+#include <memory_resource>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace chainbase::state_root {
+
+/// What became of one object.
+struct leaf_change {
+    sha256_digest key;  ///< tree_hash::key
+    sha256_digest leaf; ///< tree_hash::leaf; of one that is gone: of no meaning
+    std::uint32_t id = 0;
+    std::uint16_t type = 0; ///< node_store::type_number
+    bool exists = true;
+};
+
+struct node_draft;
+
+/// A child as it is going to be.
+struct child_draft {
+    bool exists = false;
+    child entry;                ///< its reference is open while there is a draft of the node
+    node_draft* node = nullptr; ///< null: a leaf, or a node that stays as it is
+};
+
+/// A node as it is going to be.
+struct node_draft {
+    struct changed_child {
+        unsigned digit;
+        child_draft now;
+    };
+    std::optional<node_ref> old; ///< the node that it was; nothing: a new one
+    std::uint16_t branches = 0;
+    std::uint16_t leaves = 0;
+    std::span<changed_child> changed; ///< by digit: those that are not as they were, or not there
+};
+
+/// Makes out what changes in a tree, with all digests, and changes nothing: only nodes on the way
+/// to a change are looked at. So several may do so at once, each for other branches of the root.
+///
+/// Drafts live in `memory` and as long as the tree stays as it is. For one thread.
+class drafter {
+public:
+    drafter(const node_store& tree, std::pmr::memory_resource& memory)
+        : tree_(tree), memory_(memory) {}
+
+    /// What is going to be at `level` in place of `old`, whatever that is. `changes` are in the
+    /// order of their keys, no two of one key, and agree with all that is below `old` in the digits
+    /// above `level`. Throws std::bad_alloc, damaged_error, and what class sha256 throws.
+    [[nodiscard]] child_draft replace(const std::optional<child>& old,
+                                      std::span<const leaf_change> changes, unsigned level);
+
+    /// The node of `level` with these children in place of those of `old`, which are all that
+    /// change; one that has but a leaf left gives way to it, unless it is the root.
+    [[nodiscard]] child_draft assemble(std::optional<node_ref> old,
+                                       std::span<const node_draft::changed_child> children,
+                                       unsigned level);
+
+    /// Nodes that are none of the tree any more.
+    [[nodiscard]] const std::vector<node_ref>& gone() const noexcept { return gone_; }
+    /// By how much there are more leaves.
+    [[nodiscard]] std::int64_t added() const noexcept { return added_; }
+
+private:
+    using changed_child = node_draft::changed_child;
+
+    [[nodiscard]] child_draft add(std::span<const leaf_change> changes, unsigned level);
+    [[nodiscard]] child_draft replace_node(node_ref old, std::span<const leaf_change> changes,
+                                           unsigned level);
+    [[nodiscard]] child_draft replace_leaf(const child& old, std::span<const leaf_change> changes,
+                                           unsigned level);
+    [[nodiscard]] child_draft build(std::span<const leaf_change> leaves, unsigned level);
+    [[nodiscard]] sha256_digest digest_of(const node_draft& draft);
+
+    const node_store& tree_;
+    std::pmr::memory_resource& memory_;
+    tree_hash hash_;
+    std::vector<node_ref> gone_;
+    std::int64_t added_ = 0;
+};
+
+} // namespace chainbase::state_root

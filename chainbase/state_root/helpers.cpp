@@ -1,0 +1,39 @@
+#include <chainbase/state_root/helpers.hpp>
+
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <latch>
+#include <mutex>
+
+namespace chainbase::state_root {
+
+void helpers::run(std::size_t count, const std::function<void(std::size_t)>& work) {
+    std::atomic<std::size_t> next{0};
+    std::exception_ptr failure;
+    std::mutex failing;
+    const auto take_part = [&] {
+        try {
+            for (std::size_t number = next++; number < count; number = next++)
+                work(number);
+        } catch (...) {
+            next = count; // the others need not go on
+            const std::lock_guard lock(failing);
+            if (!failure) failure = std::current_exception();
+        }
+    };
+    const auto others = static_cast<std::ptrdiff_t>(std::min<std::size_t>(threads_, count - 1));
+    std::latch done(others);
+    for (std::ptrdiff_t i = 0; i < others; ++i)
+        boost::asio::post(pool_, [&] {
+            take_part();
+            done.count_down();
+        });
+    take_part();
+    done.wait();
+    if (failure) std::rethrow_exception(failure);
+}
+
+} // namespace chainbase::state_root

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <boost/asio/thread_pool.hpp>
+
+#include <cstddef>
+#include <functional>
+
+namespace chainbase::state_root {
+
+/// Threads that share work which is ready at once with the one that has it.
+class helpers {
+public:
+    /// Throws std::system_error when no thread can be started.
+    explicit helpers(unsigned threads) : threads_(threads), pool_(threads) {}
+    ~helpers() { pool_.join(); }
+    helpers(const helpers&) = delete;
+    helpers& operator=(const helpers&) = delete;
+
+    /// Calls work(0) to work(count - 1), each once, in these threads and the caller's, and returns
+    /// when all are done. Throws what the first of them that failed threw. For one caller at a
+    /// time.
+    void run(std::size_t count, const std::function<void(std::size_t)>& work);
+
+    /// The helpers and the caller.
+    [[nodiscard]] unsigned hands() const noexcept { return threads_ + 1; }
+
+private:
+    unsigned threads_;
+    boost::asio::thread_pool pool_;
+};
+
+} // namespace chainbase::state_root

@@ -1,0 +1,156 @@
+#pragma once
+
+#include <chainbase/id.hpp>
+#include <chainbase/keys.hpp>
+#include <chainbase/sha256.hpp>
+
+#include <boost/describe.hpp>
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace chainbase::state_root {
+
+inline constexpr unsigned branches_per_node = 16;
+
+/// How many children the arrays of nodes hold. A node has the smallest that its children fit; of
+/// random keys most nodes have two or three children, and those above them nine or all (README.md
+/// shows how these were chosen).
+inline constexpr std::array<std::uint8_t, 8> capacities{2, 3, 4, 6, 8, 10, 12, 16};
+
+/// The smallest of the capacities that holds so many children, as its place among them. Requires 1
+/// to 16.
+[[nodiscard]] constexpr unsigned capacity_class_of(unsigned children) noexcept {
+    unsigned number = 0;
+    while (capacities[number] < children)
+        ++number;
+    return number;
+}
+
+/// Refers to a node: bits 0 to 2 say which of the capacities it has, the others are its id among
+/// the nodes of that capacity.
+class node_ref {
+public:
+    static constexpr unsigned class_bits = 3;
+    static constexpr std::uint32_t max_nodes = std::uint32_t{1} << (32 - class_bits);
+    static_assert(capacities.size() == 1u << class_bits);
+
+    constexpr node_ref() = default;
+    constexpr explicit node_ref(std::uint32_t bits) noexcept : bits_(bits) {}
+    /// Requires number < max_nodes.
+    static constexpr node_ref make(std::uint32_t number, unsigned capacity_class) noexcept {
+        return node_ref(number << class_bits | capacity_class);
+    }
+
+    [[nodiscard]] constexpr std::uint32_t number() const noexcept { return bits_ >> class_bits; }
+    [[nodiscard]] constexpr unsigned capacity_class() const noexcept {
+        return bits_ & ((1u << class_bits) - 1);
+    }
+    [[nodiscard]] constexpr unsigned capacity() const noexcept {
+        return capacities[capacity_class()];
+    }
+    [[nodiscard]] constexpr std::uint32_t bits() const noexcept { return bits_; }
+
+    friend constexpr bool operator==(node_ref, node_ref) = default;
+
+private:
+    std::uint32_t bits_ = 0;
+};
+
+/// An inner node, as an object of the state. Its children stand in the order of their digits, in
+/// the first places of the arrays; what is behind them is of no meaning.
+///
+///     0  id          4
+///     4  branches    2       bit i: there is a child at digit i
+///     6  leaves      2       bit i: and it is a leaf
+///     8  digests     32 each
+///        references  4 each  of a leaf the object's id, of a node its node_ref
+///        types       2 each  of a leaf the number of the object's type (named_type)
+///
+/// One that is free (no node of the tree, but kept for the next one of its capacity) has no
+/// branches; references[0] is the next free one's id + 1, 0 in the last one.
+template <unsigned Capacity>
+struct node {
+    chainbase::id<node> id;
+    std::uint16_t branches = 0;
+    std::uint16_t leaves = 0;
+    std::array<sha256_digest, Capacity> digests{};
+    std::array<std::uint32_t, Capacity> references{};
+    std::array<std::uint16_t, Capacity> types{};
+
+    using keys = chainbase::keys<>;
+    BOOST_DESCRIBE_CLASS(node, (), (id, branches, leaves, digests, references, types), (), ())
+};
+
+/// One child of a node.
+struct child {
+    sha256_digest digest;
+    std::uint32_t reference = 0; ///< of a leaf the object's id, of a node its node_ref
+    std::uint16_t type = 0;      ///< of a leaf the number of the object's type
+    bool is_leaf = false;
+};
+
+/// A node of whatever capacity, read in place: valid as long as the node is not changed.
+class node_view {
+public:
+    /// `place` is where a node<capacity> lies.
+    node_view(const std::byte* place, unsigned capacity) noexcept
+        : place_(place), capacity_(capacity) {}
+
+    [[nodiscard]] std::uint16_t branches() const noexcept { return at<std::uint16_t>(4); }
+    [[nodiscard]] std::uint16_t leaves() const noexcept { return at<std::uint16_t>(6); }
+    [[nodiscard]] unsigned size() const noexcept {
+        return static_cast<unsigned>(std::popcount(branches()));
+    }
+    [[nodiscard]] bool has(unsigned digit) const noexcept { return branches() >> digit & 1; }
+    [[nodiscard]] bool is_leaf(unsigned digit) const noexcept { return leaves() >> digit & 1; }
+    /// Where in the arrays the child at `digit` is, or would be.
+    [[nodiscard]] unsigned place_of(unsigned digit) const noexcept {
+        const unsigned below = branches() & ((1u << digit) - 1);
+        return static_cast<unsigned>(std::popcount(below));
+    }
+    /// Of the child in a place of the arrays.
+    [[nodiscard]] const sha256_digest& digest(unsigned place) const noexcept {
+        return at<sha256_digest>(digests_at + sizeof(sha256_digest) * place);
+    }
+    [[nodiscard]] std::uint32_t reference(unsigned place) const noexcept {
+        return at<std::uint32_t>(references_at(capacity_) + 4 * std::size_t{place});
+    }
+    [[nodiscard]] std::uint16_t type(unsigned place) const noexcept {
+        return at<std::uint16_t>(types_at(capacity_) + 2 * std::size_t{place});
+    }
+    /// The child at `digit`. Requires that there is one.
+    [[nodiscard]] child at_digit(unsigned digit) const noexcept {
+        const unsigned place = place_of(digit);
+        return {this->digest(place), reference(place), type(place), is_leaf(digit)};
+    }
+    /// Asks for the memory that looking for the child at `digit` reads.
+    void prefetch() const noexcept { __builtin_prefetch(place_); }
+
+    static constexpr std::size_t digests_at = 8;
+    [[nodiscard]] static constexpr std::size_t references_at(unsigned capacity) noexcept {
+        return digests_at + sizeof(sha256_digest) * capacity;
+    }
+    [[nodiscard]] static constexpr std::size_t types_at(unsigned capacity) noexcept {
+        return references_at(capacity) + 4 * std::size_t{capacity};
+    }
+    [[nodiscard]] static constexpr std::size_t bytes(unsigned capacity) noexcept {
+        return (types_at(capacity) + 2 * std::size_t{capacity} + 3) / 4 * 4;
+    }
+
+private:
+    template <typename T>
+    [[nodiscard]] const T& at(std::size_t offset) const noexcept {
+        return *reinterpret_cast<const T*>(place_ + offset);
+    }
+
+    const std::byte* place_;
+    unsigned capacity_;
+};
+
+static_assert(sizeof(node<2>) == node_view::bytes(2) && sizeof(node<3>) == node_view::bytes(3) &&
+              sizeof(node<16>) == node_view::bytes(16));
+
+} // namespace chainbase::state_root

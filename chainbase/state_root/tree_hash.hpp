@@ -1,0 +1,68 @@
+#pragma once
+
+#include <chainbase/sha256.hpp>
+
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace chainbase::state_root {
+
+/// The levels that keys have digits for; the root is level 0.
+inline constexpr unsigned max_levels = 64;
+
+/// What the digests of the tree are of. All nodes of a chain must agree on it:
+///
+///     key     := SHA-256(03 id:u32 name)            where an object belongs, by its type's name
+///     leaf    := SHA-256(00 key content)            content := SHA-256 of the object's record
+///     node    := SHA-256(01 branches:u16 child*)    at most 4 children, in order
+///              | SHA-256(01 branches:u16 group*)    more: of each four branches that have any
+///     group   := child                              the only one of the four
+///              | SHA-256(02 child*)                 else; which ones, the node's branches say
+///     root    := node | 32 zeros, of a tree without objects
+///
+/// Integers are little-endian; bit i of `branches` says whether there is a child at digit i of the
+/// keys below. Groups keep proofs short: three digests and three more, not fifteen, for a full
+/// node. The first byte tells what a digest is of, so no leaf can be shown as a node or the other
+/// way round, and a node's children are bound to their places by its branches.
+///
+/// For one thread. Throws what class sha256 throws.
+class tree_hash {
+public:
+    /// Where the object `id` of the type called `type` belongs.
+    [[nodiscard]] sha256_digest key(std::string_view type, std::uint32_t id);
+    [[nodiscard]] sha256_digest content(std::span<const std::byte> record) {
+        return sha256_.of(record);
+    }
+    [[nodiscard]] sha256_digest leaf(const sha256_digest& key, const sha256_digest& content);
+    /// Requires as many children as bits in `branches`, in order.
+    [[nodiscard]] sha256_digest node(std::uint16_t branches,
+                                     std::span<const sha256_digest> children);
+
+    /// Whether a node hashes its children by groups.
+    [[nodiscard]] static constexpr bool is_grouped(std::uint16_t branches) noexcept {
+        return std::popcount(branches) > 4;
+    }
+    /// The branches of group `number`, 0 to 3, as the lowest four bits.
+    [[nodiscard]] static constexpr unsigned group_of(std::uint16_t branches,
+                                                     unsigned number) noexcept {
+        return branches >> (4 * number) & 15u;
+    }
+    /// Requires a child or more.
+    [[nodiscard]] sha256_digest group(std::span<const sha256_digest> children);
+    /// Of the groups that have any, in order, or of at most four children.
+    [[nodiscard]] sha256_digest node_of_parts(std::uint16_t branches,
+                                              std::span<const sha256_digest> parts);
+
+private:
+    sha256 sha256_;
+};
+
+/// The digit of a key that says which branch leads to it from a node of `level`.
+[[nodiscard]] constexpr unsigned digit(const sha256_digest& key, unsigned level) noexcept {
+    const auto byte = std::to_integer<unsigned>(key[level / 2]);
+    return level % 2 == 0 ? byte >> 4 : byte & 15u;
+}
+
+} // namespace chainbase::state_root

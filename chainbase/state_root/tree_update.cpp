@@ -1,0 +1,164 @@
+#include <chainbase/state_root/tree_update.hpp>
+
+#include <boost/container/static_vector.hpp>
+
+#include <algorithm>
+#include <bit>
+
+namespace chainbase::state_root {
+
+namespace {
+
+/// Below this many changes threads would wait for each other longer than they work.
+constexpr std::size_t worth_sharing = 64;
+
+template <typename T>
+using one_per_branch = boost::container::static_vector<T, branches_per_node>;
+
+/// The capacity of a node with so many children that has `now`, or is new: the smallest that they
+/// fit; but an array that is a step too large stays, lest a node goes back and forth where one
+/// child comes and goes.
+unsigned capacity_of(const node_draft& draft) {
+    const unsigned smallest =
+        capacity_class_of(static_cast<unsigned>(std::popcount(draft.branches)));
+    return draft.old && draft.old->capacity_class() == smallest + 1 ? smallest + 1 : smallest;
+}
+
+/// Whether the node that it was can have the content.
+bool stays(const node_draft& draft) {
+    return draft.old && draft.old->capacity_class() == capacity_of(draft);
+}
+
+/// Whether the digests are all that differs from the node that it was.
+bool has_same_children(const node_draft& draft, const node_view& old) {
+    if (old.branches() != draft.branches || old.leaves() != draft.leaves) return false;
+    return std::ranges::all_of(draft.changed, [&](const node_draft::changed_child& one) {
+        const unsigned place = old.place_of(one.digit);
+        return one.now.entry.reference == old.reference(place) &&
+               one.now.entry.type == old.type(place);
+    });
+}
+
+one_per_branch<child> children_of(const node_draft& draft, const node_store& tree) {
+    one_per_branch<child> all;
+    auto changed = draft.changed.begin();
+    for (unsigned digit = 0; digit < branches_per_node; ++digit) {
+        const bool is_changed = changed != draft.changed.end() && changed->digit == digit;
+        if (draft.branches >> digit & 1)
+            all.push_back(is_changed ? changed->now.entry : tree.view(*draft.old).at_digit(digit));
+        if (is_changed) ++changed;
+    }
+    return all;
+}
+
+} // namespace
+
+/// The changes below one branch of the root, and memory for what they come to.
+struct tree_update::branch {
+    branch(const node_store& tree, unsigned number, std::span<const leaf_change> below)
+        : digit(number), changes(below), making(tree, memory) {
+        if (const auto root = tree.root())
+            if (tree.view(*root).has(digit)) old = tree.view(*root).at_digit(digit);
+    }
+    [[nodiscard]] bool is_same() const {
+        if (now.exists != old.has_value()) return false;
+        return !old || (!now.node && now.entry.digest == old->digest);
+    }
+
+    unsigned digit;
+    std::span<const leaf_change> changes;
+    std::optional<child> old;
+    std::pmr::monotonic_buffer_resource memory;
+    drafter making;
+    child_draft now;
+};
+
+tree_update::tree_update(const node_store& tree, std::span<const leaf_change> changes,
+                         helpers* helping)
+    : tree_(tree), making_(tree, memory_) {
+    divide(changes);
+    const auto make = [&](std::size_t number) {
+        branch& one = *branches_[number];
+        one.now = one.making.replace(one.old, one.changes, 1);
+    };
+    if (helping && changes.size() >= worth_sharing)
+        helping->run(branches_.size(), make);
+    else
+        for (std::size_t number = 0; number < branches_.size(); ++number)
+            make(number);
+    assemble_root();
+    if (root_.node) count(*root_.node);
+}
+
+tree_update::~tree_update() = default;
+
+void tree_update::divide(std::span<const leaf_change> changes) {
+    while (!changes.empty()) {
+        const unsigned here = digit(changes.front().key, 0);
+        const auto end = std::ranges::find_if(
+            changes, [&](const leaf_change& one) { return digit(one.key, 0) != here; });
+        const auto count = static_cast<std::size_t>(end - changes.begin());
+        branches_.push_back(std::make_unique<branch>(tree_, here, changes.first(count)));
+        changes = changes.subspan(count);
+    }
+}
+
+void tree_update::assemble_root() {
+    one_per_branch<node_draft::changed_child> changed;
+    for (const auto& one : branches_)
+        if (!one->is_same()) changed.push_back({one->digit, one->now});
+    const std::optional<node_ref> old = tree_.root();
+    if (old || !changed.empty()) root_ = making_.assemble(old, changed, 0);
+}
+
+void tree_update::count(const node_draft& draft) {
+    for (const node_draft::changed_child& one : draft.changed)
+        if (one.now.node) count(*one.now.node);
+    if (!stays(draft)) ++needed_[capacity_of(draft)];
+}
+
+void tree_update::write(node_store& tree) {
+    std::optional<node_ref> root;
+    if (root_.node)
+        root = write(tree, *root_.node);
+    else if (root_.exists)
+        root = tree.root();
+    std::int64_t added = 0;
+    for (const auto& one : branches_) {
+        added += one->making.added();
+        for (const node_ref gone : one->making.gone())
+            tree.let_go(gone);
+    }
+    for (const node_ref gone : making_.gone())
+        tree.let_go(gone);
+    tree_head head = tree.head();
+    head.leaves += static_cast<std::uint64_t>(added);
+    head.digest = root_.exists ? root_.entry.digest : sha256_digest{};
+    head.has_root = root ? 1 : 0;
+    head.root = root ? root->bits() : 0;
+    tree.write_head(head);
+}
+
+/// Children come before their node, which refers to them.
+node_ref tree_update::write(node_store& tree, const node_draft& draft) {
+    for (node_draft::changed_child& one : draft.changed)
+        if (one.now.node) one.now.entry.reference = write(tree, *one.now.node).bits();
+    if (stays(draft) && has_same_children(draft, tree.view(*draft.old))) {
+        for (const node_draft::changed_child& one : draft.changed)
+            tree.write_digest(*draft.old, tree.view(*draft.old).place_of(one.digit),
+                              one.now.entry.digest);
+        return *draft.old;
+    }
+    const auto children = children_of(draft, tree);
+    const node_content content{draft.branches, draft.leaves, children};
+    if (stays(draft)) {
+        tree.write(*draft.old, content);
+        return *draft.old;
+    }
+    const node_ref made = tree.take(capacity_of(draft));
+    tree.write(made, content);
+    if (draft.old) tree.let_go(*draft.old);
+    return made;
+}
+
+} // namespace chainbase::state_root

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <chainbase/state_root/merkle_tree.hpp>
+
+#include <catch2/catch.hpp>
+#include <tests/state_root/reference_root.hpp>
+
+#include <string>
+#include <vector>
+
+namespace chainbase::test {
+
+/// A tree over objects of two types that are nowhere else, and what it was told of them.
+class told_tree {
+public:
+    explicit told_tree(database& db) : tree_(db) {
+        for (const char* name : names)
+            (void)tree_.type_number(name);
+    }
+
+    static constexpr const char* names[] = {"account", "post"};
+
+    /// The digest of an object's record, which is a number here.
+    [[nodiscard]] sha256_digest content(std::uint64_t number) {
+        const std::string record = std::to_string(number);
+        return hash_.content(std::as_bytes(std::span(record)));
+    }
+    [[nodiscard]] state_root::leaf_change exists(std::uint16_t type, std::uint32_t id,
+                                                 std::uint64_t number) {
+        const sha256_digest key = key_of(type, id);
+        return {key, hash_.leaf(key, content(number)), id, type, true};
+    }
+    [[nodiscard]] state_root::leaf_change gone(std::uint16_t type, std::uint32_t id) {
+        return {key_of(type, id), {}, id, type, false};
+    }
+    void update(const std::vector<state_root::leaf_change>& changes,
+                state_root::helpers* helping = nullptr) {
+        for (const state_root::leaf_change& one : changes) {
+            if (one.exists)
+                leaves_[one.key] = one.leaf;
+            else
+                leaves_.erase(one.key);
+        }
+        tree_.update(changes, helping);
+    }
+
+    void require_right() const {
+        REQUIRE(tree_.size() == leaves_.size());
+        REQUIRE(tree_.root() == reference_root(leaves_));
+    }
+    /// Every node is in the tree or free.
+    void require_sound() const {
+        const state_root::tree_shape shape = tree_.shape();
+        REQUIRE(shape.leaves == leaves_.size());
+        for (unsigned number = 0; number < state_root::capacities.size(); ++number)
+            REQUIRE(shape.nodes_by_capacity[number] + shape.free_by_capacity[number] ==
+                    tree_.nodes().made(number));
+    }
+
+    [[nodiscard]] const state_root::merkle_tree& tree() const noexcept { return tree_; }
+    [[nodiscard]] reference_leaves& leaves() noexcept { return leaves_; }
+
+private:
+    sha256_digest key_of(std::uint16_t type, std::uint32_t id) {
+        return hash_.key(names[type], id);
+    }
+
+    state_root::merkle_tree tree_;
+    state_root::tree_hash hash_;
+    reference_leaves leaves_;
+};
+
+} // namespace chainbase::test

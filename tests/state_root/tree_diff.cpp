@@ -1,0 +1,79 @@
+// What two trees do not have in common: every object of it, and no other.
+#include <chainbase/state_root/tree_diff.hpp>
+
+#include <catch2/catch.hpp>
+#include <tests/state_root/told_tree.hpp>
+#include <tests/support/random_source.hpp>
+#include <tests/support/scratch_state.hpp>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace chainbase;
+using namespace chainbase::test;
+
+namespace {
+
+using object = std::pair<std::string, std::uint32_t>;
+using contents = std::map<object, std::uint64_t>;
+
+struct told_state {
+    void tell(const contents& now) {
+        std::vector<state_root::leaf_change> all;
+        for (const auto& [which, number] : now)
+            all.push_back(told.exists(which.first == "account" ? 0 : 1, which.second, number));
+        told.update(all);
+    }
+    scratch_folder folder;
+    database db{folder / "state", quick_options()};
+    told_tree told{db};
+};
+
+using sides = std::pair<bool, bool>;
+
+std::map<object, sides> expected(const contents& first, const contents& second) {
+    std::map<object, sides> all;
+    for (const auto& [which, number] : first) {
+        const auto other = second.find(which);
+        if (other == second.end() || other->second != number)
+            all[which] = {true, other != second.end()};
+    }
+    for (const auto& [which, number] : second)
+        if (first.count(which) == 0) all[which] = {false, true};
+    return all;
+}
+
+} // namespace
+
+TEST_CASE("two trees differ in what their objects differ in") {
+    const std::uint64_t seed = test_seed(new_seed());
+    CAPTURE(seed);
+    random_source random(seed);
+    for (int round = 0; round < 30; ++round) {
+        contents first;
+        contents second;
+        const std::uint32_t ids = 1 + random.below(1'500);
+        const std::uint32_t changed = random.below(300);
+        for (std::uint32_t id = 0; id < ids; ++id)
+            for (const char* type : told_tree::names) {
+                const std::uint64_t number = random.next();
+                if (!random.chance(changed)) first[{type, id}] = number;
+                if (!random.chance(changed))
+                    second[{type, id}] = random.chance(changed) ? number + 1 : number;
+            }
+        told_state a;
+        told_state b;
+        a.tell(first);
+        b.tell(second);
+        std::map<object, sides> found;
+        state_root::diff(a.told.tree(), b.told.tree(), [&](const state_root::difference& one) {
+            const object which{std::string(one.type), one.id};
+            REQUIRE(found.emplace(which, sides{one.in_first, one.in_second}).second);
+        });
+        REQUIRE(found == expected(first, second));
+        REQUIRE(found.empty() == (a.told.tree().root() == b.told.tree().root()));
+    }
+}
