@@ -1,7 +1,10 @@
 #include <archive/committed_state.hpp>
+#include <chainbase/state_root/helpers.hpp>
+#include <chainbase/state_root/whole_root.hpp>
 #include <pool_allocator/error.hpp>
 #include <undo/touched_objects.hpp>
 
+#include <algorithm>
 #include <set>
 
 namespace chainbase::archive {
@@ -19,6 +22,8 @@ committed_state::committed_state(database& state, unsigned threads) : state_(sta
     if (threads != 0) helping_ = std::make_unique<state_root::helpers>(threads);
 }
 
+committed_state::~committed_state() = default;
+
 std::uint32_t committed_state::window_of(const std::string& type) const {
     if (const catalogue::entry* const found = state_.memory().types().find(type))
         return found->first_window;
@@ -31,39 +36,85 @@ void committed_state::enter(std::unique_ptr<source> made, std::string name,
     const bool is_known =
         std::ranges::any_of(sources_, [&](const auto& one) { return one->name == name; });
     if (is_known) throw usage_error("state root: the type \"" + name + "\" was added already");
+    if (!only_.empty() && !only_.contains(name)) return;
     made->window = window_of(name);
     for (const std::string& one : bookkeeping)
         made->bookkeeping.push_back(window_of(one));
-    made->number = tree_.type_number(name);
     made->name = std::move(name);
     const auto place = std::ranges::upper_bound(sources_, made->name, {},
                                                 [](const auto& one) { return one->name; });
     sources_.insert(place, std::move(made));
+    number_types();
+}
+
+/// As far as the tree knows them: others get a number in rebuild().
+void committed_state::number_types() {
+    const auto numbers = tree_.type_numbers();
+    for (const auto& one : sources_)
+        if (const auto known = numbers.find(one->name); known != numbers.end())
+            one->number = known->second;
 }
 
 bool committed_state::is_current() const {
-    return tree_.revision() == state_.revision();
+    const auto names_a_source = [](const auto& type, const auto& one) {
+        return type.first == one->name;
+    };
+    return tree_.revision() == state_.revision() &&
+           std::ranges::equal(tree_.type_numbers(), sources_, names_a_source);
 }
 
 void committed_state::catch_up() {
     if (!is_current()) rebuild();
 }
 
+std::set<std::string> committed_state::types() const {
+    std::set<std::string> names;
+    for (const auto& one : sources_)
+        names.insert(one->name);
+    return names;
+}
+
 void committed_state::rebuild() {
     session all = state_.start_session();
-    tree_.clear();
+    const std::set<std::string> names = types();
+    tree_.begin_anew(names);
+    number_types();
     for (const auto& one : sources_)
         add_all(*one);
     all.squash();
     tree_.note_revision();
 }
 
-void committed_state::add_all(const source& from) {
+template <typename Visitor>
+void committed_state::each_leaf(const source& from, Visitor&& visit) const {
     state_root::tree_hash hash;
-    std::vector<state_root::leaf_change> leaves;
     from.each([&](std::uint32_t id, const byte_buffer& content) {
         const sha256_digest key = hash.key(from.name, id);
-        leaves.push_back({key, hash.leaf(key, hash.content(content)), id, from.number, true});
+        visit(state_root::leaf_change{key, hash.leaf(key, hash.content(content)), id, from.number,
+                                      true});
+    });
+}
+
+sha256_digest committed_state::recomputed() const {
+    std::vector<state_root::whole_leaf> leaves;
+    for (const auto& one : sources_)
+        each_leaf(*one, [&](const state_root::leaf_change& leaf) {
+            leaves.push_back({leaf.key, leaf.leaf});
+        });
+    return state_root::root_of(std::move(leaves));
+}
+
+void committed_state::forget() {
+    session all = state_.start_session();
+    tree_.begin_anew({});
+    all.squash();
+    sources_.clear();
+}
+
+void committed_state::add_all(const source& from) {
+    std::vector<state_root::leaf_change> leaves;
+    each_leaf(from, [&](const state_root::leaf_change& leaf) {
+        leaves.push_back(leaf);
         if (leaves.size() < leaves_at_once) return;
         tree_.update(std::move(leaves), helping_.get());
         leaves.clear();
@@ -73,6 +124,16 @@ void committed_state::add_all(const source& from) {
 
 /// What left memory for the archive stays as it is in the tree; what was removed there is not in
 /// memory, so looking for it there gives the right answer.
+void committed_state::count_archived(std::vector<std::uint32_t>& ids,
+                                     const archived_changes& archived) {
+    std::erase_if(ids, [&](std::uint32_t id) {
+        return std::ranges::binary_search(archived.handed_over, id);
+    });
+    ids.insert(ids.end(), archived.removed.begin(), archived.removed.end());
+    std::ranges::sort(ids);
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+}
+
 std::vector<committed_state::committed_object>
 committed_state::touched(revision_number since) const {
     undo_log& log = *state_.memory().log();
@@ -86,18 +147,14 @@ committed_state::touched(revision_number since) const {
         return first != places.end() && first->window == window;
     };
     std::vector<committed_object> all;
+    all.reserve(places.size());
     for (const auto& one : sources_) {
-        const auto of_type =
-            std::ranges::equal_range(places, one->window, {}, &object_place::window);
-        std::set<std::uint32_t> ids;
-        for (const object_place& place : of_type)
-            ids.insert(ids.end(), place.id);
-        if (std::ranges::any_of(one->bookkeeping, is_touched)) {
-            const archived_changes archived = one->archived(since);
-            for (const std::uint32_t id : archived.handed_over)
-                ids.erase(id);
-            ids.insert(archived.removed.begin(), archived.removed.end());
-        }
+        std::vector<std::uint32_t> ids;
+        for (const object_place& place :
+             std::ranges::equal_range(places, one->window, {}, &object_place::window))
+            ids.push_back(place.id);
+        if (std::ranges::any_of(one->bookkeeping, is_touched))
+            count_archived(ids, one->archived(since));
         for (const std::uint32_t id : ids)
             all.push_back({one.get(), id});
     }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,9 @@ namespace chainbase::archive {
 ///     root.update(block.revision());                   // before the block is complete
 ///     block.push();
 ///
+/// Types that are not added are not committed to, and cost nothing. Which ones are is part of what
+/// the root means: nodes that compare roots must agree on it.
+///
 /// What it keeps is part of the state (chainbase/state_root/README.md), so undo takes it back with
 /// the block. Each session that changes objects has to be told of, before it is pushed or squashed
 /// into one that was: what is changed without that is missing from the root, until rebuild().
@@ -36,19 +40,24 @@ namespace chainbase::archive {
 class committed_state {
 public:
     /// `state` outlives this. So many `threads` besides the caller's share the hashing; none is
-    /// started for 0. Throws what class merkle_tree throws.
+    /// started for 0. Throws what class merkle_tree throws, std::system_error when a thread cannot
+    /// be started.
     committed_state(database& state, unsigned threads);
+    ~committed_state();
+    committed_state(const committed_state&) = delete;
+    committed_state& operator=(const committed_state&) = delete;
 
+    /// Of what is added from here on, only these types count; if there are none, all do.
+    void restrict_to(std::set<std::string> types) { only_ = std::move(types); }
     /// The objects of T, registered in the state as `name`. Throws usage_error for a name that was
-    /// added already, and what add_type of the tree throws.
+    /// added already, or that the state does not have.
     template <object_type T>
     void add(const std::string& name);
     /// The objects of a life cycle, in memory and archived. It outlives this.
     template <typename T>
     void add(const lifecycle<T>& of);
 
-    /// Whether the tree is as of the state's revision, and the types are those that were added when
-    /// it was last brought up to date.
+    /// Whether the tree is as of the state's revision, and of the types that were added.
     [[nodiscard]] bool is_current() const;
     /// Makes the tree anew from all objects, in a session of its own, unless it is current. For a
     /// state that has no root yet, or that was written without one. Throws what reading the archive
@@ -56,6 +65,12 @@ public:
     void catch_up();
     /// The same in any case.
     void rebuild();
+    /// Takes everything out of the tree, which commits to nothing from here on: this object is of
+    /// no further use. Throws as rebuild().
+    void forget();
+    /// Declares the root to be that of the state as it is now: for who squashed the sessions that
+    /// update() was called in, or changed what it does not commit to.
+    void note_revision() { tree_.note_revision(); }
 
     /// Brings the root up to date with what was touched since the session of `revision` began,
     /// as part of the session under way. Returns a digest of that: of what was written to which
@@ -64,12 +79,17 @@ public:
     sha256_digest update(revision_number revision);
 
     [[nodiscard]] sha256_digest root() const { return tree_.root(); }
+    /// What the root would be if it were made anew from all objects: the same, or something is
+    /// wrong. Takes 64 bytes of memory for each object. Throws what reading the archive throws.
+    [[nodiscard]] sha256_digest recomputed() const;
+    /// Those that are committed to.
+    [[nodiscard]] std::set<std::string> types() const;
     [[nodiscard]] const state_root::merkle_tree& tree() const noexcept { return tree_; }
 
 private:
-    /// Ids of objects of a type.
+    /// Ids of objects of a type, rising.
     struct archived_changes {
-        std::vector<std::uint32_t> handed_over; ///< out of memory, and still objects of the state
+        std::vector<std::uint32_t> handed_over; ///< out of memory, and still objects if not removed
         std::vector<std::uint32_t> removed;     ///< which were in the archive, or on the way to it
     };
     struct source;
@@ -100,14 +120,19 @@ private:
 
     void enter(std::unique_ptr<source> made, std::string name,
                const std::vector<std::string>& bookkeeping);
+    void number_types();
     [[nodiscard]] std::uint32_t window_of(const std::string& type) const;
+    static void count_archived(std::vector<std::uint32_t>& ids, const archived_changes& archived);
     [[nodiscard]] std::vector<committed_object> touched(revision_number since) const;
     [[nodiscard]] std::vector<state_root::leaf_change>
     leaves_of(const std::vector<committed_object>& objects) const;
+    template <typename Visitor>
+    void each_leaf(const source& from, Visitor&& visit) const;
     void add_all(const source& from);
 
     database& state_;
     state_root::merkle_tree tree_;
+    std::set<std::string> only_;
     std::unique_ptr<state_root::helpers> helping_;
     std::vector<std::unique_ptr<source>> sources_; ///< by name
 };
@@ -145,8 +170,7 @@ struct committed_state::objects_of_lifecycle final : objects_in_memory<T> {
             visit(object.id().value, content);
         });
     }
-    /// What left the queue of the retired was handed over, unless it was removed: then that says
-    /// so.
+    /// What left the queue of the retired was handed over; or removed, then that says so, too.
     archived_changes archived(revision_number since) const override {
         archived_changes all;
         for (const auto& one : this->state.template changes<detail::removed<T>>(since))
@@ -155,9 +179,7 @@ struct committed_state::objects_of_lifecycle final : objects_in_memory<T> {
             if (one.kind == change_kind::removed)
                 all.handed_over.push_back(one.before->object.value);
         std::ranges::sort(all.removed);
-        std::erase_if(all.handed_over, [&](std::uint32_t id) {
-            return std::ranges::binary_search(all.removed, id);
-        });
+        std::ranges::sort(all.handed_over);
         return all;
     }
     const lifecycle<T>& life;

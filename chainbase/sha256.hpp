@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-struct evp_md_ctx_st;
+struct SHA256state_st;
 
 namespace chainbase {
 
@@ -14,27 +14,25 @@ namespace chainbase {
 using sha256_digest = std::array<std::byte, 32>;
 
 /// SHA-256 of bytes that come in pieces, through OpenSSL, which uses the processor's instructions
-/// for it. For one thread; one hasher serves for any number of digests, which is cheaper than a new
-/// one for each.
+/// for it. For one thread; one hasher serves for any number of digests.
 class sha256 {
 public:
-    /// Throws std::bad_alloc, and error when OpenSSL refuses it.
+    /// Throws std::bad_alloc.
     sha256();
-    /// Throws error when OpenSSL refuses it.
-    void add(std::span<const std::byte> bytes);
-    /// The digest of all that was added since the last one. Throws as add().
-    [[nodiscard]] sha256_digest finish();
-    /// The digest of `bytes` alone. Throws as add().
-    [[nodiscard]] sha256_digest of(std::span<const std::byte> bytes) {
+    void add(std::span<const std::byte> bytes) noexcept;
+    /// The digest of all that was added since the last one.
+    [[nodiscard]] sha256_digest finish() noexcept;
+    /// The digest of `bytes` alone. Requires that nothing was added since the last one.
+    [[nodiscard]] sha256_digest of(std::span<const std::byte> bytes) noexcept {
         add(bytes);
         return finish();
     }
 
 private:
     struct release {
-        void operator()(evp_md_ctx_st* context) const noexcept;
+        void operator()(SHA256state_st* context) const noexcept;
     };
-    std::unique_ptr<evp_md_ctx_st, release> context_;
+    std::unique_ptr<SHA256state_st, release> context_;
 };
 
 /// 64 hexadecimal digits.

@@ -3,6 +3,9 @@
 #include <chainbase/state_root/node_store.hpp>
 #include <chainbase/state_root/tree_hash.hpp>
 
+#include <boost/container/static_vector.hpp>
+
+#include <array>
 #include <cstdint>
 #include <memory_resource>
 #include <optional>
@@ -36,9 +39,23 @@ struct node_draft {
         child_draft now;
     };
     std::optional<node_ref> old; ///< the node that it was; nothing: a new one
+    node_view was{nullptr, 0};   ///< that one
     std::uint16_t branches = 0;
     std::uint16_t leaves = 0;
     std::span<changed_child> changed; ///< by digit: those that are not as they were, or not there
+    /// Of the digits that have any; null: it is none of those that keep them.
+    const std::array<sha256_digest, groups_per_node>* groups = nullptr;
+
+    /// The capacity it is going to have: the smallest that its children fit; but an array that is a
+    /// step too large stays, lest a node goes back and forth where one child comes and goes.
+    [[nodiscard]] unsigned capacity_class() const noexcept {
+        const unsigned smallest = capacity_class_of(count_of(branches));
+        return old && old->capacity_class() == smallest + 1 ? smallest + 1 : smallest;
+    }
+    /// Whether it is going to be the object that it was.
+    [[nodiscard]] bool stays() const noexcept {
+        return old && old->capacity_class() == capacity_class();
+    }
 };
 
 /// Makes out what changes in a tree, with all digests, and changes nothing: only nodes on the way
@@ -64,24 +81,39 @@ public:
 
     /// Nodes that are none of the tree any more.
     [[nodiscard]] const std::vector<node_ref>& gone() const noexcept { return gone_; }
+    /// Nodes that the drafts need, by capacity.
+    [[nodiscard]] const std::array<std::uint32_t, capacities.size()>& needed() const noexcept {
+        return needed_;
+    }
     /// By how much there are more leaves.
     [[nodiscard]] std::int64_t added() const noexcept { return added_; }
 
 private:
     using changed_child = node_draft::changed_child;
+    using digests = boost::container::static_vector<sha256_digest, branches_per_node>;
 
+    [[nodiscard]] child_draft replace_child(const std::optional<child>& old,
+                                            std::span<const leaf_change> changes, unsigned level);
+    void look_ahead(const leaf_change* at);
     [[nodiscard]] child_draft add(std::span<const leaf_change> changes, unsigned level);
     [[nodiscard]] child_draft replace_node(node_ref old, std::span<const leaf_change> changes,
                                            unsigned level);
     [[nodiscard]] child_draft replace_leaf(const child& old, std::span<const leaf_change> changes,
                                            unsigned level);
     [[nodiscard]] child_draft build(std::span<const leaf_change> leaves, unsigned level);
-    [[nodiscard]] sha256_digest digest_of(const node_draft& draft);
+    void make_digest(child_draft& made, node_draft& draft);
+    [[nodiscard]] std::array<sha256_digest, groups_per_node> groups_of(const node_draft& draft);
+    [[nodiscard]] digests digests_of(const node_draft& draft, unsigned begin, unsigned end) const;
 
     const node_store& tree_;
     std::pmr::memory_resource& memory_;
     tree_hash hash_;
+    /// What replace() is going to come to, and whose ways were not asked for.
+    std::span<const leaf_change> ahead_;
+    std::optional<node_ref> ahead_from_; ///< where the ways begin
+    unsigned ahead_level_ = 0;           ///< the level of that node
     std::vector<node_ref> gone_;
+    std::array<std::uint32_t, capacities.size()> needed_{};
     std::int64_t added_ = 0;
 };
 

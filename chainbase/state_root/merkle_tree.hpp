@@ -1,27 +1,18 @@
 #pragma once
 
 #include <chainbase/state_root/draft.hpp>
-#include <chainbase/state_root/helpers.hpp>
 #include <chainbase/state_root/node_store.hpp>
 
 #include <array>
 #include <cstdint>
-#include <optional>
-#include <string_view>
+#include <map>
+#include <set>
+#include <string>
 #include <vector>
 
 namespace chainbase::state_root {
 
-/// How the nodes of a tree look.
-struct tree_shape {
-    /// Nodes that have so many children; [0] is of no meaning.
-    std::array<std::uint64_t, branches_per_node + 1> nodes_by_children{};
-    /// Nodes by the capacity of their arrays, as `capacities`; and those that are free.
-    std::array<std::uint64_t, capacities.size()> nodes_by_capacity{};
-    std::array<std::uint64_t, capacities.size()> free_by_capacity{};
-    std::uint64_t leaves = 0;
-    unsigned levels = 0; ///< on the longest way from the root to a leaf
-};
+class helpers;
 
 /// A Merkle tree of radix 16 over the objects of a state: the digest of the root commits to all of
 /// them, whatever the order and the history in which they came to be (tree_hash.hpp says what is
@@ -34,8 +25,8 @@ struct tree_shape {
 ///  1. There is a node where two leaves or more have the digits that lead to it, and at the root if
 ///     there is any; nowhere else. So the tree is the same for the same leaves.
 ///  2. The digest beside a reference is that of what it refers to.
-///  3. A node has a smaller array than its own only by one class, or two children fewer: see
-///     capacity_for().
+///  3. The array of a node is the smallest that its children fit, or the next one.
+///  4. Nodes of the largest array keep the digests of their groups.
 ///
 /// Thread-safety: as the database's: reading under its read lock, update() by its writer.
 class merkle_tree {
@@ -50,8 +41,9 @@ public:
     /// std::bad_alloc; then nothing changed.
     void update(std::vector<leaf_change> changes, helpers* helping);
 
-    /// Takes all leaves out. Throws as update does.
-    void clear();
+    /// Takes all leaves out, and commits to objects of these types from here on. Throws as update
+    /// does.
+    void begin_anew(const std::set<std::string>& types);
     /// Declares the tree to be that of the state as it is now.
     void note_revision();
 
@@ -61,13 +53,10 @@ public:
     [[nodiscard]] std::uint64_t size() const { return nodes_.head().leaves; }
     /// The revision of the state as which update() left it, -1 if it was never called.
     [[nodiscard]] std::int64_t revision() const { return nodes_.head().revision; }
-    /// The leaf of a key, if the tree has one.
-    [[nodiscard]] std::optional<child> find(const sha256_digest& key) const;
-    /// Visits all nodes.
-    [[nodiscard]] tree_shape shape() const;
-
-    /// See node_store.
-    std::uint16_t type_number(std::string_view name) { return nodes_.type_number(name); }
+    /// The types by name, each with the number that leaf_change::type is of.
+    [[nodiscard]] std::map<std::string, std::uint16_t> type_numbers() const {
+        return nodes_.type_numbers();
+    }
     [[nodiscard]] const node_store& nodes() const noexcept { return nodes_; }
 
 private:

@@ -7,7 +7,6 @@
 #include <boost/describe.hpp>
 
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -15,10 +14,24 @@ namespace chainbase::state_root {
 
 inline constexpr unsigned branches_per_node = 16;
 
+/// Of so many parts at most the digest of a node is made (tree_hash.hpp).
+inline constexpr unsigned groups_per_node = 4;
+
 /// How many children the arrays of nodes hold. A node has the smallest that its children fit; of
 /// random keys most nodes have two or three children, and those above them nine or all (README.md
 /// shows how these were chosen).
 inline constexpr std::array<std::uint8_t, 8> capacities{2, 3, 4, 6, 8, 10, 12, 16};
+
+/// How many bits are set. Without std::popcount, which is a function call where the compiler does
+/// not know that the processor can count.
+[[nodiscard]] constexpr unsigned count_of(std::uint16_t branches) noexcept {
+    unsigned bits = branches;
+    bits -= bits >> 1 & 0x5555u;
+    bits = (bits & 0x3333u) + (bits >> 2 & 0x3333u);
+    bits = (bits + (bits >> 4)) & 0x0f0fu;
+    return (bits + (bits >> 8)) & 0x1fu;
+}
+static_assert(count_of(0) == 0 && count_of(0x8001) == 2 && count_of(0xffff) == 16);
 
 /// The smallest of the capacities that holds so many children, as its place among them. Requires 1
 /// to 16.
@@ -68,6 +81,8 @@ private:
 ///     8  digests     32 each
 ///        references  4 each  of a leaf the object's id, of a node its node_ref
 ///        types       2 each  of a leaf the number of the object's type (named_type)
+///        groups      32 each of the largest capacity only: tree_hash::group of each four digits,
+///                            which is kept because most changes are below one of them
 ///
 /// One that is free (no node of the tree, but kept for the next one of its capacity) has no
 /// branches; references[0] is the next free one's id + 1, 0 in the last one.
@@ -82,6 +97,21 @@ struct node {
 
     using keys = chainbase::keys<>;
     BOOST_DESCRIBE_CLASS(node, (), (id, branches, leaves, digests, references, types), (), ())
+};
+
+template <>
+struct node<branches_per_node> {
+    chainbase::id<node> id;
+    std::uint16_t branches = 0;
+    std::uint16_t leaves = 0;
+    std::array<sha256_digest, branches_per_node> digests{};
+    std::array<std::uint32_t, branches_per_node> references{};
+    std::array<std::uint16_t, branches_per_node> types{};
+    std::array<sha256_digest, groups_per_node> groups{};
+
+    using keys = chainbase::keys<>;
+    BOOST_DESCRIBE_CLASS(node, (), (id, branches, leaves, digests, references, types, groups), (),
+                         ())
 };
 
 /// One child of a node.
@@ -101,15 +131,12 @@ public:
 
     [[nodiscard]] std::uint16_t branches() const noexcept { return at<std::uint16_t>(4); }
     [[nodiscard]] std::uint16_t leaves() const noexcept { return at<std::uint16_t>(6); }
-    [[nodiscard]] unsigned size() const noexcept {
-        return static_cast<unsigned>(std::popcount(branches()));
-    }
+    [[nodiscard]] unsigned size() const noexcept { return count_of(branches()); }
     [[nodiscard]] bool has(unsigned digit) const noexcept { return branches() >> digit & 1; }
     [[nodiscard]] bool is_leaf(unsigned digit) const noexcept { return leaves() >> digit & 1; }
     /// Where in the arrays the child at `digit` is, or would be.
     [[nodiscard]] unsigned place_of(unsigned digit) const noexcept {
-        const unsigned below = branches() & ((1u << digit) - 1);
-        return static_cast<unsigned>(std::popcount(below));
+        return count_of(static_cast<std::uint16_t>(branches() & ((1u << digit) - 1)));
     }
     /// Of the child in a place of the arrays.
     [[nodiscard]] const sha256_digest& digest(unsigned place) const noexcept {
@@ -121,13 +148,22 @@ public:
     [[nodiscard]] std::uint16_t type(unsigned place) const noexcept {
         return at<std::uint16_t>(types_at(capacity_) + 2 * std::size_t{place});
     }
+    /// Of the digits from 4 * number on. Requires that there is a child at one of them, and
+    /// keeps_groups().
+    [[nodiscard]] const sha256_digest& group(unsigned number) const noexcept {
+        return at<sha256_digest>(groups_at(capacity_) + sizeof(sha256_digest) * number);
+    }
+    [[nodiscard]] bool keeps_groups() const noexcept { return capacity_ == branches_per_node; }
     /// The child at `digit`. Requires that there is one.
     [[nodiscard]] child at_digit(unsigned digit) const noexcept {
         const unsigned place = place_of(digit);
         return {this->digest(place), reference(place), type(place), is_leaf(digit)};
     }
-    /// Asks for the memory that looking for the child at `digit` reads.
-    void prefetch() const noexcept { __builtin_prefetch(place_); }
+    /// Asks for its memory, so that waiting for it overlaps with that for others.
+    void prefetch() const noexcept {
+        for (std::size_t line = 0; line < bytes(capacity_); line += 64)
+            __builtin_prefetch(place_ + line);
+    }
 
     static constexpr std::size_t digests_at = 8;
     [[nodiscard]] static constexpr std::size_t references_at(unsigned capacity) noexcept {
@@ -136,8 +172,12 @@ public:
     [[nodiscard]] static constexpr std::size_t types_at(unsigned capacity) noexcept {
         return references_at(capacity) + 4 * std::size_t{capacity};
     }
-    [[nodiscard]] static constexpr std::size_t bytes(unsigned capacity) noexcept {
+    [[nodiscard]] static constexpr std::size_t groups_at(unsigned capacity) noexcept {
         return (types_at(capacity) + 2 * std::size_t{capacity} + 3) / 4 * 4;
+    }
+    [[nodiscard]] static constexpr std::size_t bytes(unsigned capacity) noexcept {
+        const bool keeps_groups = capacity == branches_per_node;
+        return groups_at(capacity) + (keeps_groups ? sizeof(sha256_digest) * groups_per_node : 0);
     }
 
 private:

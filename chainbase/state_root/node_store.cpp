@@ -11,6 +11,8 @@ namespace chainbase::state_root {
 
 namespace {
 
+constexpr id<tree_head> only_head{0};
+
 /// Calls visit with node<C> as a type, C being the capacity of this class.
 template <typename Visitor>
 decltype(auto) with_node_type(unsigned capacity_class, Visitor&& visit) {
@@ -25,18 +27,32 @@ void each_node_type(Visitor&& visit) {
         with_node_type(number, visit);
 }
 
+/// To be written: what this module makes is const only to others.
+template <typename T>
+std::byte* bytes_of(const T& value) {
+    return reinterpret_cast<std::byte*>(const_cast<T*>(&value));
+}
+
 } // namespace
 
 node_store::node_store(database& state) : state_(state) {
-    state_.add_type<tree_head>("state_root.tree");
-    state_.add_type<named_type>("state_root.types");
+    state_.add_type<tree_head>(tree_head::type_name);
+    state_.add_type<named_type>(named_type::type_name);
     unsigned number = 0;
     each_node_type([&](auto type) {
         using node_type = typename decltype(type)::type;
         state_.add_type<node_type>("state_root.nodes" + std::to_string(capacities[number++]));
     });
-    const bool is_new = state_.count<tree_head>() == 0;
-    if (is_new && state_.memory().writable()) state_.create<tree_head>([](tree_head&) {});
+}
+
+const tree_head& node_store::head() const {
+    static const tree_head of_no_tree;
+    const tree_head* const found = state_.find(only_head);
+    return found ? *found : of_no_tree;
+}
+
+void node_store::make_head() {
+    if (!state_.find(only_head)) state_.create<tree_head>([](tree_head&) {});
 }
 
 std::byte* node_store::place_of(node_ref node) const {
@@ -48,17 +64,29 @@ std::byte* node_store::place_of(node_ref node) const {
                                 ": state root: there is no node " + std::to_string(node.number()) +
                                 " of " + std::to_string(node.capacity()) +
                                 " children, to which another one leads; make the root anew");
-        return reinterpret_cast<std::byte*>(const_cast<node_type*>(found));
+        return bytes_of(*found);
     });
 }
 
-std::uint16_t node_store::type_number(std::string_view name) {
+std::map<std::string, std::uint16_t> node_store::type_numbers() const {
+    std::map<std::string, std::uint16_t> all;
     for (const named_type& one : state_.objects<named_type>())
-        if (std::string_view(one.name) == name) return static_cast<std::uint16_t>(one.id.value);
-    if (state_.count<named_type>() > UINT16_MAX)
-        throw limit_error("state root: more than 65536 types; leave some of them out");
-    const named_type& made = state_.create<named_type>([&](named_type& one) { one.name = name; });
-    return static_cast<std::uint16_t>(made.id.value);
+        all.emplace(one.name, static_cast<std::uint16_t>(one.id.value));
+    return all;
+}
+
+void node_store::set_types(const std::set<std::string>& names) {
+    const auto known = type_numbers();
+    for (const auto& [name, number] : known)
+        if (!names.contains(name)) state_.remove(state_.get(id<named_type>(number)));
+    for (const std::string& name : names) {
+        if (known.contains(name)) continue;
+        if (state_.next_id<named_type>().value > UINT16_MAX)
+            throw limit_error(state_.memory().state().string() +
+                              ": state root: 65536 types were committed to in turn; load the state "
+                              "anew from a dump, and make the root there");
+        state_.create<named_type>([&](named_type& one) { one.name = std::string_view(name); });
+    }
 }
 
 std::string_view node_store::type_name(std::uint16_t number) const {
@@ -73,15 +101,9 @@ std::uint32_t node_store::made(unsigned capacity_class) const {
     });
 }
 
-std::uint32_t node_store::free(unsigned capacity_class) const {
-    std::uint32_t count = 0;
-    for (std::uint32_t next = head().free[capacity_class]; next != 0; ++count)
-        next = view(node_ref::make(next - 1, capacity_class)).reference(0);
-    return count;
-}
-
 void node_store::clear() {
     session all = state_.start_session();
+    make_head();
     each_node_type([&](auto type) { state_.clear<typename decltype(type)::type>(); });
     state_.modify(head(), [](tree_head& head) {
         head.leaves = 0;
@@ -133,7 +155,7 @@ void node_store::let_go(node_ref node) {
     tree_head now = head();
     std::uint32_t& first = now.free[node.capacity_class()];
     const child next{{}, first, 0, false};
-    write(node, {0, 0, std::span(&next, 1)});
+    write(node, {0, 0, std::span(&next, 1), nullptr});
     first = node.number() + 1;
     write_head(now);
 }
@@ -154,26 +176,36 @@ void node_store::write(node_ref node, const node_content& content) {
         put(node_view::references_at(capacity) + 4 * i, one.reference);
         put(node_view::types_at(capacity) + 2 * i, one.type);
     }
+    if (content.groups) put(node_view::groups_at(capacity), *content.groups);
     write_difference(place, wanted.data(), node_view::bytes(capacity));
 }
 
-void node_store::write_digest(node_ref node, unsigned place, const sha256_digest& digest) {
-    write_difference(place_of(node) + node_view::digests_at + sizeof(sha256_digest) * place,
-                     digest.data(), digest.size());
+void node_store::write_digest(const node_view& node, unsigned digit, const sha256_digest& digest) {
+    write_difference(bytes_of(node.digest(node.place_of(digit))), digest.data(), digest.size());
+}
+
+void node_store::write_groups(const node_view& node,
+                              const std::array<sha256_digest, groups_per_node>& groups) {
+    write_difference(bytes_of(node.group(0)), reinterpret_cast<const std::byte*>(&groups),
+                     sizeof groups);
 }
 
 void node_store::write_head(const tree_head& head) {
-    const tree_head& now = this->head();
-    write_difference(reinterpret_cast<std::byte*>(const_cast<tree_head*>(&now)),
-                     reinterpret_cast<const std::byte*>(&head), sizeof head);
+    write_difference(bytes_of(this->head()), reinterpret_cast<const std::byte*>(&head),
+                     sizeof head);
 }
 
 /// In words, as the log has them.
 void node_store::write_difference(std::byte* place, const std::byte* wanted, std::size_t bytes) {
-    constexpr std::size_t word = 4;
+    constexpr std::size_t word = sizeof(std::uint32_t);
     write_barrier& barrier = write_barrier::active();
+    const auto word_at = [](const std::byte* at) {
+        std::uint32_t value;
+        std::memcpy(&value, at, sizeof value);
+        return value;
+    };
     const auto differs = [&](std::size_t at) {
-        return std::memcmp(place + at, wanted + at, word) != 0;
+        return word_at(place + at) != word_at(wanted + at);
     };
     for (std::size_t begin = 0; begin < bytes; begin += word) {
         if (!differs(begin)) continue;

@@ -1,4 +1,5 @@
 #include <chainbase/state_root/proof.hpp>
+#include <chainbase/state_root/tree_hash.hpp>
 #include <pool_allocator/error.hpp>
 
 #include <boost/container/static_vector.hpp>
@@ -215,17 +216,16 @@ std::optional<sha256_digest> root_of(const parts& proof, const sha256_digest& ke
 
 } // namespace
 
-std::vector<std::byte> prove(const merkle_tree& tree, std::string_view type, std::uint32_t id,
+std::vector<std::byte> prove(const node_source& tree, std::string_view type, std::uint32_t id,
                              const content_of& content) {
     tree_hash hash;
     const sha256_digest key = hash.key(type, id);
-    const node_store& nodes = tree.nodes();
     writer steps;
     std::uint8_t levels = 0;
     child last; // on the way; at its end, if there is one
     bool has_last = false;
-    for (std::optional<node_ref> at = nodes.root(); at; ++levels) {
-        const node_view node = nodes.view(*at);
+    for (std::optional<node_ref> at = tree.root(); at; ++levels) {
+        const node_view node = tree.view(*at);
         const unsigned branch = digit(key, levels);
         steps.add(node.branches());
         for (const sha256_digest& one : siblings_of(node, branch, hash))
@@ -243,7 +243,7 @@ std::vector<std::byte> prove(const merkle_tree& tree, std::string_view type, std
     const auto end = [&](ending how) { proof.add(static_cast<std::byte>(how)); };
     if (!has_last) {
         end(ending::nothing);
-    } else if (const std::string_view name = nodes.type_name(last.type);
+    } else if (const std::string_view name = tree.type_name(last.type);
                name == type && last.reference == id) {
         end(ending::object);
     } else {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <chainbase/sha256.hpp>
-#include <chainbase/state_root/merkle_tree.hpp>
+#include <chainbase/state_root/node_source.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -28,8 +28,8 @@ using content_of = std::function<sha256_digest(std::string_view type, std::uint3
 ///
 ///     proof := 01  levels:u8  step*  end           a step for each node from the root on
 ///     step  := branches:u16  digest*               what is missing to make the node's digest
-///              at most 4 children: the others, in order;
-///              more: the others of the own group, then the groups without it;
+///              not grouped (tree_hash.hpp): the other children, in order;
+///              grouped: the others of the own group, then the groups without it;
 ///              of the last node, if the digit has no child: all children, or all groups
 ///     end   := 00                                  the object is the child of the last node
 ///            | 01                                  nothing is
@@ -37,7 +37,7 @@ using content_of = std::function<sha256_digest(std::string_view type, std::uint3
 ///
 /// Integers are little-endian. Of a million objects that is a kilobyte. Thread-safe under the read
 /// lock. Throws what `content` throws, and damaged_error.
-[[nodiscard]] std::vector<std::byte> prove(const merkle_tree& tree, std::string_view type,
+[[nodiscard]] std::vector<std::byte> prove(const node_source& tree, std::string_view type,
                                            std::uint32_t id, const content_of& content);
 
 /// What `proof` shows of the object `id` of the type called `type` in the state of this root.

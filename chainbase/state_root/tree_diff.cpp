@@ -1,4 +1,5 @@
 #include <chainbase/state_root/tree_diff.hpp>
+#include <chainbase/state_root/tree_hash.hpp>
 
 #include <map>
 #include <optional>
@@ -11,7 +12,7 @@ namespace {
 /// One of the two trees.
 class side {
 public:
-    explicit side(const merkle_tree& tree) : nodes_(tree.nodes()) {}
+    explicit side(const node_source& tree) : nodes_(tree) {}
 
     [[nodiscard]] std::optional<child> root() const {
         if (const auto root = nodes_.root())
@@ -39,13 +40,13 @@ public:
     }
 
 private:
-    const node_store& nodes_;
+    const node_source& nodes_;
     tree_hash hash_;
 };
 
 class comparison {
 public:
-    comparison(const merkle_tree& first, const merkle_tree& second,
+    comparison(const node_source& first, const node_source& second,
                const std::function<void(const difference&)>& visit)
         : first_(first), second_(second), visit_(visit) {}
 
@@ -90,7 +91,7 @@ private:
 
 } // namespace
 
-void diff(const merkle_tree& first, const merkle_tree& second,
+void diff(const node_source& first, const node_source& second,
           const std::function<void(const difference&)>& visit) {
     comparison(first, second, visit).run();
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <chainbase/state_root/merkle_tree.hpp>
+#include <chainbase/state_root/node_source.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -19,7 +19,7 @@ struct difference {
 /// Calls visit for every object that is not the same in two trees, in the order of their keys.
 /// Looks only at what lies below nodes that differ: in a tree of N objects of which k differ,
 /// about k log16(N) of them. Throws what `visit` throws, damaged_error. Both under their read lock.
-void diff(const merkle_tree& first, const merkle_tree& second,
+void diff(const node_source& first, const node_source& second,
           const std::function<void(const difference&)>& visit);
 
 } // namespace chainbase::state_root

@@ -32,7 +32,7 @@ public:
     [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {bytes_, size_}; }
 
 private:
-    std::byte bytes_[3 + 4 * sizeof(sha256_digest)];
+    std::byte bytes_[3 + 10 * sizeof(sha256_digest)];
     std::size_t size_ = 0;
 };
 
@@ -43,7 +43,8 @@ sha256_digest tree_hash::key(std::string_view type, std::uint32_t id) {
     for (unsigned i = 0; i < 4; ++i)
         begin[1 + i] = static_cast<std::byte>(id >> (8 * i));
     sha256_.add(begin);
-    return sha256_.of(std::as_bytes(std::span(type)));
+    sha256_.add(std::as_bytes(std::span(type)));
+    return sha256_.finish();
 }
 
 sha256_digest tree_hash::leaf(const sha256_digest& key, const sha256_digest& content) {
@@ -63,7 +64,7 @@ sha256_digest tree_hash::group(std::span<const sha256_digest> children) {
 
 sha256_digest tree_hash::node_of_parts(std::uint16_t branches,
                                        std::span<const sha256_digest> parts) {
-    assert(parts.size() <= 4);
+    assert(parts.size() <= 10);
     preimage of(node_tag);
     of.add(branches);
     of.add(parts);
@@ -71,12 +72,13 @@ sha256_digest tree_hash::node_of_parts(std::uint16_t branches,
 }
 
 sha256_digest tree_hash::node(std::uint16_t branches, std::span<const sha256_digest> children) {
-    assert(children.size() == static_cast<std::size_t>(std::popcount(branches)));
+    assert(children.size() == count_of(branches));
     if (!is_grouped(branches)) return node_of_parts(branches, children);
     std::array<sha256_digest, 4> groups;
     std::size_t count = 0;
     for (unsigned number = 0; number < 4; ++number) {
-        const auto size = static_cast<std::size_t>(std::popcount(group_of(branches, number)));
+        const auto size =
+            std::size_t{count_of(static_cast<std::uint16_t>(group_of(branches, number)))};
         if (size == 0) continue;
         groups[count++] = group(children.first(size));
         children = children.subspan(size);

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <chainbase/sha256.hpp>
+#include <chainbase/state_root/node.hpp>
 
-#include <bit>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -16,18 +16,19 @@ inline constexpr unsigned max_levels = 64;
 ///
 ///     key     := SHA-256(03 id:u32 name)            where an object belongs, by its type's name
 ///     leaf    := SHA-256(00 key content)            content := SHA-256 of the object's record
-///     node    := SHA-256(01 branches:u16 child*)    at most 4 children, in order
+///     node    := SHA-256(01 branches:u16 child*)    at most 10 children, in order
 ///              | SHA-256(01 branches:u16 group*)    more: of each four branches that have any
 ///     group   := child                              the only one of the four
 ///              | SHA-256(02 child*)                 else; which ones, the node's branches say
 ///     root    := node | 32 zeros, of a tree without objects
 ///
 /// Integers are little-endian; bit i of `branches` says whether there is a child at digit i of the
-/// keys below. Groups keep proofs short: three digests and three more, not fifteen, for a full
-/// node. The first byte tells what a digest is of, so no leaf can be shown as a node or the other
-/// way round, and a node's children are bound to their places by its branches.
+/// keys below. Groups keep proofs short (three digests and three more, not fifteen, for a full
+/// node) and full nodes cheap to change; a node that is not full is cheaper to hash as it is. The
+/// first byte tells what a digest is of, so no leaf can be shown as a node or the other way round,
+/// and a node's children are bound to their places by its branches.
 ///
-/// For one thread. Throws what class sha256 throws.
+/// For one thread.
 class tree_hash {
 public:
     /// Where the object `id` of the type called `type` belongs.
@@ -42,16 +43,16 @@ public:
 
     /// Whether a node hashes its children by groups.
     [[nodiscard]] static constexpr bool is_grouped(std::uint16_t branches) noexcept {
-        return std::popcount(branches) > 4;
+        return count_of(branches) > 10;
     }
-    /// The branches of group `number`, 0 to 3, as the lowest four bits.
+    /// The branches of group `number`, below groups_per_node, as the lowest four bits.
     [[nodiscard]] static constexpr unsigned group_of(std::uint16_t branches,
                                                      unsigned number) noexcept {
         return branches >> (4 * number) & 15u;
     }
     /// Requires a child or more.
     [[nodiscard]] sha256_digest group(std::span<const sha256_digest> children);
-    /// Of the groups that have any, in order, or of at most four children.
+    /// Of the groups that have any, in order; or, of a node that is not grouped, the children.
     [[nodiscard]] sha256_digest node_of_parts(std::uint16_t branches,
                                               std::span<const sha256_digest> parts);
 

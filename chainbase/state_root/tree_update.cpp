@@ -15,22 +15,9 @@ constexpr std::size_t worth_sharing = 64;
 template <typename T>
 using one_per_branch = boost::container::static_vector<T, branches_per_node>;
 
-/// The capacity of a node with so many children that has `now`, or is new: the smallest that they
-/// fit; but an array that is a step too large stays, lest a node goes back and forth where one
-/// child comes and goes.
-unsigned capacity_of(const node_draft& draft) {
-    const unsigned smallest =
-        capacity_class_of(static_cast<unsigned>(std::popcount(draft.branches)));
-    return draft.old && draft.old->capacity_class() == smallest + 1 ? smallest + 1 : smallest;
-}
-
-/// Whether the node that it was can have the content.
-bool stays(const node_draft& draft) {
-    return draft.old && draft.old->capacity_class() == capacity_of(draft);
-}
-
 /// Whether the digests are all that differs from the node that it was.
-bool has_same_children(const node_draft& draft, const node_view& old) {
+bool has_same_children(const node_draft& draft) {
+    const node_view& old = draft.was;
     if (old.branches() != draft.branches || old.leaves() != draft.leaves) return false;
     return std::ranges::all_of(draft.changed, [&](const node_draft::changed_child& one) {
         const unsigned place = old.place_of(one.digit);
@@ -39,13 +26,13 @@ bool has_same_children(const node_draft& draft, const node_view& old) {
     });
 }
 
-one_per_branch<child> children_of(const node_draft& draft, const node_store& tree) {
+one_per_branch<child> children_of(const node_draft& draft) {
     one_per_branch<child> all;
     auto changed = draft.changed.begin();
     for (unsigned digit = 0; digit < branches_per_node; ++digit) {
         const bool is_changed = changed != draft.changed.end() && changed->digit == digit;
         if (draft.branches >> digit & 1)
-            all.push_back(is_changed ? changed->now.entry : tree.view(*draft.old).at_digit(digit));
+            all.push_back(is_changed ? changed->now.entry : draft.was.at_digit(digit));
         if (is_changed) ++changed;
     }
     return all;
@@ -87,7 +74,10 @@ tree_update::tree_update(const node_store& tree, std::span<const leaf_change> ch
         for (std::size_t number = 0; number < branches_.size(); ++number)
             make(number);
     assemble_root();
-    if (root_.node) count(*root_.node);
+    needed_ = making_.needed();
+    for (const auto& one : branches_)
+        for (unsigned number = 0; number < capacities.size(); ++number)
+            needed_[number] += one->making.needed()[number];
 }
 
 tree_update::~tree_update() = default;
@@ -109,12 +99,6 @@ void tree_update::assemble_root() {
         if (!one->is_same()) changed.push_back({one->digit, one->now});
     const std::optional<node_ref> old = tree_.root();
     if (old || !changed.empty()) root_ = making_.assemble(old, changed, 0);
-}
-
-void tree_update::count(const node_draft& draft) {
-    for (const node_draft::changed_child& one : draft.changed)
-        if (one.now.node) count(*one.now.node);
-    if (!stays(draft)) ++needed_[capacity_of(draft)];
 }
 
 void tree_update::write(node_store& tree) {
@@ -143,19 +127,19 @@ void tree_update::write(node_store& tree) {
 node_ref tree_update::write(node_store& tree, const node_draft& draft) {
     for (node_draft::changed_child& one : draft.changed)
         if (one.now.node) one.now.entry.reference = write(tree, *one.now.node).bits();
-    if (stays(draft) && has_same_children(draft, tree.view(*draft.old))) {
+    if (draft.stays() && has_same_children(draft)) {
         for (const node_draft::changed_child& one : draft.changed)
-            tree.write_digest(*draft.old, tree.view(*draft.old).place_of(one.digit),
-                              one.now.entry.digest);
+            tree.write_digest(draft.was, one.digit, one.now.entry.digest);
+        if (draft.groups) tree.write_groups(draft.was, *draft.groups);
         return *draft.old;
     }
-    const auto children = children_of(draft, tree);
-    const node_content content{draft.branches, draft.leaves, children};
-    if (stays(draft)) {
+    const auto children = children_of(draft);
+    const node_content content{draft.branches, draft.leaves, children, draft.groups};
+    if (draft.stays()) {
         tree.write(*draft.old, content);
         return *draft.old;
     }
-    const node_ref made = tree.take(capacity_of(draft));
+    const node_ref made = tree.take(draft.capacity_class());
     tree.write(made, content);
     if (draft.old) tree.let_go(*draft.old);
     return made;

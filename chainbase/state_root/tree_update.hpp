@@ -38,7 +38,6 @@ private:
 
     void divide(std::span<const leaf_change> changes);
     void assemble_root();
-    void count(const node_draft& draft);
     node_ref write(node_store& tree, const node_draft& draft);
 
     const node_store& tree_;

@@ -99,7 +99,10 @@ TEST_CASE("the root is of the objects in both places, whatever becomes of them")
         const revision_number irreversible = w.state.revision() - random.below(4);
         if (random.chance(300) && irreversible > w.state.committed_revision())
             w.state.commit(irreversible);
-        if (number % 20 == 0 || number + 1 == blocks) REQUIRE(w.root.root() == w.expected());
+        if (number % 20 == 0 || number + 1 == blocks) {
+            REQUIRE(w.root.root() == w.expected());
+            REQUIRE(w.root.recomputed() == w.expected());
+        }
     }
     CHECK(w.all.archived() > 0);
     const sha256_digest before = w.root.root();

@@ -7,32 +7,11 @@
 #include <tests/support/random_source.hpp>
 #include <tests/support/scratch_state.hpp>
 
-#include <map>
-#include <utility>
 #include <vector>
 
 using namespace chainbase;
 using namespace chainbase::test;
 using state_root::leaf_change;
-
-namespace {
-
-std::vector<leaf_change> random_changes(told_tree& of, random_source& random, std::uint32_t ids) {
-    std::map<std::pair<std::uint16_t, std::uint32_t>, leaf_change> changes;
-    for (std::uint32_t count = random.below(60); count != 0; --count) {
-        const auto type = static_cast<std::uint16_t>(random.below(2));
-        const std::uint32_t id = random.below(ids);
-        changes.insert_or_assign({type, id}, random.chance(550)
-                                                 ? of.exists(type, id, random.below(3))
-                                                 : of.gone(type, id));
-    }
-    std::vector<leaf_change> all;
-    for (const auto& [object, change] : changes)
-        all.push_back(change);
-    return all;
-}
-
-} // namespace
 
 TEST_CASE("the root is the one that its definition gives after any changes and any undo") {
     const std::uint64_t seed = test_seed(new_seed());
@@ -81,4 +60,22 @@ TEST_CASE("the root of one object and of none") {
     told.update({told.gone(0, 7)});
     CHECK(told.tree().root() == sha256_digest{});
     told.require_sound();
+}
+
+TEST_CASE("an object in the place of one of another type with the same number is told from it") {
+    const scratch_folder folder;
+    database db(folder / "state", quick_options());
+    told_tree told(db);
+    std::uint32_t id = 0;
+    while (state_root::digit(told.exists(0, id, 1).key, 0) !=
+           state_root::digit(told.exists(1, id, 1).key, 0))
+        ++id;
+    told.update({told.exists(0, id, 1)});
+    told.update({told.gone(0, id), told.exists(1, id, 1)});
+    told.require_right();
+    const auto key = told.exists(1, id, 1).key;
+    const auto found = state_root::find_leaf(told.tree().nodes(), key);
+    REQUIRE(found);
+    CHECK(told.tree().nodes().type_name(found->type) == "post");
+    CHECK_FALSE(state_root::find_leaf(told.tree().nodes(), told.exists(0, id, 1).key));
 }

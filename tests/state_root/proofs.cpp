@@ -31,7 +31,7 @@ public:
 
     [[nodiscard]] proof prove(std::uint32_t id) {
         return state_root::prove(
-            told_.tree(), "account", id,
+            told_.tree().nodes(), "account", id,
             [&](std::string_view, std::uint32_t other) { return told_.content(number_of(other)); });
     }
     [[nodiscard]] shown verify(std::uint32_t id, const proof& bytes) {
@@ -98,6 +98,18 @@ TEST_CASE("no change of a proof leaves one") {
             }
         }
     }
+}
+
+TEST_CASE("an object's own leaf does not show that it is not there") {
+    even_accounts state(5'000);
+    proof forged = state.prove(8);
+    REQUIRE(state.verify(8, forged) == shown::included);
+    forged.back() = std::byte(2); // another object's leaf, which comes now
+    const sha256_digest key = state.told().exists(0, 8, 1).key;
+    const sha256_digest content = state.content(8);
+    forged.insert(forged.end(), key.begin(), key.end());
+    forged.insert(forged.end(), content.begin(), content.end());
+    CHECK(state.verify(8, forged) == shown::nothing);
 }
 
 TEST_CASE("a proof is of its object and its root and its content only") {

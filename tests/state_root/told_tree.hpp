@@ -1,11 +1,15 @@
 #pragma once
 
+#include <chainbase/state_root/helpers.hpp>
 #include <chainbase/state_root/merkle_tree.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/state_root/reference_root.hpp>
+#include <tests/support/random_source.hpp>
 
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace chainbase::test {
@@ -14,8 +18,8 @@ namespace chainbase::test {
 class told_tree {
 public:
     explicit told_tree(database& db) : tree_(db) {
-        for (const char* name : names)
-            (void)tree_.type_number(name);
+        if (tree_.type_numbers().empty())
+            tree_.begin_anew({std::begin(names), std::end(names)}); // else it is opened again
     }
 
     static constexpr const char* names[] = {"account", "post"};
@@ -50,7 +54,7 @@ public:
     }
     /// Every node is in the tree or free.
     void require_sound() const {
-        const state_root::tree_shape shape = tree_.shape();
+        const state_root::tree_shape shape = state_root::tree_shape::of(tree_.nodes());
         REQUIRE(shape.leaves == leaves_.size());
         for (unsigned number = 0; number < state_root::capacities.size(); ++number)
             REQUIRE(shape.nodes_by_capacity[number] + shape.free_by_capacity[number] ==
@@ -69,5 +73,22 @@ private:
     state_root::tree_hash hash_;
     reference_leaves leaves_;
 };
+
+/// Up to 60 objects with ids below `ids`, half of which are gone then.
+inline std::vector<state_root::leaf_change> random_changes(told_tree& of, random_source& random,
+                                                           std::uint64_t ids) {
+    std::map<std::pair<std::uint16_t, std::uint32_t>, state_root::leaf_change> changes;
+    for (std::uint32_t count = random.below(60); count != 0; --count) {
+        const auto type = static_cast<std::uint16_t>(random.below(2));
+        const std::uint32_t id = random.below(static_cast<std::uint32_t>(ids));
+        changes.insert_or_assign({type, id}, random.chance(550)
+                                                 ? of.exists(type, id, random.below(3))
+                                                 : of.gone(type, id));
+    }
+    std::vector<state_root::leaf_change> all;
+    for (const auto& [object, change] : changes)
+        all.push_back(change);
+    return all;
+}
 
 } // namespace chainbase::test

@@ -8,6 +8,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -69,11 +70,50 @@ TEST_CASE("two trees differ in what their objects differ in") {
         a.tell(first);
         b.tell(second);
         std::map<object, sides> found;
-        state_root::diff(a.told.tree(), b.told.tree(), [&](const state_root::difference& one) {
-            const object which{std::string(one.type), one.id};
-            REQUIRE(found.emplace(which, sides{one.in_first, one.in_second}).second);
-        });
+        state_root::diff(
+            a.told.tree().nodes(), b.told.tree().nodes(), [&](const state_root::difference& one) {
+                const object which{std::string(one.type), one.id};
+                REQUIRE(found.emplace(which, sides{one.in_first, one.in_second}).second);
+            });
         REQUIRE(found == expected(first, second));
         REQUIRE(found.empty() == (a.told.tree().root() == b.told.tree().root()));
+    }
+}
+
+TEST_CASE("two trees that number their types otherwise differ in their objects alone") {
+    const auto differing_objects = [](const std::set<std::string>& before, bool in_first) {
+        const scratch_folder folder;
+        database first(folder / "first", quick_options());
+        database second(folder / "second", quick_options());
+        state_root::merkle_tree a(first);
+        state_root::merkle_tree b(second);
+        a.begin_anew({"account", "post"});
+        b.begin_anew(before); // numbers are not given twice
+        b.begin_anew({"account", "post"});
+        state_root::tree_hash hash;
+        const auto tell = [&](state_root::merkle_tree& to, std::uint32_t end) {
+            std::vector<state_root::leaf_change> all;
+            for (const auto& [name, number] : to.type_numbers())
+                for (std::uint32_t id = 0; id < end; ++id) {
+                    const sha256_digest key = hash.key(name, id);
+                    all.push_back({key, hash.leaf(key, key), id, number, true});
+                }
+            to.update(all, nullptr);
+        };
+        tell(a, in_first ? 51 : 50);
+        tell(b, in_first ? 50 : 51);
+        std::set<object> found;
+        state_root::diff(a.nodes(), b.nodes(), [&](const state_root::difference& one) {
+            CHECK(one.in_first == in_first);
+            CHECK(one.in_second != in_first);
+            found.emplace(one.type, one.id);
+        });
+        return found;
+    };
+    const std::set<object> expected{{"account", 50}, {"post", 50}};
+    for (const bool in_first : {true, false}) {
+        CHECK(differing_objects({"account", "post"}, in_first) == expected);
+        CHECK(differing_objects({"post", "vote"}, in_first) == expected);
+        CHECK(differing_objects({"vote"}, in_first) == expected);
     }
 }

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <chainbase/fixed_string.hpp>
+#include <chainbase/id.hpp>
+#include <chainbase/keys.hpp>
+#include <chainbase/sha256.hpp>
+#include <chainbase/state_root/node.hpp>
+
+#include <boost/describe.hpp>
+
+#include <array>
+#include <cstdint>
+
+namespace chainbase::state_root {
+
+/// The tree itself: the only object of its type.
+struct tree_head {
+    static constexpr std::uint32_t current_format = 1;
+    static constexpr const char* type_name = "state_root.tree";
+
+    chainbase::id<tree_head> id;
+    std::uint32_t format = current_format;
+    std::uint64_t leaves = 0;   ///< objects that the root commits to
+    std::int64_t revision = -1; ///< of the state when it was brought up to date; -1: never
+    sha256_digest digest{};     ///< the root
+    std::uint32_t has_root = 0; ///< 0: there is no object, and so no node
+    std::uint32_t root = 0;     ///< a node_ref
+    std::array<std::uint32_t, capacities.size()> free{}; ///< first free node's id + 1, by capacity
+
+    using keys = chainbase::keys<>;
+    BOOST_DESCRIBE_CLASS(tree_head, (),
+                         (id, format, leaves, revision, digest, has_root, root, free), (), ())
+};
+
+/// A type whose objects the root commits to. Leaves name it by its id.
+struct named_type {
+    static constexpr const char* type_name = "state_root.types";
+
+    chainbase::id<named_type> id;
+    shared_string name;
+
+    using keys = chainbase::keys<>;
+    BOOST_DESCRIBE_CLASS(named_type, (), (id, name), (), ())
+};
+
+} // namespace chainbase::state_root

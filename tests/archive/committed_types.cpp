@@ -1,0 +1,257 @@
+// Which types the state root commits to: what is not of them does not touch it, and when they
+// change, or the program starts again, it is the root of the objects of those types all the same.
+#include <archive/committed_state.hpp>
+#include <pool_allocator/error.hpp>
+
+#include <catch2/catch.hpp>
+#include <tests/archive/heap_store.hpp>
+#include <tests/archive/note.hpp>
+#include <tests/state_root/reference_root.hpp>
+#include <tests/tools/temporary_folder.hpp>
+
+#include <set>
+#include <string>
+#include <string_view>
+
+using namespace chainbase;
+using namespace chainbase::test;
+using archive::committed_state;
+
+namespace {
+
+/// Comes before "note" where types are in order.
+struct coin {
+    chainbase::id<coin> id;
+    std::uint64_t amount = 0;
+
+    using keys = chainbase::keys<>;
+};
+BOOST_DESCRIBE_STRUCT(coin, (), (id, amount))
+
+using names = std::set<std::string>;
+
+/// A state of coins and notes, with a root of some types.
+struct two_types {
+    two_types(const std::filesystem::path& folder, const names& only)
+        : state(folder, small_state()),
+          all_notes((state.add_type<note>("note"), state), rows, "note") {
+        state.add_type<coin>("coin");
+        root.restrict_to(only);
+        root.add(all_notes);
+        root.add<coin>("coin");
+    }
+    template <typename Work>
+    void block(Work work) {
+        session one = state.start_session();
+        work();
+        root.update(one.revision());
+        one.push();
+    }
+    void some_objects() {
+        block([&] {
+            for (std::uint64_t i = 0; i < 40; ++i) {
+                state.create<coin>([&](coin& one) { one.amount = i; });
+                write(state, "alice", std::to_string(i), static_cast<std::int64_t>(i));
+            }
+        });
+    }
+    void change_coin() {
+        state.modify(state.get(id<coin>(3)), [](coin& one) { ++one.amount; });
+    }
+    void change_note() {
+        state.modify(state.get(id<note>(3)), [](note& one) { ++one.weight; });
+    }
+
+    /// Visits key and leaf of each object of one of these types.
+    template <typename Visitor>
+    void each_leaf(const names& of, Visitor&& visit) const {
+        state_root::tree_hash hash;
+        archive::byte_buffer content;
+        const auto add = [&]<typename T>(std::string_view name, const T& object) {
+            if (!of.contains(std::string(name))) return;
+            content.clear();
+            archive::append_described(archive::found<T>(object), content);
+            const sha256_digest key = hash.key(name, object.id.value);
+            visit(name, key, hash.leaf(key, hash.content(content)));
+        };
+        for (const coin& one : state.objects<coin>())
+            add("coin", one);
+        for (const note& one : state.objects<note>())
+            add("note", one);
+    }
+    void require_root_of(const names& types) const {
+        reference_leaves leaves;
+        each_leaf(types,
+                  [&](std::string_view name, const sha256_digest& key, const sha256_digest& leaf) {
+                      leaves[key] = leaf;
+                      const auto found = state_root::find_leaf(root.tree().nodes(), key);
+                      REQUIRE(found);
+                      REQUIRE(root.tree().nodes().type_name(found->type) == name);
+                  });
+        REQUIRE(root.root() == reference_root(leaves));
+        REQUIRE(root.tree().size() == leaves.size());
+        names known;
+        for (const auto& [name, number] : root.tree().type_numbers())
+            known.insert(name);
+        REQUIRE(known == types);
+    }
+
+    database state;
+    heap_store rows;
+    notes all_notes;
+    committed_state root{state, 1};
+};
+
+const names both{"coin", "note"};
+
+} // namespace
+
+TEST_CASE("the root of some types is not touched by others") {
+    const temporary_folder folder;
+    two_types w(folder / "state", {"coin"});
+    CHECK(w.root.types() == names{"coin"});
+    w.root.catch_up();
+    w.some_objects();
+    w.require_root_of({"coin"});
+    const sha256_digest before = w.root.root();
+    w.block([&] { w.change_note(); });
+    CHECK(w.root.root() == before);
+    CHECK(w.root.recomputed() == before);
+    w.block([&] { w.change_coin(); });
+    CHECK(w.root.root() != before);
+    w.require_root_of({"coin"});
+    CHECK(w.root.is_current());
+}
+
+TEST_CASE("a root of other types is not current and made anew for them") {
+    const temporary_folder folder;
+    {
+        two_types w(folder / "state", both);
+        w.root.catch_up();
+        w.some_objects();
+        w.require_root_of(both);
+    }
+    const names in_turn[] = {{"note"}, {"coin"}, both, {"coin"}, both};
+    for (const names& types : in_turn) {
+        two_types w(folder / "state", types);
+        CHECK_FALSE(w.root.is_current());
+        w.root.catch_up();
+        CHECK(w.root.is_current());
+        w.require_root_of(types);
+        w.block([&] {
+            w.change_coin();
+            w.change_note();
+        });
+        w.require_root_of(types);
+    }
+}
+
+TEST_CASE("a root that is opened again goes on") {
+    const temporary_folder folder;
+    {
+        two_types w(folder / "state", both);
+        w.root.catch_up();
+        w.some_objects();
+    }
+    for (int times = 0; times < 3; ++times) {
+        two_types w(folder / "state", both);
+        CHECK(w.root.is_current());
+        const sha256_digest before = w.root.root();
+        w.block([&] {
+            w.change_coin();
+            w.change_note();
+            w.state.create<coin>([](coin&) {});
+            write(w.state, "bob", std::to_string(times));
+        });
+        CHECK(w.root.root() != before);
+        w.require_root_of(both);
+    }
+}
+
+TEST_CASE("a forgotten root commits to nothing") {
+    const temporary_folder folder;
+    {
+        two_types w(folder / "state", both);
+        w.root.catch_up();
+        w.some_objects();
+        w.root.forget();
+        CHECK(w.root.root() == sha256_digest{});
+        CHECK(w.root.types().empty());
+        CHECK(w.root.tree().size() == 0);
+        CHECK(w.root.tree().type_numbers().empty());
+    }
+    two_types w(folder / "state", both);
+    CHECK_FALSE(w.root.is_current());
+    w.root.catch_up();
+    w.require_root_of(both);
+}
+
+TEST_CASE("undoing a root that was made anew gives back the one before") {
+    const temporary_folder folder;
+    two_types w(folder / "state", both);
+    w.root.catch_up();
+    w.some_objects();
+    const sha256_digest before = w.root.root();
+    {
+        const session undone = w.state.start_session();
+        w.change_coin();
+        w.root.rebuild();
+        w.require_root_of(both);
+        CHECK(w.root.root() != before);
+    }
+    CHECK(w.root.root() == before);
+    CHECK(w.root.is_current());
+    w.require_root_of(both);
+}
+
+TEST_CASE("types that cannot be committed to are refused") {
+    const temporary_folder folder;
+    two_types w(folder / "state", {}); // all that are added
+    w.root.catch_up();
+    CHECK_THROWS_AS(w.root.add<coin>("coin"), usage_error);
+    CHECK_THROWS_AS(w.root.add<coin>("penny"), usage_error);
+    CHECK(w.root.types() == both);
+    w.some_objects();
+    w.require_root_of(both);
+}
+
+TEST_CASE("the root is not brought up to date from a session that is gone") {
+    const temporary_folder folder;
+    two_types w(folder / "state", both);
+    w.root.catch_up();
+    w.some_objects();
+    const revision_number gone = w.state.revision();
+    w.state.commit(gone);
+    const sha256_digest before = w.root.root();
+    CHECK_THROWS_AS(w.root.update(gone), usage_error);
+    CHECK_THROWS_AS(w.root.update(gone + 1), usage_error);
+    CHECK(w.root.root() == before);
+    CHECK(w.root.is_current());
+}
+
+TEST_CASE("the digest of a block tells objects and what is gone apart") {
+    const temporary_folder folder;
+    const auto digest_of = [&](const std::string& name, auto work) {
+        two_types w(folder / name, both);
+        w.root.catch_up();
+        w.block([&] {
+            for (int i = 0; i < 2; ++i)
+                w.state.create<coin>([](coin&) {});
+        });
+        session block = w.state.start_session();
+        work(w.state);
+        return w.root.update(block.revision());
+    };
+    const auto change = [](std::uint32_t number) {
+        return [=](database& state) {
+            state.modify(state.get(id<coin>(number)), [](coin& one) { one.amount = 5; });
+        };
+    };
+    const auto remove = [](std::uint32_t number) {
+        return [=](database& state) { state.remove(state.get(id<coin>(number))); };
+    };
+    const sha256_digest all[] = {digest_of("a", change(0)), digest_of("b", change(1)),
+                                 digest_of("c", remove(0)), digest_of("d", remove(1)),
+                                 digest_of("e", [](database&) {})};
+    CHECK(std::set<sha256_digest>(std::begin(all), std::end(all)).size() == std::size(all));
+}

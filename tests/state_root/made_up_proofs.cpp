@@ -1,0 +1,116 @@
+// Proofs that nobody's tree gave: each breaks one thing that a step or an end has to have. And
+// those of objects that a tree has in the place of another one.
+#include <chainbase/state_root/proof.hpp>
+#include <chainbase/state_root/tree_hash.hpp>
+
+#include <catch2/catch.hpp>
+#include <tests/state_root/told_tree.hpp>
+#include <tests/support/scratch_state.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+using namespace chainbase;
+using namespace chainbase::test;
+using state_root::shown;
+
+namespace {
+
+using proof = std::vector<std::byte>;
+
+constexpr std::byte with_object{0};
+constexpr std::byte with_nothing{1};
+constexpr std::byte with_another{2};
+
+void add(proof& to, std::uint16_t branches) {
+    to.push_back(static_cast<std::byte>(branches));
+    to.push_back(static_cast<std::byte>(branches >> 8));
+}
+
+void add(proof& to, const sha256_digest& digest) {
+    to.insert(to.end(), digest.begin(), digest.end());
+}
+
+proof of_levels(unsigned count) {
+    return {std::byte{1}, static_cast<std::byte>(count)};
+}
+
+/// What a proof shows of account 0 with the content of 32 zeros.
+shown shown_by(const sha256_digest& root, const proof& bytes) {
+    return state_root::verify(root, "account", 0, sha256_digest{}, bytes);
+}
+
+} // namespace
+
+TEST_CASE("nothing is in a tree without nodes") {
+    const sha256_digest no_objects{};
+    proof bytes = of_levels(0);
+    bytes.push_back(with_nothing);
+    CHECK(shown_by(no_objects, bytes) == shown::excluded);
+    CHECK(shown_by(sha256().of(bytes), bytes) == shown::nothing);
+    bytes.back() = with_object;
+    CHECK(shown_by(no_objects, bytes) == shown::nothing);
+    bytes.back() = with_another;
+    add(bytes, sha256().of(bytes));
+    add(bytes, sha256_digest{});
+    CHECK(shown_by(no_objects, bytes) == shown::nothing);
+}
+
+TEST_CASE("a leaf has to be the child of the last node") {
+    const sha256_digest key = state_root::tree_hash().key("account", 0);
+    const unsigned digit = state_root::digit(key, 0);
+    for (const std::byte end : {with_object, with_another})
+        for (unsigned children = 1; children < state_root::branches_per_node; ++children) {
+            CAPTURE(children);
+            std::uint16_t branches = 0;
+            for (unsigned at = 0; state_root::count_of(branches) < children; ++at)
+                if (at != digit) branches = static_cast<std::uint16_t>(branches | 1u << at);
+            const unsigned groups = 4; // of 11 children or more there is one in each
+            proof bytes = of_levels(1);
+            add(bytes, branches);
+            for (unsigned left = children > 10 ? groups : children; left != 0; --left)
+                add(bytes, key);
+            bytes.push_back(end);
+            if (end == with_another) {
+                add(bytes, sha256_digest{});
+                add(bytes, sha256_digest{});
+            }
+            CHECK(shown_by(key, bytes) == shown::nothing);
+        }
+}
+
+TEST_CASE("a proof has at most as many levels as a key has digits") {
+    for (const unsigned levels : {63u, 64u, 65u, 255u}) {
+        CAPTURE(levels);
+        proof bytes = of_levels(levels);
+        for (unsigned level = 0; level < levels; ++level)
+            add(bytes, std::uint16_t{0});
+        bytes.push_back(with_nothing);
+        CHECK(shown_by(sha256_digest{}, bytes) == shown::nothing);
+    }
+}
+
+TEST_CASE("a proof tells an object from one of another type with the same number") {
+    const scratch_folder folder;
+    database db(folder / "state", quick_options());
+    told_tree told(db);
+    std::uint32_t id = 0;
+    while (state_root::digit(told.exists(0, id, 1).key, 0) !=
+           state_root::digit(told.exists(1, id, 1).key, 0))
+        ++id;
+    told.update({told.exists(0, id, 1)});
+    const sha256_digest content = told.content(1);
+    const auto shown_of = [&](std::string_view type, std::uint32_t number) {
+        const proof bytes = state_root::prove(told.tree().nodes(), type, number,
+                                              [&](auto, auto) { return content; });
+        return state_root::verify(told.tree().root(), type, number, content, bytes);
+    };
+    CHECK(shown_of("account", id) == shown::included);
+    CHECK(shown_of("post", id) == shown::excluded);
+    std::uint32_t other = id + 1;
+    while (state_root::digit(told.exists(0, id, 1).key, 0) !=
+           state_root::digit(told.exists(0, other, 1).key, 0))
+        ++other;
+    CHECK(shown_of("account", other) == shown::excluded);
+}

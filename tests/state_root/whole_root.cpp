@@ -1,0 +1,99 @@
+// The root from all leaves at once, and a tree that is emptied, opened again, or of another format.
+#include <chainbase/database.hpp>
+#include <chainbase/state_root/whole_root.hpp>
+#include <pool_allocator/error.hpp>
+
+#include <catch2/catch.hpp>
+#include <tests/state_root/told_tree.hpp>
+#include <tests/support/random_source.hpp>
+#include <tests/support/scratch_state.hpp>
+
+#include <algorithm>
+#include <vector>
+
+using namespace chainbase;
+using namespace chainbase::test;
+using state_root::leaf_change;
+using state_root::merkle_tree;
+
+namespace {
+
+std::vector<leaf_change> first_objects(told_tree& of, std::uint32_t count) {
+    std::vector<leaf_change> all;
+    for (std::uint32_t id = 0; id < count; ++id)
+        all.push_back(of.exists(id % 2 == 0 ? 0 : 1, id, id));
+    return all;
+}
+
+} // namespace
+
+TEST_CASE("the root from all leaves is that of the definition and of the tree") {
+    const std::uint64_t seed = test_seed(new_seed());
+    CAPTURE(seed);
+    random_source random(seed);
+    for (const std::uint32_t count : {0, 1, 2, 3, 16, 17, 100, 3'000}) {
+        CAPTURE(count);
+        const scratch_folder folder;
+        database db(folder / "state", quick_options());
+        told_tree told(db);
+        const auto all = first_objects(told, count);
+        told.update(all);
+        told.require_right();
+        std::vector<state_root::whole_leaf> leaves;
+        for (const leaf_change& one : all)
+            leaves.insert(leaves.begin() +
+                              random.below(static_cast<std::uint32_t>(leaves.size()) + 1),
+                          {one.key, one.leaf});
+        CHECK(state_root::root_of(leaves) == told.tree().root());
+        std::ranges::reverse(leaves);
+        CHECK(state_root::root_of(leaves) == told.tree().root());
+    }
+}
+
+TEST_CASE("a tree that begins anew is empty and of other types") {
+    const scratch_folder folder;
+    database db(folder / "state", quick_options());
+    merkle_tree tree(db);
+    CHECK(tree.revision() == -1);
+    tree.begin_anew({"account", "post"});
+    state_root::tree_hash hash;
+    const auto leaf_of = [&](const std::string& type, std::uint32_t id) {
+        const sha256_digest key = hash.key(type, id);
+        return leaf_change{key, hash.leaf(key, key), id, tree.type_numbers().at(type), true};
+    };
+    for (std::uint32_t id = 0; id < 100; ++id)
+        tree.update({leaf_of("account", id), leaf_of("post", id)}, nullptr);
+    CHECK(tree.size() == 200);
+    CHECK(tree.revision() == db.revision());
+    const sha256_digest before = tree.root();
+    {
+        const session undone = db.start_session();
+        tree.begin_anew({"post", "vote"});
+        CHECK(tree.root() == sha256_digest{});
+        CHECK(tree.size() == 0);
+        CHECK(tree.type_numbers().size() == 2);
+        CHECK_FALSE(tree.type_numbers().contains("account"));
+        const leaf_change one = leaf_of("vote", 7);
+        tree.update({one}, nullptr);
+        CHECK(tree.size() == 1);
+        CHECK(tree.root() == state_root::root_of({{one.key, one.leaf}}));
+        const auto found = state_root::find_leaf(tree.nodes(), one.key);
+        REQUIRE(found);
+        CHECK(tree.nodes().type_name(found->type) == "vote");
+    }
+    CHECK(tree.root() == before);
+    CHECK(tree.size() == 200);
+    CHECK(tree.type_numbers().contains("account"));
+}
+
+TEST_CASE("a tree that another version made is refused") {
+    const scratch_folder folder;
+    {
+        database db(folder / "state", quick_options());
+        state_root::node_store nodes(db);
+        nodes.make_head();
+        db.modify(nodes.head(), [](state_root::tree_head& head) { ++head.format; });
+    }
+    database db(folder / "state", quick_options());
+    CHECK_THROWS_AS(merkle_tree(db), format_error);
+}
