@@ -42,7 +42,7 @@ replay() {
     say "$name"
     if [ -n "$data" ]; then log=$(import "$name"); else log=$(carried "$name"); fi
     ls -l "$log" | awk '{ print $NF ": " $5 " bytes" }'
-    "$bin/chainbase-driver" replay --block-log "$log" --state "$work/$name"
+    "$bin/chainbase-driver" replay --block-log "$log" --state "$work/$name" --state-root all
     say "$name, opened again"
     "$bin/chainbase-inspect" stat "$work/$name"
 }

@@ -45,4 +45,12 @@ inline std::string digest_at_end(const std::string& chain) {
                : "427b12463a16e65a7c50b589ce482966bfb8dc4e4620aa8b8400c722f83d5abf";
 }
 
+/// The roots of all types at the end of the logs. They change with the digests, and with what
+/// chainbase/state_root/tree_hash.hpp says.
+inline std::string root_at_end(const std::string& chain) {
+    return chain == "steem-2016"
+               ? "d18a0f413f08a2192dc0759d0458df8da8689264ee2a7f438e4fd3c0e591fb1a"
+               : "c636f105d5d9da516c1e67555a2897a3fc89054118dc0d1a05ebedf1a44e60fd";
+}
+
 } // namespace chainbase::test

@@ -21,17 +21,18 @@ std::chrono::microseconds duration_of(const real_log& log) {
     return std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - begin);
 }
 
-/// Runs replays of `log` with --verify, each ended by `signal` at a random moment, until `enough`
-/// were ended so and one came to the end. Calls look(run) for each that was ended.
+/// Runs replays of `log` with --verify and `more`, each ended by `signal` at a random moment, until
+/// `enough` were ended so and one came to the end. Calls look(run) for each that was ended.
 template <typename Look>
 void interrupt_again_and_again(const real_log& log, int signal, int enough, Look look,
-                               const std::string& archive = "rocksdb") {
+                               std::vector<std::string> more = {}) {
+    more.push_back("--verify");
     const std::uint64_t seed = test_seed(9);
     random_source random(seed);
     const auto longest = static_cast<std::uint32_t>(duration_of(log).count());
     std::string state = "state";
     for (int ended = 0;;) {
-        driver_process process(log.replay({"--verify", "--archive", archive}, state));
+        driver_process process(log.replay(more, state));
         std::this_thread::sleep_for(std::chrono::microseconds(random.below(longest)));
         process.send(signal);
         const driver_run run = process.wait();
@@ -42,6 +43,10 @@ void interrupt_again_and_again(const real_log& log, int signal, int enough, Look
             continue;
         }
         CHECK(run.json()["state_digest"] == digest_at_end(log.chain()));
+        if (const json root = run.json()["state_root"]; !root.is_null()) {
+            CHECK(root["root"] == root_at_end(log.chain()));
+            CHECK(root["recomputed"] == true);
+        }
         if (ended >= enough) return;
         state += "."; // too few yet: once more from the begin
     }
@@ -59,8 +64,17 @@ TEST_CASE("killed with SIGKILL at random times, a replay goes on to the same sta
 TEST_CASE("killed at random times, a replay with any archive goes on to the same state") {
     const std::string archive = GENERATE("memory", "none");
     const real_log log("steem-2016");
-    interrupt_again_and_again(
-        log, SIGKILL, 8, [](const driver_run& run) { REQUIRE(run.was_killed()); }, archive);
+    interrupt_again_and_again(log, SIGKILL, 8,
+                              [](const driver_run& run) { REQUIRE(run.was_killed()); },
+                              {"--archive", archive});
+}
+
+TEST_CASE("killed at random times, a replay goes on to the same root") {
+    const std::string chain = GENERATE("steem-2016", "eos-swap-2022");
+    const real_log log(chain);
+    interrupt_again_and_again(log, SIGKILL, 8,
+                              [](const driver_run& run) { REQUIRE(run.was_killed()); },
+                              {"--state-root", "all", "--verify-roots"});
 }
 
 TEST_CASE("interrupted with SIGINT or SIGTERM, a replay closes cleanly and goes on") {
@@ -87,8 +101,9 @@ TEST_CASE("after losses of power a replay goes on from what was promised to the 
     CAPTURE(seed);
     random_source random(seed);
     const auto longest = static_cast<std::uint32_t>(duration_of(log).count());
-    const std::vector<std::string> often{"--verify", "--checkpoint-interval", "0.02",
-                                         "--durability", durability};
+    const std::vector<std::string> often{
+        "--verify", "--checkpoint-interval", "0.02", "--durability",
+        durability, "--state-root",          "all",  "--verify-roots"};
     int restored = 0;
     for (int losses = 0; restored < 3 && losses < 60; ++losses) {
         driver_process process(log.replay(often));
@@ -107,6 +122,7 @@ TEST_CASE("after losses of power a replay goes on from what was promised to the 
     INFO("stderr: " << last.err);
     REQUIRE(last.code() == 0);
     CHECK(last.json()["state_digest"] == digest_at_end(log.chain()));
+    CHECK(last.json()["state_root"]["root"] == root_at_end(log.chain()));
     CHECK(restored == 3);
 }
 

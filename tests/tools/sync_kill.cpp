@@ -160,7 +160,8 @@ struct forked_log {
                         "--bad-forks", "30"});
         INFO(made.err);
         REQUIRE(made.code() == 0);
-        replayed = call({"replay", "--block-log", log, "--state", folder / "replayed"});
+        replayed = call({"replay", "--block-log", log, "--state", folder / "replayed",
+                         "--state-root", "all", "--verify-roots"});
     }
     /// What a call that comes to its end says.
     static json call(std::vector<std::string> arguments) {
@@ -172,7 +173,8 @@ struct forked_log {
     }
     [[nodiscard]] std::vector<std::string> sync(const server_process& from,
                                                 const std::string& state) const {
-        return {"sync", "--peer", from.address(), "--state", folder / state, "--once", "--verify"};
+        return {"sync",   "--peer",   from.address(), "--state", folder / state,
+                "--once", "--verify", "--state-root", "all"};
     }
 };
 
@@ -199,7 +201,7 @@ TEST_CASE(
             process.send(SIGKILL);
             static_cast<void>(process.wait());
         }
-        std::vector<std::string> last{verb, "--state", state};
+        std::vector<std::string> last{verb, "--state", state, "--state-root", "all"};
         if (verb == "replay")
             last.insert(last.end(), {"--block-log", all.log});
         else
@@ -207,6 +209,10 @@ TEST_CASE(
         const json end = forked_log::call(last);
         CHECK(end["state_digest"] == all.replayed["state_digest"]);
         CHECK(end["head"] == all.replayed["head"]);
+        const json verified = forked_log::call(
+            {"replay", "--block-log", all.log, "--state", state, "--verify-roots"});
+        CHECK(verified["state_root"]["root"] == all.replayed["state_root"]["root"]);
+        CHECK(verified["state_root"]["recomputed"] == true);
     }
 }
 

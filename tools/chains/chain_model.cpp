@@ -3,7 +3,8 @@
 
 namespace chainbase {
 
-void apply_blocks(chain_model& model, run_of_blocks run, std::size_t& at) {
+void apply_blocks(chain_model& model, run_of_blocks run, std::size_t& at,
+                  const std::function<void(const decoded_block&)>& after_each) {
     lookahead ahead(model, run_cursor(run));
     for (at = 0; at < run.size(); ++at) {
         const decoded_block& one = *run[at];
@@ -13,6 +14,7 @@ void apply_blocks(chain_model& model, run_of_blocks run, std::size_t& at) {
             model.apply(one, i);
         }
         model.end_block();
+        if (after_each) after_each(one);
     }
 }
 

@@ -4,11 +4,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+namespace chainbase::archive {
+class committed_state;
+}
 
 namespace chainbase {
 
@@ -91,13 +96,19 @@ public:
 
     /// SHA-256 over the content of all objects of the chain; see archive/state_digest.hpp.
     [[nodiscard]] virtual std::string state_digest() const = 0;
+
+    /// Adds all types of the chain to what a state root commits to. Requires that the model is over
+    /// the database of that root. Throws what committed_state::add throws.
+    virtual void commit_to(archive::committed_state& root) const = 0;
 };
 
 /// Consecutive blocks, owned by the caller.
 using run_of_blocks = std::span<const decoded_block* const>;
 
 /// Applies whole blocks: each begun, all of its transactions, ended. `at` is the one under way, for
-/// who is told of what one throws.
-void apply_blocks(chain_model& model, run_of_blocks run, std::size_t& at);
+/// who is told of what one throws. Calls after_each(block), if there is such a function, when one
+/// is ended.
+void apply_blocks(chain_model& model, run_of_blocks run, std::size_t& at,
+                  const std::function<void(const decoded_block&)>& after_each = {});
 
 } // namespace chainbase

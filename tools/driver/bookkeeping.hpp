@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chainbase/keys.hpp>
+#include <chainbase/sha256.hpp>
 
 #include <boost/describe/class.hpp>
 
@@ -40,5 +41,30 @@ struct applied_block {
 BOOST_DESCRIBE_STRUCT(applied_block, (),
                       (id, revision, number, timestamp, checksum, id_high, id_low, blocks,
                        operations))
+
+/// One object, in a state that has a root (class chain_root).
+struct root_setting {
+    static constexpr const char* type_name = "root_setting";
+    static constexpr std::uint64_t default_kept = 100'000;
+
+    chainbase::id<root_setting> id;
+    std::uint64_t kept = default_kept; ///< blocks whose roots are kept
+
+    using keys = chainbase::keys<>;
+};
+BOOST_DESCRIBE_STRUCT(root_setting, (), (id, kept))
+
+/// What the state was after a block.
+struct block_root {
+    static constexpr const char* type_name = "block_root";
+
+    chainbase::id<block_root> id;
+    std::uint64_t number = 0;
+    sha256_digest root{};
+    sha256_digest writes{}; ///< of what the block wrote: committed_state::update
+
+    using keys = chainbase::keys<ordered_unique<by_number, &block_root::number>>;
+};
+BOOST_DESCRIBE_STRUCT(block_root, (), (id, number, root, writes))
 
 } // namespace chainbase::driver

@@ -9,6 +9,7 @@
 #include <tools/driver/chain_state.hpp>
 #include <tools/driver/metrics_source.hpp>
 #include <tools/driver/replay_steps.hpp>
+#include <tools/driver/root/chain_root.hpp>
 
 #include <spdlog/spdlog.h>
 
@@ -69,6 +70,7 @@ struct chain_state::parts {
     std::unique_ptr<archive::store> rows;
     std::optional<metrics_source> rows_shown; ///< while there are rows
     std::unique_ptr<chain_model> model;
+    std::unique_ptr<chain_root> root; ///< null: the state has none
     std::optional<session> pending; ///< what all pending transactions, or those of a block that is
                                     ///< made here, are in
     std::string chain;
@@ -89,6 +91,7 @@ struct chain_state::parts {
             rows = archive::open_archive(state, folder / "archive", promise.archive);
             state.memory().sync_before_checkpoints([this] { rows->sync(); });
             model = make_chain_model(chain, state, *rows);
+            root = chain_root::open(state, *model, promise.root);
             rows_shown.emplace([this] { return archive_metrics_text(rows->stats()); });
         } catch (...) {
             state.memory().sync_before_checkpoints(nullptr);
@@ -154,6 +157,7 @@ struct chain_state::parts {
     void forget_old_blocks();
     void apply(const decoded_block& next);
     void apply_run(run_of_blocks run, std::size_t& at);
+    void apply_with_root(run_of_blocks run, std::size_t& at);
     void apply_if_possible(run_of_blocks run);
     struct difference {
         std::uint64_t number;
@@ -173,6 +177,7 @@ void chain_state::parts::close() {
         const write_turn turn(state.memory());
         pending.reset();
     }
+    root.reset();
     model.reset(); // which may still be writing rows
     rows_shown.reset();
     try {
@@ -257,6 +262,7 @@ void chain_state::parts::forget_old_blocks() {
 
 void chain_state::parts::apply(const decoded_block& next) {
     const trace::span timed(block_apply);
+    if (root) root->catch_up();
     session one = state.start_session();
     model->hand_over_behind(block_hand_over);
     const decoded_block* const alone = &next;
@@ -264,6 +270,7 @@ void chain_state::parts::apply(const decoded_block& next) {
     apply_blocks(*model, {&alone, 1}, at);
     forget_old_blocks();
     remember({&alone, 1});
+    if (root) root->end_block(one.revision(), next.number());
     one.push();
     state.commit(state.revision() - lag);
 }
@@ -271,13 +278,28 @@ void chain_state::parts::apply(const decoded_block& next) {
 /// `at`: the block under way, for who is told of a failure.
 void chain_state::parts::apply_run(run_of_blocks run, std::size_t& at) {
     const trace::span timed(run_apply);
+    if (root) root->catch_up();
     session all = state.start_session();
     model->hand_over_behind(step_hand_over(*model));
     forget_old_blocks();
-    apply_blocks(*model, run, at);
+    if (root)
+        apply_with_root(run, at);
+    else
+        apply_blocks(*model, run, at);
     remember(run);
+    if (root) root->note_revision();
     all.push();
     state.commit(state.revision());
+}
+
+/// Each block in a session of its own, which says what it changed.
+void chain_state::parts::apply_with_root(run_of_blocks run, std::size_t& at) {
+    session block = state.start_session();
+    apply_blocks(*model, run, at, [&](const decoded_block& done) {
+        root->end_block(block.revision(), done.number());
+        block.squash();
+        block = state.start_session();
+    });
 }
 
 /// What came before a block that failed is fine, unless a disk is to blame.
@@ -428,6 +450,7 @@ void chain_state::finish() {
         more = parts_->model->hand_over(most_handed_over) != 0;
         parts_->forget_old_blocks();
         one.squash();
+        if (parts_->root) parts_->root->note_revision();
     }
 }
 
@@ -470,6 +493,7 @@ void chain_state::begin_block(std::int64_t timestamp) {
     const write_turn turn(parts_->state.memory());
     drop_pending();
     const std::uint64_t number = head() + 1;
+    if (parts_->root) parts_->root->catch_up();
     parts_->made_at = timestamp;
     parts_->pending.emplace(parts_->state.start_session());
     try {
@@ -491,6 +515,7 @@ void chain_state::end_block(std::uint64_t checksum, std::uint64_t operations) {
     const block_id own = next_id(parent, checksum);
     const std::uint64_t number = (before ? before->number : 0) + 1;
     all.remember(last_of_run{number, all.made_at, checksum, own, 1, operations});
+    if (all.root) all.root->end_block(all.pending->revision(), number);
     all.pending->push();
     all.pending.reset();
     all.state.commit(all.state.revision() - all.lag);
@@ -552,6 +577,10 @@ const chain_model& chain_state::model() const noexcept {
 
 const archive::store& chain_state::rows() const noexcept {
     return *parts_->rows;
+}
+
+const chain_root* chain_state::root() const noexcept {
+    return parts_->root.get();
 }
 
 checkpoint::history chain_state::checkpoints() const {

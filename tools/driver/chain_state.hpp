@@ -6,6 +6,7 @@
 #include <tools/block_log/block_id.hpp>
 #include <tools/block_log/block_log_reader.hpp>
 #include <tools/chains/chain_model.hpp>
+#include <tools/driver/root/root_options.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -20,6 +21,8 @@ class database;
 
 namespace chainbase::driver {
 
+class chain_root;
+
 /// Where a block stands in its chain. That of no block, which the first one follows, is all zero.
 struct block_place {
     std::uint64_t number = 0;
@@ -28,13 +31,14 @@ struct block_place {
     friend bool operator==(const block_place&, const block_place&) = default;
 };
 
-/// What of a state survives, where its segment is, and who may look at it.
+/// What of a state survives, where its segment is, who may look at it, and what it commits to.
 struct promise_options {
     durability level = durability::checkpoint;
     std::chrono::milliseconds checkpoint_interval{30'000};
     std::filesystem::path memory_folder; ///< for its segment; empty: the state folder
     std::string group; ///< whose members may read the state; empty: nobody but its owner
     std::optional<archive::store_kind> archive; ///< of a new state; nothing: as it is, or rocksdb
+    root_options root;
 };
 
 /// A chain's state in a folder: the database, the archive in `archive/` below it, and the chain's
@@ -146,6 +150,8 @@ public:
     [[nodiscard]] const std::string& chain() const noexcept;
     [[nodiscard]] const chain_model& model() const noexcept;
     [[nodiscard]] const archive::store& rows() const noexcept;
+    /// The state root; null when the state has none.
+    [[nodiscard]] const chain_root* root() const noexcept;
     [[nodiscard]] segment_statistics memory() const;
     [[nodiscard]] checkpoint::history checkpoints() const;
     /// For its locks, and for who reads.

@@ -5,6 +5,7 @@ int main(int argc, char** argv) {
     return run_program("chainbase-driver", "Runs a chain over chainbase", argc, argv,
                        [](CLI::App& program, exit_code& result) {
                            driver::add_backup_verb(program, result);
+                           driver::add_bisect_verb(program, result);
                            driver::add_block_log_verb(program, result);
                            driver::add_convert_archive_verb(program, result);
                            driver::add_generate_verb(program, result);
@@ -13,6 +14,7 @@ int main(int argc, char** argv) {
                            driver::add_load_verb(program, result);
                            driver::add_replay_verb(program, result);
                            driver::add_restore_verb(program, result);
+                           driver::add_roots_verb(program, result);
                            driver::add_serve_verb(program, result);
                            driver::add_sync_verb(program, result);
                        });

@@ -6,6 +6,7 @@
 #include <tools/driver/progress.hpp>
 #include <tools/driver/replay.hpp>
 #include <tools/driver/replay_steps.hpp>
+#include <tools/driver/root/chain_root.hpp>
 
 #include <string>
 #include <vector>
@@ -14,7 +15,7 @@ namespace chainbase::driver {
 
 namespace {
 
-enum class outcome { end_of_log, stop_reached, interrupted };
+enum class outcome { end_of_log, stop_reached, interrupted, other_root };
 
 const char* in_words(outcome how) {
     switch (how) {
@@ -24,6 +25,8 @@ const char* in_words(outcome how) {
         return "the block to stop at";
     case outcome::interrupted:
         return "interrupted; the same call goes on";
+    case outcome::other_root:
+        return "a block with another root";
     }
     return "";
 }
@@ -42,21 +45,64 @@ void validate(const chain_state& state, const decoded_block& first, const replay
     }
 }
 
-/// Applies the blocks of one record, unless a signal comes in between.
-bool apply_all(chain_state& state, run_of_blocks blocks, const replay_options& options,
-               const catch_interruption& signals) {
-    while (!blocks.empty() && !signals.noted()) {
-        const std::size_t step = step_of(blocks);
+/// Compares the roots of blocks with those that are expected.
+class root_comparison {
+public:
+    root_comparison(const chain_state& state, const std::optional<known_roots>& expected)
+        : state_(state), expected_(expected) {
+        if (expected_ && !state.root())
+            throw usage_error("there is nothing to compare with the roots of " +
+                              expected_->source.string() + "; give --state-root, too");
+    }
+
+    /// How many blocks make the next step: one, when it is compared, so that the state stays as
+    /// after it.
+    [[nodiscard]] std::size_t step_of(run_of_blocks waiting) const {
+        return expected_ ? 1 : driver::step_of(waiting);
+    }
+    /// After a step. Returns whether all is as expected.
+    [[nodiscard]] bool compare() {
+        if (!expected_) return true;
+        const auto wanted = expected_->by_number.find(state_.head());
+        if (wanted == expected_->by_number.end()) return true;
+        ++compared_;
+        const block_root& found = *state_.root()->of_block(state_.head());
+        if (found.root == wanted->second.root) return true;
+        differs_ = {state_.head(), wanted->second.root, found.writes == wanted->second.writes};
+        return false;
+    }
+    void report(reported_root& to) const {
+        to.compared = compared_;
+        if (expected_) to.with = expected_->source.string();
+        to.differs = differs_;
+    }
+
+private:
+    const chain_state& state_;
+    const std::optional<known_roots>& expected_;
+    std::uint64_t compared_ = 0;
+    std::optional<reported_root::difference> differs_;
+};
+
+/// Applies the blocks of one record, unless a signal comes in between, or a block has another root
+/// than expected: that is why it stopped.
+std::optional<outcome> apply_all(chain_state& state, run_of_blocks blocks,
+                                 const replay_options& options, const catch_interruption& signals,
+                                 root_comparison& roots) {
+    while (!blocks.empty()) {
+        if (signals.noted()) return outcome::interrupted;
+        const std::size_t step = roots.step_of(blocks);
         state.apply_irreversible(blocks.first(step));
         if (options.validate) validate(state, *blocks.front(), options);
+        if (!roots.compare()) return outcome::other_root;
         blocks = blocks.subspan(step);
     }
-    return blocks.empty();
+    return std::nullopt;
 }
 
 outcome apply_blocks(chain_state& state, block_feed& feed, const block_log_reader& log,
                      const replay_options& options, const catch_interruption& signals,
-                     progress& shown) {
+                     root_comparison& roots, progress& shown) {
     std::vector<const decoded_block*> run;
     std::uint64_t position = 0;
     while (!signals.noted()) {
@@ -69,7 +115,7 @@ outcome apply_blocks(chain_state& state, block_feed& feed, const block_log_reade
         run.clear();
         for (const auto& one : next->blocks)
             run.push_back(one.get());
-        if (!apply_all(state, run, options, signals)) return outcome::interrupted;
+        if (const auto stopped = apply_all(state, run, options, signals, roots)) return *stopped;
         position = next->position;
         shown.advance(state, position, feed.waited());
         feed.give_back(std::move(*next));
@@ -124,11 +170,12 @@ replay_report replay(const replay_options& options, const catch_interruption& si
     const std::uint64_t blocks_before = state.blocks();
     const std::uint64_t operations_before = state.operations();
 
+    root_comparison roots(state, options.expected);
     progress shown(state, log.position_of(state.head()),
                    options.stop_at ? log.position_of(*options.stop_at) : log.bytes());
     block_feed feed(log, decoder_of(log.chain()),
                     {state.head() + 1, options.stop_at, preparing_threads(options.threads)});
-    const outcome how = apply_blocks(state, feed, log, options, signals, shown);
+    const outcome how = apply_blocks(state, feed, log, options, signals, roots, shown);
     if (how == outcome::end_of_log) state.finish();
     const double seconds = shown.seconds();
     shown.finish(state, in_words(how));
@@ -139,6 +186,13 @@ replay_report replay(const replay_options& options, const catch_interruption& si
     report.replayed_blocks = state.blocks() - blocks_before;
     report.replayed_operations = state.operations() - operations_before;
     if (options.verify && !report.interrupted) report.verified = verified(state);
+    if (report.root) roots.report(*report.root);
+    if (options.verify_root && !report.interrupted) {
+        if (!state.root())
+            throw usage_error("the state has no root to verify; give --state-root all, too");
+        state.root()->verify();
+        report.root->is_recomputed = true;
+    }
     state.close(); // nothing is reported as done that is not on disk
     return report;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <tools/driver/replay_report.hpp>
+#include <tools/driver/root/known_roots.hpp>
 #include <tools/interruption.hpp>
 
 #include <cstdint>
@@ -25,6 +26,10 @@ struct replay_options {
     bool validate = false;
     /// Look for every object by id and by key when the replay stops.
     bool verify = false;
+    /// Make the root anew from all objects when the replay stops.
+    bool verify_root = false;
+    /// Compare the root of each block that these have, and stop behind the first that differs.
+    std::optional<known_roots> expected;
 };
 
 /// Applies the blocks of a log to a state, from the block after the state's head on. They are
@@ -34,8 +39,8 @@ struct replay_options {
 /// Stops after the step under way when a signal was noted; no record of the log behind `stop_at` is
 /// looked at. Throws usage_error when log and state do not belong together or the state is beyond
 /// `stop_at`, damaged_error when the log is damaged, when the money does not add up or when verify
-/// finds a fault, rejected_error naming block, transaction and operation, and what chain_state
-/// throws for a disk that refuses. The state is then at the last good block.
+/// or verify_root finds a fault, rejected_error naming block, transaction and operation, and what
+/// chain_state throws for a disk that refuses. The state is then at the last good block.
 [[nodiscard]] replay_report replay(const replay_options& options,
                                    const catch_interruption& signals);
 

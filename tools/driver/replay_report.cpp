@@ -2,8 +2,10 @@
 #include <tools/archive_figures.hpp>
 #include <tools/bytes_in_words.hpp>
 #include <tools/driver/replay_report.hpp>
+#include <tools/driver/root/chain_root.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <cmath>
@@ -81,6 +83,33 @@ std::string rows(const chain_model::named_counts& counts) {
     return text;
 }
 
+json root_of(const reported_root& of) {
+    json all{
+        {"root", hex(of.root)},           {"objects", of.objects},          {"types", of.types},
+        {"recomputed", of.is_recomputed}, {"compared_blocks", of.compared}, {"differs", nullptr}};
+    if (of.differs)
+        all["differs"] = {{"block", of.differs->number},
+                          {"expected", hex(of.differs->expected)},
+                          {"same_writes", of.differs->has_same_writes}};
+    return all;
+}
+
+std::string text_of(const reported_root& of) {
+    std::string text = fmt::format("state root {} ({} objects of {}{})\n", hex(of.root), of.objects,
+                                   fmt::join(of.types, ", "),
+                                   of.is_recomputed ? "; made anew, it is the same" : "");
+    if (!of.with.empty())
+        text += fmt::format("compared with {}: {} blocks\n", of.with, of.compared);
+    if (of.differs)
+        text += fmt::format(
+            "block {} has another root there: {}. {}. The state is as after this block; "
+            "`chainbase-driver bisect` names the objects, when the other one is there, too\n",
+            of.differs->number, hex(of.differs->expected),
+            of.differs->has_same_writes ? "It wrote the same, so something else changed before it"
+                                        : "It wrote something else");
+    return text;
+}
+
 } // namespace
 
 replay_report report_on(const chain_state& state, bool interrupted) {
@@ -95,6 +124,9 @@ replay_report report_on(const chain_state& state, bool interrupted) {
     report.oracle = state.model().oracle();
     report.archive = use_of(state.rows());
     report.memory = state.memory();
+    if (const chain_root* root = state.root(); root && root->is_current())
+        report.root.emplace(
+            reported_root{root->root(), root->objects(), root->types(), false, 0, {}, {}});
     if (interrupted) return report;
     state.model().check();
     report.state_digest = state.model().state_digest();
@@ -142,6 +174,7 @@ std::string to_json(const replay_report& report) {
         all["verified"] = {{"objects", report.verified->objects},
                            {"in_memory", report.verified->in_memory},
                            {"in_archive", report.verified->in_archive}};
+    all["state_root"] = report.root ? root_of(*report.root) : json(nullptr);
     all["state_digest"] = report.interrupted ? json(nullptr) : json(report.state_digest);
     return all.dump();
 }
@@ -173,6 +206,7 @@ std::string to_text(const replay_report& report) {
                             "archive\n",
                             report.verified->objects, report.verified->in_memory,
                             report.verified->in_archive);
+    if (report.root) text += text_of(*report.root);
     return report.interrupted ? text : text + "state digest " + report.state_digest + "\n";
 }
 

@@ -2,12 +2,14 @@
 
 #include <archive/rocksdb_store.hpp>
 #include <archive/statistics.hpp>
+#include <chainbase/sha256.hpp>
 #include <tools/driver/block_feed.hpp>
 #include <tools/driver/chain_state.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace chainbase::driver {
@@ -17,6 +19,23 @@ struct archive_use {
     std::string store; ///< its kind
     archive::statistics_summary figures;
     std::optional<archive::rocksdb_statistics> engine; ///< of the store `rocksdb`
+};
+
+/// The root of a state, and what it was compared with.
+struct reported_root {
+    /// Of a block, where it is another one.
+    struct difference {
+        std::uint64_t number;
+        sha256_digest expected;
+        bool has_same_writes; ///< the block wrote what it was to write: the fault is older
+    };
+    sha256_digest root;
+    std::uint64_t objects = 0;
+    std::set<std::string> types;
+    bool is_recomputed = false; ///< from all objects, which came to the same
+    std::uint64_t compared = 0; ///< blocks
+    std::string with;           ///< where the roots they were compared with are from
+    std::optional<difference> differs;
 };
 
 /// What a state holds after a replay, and what the replay did.
@@ -37,6 +56,7 @@ struct replay_report {
     segment_statistics memory;
     std::string state_digest; ///< empty when interrupted: who stops it does not wait for that
     std::optional<verification> verified;
+    std::optional<reported_root> root; ///< of a state that has one
 
     /// The share of its time in which the thread that applies had blocks to apply, or to decode
     /// because it would have had to wait.

@@ -14,6 +14,7 @@ void add_replay_verb(CLI::App& program, exit_code& result) {
     struct call : replay_options {
         bool json = false;
         observation_options watch;
+        std::filesystem::path expected_from;
     };
     const auto options = std::make_shared<call>();
     CLI::App* verb = program.add_subcommand(
@@ -35,14 +36,30 @@ void add_replay_verb(CLI::App& program, exit_code& result) {
     verb->add_flag("--validate", options->validate,
                    "check the chain's sums after every step, not only at the end");
     verb->add_flag("--verify", options->verify, "look for every object by id and by key");
+    verb->add_option_function<std::string>(
+            "--verify-roots",
+            [options](const std::string& from) {
+                if (from.empty())
+                    options->verify_root = true;
+                else
+                    options->expected_from = from;
+            },
+            "stop behind the first block whose root is not the one that this has, another state or "
+            "what `roots` wrote; without FROM: make the root anew from all objects at the end")
+        ->expected(0, 1)
+        ->type_name("[FROM]");
     verb->add_flag("--json", options->json, "one JSON object on stdout");
     add_observation_options(*verb, options->watch);
     verb->callback([options, &result] {
         const catch_interruption signals;
         const observation watched(options->watch);
+        if (!options->expected_from.empty())
+            options->expected = known_roots::read(options->expected_from);
         const replay_report report = replay(*options, signals);
         print_or_throw(options->json ? to_json(report) + "\n" : to_text(report));
-        result = report.interrupted ? exit_code::interrupted : exit_code::done;
+        result = report.interrupted                    ? exit_code::interrupted
+                 : report.root && report.root->differs ? exit_code::different
+                                                       : exit_code::done;
     });
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,26 @@ void add_following_options(CLI::App& verb, following_options& to) {
                   "blocks");
 }
 
+namespace {
+
+void add_root_options(CLI::App& verb, root_options& to) {
+    verb.add_option_function<std::vector<std::string>>(
+            "--state-root",
+            [&to](const std::vector<std::string>& names) {
+                to.types = std::set<std::string>(names.begin(), names.end());
+            },
+            "keep a root, 32 bytes that commit to all objects of these TYPEs (all: of every type "
+            "of the chain), brought up to date with each block; none: no root, as in a new state; "
+            "a state stays as it was otherwise")
+        ->delimiter(',')
+        ->type_name("TYPE,...");
+    verb.add_option("--keep-roots", to.kept,
+                    "keep the roots of so many blocks for `bisect`; default: as before, or 100000")
+        ->transform(whole_number(1, UINT32_MAX));
+}
+
+} // namespace
+
 void add_promise_options(CLI::App& verb, promise_options& to) {
     static const std::map<std::string, durability> levels{{"process", durability::process},
                                                           {"checkpoint", durability::checkpoint},
@@ -78,6 +99,7 @@ void add_promise_options(CLI::App& verb, promise_options& to) {
     verb.add_option("--group", to.group,
                     "a group, by name or number, whose members may read a new state and its "
                     "archive; without it nobody but its owner may");
+    add_root_options(verb, to.root);
 }
 
 void add_reading_options(CLI::App& verb, live::readers::options& to) {

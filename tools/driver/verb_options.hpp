@@ -18,8 +18,9 @@ namespace chainbase::driver {
 /// `--threads`, `--once`.
 void add_following_options(CLI::App& verb, following_options& to);
 
-/// `--durability`, `--checkpoint-interval`, `--memory-folder` and `--group`: what of a state
-/// survives, where its segment is, and who may look.
+/// `--durability`, `--checkpoint-interval`, `--memory-folder`, `--archive`, `--group`,
+/// `--state-root` and `--keep-roots`: what of a state survives, where its segment is, who may look,
+/// and what it commits to.
 void add_promise_options(CLI::App& verb, promise_options& to);
 
 /// `--readers` and `--questions`.

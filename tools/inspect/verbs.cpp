@@ -10,6 +10,7 @@
 #include <tools/inspect/memory/map.hpp>
 #include <tools/inspect/memory/stat.hpp>
 #include <tools/inspect/memory/tree.hpp>
+#include <tools/inspect/root/root.hpp>
 #include <tools/inspect/rows/get.hpp>
 #include <tools/inspect/rows/range.hpp>
 #include <tools/inspect/rows/sample.hpp>
@@ -32,14 +33,14 @@ struct verb {
 };
 
 constexpr verb verbs[] = {
-    {"info", add_info},     {"stat", add_stat},     {"top", add_top},
-    {"map", add_map},       {"tree", add_tree},     {"schema", add_schema},
-    {"get", add_get},       {"range", add_range},   {"count", add_count},
-    {"sample", add_sample}, {"dump", add_dump},     {"load", add_load},
-    {"diff", add_diff},     {"digest", add_digest}, {"archive", add_archive},
-    {"check", add_check},   {"repair", add_repair}, {"undo", add_undo},
-    {"locks", add_locks},   {"serve", add_serve},   {"compact", add_compact},
-    {"resize", add_resize}, {"warm", add_warm},
+    {"info", add_info},       {"stat", add_stat},     {"top", add_top},
+    {"map", add_map},         {"tree", add_tree},     {"schema", add_schema},
+    {"get", add_get},         {"range", add_range},   {"count", add_count},
+    {"sample", add_sample},   {"dump", add_dump},     {"load", add_load},
+    {"diff", add_diff},       {"digest", add_digest}, {"root", add_root},
+    {"archive", add_archive}, {"check", add_check},   {"repair", add_repair},
+    {"undo", add_undo},       {"locks", add_locks},   {"serve", add_serve},
+    {"compact", add_compact}, {"resize", add_resize}, {"warm", add_warm},
 };
 
 } // namespace

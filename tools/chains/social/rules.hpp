@@ -53,6 +53,7 @@ public:
     void check() const override;
     [[nodiscard]] verification verify() const override;
     [[nodiscard]] std::string state_digest() const override;
+    void commit_to(archive::committed_state& root) const override;
 
     /// The rules, one for each operation.
     /// @{

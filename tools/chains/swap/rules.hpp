@@ -34,6 +34,7 @@ public:
     void check() const override;
     [[nodiscard]] verification verify() const override;
     [[nodiscard]] std::string state_digest() const override;
+    void commit_to(archive::committed_state& root) const override;
 
     void operator()(const swap& op);
 

@@ -3,8 +3,8 @@
 #include <tools/inspect/archive/kept_archive.hpp>
 #include <tools/inspect/compare/content_digest.hpp>
 #include <tools/inspect/memory/bookkeeping.hpp>
-#include <tools/inspect/rows/beside_writer.hpp>
 #include <tools/inspect/rows/ordered_chunks.hpp>
+#include <tools/inspect/rows/still_attempts.hpp>
 #include <tools/inspect/rows/type_records.hpp>
 
 #include <algorithm>
@@ -97,16 +97,9 @@ private:
 } // namespace
 
 content_digest content_digest::of(const std::filesystem::path& state, const question& asked) {
-    constexpr int least_attempts = 3;
-    const patience until(std::chrono::seconds(2));
     row_source from(state);
-    for (int attempts = 1; attempts <= least_attempts || !until.is_over(); ++attempts) {
-        try {
-            return attempt(from, asked).run();
-        } catch (const moved_meanwhile&) {
-            patience::pause();
-        }
-    }
+    if (auto found = attempt_while_still([&] { return attempt(from, asked).run(); }))
+        return *std::move(found);
     content_digest none;
     none.revision = from.current_revision();
     none.has_moved = true;

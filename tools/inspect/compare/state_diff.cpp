@@ -1,6 +1,7 @@
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/archive/kept_archive.hpp>
 #include <tools/inspect/compare/state_diff.hpp>
+#include <tools/inspect/root/root_types.hpp>
 #include <tools/inspect/rows/merged_rows.hpp>
 
 #include <algorithm>
@@ -127,11 +128,12 @@ private:
     std::uint64_t kept_ = 0;
 };
 
-std::set<std::string> names_in(row_source& from) {
+/// With or without those of a state root.
+std::set<std::string> names_in(row_source& from, bool has_root) {
     std::set<std::string> names;
     from.take_turn([&] {
         for (const type_schema* schema : from.types())
-            names.insert(schema->name);
+            if (has_root || !is_of_root(*schema)) names.insert(schema->name);
     });
     return names;
 }
@@ -151,8 +153,8 @@ state_diff state_diff::of(row_source& a, row_source& b, const question& asked) {
     state_diff found;
     found.revision_a = a.current_revision();
     found.revision_b = b.current_revision();
-    std::set<std::string> names = names_in(a);
-    names.merge(names_in(b));
+    std::set<std::string> names = names_in(a, !asked.types.empty());
+    names.merge(names_in(b, !asked.types.empty()));
     for (const std::string& name : asked.types)
         if (!names.contains(name))
             throw usage_error("neither " + a.state().string() + " nor " + b.state().string() +

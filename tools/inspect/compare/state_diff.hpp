@@ -38,10 +38,12 @@ struct state_diff {
         [[nodiscard]] bool is_same() const noexcept;
     };
     struct question {
-        std::vector<std::string> types; ///< none: all
-        std::set<std::string> ignored;  ///< fields, as FIELD or TYPE.FIELD
-        std::uint64_t rows_limit = 20;  ///< differing rows that are kept, of each type; 0: all
-        bool has_archive = false;       ///< also objects that are in the archive only
+        /// None: all but those of the state root, which follow from the others and are laid out
+        /// by history.
+        std::vector<std::string> types;
+        std::set<std::string> ignored; ///< fields, as FIELD or TYPE.FIELD
+        std::uint64_t rows_limit = 20; ///< differing rows that are kept, of each type; 0: all
+        bool has_archive = false;      ///< also objects that are in the archive only
     };
 
     std::int64_t revision_a = 0;

@@ -1,5 +1,6 @@
 #include <tools/driver/bookkeeping.hpp>
 #include <tools/inspect/memory/bookkeeping.hpp>
+#include <tools/inspect/root/root_types.hpp>
 
 #include <algorithm>
 #include <array>
@@ -30,8 +31,11 @@ std::string why_bookkeeping(const type_schema& schema, const std::set<std::strin
         schema.name == "archive.key")
         return "of an archive in memory";
     if (is<driver::chain_identity>(schema, "chain_identity") ||
-        is<driver::applied_block>(schema, "applied_block"))
+        is<driver::applied_block>(schema, "applied_block") ||
+        is<driver::root_setting>(schema, driver::root_setting::type_name) ||
+        is<driver::block_root>(schema, driver::block_root::type_name))
         return "of the driver";
+    if (is_of_root(schema)) return "of the state root";
     return {};
 }
 

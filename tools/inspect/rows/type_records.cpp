@@ -74,11 +74,12 @@ struct type_records::in_memory {
     byte_buffer records;
     std::vector<place> places; ///< kept for a type with rows in the archive only
 
-    [[nodiscard]] bytes_view at(std::size_t number) const {
-        const std::size_t begin = places[number].begin;
+    /// A record.
+    [[nodiscard]] seen at(std::size_t number) const {
+        const std::size_t begin = places[number].begin + length_bytes;
         const std::size_t end =
             number + 1 < places.size() ? places[number + 1].begin : records.size();
-        return bytes_view(records).subspan(begin, end - begin);
+        return {places[number].id, bytes_view(records).subspan(begin, end - begin), false};
     }
 };
 
@@ -161,39 +162,57 @@ void type_records::append_row(bytes_view record, byte_buffer& to) {
                            " are of several layouts; use the program that wrote them, or rebuild "
                            "the archive by a replay");
     const std::size_t start = to.size();
-    to.resize(start + length_bytes);
     archive::append(to, record);
-    archive::detail::store_little(to.data() + start, static_cast<std::uint32_t>(record.size()));
-    archive::detail::store_little(to.data() + start + length_bytes, record_.fingerprint());
+    archive::detail::store_little(to.data() + start, record_.fingerprint());
 }
 
 /// Memory goes first.
-byte_buffer type_records::merge(std::uint32_t begin, std::uint32_t end, const in_memory& memory) {
-    byte_buffer all;
-    all.reserve(memory.records.size());
+void type_records::merge(std::uint32_t begin, std::uint32_t end, const in_memory& memory,
+                         const std::function<void(const seen&)>& visit) {
     std::size_t next = 0;
     std::uint64_t archived = 0;
+    byte_buffer restored;
     const auto take_below = [&](std::uint64_t id) {
         for (; next < memory.places.size() && memory.places[next].id < id; ++next)
-            archive::append(all, memory.at(next));
+            visit(memory.at(next));
     };
     for (auto row = archive_->rows(table_, begin); row.valid() && row.id() < end; row.next()) {
         take_below(row.id());
         const bool is_in_memory = next < memory.places.size() && memory.places[next].id == row.id();
         if (is_in_memory || std::binary_search(removed_.begin(), removed_.end(), row.id()))
             continue;
-        append_row(row.record(), all);
+        restored.clear();
+        append_row(row.record(), restored);
+        visit({row.id(), restored, true});
         ++archived;
     }
     take_below(std::uint64_t{end});
     archived_rows_ += archived;
-    return all;
 }
 
 byte_buffer type_records::read(std::uint32_t begin, std::uint32_t end) {
     in_memory memory;
     read_memory(begin, end, memory);
-    return archive_ ? merge(begin, end, memory) : std::move(memory.records);
+    if (!archive_) return std::move(memory.records);
+    byte_buffer all;
+    all.reserve(memory.records.size());
+    merge(begin, end, memory, [&](const seen& one) {
+        const std::size_t start = all.size();
+        all.resize(start + length_bytes);
+        archive::detail::store_little(all.data() + start,
+                                      static_cast<std::uint32_t>(one.record.size()));
+        archive::append(all, one.record);
+    });
+    return all;
+}
+
+void type_records::each(std::uint32_t begin, std::uint32_t end,
+                        const std::function<void(const seen&)>& visit) {
+    in_memory memory;
+    read_memory(begin, end, memory);
+    if (archive_) return merge(begin, end, memory, visit);
+    for (std::size_t number = 0; number < memory.places.size(); ++number)
+        visit(memory.at(number));
 }
 
 } // namespace chainbase::inspect

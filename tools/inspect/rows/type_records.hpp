@@ -59,14 +59,24 @@ public:
     /// archive are of several layouts, and what reading does.
     [[nodiscard]] archive::byte_buffer read(std::uint32_t begin, std::uint32_t end);
 
+    /// An object, valid during the call.
+    struct seen {
+        std::uint32_t id;
+        archive::bytes_view record;
+        bool is_archived; ///< in the archive only
+    };
+    /// The same records one by one, by rising id; between turns.
+    void each(std::uint32_t begin, std::uint32_t end,
+              const std::function<void(const seen&)>& visit);
+
 private:
     struct in_memory;
 
     void find_table(const archive::store* archive);
     void find_removed();
     void read_memory(std::uint32_t begin, std::uint32_t end, in_memory& to);
-    [[nodiscard]] archive::byte_buffer merge(std::uint32_t begin, std::uint32_t end,
-                                             const in_memory& memory);
+    void merge(std::uint32_t begin, std::uint32_t end, const in_memory& memory,
+               const std::function<void(const seen&)>& visit);
     void append_row(archive::bytes_view record, archive::byte_buffer& to);
 
     still_state& state_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <archive/committed_state.hpp>
 #include <archive/state_digest.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/chains/checked.hpp>
@@ -128,6 +129,12 @@ std::string rules<State>::state_digest() const {
     digest.add<account_object>(state_, "account");
     digest.add<global_object>(state_, "global");
     return digest.hex();
+}
+
+template <typename State>
+void rules<State>::commit_to(archive::committed_state& root) const {
+    root.add<account_object>("account");
+    root.add<global_object>("global");
 }
 
 } // namespace chainbase::payments

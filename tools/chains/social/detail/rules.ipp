@@ -1,5 +1,6 @@
 #pragma once
 
+#include <archive/committed_state.hpp>
 #include <archive/state_digest.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/chains/checked.hpp>
@@ -421,6 +422,14 @@ std::string rules<State, Comments>::state_digest() const {
     digest.add<vote_object>(state_, "vote");
     digest.add<global_object>(state_, "global");
     return digest.hex();
+}
+
+template <typename State, typename Comments>
+void rules<State, Comments>::commit_to(archive::committed_state& root) const {
+    root.add<account_object>("account");
+    if constexpr (requires { root.add(comments_); }) root.add(comments_);
+    root.add<vote_object>("vote");
+    root.add<global_object>("global");
 }
 
 } // namespace chainbase::social

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <archive/committed_state.hpp>
 #include <archive/state_digest.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/chains/checked.hpp>
@@ -185,6 +186,13 @@ std::string rules<State>::state_digest() const {
     digest.add<owner_object>(state_, "owner");
     digest.add<global_object>(state_, "global");
     return digest.hex();
+}
+
+template <typename State>
+void rules<State>::commit_to(archive::committed_state& root) const {
+    root.add<pair_object>("pair");
+    root.add<owner_object>("owner");
+    root.add<global_object>("global");
 }
 
 } // namespace chainbase::swap

@@ -1,0 +1,128 @@
+#include <chainbase/database.hpp>
+#include <pool_allocator/error.hpp>
+#include <pool_allocator/trace.hpp>
+#include <tools/driver/root/chain_root.hpp>
+
+#include <spdlog/spdlog.h>
+
+namespace chainbase::driver {
+
+namespace {
+
+const trace::site root_update("driver.root.update");
+
+const std::set<std::string> all{"all"};
+const std::set<std::string> none{"none"};
+
+std::set<std::string> types_of(const state_root::merkle_tree& tree) {
+    std::set<std::string> types;
+    for (const auto& [name, number] : tree.type_numbers())
+        types.insert(name);
+    return types;
+}
+
+} // namespace
+
+std::unique_ptr<chain_root> chain_root::open(database& state, const chain_model& model,
+                                             const root_options& asked) {
+    const bool is_wanted = asked.types && asked.types != none;
+    const bool was_there = state.memory().types().find(root_setting::type_name) != nullptr;
+    if (!is_wanted && !was_there) return nullptr;
+    std::unique_ptr<chain_root> root(new chain_root(state, asked.threads));
+    if (asked.types == none || (!is_wanted && !root->setting())) {
+        if (root->setting()) root->turn_off();
+        return nullptr;
+    }
+    if (!is_wanted)
+        root->commit_to(model, types_of(root->objects_.tree()));
+    else
+        root->commit_to(model, asked.types == all ? std::set<std::string>() : *asked.types);
+    root->set_kept(asked.kept);
+    root->catch_up();
+    return root;
+}
+
+chain_root::chain_root(database& state, unsigned threads)
+    : state_(state), objects_(state, threads) {
+    state.add_type<root_setting>(root_setting::type_name);
+    state.add_type<block_root>(block_root::type_name);
+}
+
+void chain_root::commit_to(const chain_model& model, const std::set<std::string>& types) {
+    objects_.restrict_to(types);
+    model.commit_to(objects_);
+    const std::set<std::string> found = objects_.types();
+    for (const std::string& name : types)
+        if (!found.contains(name))
+            throw usage_error(
+                "state root: the chain has no type \"" + name +
+                "\" of its own; `chainbase-inspect schema` lists the types of a state");
+}
+
+const root_setting* chain_root::setting() const {
+    const auto all_of_them = state_.objects<root_setting>();
+    return all_of_them.begin() == all_of_them.end() ? nullptr : &*all_of_them.begin();
+}
+
+/// In a session, so that popping the last block takes the setting back only with the rest.
+void chain_root::set_kept(std::optional<std::uint64_t> blocks) {
+    const root_setting* known = setting();
+    kept_ = blocks.value_or(known ? known->kept : root_setting::default_kept);
+    if (known && known->kept == kept_) return;
+    const bool was_current = objects_.is_current();
+    session one = state_.start_session();
+    if (known)
+        state_.modify(*known, [&](root_setting& it) { it.kept = kept_; });
+    else
+        state_.create<root_setting>([&](root_setting& it) { it.kept = kept_; });
+    remove_old();
+    one.squash();
+    if (was_current) objects_.note_revision();
+}
+
+void chain_root::turn_off() {
+    session one = state_.start_session();
+    objects_.forget();
+    state_.clear<block_root>();
+    state_.clear<root_setting>();
+    one.squash();
+}
+
+void chain_root::catch_up() {
+    if (!setting()) set_kept(kept_);
+    if (objects_.is_current()) return;
+    objects_.rebuild();
+    if (state_.revision() != 0) // else it is a new state
+        spdlog::info("state root: made anew from {} objects", objects());
+}
+
+void chain_root::end_block(revision_number session, std::uint64_t number) {
+    const trace::span timed(root_update);
+    const sha256_digest writes = objects_.update(session);
+    state_.create<block_root>([&](block_root& one) {
+        one.number = number;
+        one.root = objects_.root();
+        one.writes = writes;
+    });
+    remove_old();
+}
+
+void chain_root::remove_old() {
+    const auto by_age = state_.view<block_root, by_number>();
+    while (state_.count<block_root>() > kept_)
+        state_.remove(*by_age.begin());
+}
+
+const block_root* chain_root::of_block(std::uint64_t number) const {
+    return state_.find<block_root, by_number>(number);
+}
+
+void chain_root::verify() const {
+    const sha256_digest anew = objects_.recomputed();
+    if (anew == root()) return;
+    throw damaged_error("state root: it is " + hex(root()) + ", and " + hex(anew) +
+                        " when it is made anew from all objects; `chainbase-inspect root --verify` "
+                        "names those that differ");
+}
+
+} // namespace chainbase::driver

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <archive/committed_state.hpp>
+#include <tools/chains/chain_model.hpp>
+#include <tools/driver/bookkeeping.hpp>
+#include <tools/driver/root/root_options.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace chainbase::driver {
+
+/// The state root of a chain: brought up to date with each block, as part of it, and kept for the
+/// last blocks (objects block_root).
+///
+///     root->catch_up();
+///     session one = state.start_session();
+///     ... apply the block ...
+///     root->end_block(one.revision(), number);
+///     one.push();
+///
+/// Used by the writer's thread, under the write lock.
+class chain_root {
+public:
+    /// As `asked` for, or as the state has it; null when there is none. Turns it on or off: off,
+    /// all that was kept for it goes. `state` and `model` outlive it. Throws usage_error for a type
+    /// that the chain does not have, and what class committed_state throws.
+    [[nodiscard]] static std::unique_ptr<chain_root> open(database& state, const chain_model& model,
+                                                          const root_options& asked);
+
+    /// Makes the root anew, which is logged, unless it is that of the state as it is. Before a
+    /// session: what popped blocks take back may be more than they brought.
+    void catch_up();
+    /// Brings it up to date with a block, all of whose changes are in the session of this revision.
+    void end_block(revision_number session, std::uint64_t number);
+    /// After sessions with blocks were squashed, or after changes that do not count.
+    void note_revision() { objects_.note_revision(); }
+
+    /// Whether it is that of the state as it is: not so when blocks were popped with which it came,
+    /// until catch_up().
+    [[nodiscard]] bool is_current() const { return objects_.is_current(); }
+    /// Of the last block that was ended.
+    [[nodiscard]] sha256_digest root() const { return objects_.root(); }
+    /// Of a block that is still kept.
+    [[nodiscard]] const block_root* of_block(std::uint64_t number) const;
+    [[nodiscard]] std::uint64_t objects() const { return objects_.tree().size(); }
+    [[nodiscard]] std::set<std::string> types() const { return objects_.types(); }
+    /// Throws damaged_error, with what to do, when making the root anew from all objects comes to
+    /// another one.
+    void verify() const;
+
+private:
+    chain_root(database& state, unsigned threads);
+    void commit_to(const chain_model& model, const std::set<std::string>& types);
+    [[nodiscard]] const root_setting* setting() const;
+    void set_kept(std::optional<std::uint64_t> blocks);
+    void remove_old();
+    void turn_off();
+
+    database& state_;
+    archive::committed_state objects_;
+    std::uint64_t kept_ = root_setting::default_kept;
+};
+
+} // namespace chainbase::driver

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace chainbase::driver {
+
+/// Whether a state has a root, and of what. What is not said stays as it is in the state.
+struct root_options {
+    /// The types whose objects it commits to. {"all"}: all of the chain; {"none"}: there is no
+    /// root, as in a new state for which nothing is said.
+    std::optional<std::set<std::string>> types;
+    /// The number of blocks whose roots are kept.
+    std::optional<std::uint64_t> kept;
+    unsigned threads = 1; ///< besides the one that applies blocks, for hashing
+};
+
+} // namespace chainbase::driver

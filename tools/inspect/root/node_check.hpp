@@ -1,0 +1,62 @@
+#pragma once
+
+#include <chainbase/state_root/tree_hash.hpp>
+#include <tools/inspect/root/id_set.hpp>
+#include <tools/inspect/root/looked_at_tree.hpp>
+#include <tools/inspect/root/root_faults.hpp>
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+#include <set>
+#include <vector>
+
+namespace chainbase::inspect {
+
+/// Whether the nodes of a tree are one: every digest is that of what it stands for, every node but
+/// the free ones has one parent, and the free ones are those that the tree's lists have. So nothing
+/// of what is in them can have changed by itself; that the leaves are those of the objects is for
+/// object_check.
+class node_check {
+public:
+    explicit node_check(still_state& state) : state_(state) {}
+
+    /// Looks at all nodes, in so many threads; adds what is wrong. Throws moved_meanwhile, what
+    /// reading does.
+    void run(unsigned threads, root_faults& to);
+
+    /// @name After run()
+    /// @{
+    [[nodiscard]] std::uint64_t nodes() const noexcept { return nodes_; }
+    /// Of all nodes, also those that are not of the tree.
+    [[nodiscard]] std::uint64_t leaves() const noexcept { return leaves_; }
+    /// Whether it has another digest than its parent says.
+    [[nodiscard]] bool is_damaged(state_root::node_ref node) const {
+        return damaged_.contains(node.bits());
+    }
+    /// @}
+
+private:
+    struct piece;
+
+    void make_sets();
+    void check_node(const looked_at_tree& tree, state_root::node_ref at,
+                    const state_root::node_view& node, piece& to);
+    void check_groups(state_root::node_ref at, const state_root::node_view& node, piece& to);
+    void check_child(const looked_at_tree& tree, state_root::node_ref parent, unsigned digit,
+                     const state_root::child& child, piece& to);
+    void check_root(root_faults& to);
+    void check_parents(node_range range, root_faults& to);
+    void check_free_nodes(unsigned capacity_class, root_faults& to);
+
+    still_state& state_;
+    std::vector<id_set> has_parent_; ///< by capacity
+    std::vector<id_set> is_free_;
+    std::array<std::uint64_t, state_root::capacities.size()> free_{};
+    std::uint64_t nodes_ = 0;
+    std::uint64_t leaves_ = 0;
+    std::set<std::uint32_t> damaged_;
+    std::mutex mutex_; ///< of damaged_
+};
+
+} // namespace chainbase::inspect

@@ -1,0 +1,214 @@
+#include <chainbase/state_root/tree_hash.hpp>
+#include <pool_allocator/error.hpp>
+#include <tools/inspect/root/object_check.hpp>
+#include <tools/inspect/rows/ordered_chunks.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <span>
+#include <utility>
+
+namespace chainbase::inspect {
+
+namespace {
+
+using state_root::branches_per_node;
+using state_root::child;
+using state_root::node_ref;
+using state_root::node_view;
+using state_root::tree_hash;
+using kind = root_fault::kind;
+
+constexpr std::uint32_t ids_at_once = 4096;
+constexpr std::uint32_t nodes_at_once = 4096;
+
+bool has_type(still_state& state, const std::string& name) {
+    bool is_there = false;
+    state.take_turn([&] {
+        is_there = std::ranges::any_of(state.source().types(),
+                                       [&](const type_schema* one) { return one->name == name; });
+    });
+    return is_there;
+}
+
+} // namespace
+
+struct object_check::type {
+    std::uint16_t number;
+    const std::string& name;
+    type_records& records;
+    id_set& there;
+};
+
+struct object_check::object {
+    bool is_archived;
+    sha256_digest leaf;
+};
+
+/// What was found in a range of ids.
+struct object_check::piece {
+    explicit piece(std::uint64_t limit) : faults(limit) {}
+
+    tree_hash hash;
+    root_faults faults;
+    std::vector<wanted_leaf> wanted; ///< of objects that were read
+    std::vector<object> objects;     ///< these
+    std::uint64_t read = 0;
+    std::uint64_t archived = 0;
+    std::uint64_t found = 0;
+};
+
+void object_check::run(unsigned threads, root_faults& to) {
+    state_.take_turn([&] { types_ = looked_at_tree(state_.source()).types(); });
+    for (const auto& [number, name] : types_) {
+        if (has_type(state_, name)) {
+            check_type(number, name, threads, to);
+            continue;
+        }
+        to.add({kind::tree,
+                state_root::named_type::type_name,
+                number,
+                fmt::format("the root commits to objects of a type {}, which the state does not "
+                            "have",
+                            name),
+                false,
+                {}});
+    }
+    if (found_ != nodes_.leaves()) check_leaves(to);
+}
+
+void object_check::check_type(std::uint16_t number, const std::string& name, unsigned threads,
+                              root_faults& to) {
+    type_records records(state_, name, archive_, type_records::places::both);
+    const std::uint32_t end = records.end();
+    id_set& there = there_.try_emplace(number, end).first->second;
+    type of{number, name, records, there};
+    const std::size_t count = (std::size_t{end} + ids_at_once - 1) / ids_at_once;
+    std::vector<std::optional<piece>> made(count);
+    std::size_t next = 0;
+    in_order(
+        count, threads,
+        [&](std::size_t which) {
+            const auto begin = static_cast<std::uint32_t>(which * ids_at_once);
+            piece& one = made[which].emplace(to.limit());
+            read(of, begin, begin + std::min(ids_at_once, end - begin), one);
+            look_up(of, one);
+            return archive::byte_buffer();
+        },
+        [&](archive::bytes_view) {
+            piece& one = *made[next];
+            objects_ += one.read;
+            archived_ += one.archived;
+            found_ += one.found;
+            to.add(std::move(one.faults));
+            made[next++].reset();
+        });
+}
+
+void object_check::read(type& of, std::uint32_t begin, std::uint32_t end, piece& to) {
+    to.wanted.reserve(end - begin);
+    to.objects.reserve(end - begin);
+    try {
+        of.records.each(begin, end,
+                        [&](const type_records::seen& one) { add_object(of, one, to); });
+    } catch (const damaged_error&) {
+        to.wanted.clear();
+        to.objects.clear();
+        read_one_by_one(of, begin, end, to);
+    }
+    to.read += to.objects.size();
+    for (const object& one : to.objects)
+        to.archived += one.is_archived ? 1 : 0;
+    for (const wanted_leaf& one : to.wanted)
+        of.there.add(one.id);
+}
+
+void object_check::add_object(const type& of, const type_records::seen& one, piece& to) {
+    const sha256_digest key = to.hash.key(of.name, one.id);
+    to.wanted.push_back({key, of.number, one.id});
+    to.objects.push_back({one.is_archived, to.hash.leaf(key, to.hash.content(one.record))});
+}
+
+/// After something cannot be read: to find what.
+void object_check::read_one_by_one(type& of, std::uint32_t begin, std::uint32_t end, piece& to) {
+    for (std::uint32_t id = begin; id < end; ++id) {
+        try {
+            of.records.each(id, id + 1,
+                            [&](const type_records::seen& one) { add_object(of, one, to); });
+        } catch (const damaged_error& problem) {
+            to.faults.add({kind::unreadable, of.name, id, problem.what(), false, {}});
+            ++to.read;
+            of.there.add(id);
+        }
+    }
+}
+
+void object_check::look_up(const type& of, piece& to) {
+    using clock = std::chrono::steady_clock;
+    constexpr std::size_t at_once = 128;
+    const std::span<const wanted_leaf> wanted(to.wanted);
+    for (std::size_t next = 0; next < wanted.size();) {
+        state_.take_turn([&] {
+            const auto until = clock::now() + row_source::slice;
+            const looked_at_tree tree(state_.source());
+            do {
+                const auto some = wanted.subspan(next, std::min(at_once, wanted.size() - next));
+                for (const auto& found : find_leaves(tree, some))
+                    compare(of, found, next++, to);
+            } while (next < wanted.size() && clock::now() < until);
+        });
+    }
+    to.wanted = {};
+    to.objects = {};
+}
+
+void object_check::compare(const type& of, const std::optional<found_leaf>& found,
+                           std::size_t number, piece& to) {
+    const object& one = to.objects[number];
+    const std::uint32_t id = to.wanted[number].id;
+    if (!found)
+        return to.faults.add(
+            {kind::not_in_root, of.name, id, "in the state, not in the root", one.is_archived, {}});
+    ++to.found;
+    if (found->digest == one.leaf) return;
+    std::string text = "its content is not what the root commits to";
+    if (nodes_.is_damaged(found->node))
+        text += "; but " + name_of(found->node) + ", which has its leaf, is damaged";
+    to.faults.add({kind::other_content, of.name, id, std::move(text), one.is_archived, {}});
+}
+
+/// Those of no object.
+void object_check::check_leaves(root_faults& to) {
+    for (const node_range& range : node_ranges(state_, nodes_at_once))
+        each_node(state_, range, [&](const looked_at_tree&, node_ref at, const node_view& node) {
+            if (node.size() > at.capacity()) return;
+            for (unsigned digit = 0; digit < branches_per_node; ++digit)
+                if (node.has(digit) && node.is_leaf(digit))
+                    check_leaf(at, digit, node.at_digit(digit), to);
+        });
+}
+
+void object_check::check_leaf(node_ref at, unsigned digit, const child& leaf, root_faults& to) {
+    const auto type = types_.find(leaf.type);
+    if (type == types_.end())
+        return to.add({kind::node,
+                       node_type(at.capacity_class()),
+                       at.number(),
+                       fmt::format("at digit {} it has an object of a type {}, which the root "
+                                   "does not know",
+                                   digit, leaf.type),
+                       false,
+                       {}});
+    const auto of_type = there_.find(leaf.type);
+    if (of_type != there_.end() && of_type->second.contains(leaf.reference)) return;
+    to.add({kind::not_in_state,
+            type->second,
+            leaf.reference,
+            "in the root, not in the state",
+            false,
+            {}});
+}
+
+} // namespace chainbase::inspect
