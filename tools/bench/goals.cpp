@@ -54,6 +54,13 @@ constexpr goal goals[] = {
     {"block_to_alone_attached", 1.05, ""},
     {"block_to_alone_pausing", 1.05, ""},
     {"disk_to_encoded", 0.7, ""},
+    {"inner_node_ratio", 0.26, ""},
+    {"bytes_per_object", 80, ""},
+    {"update_50000_two_threads", 100e6, ""}, // among 10 M
+    {"proof_bytes", 1.2 * 1024, ""},         // of 1 M
+    {"proof_bytes_largest", 1.2 * 1024, ""},
+    {"verify", 10'000, ""},
+    {"replay_with_root_to_without", 1.25, ""},
 };
 
 } // namespace

@@ -4,6 +4,7 @@
 #include <tools/bench/crash_bench.hpp>
 #include <tools/bench/growth_bench.hpp>
 #include <tools/bench/readers_bench.hpp>
+#include <tools/bench/root_bench.hpp>
 #include <tools/program.hpp>
 
 int main(int argc, char** argv) {
@@ -16,5 +17,6 @@ int main(int argc, char** argv) {
                                       chainbase::bench::add_crash_bench(program);
                                       chainbase::bench::add_archive_bench(program);
                                       chainbase::bench::add_readers_bench(program);
+                                      chainbase::bench::add_root_bench(program);
                                   });
 }

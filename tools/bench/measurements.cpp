@@ -25,6 +25,8 @@ std::string_view name_of(metric unit) noexcept {
         return "bytes";
     case metric::ratio:
         return "ratio";
+    case metric::count:
+        return "count";
     }
     return "";
 }

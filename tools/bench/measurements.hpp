@@ -8,8 +8,9 @@
 
 namespace chainbase::bench {
 
-/// The unit of a row: nanoseconds per operation, bytes per object, or a share or ratio of such.
-enum class metric { ns, bytes, ratio };
+/// The unit of a row: nanoseconds per operation, bytes per object, a share or ratio of such, or how
+/// many per operation.
+enum class metric { ns, bytes, ratio, count };
 
 [[nodiscard]] std::string_view name_of(metric unit) noexcept;
 

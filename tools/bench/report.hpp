@@ -22,7 +22,8 @@ struct report {
 };
 
 /// {"bench", "machine", "objects", "types", "rounds", "rows"}; a row has "engine", "operation",
-/// "metric" ("ns", "bytes" or "ratio"), "value" (the median) and "samples" (one per round).
+/// "metric" ("ns", "bytes", "ratio" or "count"), "value" (the median) and "samples" (one per
+/// round).
 [[nodiscard]] nlohmann::ordered_json to_json(const report&);
 
 /// The rows alone, as to_json has them, and "2.1 GHz, g++ 12, tmpfs": for benches with more than
