@@ -1,0 +1,156 @@
+// Proofs of what a state has and has not, for who trusts a root alone: any bytes, or the proof of
+// an object that is patched. An object is only shown to be there with the content that it has, and
+// to be missing when it is, and by no bytes but those that prove() makes of it.
+//
+// Input: the id that is asked for (2 bytes), then flags and the rest, as patches.hpp has them.
+// Flags: bit 0, the rest is the content that is claimed (32 bytes) and the proof; 1, no content is
+// claimed; 2, the type is the other one; 3 and 4, which tree. Patches of file 0 change the proof;
+// 1, it goes on from that place as the proof of another object; 2, another id is asked for; 3,
+// another content is claimed.
+
+#include <chainbase/state_root/merkle_tree.hpp>
+#include <chainbase/state_root/proof.hpp>
+
+#include <tests/fuzz/patches.hpp>
+#include <tests/support/scratch_state.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+using namespace chainbase;
+using namespace chainbase::test;
+using state_root::shown;
+
+namespace {
+
+using proof = std::vector<std::byte>;
+
+constexpr std::array<std::string_view, 2> names{"account", "post"};
+
+sha256_digest content_of(std::string_view type, std::uint32_t id) {
+    sha256 hash;
+    hash.add(std::as_bytes(std::span(type)));
+    return hash.of(std::as_bytes(std::span(&id, 1)));
+}
+
+/// A tree of objects of two types: those with even ids below `end`.
+class known_tree {
+public:
+    explicit known_tree(std::uint32_t end)
+        : end_(end), state_(folder_ / "state", quick_options()), tree_(state_) {
+        tree_.begin_anew({names.begin(), names.end()});
+        std::vector<state_root::leaf_change> all;
+        for (const auto& [name, number] : tree_.type_numbers())
+            for (std::uint32_t id = 0; id < end; id += 2) {
+                const sha256_digest key = hash_.key(name, id);
+                all.push_back({key, hash_.leaf(key, content_of(name, id)), id, number, true});
+            }
+        tree_.update(all, nullptr);
+    }
+
+    [[nodiscard]] bool has(std::uint32_t id) const noexcept { return id % 2 == 0 && id < end_; }
+    [[nodiscard]] proof prove(std::string_view type, std::uint32_t id) const {
+        return state_root::prove(tree_.nodes(), type, id, content_of);
+    }
+    [[nodiscard]] sha256_digest root() const { return tree_.root(); }
+
+private:
+    std::uint32_t end_;
+    scratch_folder folder_;
+    database state_;
+    state_root::merkle_tree tree_;
+    state_root::tree_hash hash_;
+};
+
+/// Full nodes above such with few children; a root of two leaves; nothing.
+const known_tree& tree(unsigned number) {
+    static const known_tree all[]{known_tree(600), known_tree(40), known_tree(2), known_tree(0)};
+    return all[number];
+}
+
+/// What is asked.
+struct question {
+    std::string_view type;
+    std::uint32_t id;
+    std::optional<sha256_digest> content;
+    proof bytes;
+};
+
+void require(bool condition) {
+    if (!condition) std::abort();
+}
+
+void patch(question& of, const patches::patch& one, const known_tree& in) {
+    proof& bytes = of.bytes;
+    const std::size_t at = bytes.empty() ? 0 : one.byte % bytes.size();
+    const auto id = static_cast<std::uint32_t>(one.number());
+    switch (one.file % 4) {
+    case 0:
+        if (one.content.empty()) return bytes.resize(at);
+        for (std::size_t i = 0; i < one.content.size() && at + i < bytes.size(); ++i)
+            bytes[at + i] = static_cast<std::byte>(one.content[i]);
+        return;
+    case 1: {
+        const proof other = in.prove(of.type, id);
+        bytes.resize(at);
+        if (at < other.size())
+            bytes.insert(bytes.end(), other.begin() + static_cast<std::ptrdiff_t>(at), other.end());
+        return;
+    }
+    case 2:
+        of.id = id;
+        return;
+    default:
+        of.content = content_of(of.type, id);
+        if (one.content.size() == of.content->size())
+            std::memcpy(of.content->data(), one.content.data(), one.content.size());
+    }
+}
+
+/// Any bytes.
+void read_all(question& of, std::span<const std::uint8_t> from) {
+    of.content.emplace();
+    const std::size_t known = std::min(from.size(), of.content->size());
+    if (known != 0) std::memcpy(of.content->data(), from.data(), known);
+    if (known < of.content->size()) of.content = content_of(of.type, of.id);
+    const auto rest = std::as_bytes(from.subspan(known));
+    of.bytes.assign(rest.begin(), rest.end());
+}
+
+void check(const question& asked, const known_tree& in) {
+    const proof right = in.prove(asked.type, asked.id);
+    const shown found =
+        state_root::verify(in.root(), asked.type, asked.id, asked.content, asked.bytes);
+    const bool is_right = asked.content == content_of(asked.type, asked.id);
+    if (found == shown::included) require(in.has(asked.id) && is_right);
+    if (found == shown::excluded) require(!in.has(asked.id));
+    const bool shows = !in.has(asked.id) || is_right;
+    require((found != shown::nothing) == (shows && asked.bytes == right));
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size < 3) return 0;
+    const auto id = static_cast<std::uint32_t>(data[0] | data[1] << 8U);
+    patches input(data + 2, size - 2);
+    const known_tree& in = tree(input.flags() >> 3U & 3U);
+    question asked{names[input.flag(2)], id, std::nullopt, {}};
+    if (input.flag(0)) {
+        read_all(asked, input.rest());
+    } else {
+        asked.content = content_of(asked.type, id);
+        asked.bytes = in.prove(asked.type, id);
+        while (const auto one = input.next())
+            patch(asked, *one, in);
+    }
+    if (input.flag(1)) asked.content.reset();
+    asked.bytes.shrink_to_fit();
+    check(asked, in);
+    return 0;
+}
