@@ -85,7 +85,8 @@ TEST_CASE("the root is of the objects in both places, whatever becomes of them")
     CAPTURE(seed);
     random_source random(seed);
     rooted_world w(1);
-    const std::uint64_t blocks = test_operations(2'000);
+    const std::uint64_t blocks = test_operations(20'000) / 10; // of that many operations
+    const std::uint64_t between_looks = 1 + blocks / 100;
     for (std::uint64_t number = 0; number < blocks; ++number) {
         CAPTURE(number);
         {
@@ -99,7 +100,7 @@ TEST_CASE("the root is of the objects in both places, whatever becomes of them")
         const revision_number irreversible = w.state.revision() - random.below(4);
         if (random.chance(300) && irreversible > w.state.committed_revision())
             w.state.commit(irreversible);
-        if (number % 20 == 0 || number + 1 == blocks) {
+        if (number % between_looks == 0 || number + 1 == blocks) {
             REQUIRE(w.root.root() == w.expected());
             REQUIRE(w.root.recomputed() == w.expected());
         }
