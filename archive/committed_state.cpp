@@ -59,7 +59,7 @@ bool committed_state::is_current() const {
     const auto names_a_source = [](const auto& type, const auto& one) {
         return type.first == one->name;
     };
-    return tree_.revision() == state_.revision() &&
+    return tree_.is_of_this_format() && tree_.revision() == state_.revision() &&
            std::ranges::equal(tree_.type_numbers(), sources_, names_a_source);
 }
 

@@ -57,10 +57,12 @@ public:
     template <typename T>
     void add(const lifecycle<T>& of);
 
-    /// Whether the tree is as of the state's revision, and of the types that were added.
+    /// Whether the tree is as of the state's revision, of the types that were added, and by the
+    /// digests of this version.
     [[nodiscard]] bool is_current() const;
     /// Makes the tree anew from all objects, in a session of its own, unless it is current. For a
-    /// state that has no root yet, or that was written without one. Throws what reading the archive
+    /// state that has no root yet, or that was written without one, or that another version made
+    /// the root of. Throws what reading the archive
     /// and merkle_tree::update throw; then nothing changed.
     void catch_up();
     /// The same in any case.

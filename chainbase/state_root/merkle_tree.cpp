@@ -9,15 +9,11 @@
 
 namespace chainbase::state_root {
 
-merkle_tree::merkle_tree(database& state) : state_(state), nodes_(state) {
-    const std::uint32_t format = nodes_.head().format;
-    if (format != tree_head::current_format)
-        throw format_error(state.memory().state().string() + ": the state root has format " +
-                           std::to_string(format) + ", this program makes " +
-                           std::to_string(tree_head::current_format) + "; make the root anew");
-}
-
 void merkle_tree::update(std::vector<leaf_change> changes, helpers* helping) {
+    if (!is_of_this_format())
+        throw format_error(state_.memory().state().string() + ": the state root has format " +
+                           std::to_string(nodes_.head().format) + ", this program makes " +
+                           std::to_string(tree_head::current_format) + "; make the root anew");
     std::ranges::sort(changes, {}, &leaf_change::key);
     const std::int64_t revision = state_.revision();
     tree_update made(nodes_, changes, helping);

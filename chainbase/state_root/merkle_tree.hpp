@@ -32,21 +32,25 @@ class helpers;
 class merkle_tree {
 public:
     /// In `state`, which outlives this; the types "state_root.*" are registered there. Throws what
-    /// database::add_type and create throw, format_error when another version made the tree.
-    explicit merkle_tree(database& state);
+    /// database::add_type throws.
+    explicit merkle_tree(database& state) : state_(state), nodes_(state) {}
 
     /// Applies changes, in any order, no two of one object: from here on the root is that of the
     /// objects as they are then. Changes to what is not there count as nothing. Part of the session
-    /// under way. `helping` may be null. Throws out_of_space_error, limit_error, damaged_error,
-    /// std::bad_alloc; then nothing changed.
+    /// under way. `helping` may be null. Throws format_error when another version made the tree,
+    /// out_of_space_error, limit_error, damaged_error, std::bad_alloc; then nothing changed.
     void update(std::vector<leaf_change> changes, helpers* helping);
 
-    /// Takes all leaves out, and commits to objects of these types from here on. Throws as update
-    /// does.
+    /// Takes all leaves out, and commits to objects of these types from here on, by the digests of
+    /// this version. Throws what database::clear and create throw, limit_error.
     void begin_anew(const std::set<std::string>& types);
     /// Declares the tree to be that of the state as it is now.
     void note_revision();
 
+    /// Whether the tree is by the digests of this version, or there is none.
+    [[nodiscard]] bool is_of_this_format() const {
+        return nodes_.head().format == tree_head::current_format;
+    }
     /// The digest that stands for all objects: 32 zeros when there are none.
     [[nodiscard]] sha256_digest root() const { return nodes_.head().digest; }
     /// How many there are.

@@ -106,6 +106,7 @@ void node_store::clear() {
     make_head();
     each_node_type([&](auto type) { state_.clear<typename decltype(type)::type>(); });
     state_.modify(head(), [](tree_head& head) {
+        head.format = tree_head::current_format;
         head.leaves = 0;
         head.digest = {};
         head.has_root = 0;

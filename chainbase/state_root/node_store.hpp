@@ -51,7 +51,8 @@ public:
     /// The nodes made so far of a capacity, those that are free too.
     [[nodiscard]] std::uint32_t made(unsigned capacity_class) const;
 
-    /// Lets the tree be without any node. Throws what database::clear throws; then nothing changed.
+    /// Lets the tree be without any node, and of this version. Throws what database::clear throws;
+    /// then nothing changed.
     void clear();
     /// Sees to it that the next take()s of each capacity succeed. Throws what create throws.
     void reserve(const std::array<std::uint32_t, capacities.size()>& nodes);

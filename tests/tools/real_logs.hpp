@@ -49,8 +49,8 @@ inline std::string digest_at_end(const std::string& chain) {
 /// chainbase/state_root/tree_hash.hpp says.
 inline std::string root_at_end(const std::string& chain) {
     return chain == "steem-2016"
-               ? "d18a0f413f08a2192dc0759d0458df8da8689264ee2a7f438e4fd3c0e591fb1a"
-               : "c636f105d5d9da516c1e67555a2897a3fc89054118dc0d1a05ebedf1a44e60fd";
+               ? "6bd026185f67c37e47dfc963d3891709769124767aa8e4d635408c9baab98eef"
+               : "6ba92eb5a918b72781e906848ebe2aded402523e53fbc6318656c30f96229d13";
 }
 
 } // namespace chainbase::test

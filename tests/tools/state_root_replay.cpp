@@ -121,6 +121,38 @@ TEST_CASE("a root can be of some types only") {
     CHECK(replayed(log, {}, "some")["state_root"]["root"] == root_at_end(log.chain()));
 }
 
+TEST_CASE("roots of other types are not compared") {
+    const real_log log("steem-2016");
+    const arguments accounts{"--state-root", "account"};
+    const std::string stop = "2000";
+    replayed(log, with_root + arguments{"--stop-at", stop}, "all");
+    replayed(log, accounts + arguments{"--stop-at", stop}, "some");
+    const auto refused = [&](const arguments& call) {
+        const driver_run run = run_driver(call);
+        INFO(run.err);
+        CHECK(run.code() == 2);
+        CHECK_THAT(run.err, Contains("--state-root ") && Contains("account"));
+    };
+    refused({"bisect", log.state("all").string(), log.state("some").string()});
+    const auto file = log.state("roots");
+    write_roots(file, log.state("some"));
+    CHECK_THAT(read_file(file), Contains("# types: account\n"));
+    refused({"bisect", log.state("all").string(), file.string()});
+    refused(log.replay({"--verify-roots", file.string()}, "all"));
+    replayed(log, accounts + arguments{"--verify-roots", file.string(), "--stop-at", stop}, "new");
+
+    const json other = replayed(log, accounts + arguments{"--stop-at", "2500"}, "all");
+    CHECK(other["state_root"]["types"] == json{"account"});
+    CHECK(roots_of(log.state("all")).begin()->first > 2000);
+    CHECK(run_driver({"bisect", log.state("all").string(), log.state("some").string()}).code() ==
+          2);
+    replayed(log, {"--stop-at", "2500"}, "some");
+    const driver_run same =
+        run_driver({"bisect", log.state("all").string(), log.state("some").string()});
+    INFO(same.out);
+    CHECK(same.code() == 0);
+}
+
 TEST_CASE("as many roots are kept as are asked for") {
     const real_log log("steem-2016");
     replayed(log, with_root + arguments{"--keep-roots", "7", "--stop-at", "5000"}, "few");

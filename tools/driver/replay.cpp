@@ -48,11 +48,17 @@ void validate(const chain_state& state, const decoded_block& first, const replay
 /// Compares the roots of blocks with those that are expected.
 class root_comparison {
 public:
-    root_comparison(const chain_state& state, const std::optional<known_roots>& expected)
-        : state_(state), expected_(expected) {
-        if (expected_ && !state.root())
-            throw usage_error("there is nothing to compare with the roots of " +
+    /// Throws usage_error when the state has no root to be looked at, or one of other types.
+    root_comparison(const chain_state& state, const replay_options& options)
+        : state_(state), expected_(options.expected) {
+        if (options.verify_root && !state.root())
+            throw usage_error(options.state.string() +
+                              ": has no root to verify; give --state-root all, too");
+        if (!expected_) return;
+        if (!state.root())
+            throw usage_error(options.state.string() + ": has no root to compare with those of " +
                               expected_->source.string() + "; give --state-root, too");
+        expected_->require_types(state.root()->types(), options.state.string());
     }
 
     /// How many blocks make the next step: one, when it is compared, so that the state stays as
@@ -170,7 +176,7 @@ replay_report replay(const replay_options& options, const catch_interruption& si
     const std::uint64_t blocks_before = state.blocks();
     const std::uint64_t operations_before = state.operations();
 
-    root_comparison roots(state, options.expected);
+    root_comparison roots(state, options);
     progress shown(state, log.position_of(state.head()),
                    options.stop_at ? log.position_of(*options.stop_at) : log.bytes());
     block_feed feed(log, decoder_of(log.chain()),
@@ -188,8 +194,6 @@ replay_report replay(const replay_options& options, const catch_interruption& si
     if (options.verify && !report.interrupted) report.verified = verified(state);
     if (report.root) roots.report(*report.root);
     if (options.verify_root && !report.interrupted) {
-        if (!state.root())
-            throw usage_error("the state has no root to verify; give --state-root all, too");
         state.root()->verify();
         report.root->is_recomputed = true;
     }

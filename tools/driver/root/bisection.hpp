@@ -55,8 +55,8 @@ struct bisection {
 
     /// Compares the roots of blocks, of two states or files; then what two states differ in, by
     /// their trees; and, if no root differs, whether their objects are what the roots say. Names at
-    /// most `objects_limit` objects of each. Throws usage_error when they have no block in common,
-    /// and what looking at a state throws.
+    /// most `objects_limit` objects of each. Throws usage_error when they have no block in common
+    /// or commit to other types, and what looking at a state throws.
     [[nodiscard]] static bisection of(const std::filesystem::path& a,
                                       const std::filesystem::path& b, std::size_t objects_limit);
 };

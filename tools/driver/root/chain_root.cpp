@@ -91,9 +91,19 @@ void chain_root::turn_off() {
 void chain_root::catch_up() {
     if (!setting()) set_kept(kept_);
     if (objects_.is_current()) return;
+    forget_others();
     objects_.rebuild();
     if (state_.revision() != 0) // else it is a new state
         spdlog::info("state root: made anew from {} objects", objects());
+}
+
+/// The roots of blocks that a tree of other types or of another version had.
+void chain_root::forget_others() {
+    const state_root::merkle_tree& tree = objects_.tree();
+    if (tree.is_of_this_format() && types_of(tree) == objects_.types()) return;
+    session one = state_.start_session();
+    state_.clear<block_root>();
+    one.squash();
 }
 
 void chain_root::end_block(revision_number session, std::uint64_t number) {

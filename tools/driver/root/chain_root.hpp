@@ -31,8 +31,9 @@ public:
     [[nodiscard]] static std::unique_ptr<chain_root> open(database& state, const chain_model& model,
                                                           const root_options& asked);
 
-    /// Makes the root anew, which is logged, unless it is that of the state as it is. Before a
-    /// session: what popped blocks take back may be more than they brought.
+    /// Makes the root anew, which is logged, unless it is that of the state as it is; roots of
+    /// blocks that committed to something else are kept no longer. Before a session: what popped
+    /// blocks take back may be more than they brought.
     void catch_up();
     /// Brings it up to date with a block, all of whose changes are in the session of this revision.
     void end_block(revision_number session, std::uint64_t number);
@@ -58,6 +59,7 @@ private:
     [[nodiscard]] const root_setting* setting() const;
     void set_kept(std::optional<std::uint64_t> blocks);
     void remove_old();
+    void forget_others();
     void turn_off();
 
     database& state_;

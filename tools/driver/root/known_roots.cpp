@@ -1,56 +1,22 @@
-#include <chainbase/schema.hpp>
 #include <pool_allocator/error.hpp>
-#include <tools/driver/bookkeeping.hpp>
 #include <tools/driver/root/known_roots.hpp>
-#include <tools/inspect/rows/row_query.hpp>
-#include <tools/inspect/rows/row_scan.hpp>
-#include <tools/inspect/rows/row_source.hpp>
 
 #include <boost/algorithm/hex.hpp>
+#include <boost/algorithm/string/classification.hpp>
+#include <boost/algorithm/string/split.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <cstring>
 #include <fstream>
 #include <optional>
 #include <sstream>
-#include <type_traits>
+#include <string_view>
 
 namespace chainbase::driver {
 
 namespace {
 
-[[noreturn]] void throw_no_roots(const std::filesystem::path& state) {
-    throw usage_error(
-        state.string() +
-        ": the state keeps no roots of blocks; replay, sync or live with --state-root "
-        "all, from its first block on, keep them");
-}
-
-const type_schema& require_type(inspect::row_source& from) {
-    const type_schema wanted = schema_of<block_root>(block_root::type_name);
-    for (const type_schema* one : from.types())
-        if (one->name == wanted.name && one->fields == wanted.fields &&
-            one->value_bytes == sizeof(block_root))
-            return *one;
-    throw_no_roots(from.state());
-}
-
-known_roots roots_of_state(const std::filesystem::path& state) {
-    known_roots found{state, {}};
-    inspect::row_source from(state);
-    from.take_turn([&] { (void)require_type(from); });
-    const auto all =
-        inspect::row_query{block_root::type_name, "id", {}, {}, {}, false}.cursor(from);
-    inspect::scan(from, block_root::type_name, *all,
-                  [&](const rows::type_rows& rows, slot_number slot) {
-                      static_assert(std::is_trivially_copyable_v<block_root>);
-                      block_root one;
-                      std::memcpy(static_cast<void*>(&one), rows.slots().value(slot), sizeof one);
-                      found.by_number[one.number] = {one.root, one.writes};
-                      return true;
-                  });
-    if (found.by_number.empty()) throw_no_roots(state);
-    return found;
-}
+constexpr std::string_view before_types = "# types: ";
 
 std::optional<sha256_digest> digest_in(const std::string& word) {
     sha256_digest digest;
@@ -61,12 +27,17 @@ std::optional<sha256_digest> digest_in(const std::string& word) {
     return digest;
 }
 
-known_roots roots_of_file(const std::filesystem::path& file) {
-    known_roots found{file, {}};
+} // namespace
+
+known_roots known_roots::of_file(const std::filesystem::path& file) {
+    known_roots found{file, {}, {}};
     std::ifstream from(file);
     if (!from) throw io_error(file.string() + ": cannot be read; check the path");
     std::string line;
     for (std::uint64_t number = 1; std::getline(from, line); ++number) {
+        if (line.starts_with(before_types))
+            boost::algorithm::split(found.types, line.substr(before_types.size()),
+                                    boost::algorithm::is_any_of(","));
         if (line.empty() || line.front() == '#') continue;
         std::istringstream words(line);
         std::uint64_t block = 0;
@@ -90,15 +61,20 @@ known_roots roots_of_file(const std::filesystem::path& file) {
     return found;
 }
 
-} // namespace
-
-known_roots known_roots::read(const std::filesystem::path& source) {
-    if (std::filesystem::is_regular_file(source)) return roots_of_file(source);
-    return roots_of_state(source);
+void known_roots::require_types(const std::set<std::string>& others,
+                                const std::string& whose) const {
+    if (types.empty() || others.empty() || types == others) return;
+    throw usage_error(
+        fmt::format("the roots of {} commit to the types {}, and those of {} to {}; "
+                    "only roots of the same types can be compared: replay one of them "
+                    "with the other's, --state-root {}",
+                    source.string(), fmt::join(types, ", "), whose, fmt::join(others, ", "),
+                    fmt::join(types, ",")));
 }
 
 std::string known_roots::to_text() const {
-    std::string text = "# block, state root, digest of the block's writes\n";
+    std::string text = fmt::format("{}{}\n# block, state root, digest of the block's writes\n",
+                                   before_types, fmt::join(types, ","));
     for (const auto& [number, one] : by_number)
         text += std::to_string(number) + ' ' + hex(one.root) + ' ' + hex(one.writes) + '\n';
     return text;

@@ -5,14 +5,16 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 
 namespace chainbase::driver {
 
 /// The roots of a chain's blocks, as a state keeps them or as a file says.
 ///
-/// The file has a line for each block, by rising numbers, behind lines that begin with `#`:
+/// The file has a line for each block, by rising numbers, beside lines that begin with `#`:
 ///
+///     # types: TYPE,...          what the roots commit to; need not be there
 ///     NUMBER ROOT WRITES         two digests of 64 hexadecimal digits (block_root)
 struct known_roots {
     struct entry {
@@ -20,13 +22,19 @@ struct known_roots {
         sha256_digest writes; ///< of what the block wrote
     };
     std::filesystem::path source;
+    std::set<std::string> types; ///< that the roots commit to; none: nobody said
     std::map<std::uint64_t, entry> by_number;
 
-    /// Of the state in a folder, running or not, or of a checkpoint (inspect::named_state); or of a
-    /// file. Throws usage_error when the state keeps none, what looking at a state throws, io_error
-    /// naming the file, damaged_error naming file and line.
+    /// Of a state or of a file.
     [[nodiscard]] static known_roots read(const std::filesystem::path& source);
+    /// Of the state in a folder, running or not, or of a checkpoint (inspect::named_state). Throws
+    /// usage_error when the state keeps none, and what looking at a state throws.
+    [[nodiscard]] static known_roots of_state(const std::filesystem::path& state);
+    /// Throws io_error naming the file, damaged_error naming file and line.
+    [[nodiscard]] static known_roots of_file(const std::filesystem::path& file);
 
+    /// Throws usage_error, with what to do, unless they commit to these types, or nobody said.
+    void require_types(const std::set<std::string>& others, const std::string& whose) const;
     /// As the file has it.
     [[nodiscard]] std::string to_text() const;
 };
