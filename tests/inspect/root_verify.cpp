@@ -1,7 +1,6 @@
 // root --verify: an object that is not as the root says is found, and named.
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
-#include <tests/inspect/archived_notes.hpp>
 #include <tests/inspect/rooted_state.hpp>
 
 #include <cstddef>
@@ -40,19 +39,6 @@ leaf_change made_up(const state_root::merkle_tree& tree, const std::string& type
     const sha256_digest key = hash.key(type, id);
     return {key, hash.leaf(key, {}), id, tree.type_numbers().at(type), true};
 }
-
-enum class mood : std::uint8_t { calm, wild };
-
-/// The catalogue calls an enum by its integer: its rows are of another layout than it tells.
-struct graded {
-    chainbase::id<graded> id;
-    mood how = mood::wild;
-    fixed_string<16> title;
-
-    using keys = chainbase::keys<hashed_unique<by_title, &graded::title>>;
-    using archived_by = archive::tags<by_title>;
-};
-BOOST_DESCRIBE_STRUCT(graded, (), (id, how, title))
 
 } // namespace
 
@@ -193,76 +179,6 @@ TEST_CASE("root verify: a root that is stale alone is not sound") {
     const outcome text = state.run("root", "--verify");
     CHECK(text.code == 4);
     CHECK_THAT(text.output, !Contains("\nsound") && Contains("\nstale     nothing is wrong"));
-}
-
-TEST_CASE("root verify: archived objects count where they are") {
-    for (const auto kind : {archive::store_kind::rocksdb, archive::store_kind::memory}) {
-        INFO(archive::to_string(kind));
-        const made_state state;
-        build_notes(state.path(), kind);
-        with_notes(state.path(), kind, [](database& db, notes& all) {
-            archive::committed_state root(db, 0);
-            root.add(all);
-            root.catch_up();
-            session block = db.start_session();
-            all.remove(id<note>(1));
-            write(db, "author", "another", 3);
-            root.update(block.revision());
-            block.push();
-            db.commit(db.revision());
-        });
-        const json found = state.report("root", "--verify");
-        INFO(found.dump(1));
-        CHECK(found.at("objects") == 10);
-        CHECK(found.at("verified").at("sound") == true);
-        CHECK(found.at("verified").at("objects") == 10);
-        CHECK(found.at("verified").at("archived_objects") == 3);
-        state_root::tree_hash hash;
-        with_notes(state.path(), kind, [&](database& db, notes&) {
-            state_root::merkle_tree tree(db);
-            session block = db.start_session();
-            const sha256_digest key = hash.key("note", 2);
-            tree.update({{key, {}, 2, tree.type_numbers().at("note"), true}}, nullptr);
-            tree.note_revision();
-            block.push();
-            db.commit(db.revision());
-        });
-        const json fault =
-            only(state.report("root", "--verify").at("verified"), "other_content", "note");
-        CHECK(fault.at("id") == 2);
-        CHECK(fault.at("archived") == true);
-        CHECK(fault.at("row").at("title") == "title 2");
-    }
-}
-
-TEST_CASE("root verify: archived objects with an enum count as those in memory") {
-    const made_state state;
-    {
-        database db(state.path(), small_state());
-        db.add_type<graded>("graded");
-        const auto rows = archive::open_archive(db, fs::path(state.path()) / "archive",
-                                                archive::store_kind::rocksdb);
-        archive::lifecycle<graded> all(db, *rows, "graded");
-        archive::committed_state root(db, 0);
-        root.add(all);
-        root.catch_up();
-        session block = db.start_session();
-        for (const char* title : {"one", "two"})
-            db.create<graded>([&](graded& one) { one.title = std::string_view(title); });
-        all.retire(db.get(id<graded>(0)));
-        root.update(block.revision());
-        block.push();
-        db.commit(db.revision());
-        session next = db.start_session();
-        CHECK(all.hand_over(db.committed_revision()) == 1);
-        root.update(next.revision());
-        next.push();
-        rows->flush();
-    }
-    const json found = state.report("root", "--verify").at("verified");
-    INFO(found.dump(1));
-    CHECK(found.at("archived_objects") == 1);
-    CHECK(found.at("sound") == true);
 }
 
 TEST_CASE("root verify: a type that is gone is told with its objects") {
