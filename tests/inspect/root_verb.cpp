@@ -170,7 +170,9 @@ TEST_CASE("root: a tree of another format is told") {
     flip(state, "state_root.tree", 0, 4); // its format
     const outcome text = state.run("root");
     CHECK(text.code == 1);
-    CHECK_THAT(text.output, Contains("is of format 9, this version knows 1"));
+    const std::uint32_t ours = state_root::tree_head::current_format;
+    CHECK_THAT(text.output, Contains("is of format " + std::to_string(ours ^ 8u) +
+                                     ", this version knows " + std::to_string(ours)));
 }
 
 TEST_CASE("root: the digest of a state is the same with and without a root") {

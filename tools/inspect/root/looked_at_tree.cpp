@@ -76,7 +76,8 @@ void looked_at_tree::read_head(const rows::type_rows& of) {
     if (head_.format != tree_head::current_format)
         throw format_error(fmt::format(
             "{}: its state root is of format {}, this version knows {}; use the chainbase-inspect "
-            "of the program that made it",
+            "of the program that made it, or open the state with the program of this version that "
+            "keeps the root, which makes it anew",
             state_.state().string(), head_.format, tree_head::current_format));
 }
 
