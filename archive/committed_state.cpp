@@ -36,8 +36,9 @@ void committed_state::enter(std::unique_ptr<source> made, std::string name,
     const bool is_known =
         std::ranges::any_of(sources_, [&](const auto& one) { return one->name == name; });
     if (is_known) throw usage_error("state root: the type \"" + name + "\" was added already");
-    if (!only_.empty() && !only_.contains(name)) return;
     made->window = window_of(name);
+    offered_.insert(name);
+    if (!only_.empty() && !only_.contains(name)) return;
     for (const std::string& one : bookkeeping)
         made->bookkeeping.push_back(window_of(one));
     made->name = std::move(name);
@@ -55,12 +56,25 @@ void committed_state::number_types() {
             one->number = known->second;
 }
 
-bool committed_state::is_current() const {
+bool committed_state::has_types_of_tree() const {
     const auto names_a_source = [](const auto& type, const auto& one) {
         return type.first == one->name;
     };
-    return tree_.is_of_this_format() && tree_.revision() == state_.revision() &&
+    return tree_.is_of_this_format() &&
            std::ranges::equal(tree_.type_numbers(), sources_, names_a_source);
+}
+
+bool committed_state::is_current() const {
+    return tree_.revision() == state_.revision() && has_types_of_tree();
+}
+
+void committed_state::require_tree_of(revision_number session) const {
+    const bool is_before = tree_.revision() == session - 1;
+    if ((is_before || tree_.revision() == state_.revision()) && has_types_of_tree()) return;
+    throw usage_error(state_.memory().state().string() + ": state root: update(" +
+                      std::to_string(session) + "): the tree is that of revision " +
+                      std::to_string(tree_.revision()) +
+                      ", or of other types; call catch_up() before the session");
 }
 
 void committed_state::catch_up() {
@@ -81,8 +95,8 @@ void committed_state::rebuild() {
     number_types();
     for (const auto& one : sources_)
         add_all(*one);
+    tree_.note_revision(state_.revision() - 1); // as it is when this session is part of the last
     all.squash();
-    tree_.note_revision();
 }
 
 template <typename Visitor>
@@ -186,6 +200,8 @@ committed_state::leaves_of(const std::vector<committed_object>& objects) const {
 }
 
 sha256_digest committed_state::update(revision_number revision) {
+    require_tree_of(revision);
+    number_types();
     std::vector<state_root::leaf_change> leaves = leaves_of(touched(revision));
     sha256 written;
     for (const state_root::leaf_change& one : leaves) {

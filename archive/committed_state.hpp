@@ -11,6 +11,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,8 +34,11 @@ namespace chainbase::archive {
 /// the root means: nodes that compare roots must agree on it.
 ///
 /// What it keeps is part of the state (chainbase/state_root/README.md), so undo takes it back with
-/// the block. Each session that changes objects has to be told of, before it is pushed or squashed
-/// into one that was: what is changed without that is missing from the root, until rebuild().
+/// the block; and a catch_up() on top of blocks that can be undone with the last of them. Each
+/// session that changes objects has to be told of, before it is pushed or squashed into one that
+/// was: update() refuses to go on when one was left out, until catch_up(). What it cannot see is a
+/// change that has no session, nor a revision of its own: after such, after set_revision(), and
+/// after a session that update() was called in was squashed and not noted, call rebuild().
 ///
 /// Used by the writer's thread, under the write lock; root() by any, under the read lock.
 class committed_state {
@@ -47,13 +51,16 @@ public:
     committed_state(const committed_state&) = delete;
     committed_state& operator=(const committed_state&) = delete;
 
-    /// Of what is added from here on, only these types count; if there are none, all do.
+    /// Of what is added from here on, only these types count; if there are none, all do. Those that
+    /// are not added at all are for the caller to look for: offered().
     void restrict_to(std::set<std::string> types) { only_ = std::move(types); }
-    /// The objects of T, registered in the state as `name`. Throws usage_error for a name that was
-    /// added already, or that the state does not have.
+    /// The objects in memory of T, registered in the state as `name`. Throws usage_error for a name
+    /// that was added already, or that the state does not have. Fields of plain `char` do not
+    /// compile: nodes of another machine, where it has another sign, would have another root.
     template <object_type T>
     void add(const std::string& name);
-    /// The objects of a life cycle, in memory and archived. It outlives this.
+    /// The objects of a life cycle, in memory and archived: add<T> would take those out of the root
+    /// that are archived. It outlives this. Throws the same.
     template <typename T>
     void add(const lifecycle<T>& of);
 
@@ -72,20 +79,24 @@ public:
     void forget();
     /// Declares the root to be that of the state as it is now: for who squashed the sessions that
     /// update() was called in, or changed what it does not commit to.
-    void note_revision() { tree_.note_revision(); }
+    void note_revision() { tree_.note_revision(state_.revision()); }
 
     /// Brings the root up to date with what was touched since the session of `revision` began,
     /// as part of the session under way. Returns a digest of that: of what was written to which
     /// object, whether or not it was another content. Throws usage_error when that session cannot
-    /// be undone any more, and what merkle_tree::update throws; then nothing changed.
+    /// be undone any more, and when the tree is neither that of the state before it nor that of the
+    /// state as it is; and what merkle_tree::update throws; then nothing changed.
     sha256_digest update(revision_number revision);
 
     [[nodiscard]] sha256_digest root() const { return tree_.root(); }
     /// What the root would be if it were made anew from all objects: the same, or something is
-    /// wrong. Takes 64 bytes of memory for each object. Throws what reading the archive throws.
+    /// wrong. Takes some 110 bytes of memory for each object. Throws what reading the archive
+    /// throws.
     [[nodiscard]] sha256_digest recomputed() const;
     /// Those that are committed to.
     [[nodiscard]] std::set<std::string> types() const;
+    /// Those that were added, whether or not restrict_to() lets them count.
+    [[nodiscard]] const std::set<std::string>& offered() const noexcept { return offered_; }
     [[nodiscard]] const state_root::merkle_tree& tree() const noexcept { return tree_; }
 
 private:
@@ -123,6 +134,8 @@ private:
     void enter(std::unique_ptr<source> made, std::string name,
                const std::vector<std::string>& bookkeeping);
     void number_types();
+    [[nodiscard]] bool has_types_of_tree() const;
+    void require_tree_of(revision_number session) const;
     [[nodiscard]] std::uint32_t window_of(const std::string& type) const;
     static void count_archived(std::vector<std::uint32_t>& ids, const archived_changes& archived);
     [[nodiscard]] std::vector<committed_object> touched(revision_number since) const;
@@ -135,6 +148,7 @@ private:
     database& state_;
     state_root::merkle_tree tree_;
     std::set<std::string> only_;
+    std::set<std::string> offered_;
     std::unique_ptr<state_root::helpers> helping_;
     std::vector<std::unique_ptr<source>> sources_; ///< by name
 };
@@ -187,13 +201,32 @@ struct committed_state::objects_of_lifecycle final : objects_in_memory<T> {
     const lifecycle<T>& life;
 };
 
+namespace detail {
+
+/// Looks for plain `char` among the types that a record's layout tells of.
+struct char_finder {
+    bool found = false;
+    constexpr void put(std::string_view part) { found = found || part == "char"; }
+};
+
+template <typename T>
+consteval bool has_plain_char() {
+    char_finder of_fields;
+    codec<T>::layout(of_fields);
+    return of_fields.found;
+}
+
+} // namespace detail
+
 template <object_type T>
 void committed_state::add(const std::string& name) {
+    static_assert(!detail::has_plain_char<T>(), "say std::int8_t or std::uint8_t");
     enter(std::make_unique<objects_in_memory<T>>(state_), name, {});
 }
 
 template <typename T>
 void committed_state::add(const lifecycle<T>& of) {
+    static_assert(!detail::has_plain_char<T>(), "say std::int8_t or std::uint8_t");
     enter(std::make_unique<objects_of_lifecycle<T>>(state_, of), of.name(),
           {of.name() + ".retired", of.name() + ".removed"});
 }

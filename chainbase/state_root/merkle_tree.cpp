@@ -36,8 +36,7 @@ void merkle_tree::begin_anew(const std::set<std::string>& types) {
     all.squash();
 }
 
-void merkle_tree::note_revision() {
-    const std::int64_t revision = state_.revision();
+void merkle_tree::note_revision(std::int64_t revision) {
     nodes_.make_head();
     nodes_.apply([&] {
         tree_head head = nodes_.head();

@@ -44,8 +44,10 @@ public:
     /// Takes all leaves out, and commits to objects of these types from here on, by the digests of
     /// this version. Throws what database::clear and create throw, limit_error.
     void begin_anew(const std::set<std::string>& types);
-    /// Declares the tree to be that of the state as it is now.
-    void note_revision();
+    /// Declares the tree to be that of the state as it is now, as which it has this revision.
+    void note_revision(std::int64_t revision);
+    /// The same, after what is done in the session under way or before.
+    void note_revision() { note_revision(state_.revision()); }
 
     /// Whether the tree is by the digests of this version, or there is none.
     [[nodiscard]] bool is_of_this_format() const {

@@ -1,6 +1,7 @@
 // The state root of objects that live, are finished, leave memory, are removed anywhere and come
 // back when blocks are popped: always that of the objects as they are.
 #include <archive/committed_state.hpp>
+#include <pool_allocator/error.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/archive/world.hpp>
@@ -143,4 +144,59 @@ TEST_CASE("the digest of a block is of what it wrote") {
     };
     CHECK(digest_of_block(3, false) == digest_of_block(3, true));
     CHECK(digest_of_block(3, false) != digest_of_block(4, false));
+}
+
+TEST_CASE("a root that missed a block goes on only after it was brought up to date") {
+    rooted_world w;
+    w.rooted_block([&] { write(w.state, "alice", "one", 1); });
+    SECTION("one block") {
+        w.block([&] { write(w.state, "alice", "two", 2); });
+    }
+    SECTION("the pop of a block took the catching up back with it") {
+        w.block([&] { write(w.state, "alice", "two", 2); });
+        w.block([&] { write(w.state, "alice", "three", 3); });
+        w.root.catch_up();
+        CHECK(w.root.root() == w.expected());
+        w.state.undo();
+    }
+    const auto next = [&] { write(w.state, "alice", "next", 4); };
+    const sha256_digest before = w.root.root();
+    CHECK_THROWS_AS(w.rooted_block(next), usage_error);
+    CHECK(w.root.root() == before);
+    w.root.catch_up();
+    w.rooted_block(next);
+    CHECK(w.root.root() == w.expected());
+}
+
+TEST_CASE("a root that was made in a session that is undone is made again") {
+    world w;
+    committed_state root(w.state, 0);
+    root.add(w.all);
+    {
+        const session undone = w.state.start_session();
+        root.catch_up();
+    }
+    session block = w.state.start_session();
+    CHECK_THROWS_AS(root.update(block.revision()), usage_error);
+    root.catch_up();
+    write(w.state, "alice", "one", 1);
+    root.update(block.revision());
+    CHECK(root.root() == root.recomputed());
+}
+
+TEST_CASE("sessions within a block are told of one by one") {
+    rooted_world w;
+    session block = w.state.start_session();
+    for (int number = 0; number < 5; ++number) {
+        w.root.note_revision(); // nothing changed since
+        session one = w.state.start_session();
+        write(w.state, "alice", std::to_string(number), number);
+        w.root.update(one.revision());
+        if (number % 2 == 0) one.squash(); // else it is undone
+    }
+    w.root.note_revision();
+    block.push();
+    CHECK(w.root.is_current());
+    CHECK(w.root.root() == w.expected());
+    CHECK(w.root.tree().size() == 3);
 }

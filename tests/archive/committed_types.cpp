@@ -186,6 +186,20 @@ TEST_CASE("a forgotten root commits to nothing") {
     w.require_root_of(both);
 }
 
+TEST_CASE("a tree of other types is not updated") {
+    const temporary_folder folder;
+    {
+        two_types w(folder / "state", {"note"});
+        w.root.catch_up();
+        w.some_objects();
+    }
+    two_types w(folder / "state", both);
+    CHECK_THROWS_AS(w.block([&] { w.state.create<coin>([](coin&) {}); }), usage_error);
+    w.root.catch_up();
+    w.block([&] { w.change_coin(); });
+    w.require_root_of(both);
+}
+
 TEST_CASE("undoing a root that was made anew gives back the one before") {
     const temporary_folder folder;
     two_types w(folder / "state", both);

@@ -14,6 +14,8 @@ namespace chainbase::driver {
 
 /// One object: the chain that a state is of.
 struct chain_identity {
+    static constexpr const char* type_name = "chain_identity";
+
     chainbase::id<chain_identity> id;
     fixed_string<32> chain;
 
@@ -61,7 +63,8 @@ struct block_root {
     chainbase::id<block_root> id;
     std::uint64_t number = 0;
     sha256_digest root{};
-    sha256_digest writes{}; ///< of what the block wrote: committed_state::update
+    /// Of what the block wrote: committed_state::update. Zeros: the root was made anew at it.
+    sha256_digest writes{};
 
     using keys = chainbase::keys<ordered_unique<by_number, &block_root::number>>;
 };

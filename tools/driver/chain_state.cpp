@@ -27,7 +27,6 @@ const trace::site pending_drop("driver.pending.drop");
 const trace::counter applied_operations("driver.operations");
 
 constexpr id<chain_identity> only{0};
-constexpr const char* identity_type = "chain_identity";
 
 std::string in_words(const std::filesystem::path& state) {
     return "the state " + state.string();
@@ -92,6 +91,7 @@ struct chain_state::parts {
             state.memory().sync_before_checkpoints([this] { rows->sync(); });
             model = make_chain_model(chain, state, *rows);
             root = chain_root::open(state, *model, promise.root);
+            catch_up_root();
             rows_shown.emplace([this] { return archive_metrics_text(rows->stats()); });
         } catch (...) {
             state.memory().sync_before_checkpoints(nullptr);
@@ -155,6 +155,9 @@ struct chain_state::parts {
     void remember(run_of_blocks run);
     void remember(const last_of_run& last);
     void forget_old_blocks();
+    void catch_up_root() {
+        if (root) root->catch_up(head() ? head()->number : 0);
+    }
     void apply(const decoded_block& next);
     void apply_run(run_of_blocks run, std::size_t& at);
     void apply_with_root(run_of_blocks run, std::size_t& at);
@@ -195,10 +198,10 @@ void chain_state::parts::close() {
 /// Nothing is added to a state before it is known to be of this chain.
 void chain_state::parts::identify() {
     const auto& types = state.memory().types();
-    if (!types.entries().empty() && types.find(identity_type) == nullptr)
+    if (!types.entries().empty() && types.find(chain_identity::type_name) == nullptr)
         throw usage_error(in_words(state.memory().state()) +
                           " was made by another program; name another folder");
-    state.add_type<chain_identity>(identity_type);
+    state.add_type<chain_identity>(chain_identity::type_name);
     const chain_identity* known = state.find(only);
     if (known == nullptr)
         known = &state.create<chain_identity>(
@@ -262,7 +265,7 @@ void chain_state::parts::forget_old_blocks() {
 
 void chain_state::parts::apply(const decoded_block& next) {
     const trace::span timed(block_apply);
-    if (root) root->catch_up();
+    catch_up_root();
     session one = state.start_session();
     model->hand_over_behind(block_hand_over);
     const decoded_block* const alone = &next;
@@ -278,10 +281,11 @@ void chain_state::parts::apply(const decoded_block& next) {
 /// `at`: the block under way, for who is told of a failure.
 void chain_state::parts::apply_run(run_of_blocks run, std::size_t& at) {
     const trace::span timed(run_apply);
-    if (root) root->catch_up();
+    catch_up_root();
     session all = state.start_session();
     model->hand_over_behind(step_hand_over(*model));
     forget_old_blocks();
+    if (root) root->note_revision(); // what was handed over stays in it
     if (root)
         apply_with_root(run, at);
     else
@@ -353,8 +357,8 @@ std::optional<std::string> chain_state::chain_of(const std::filesystem::path& fo
         return std::nullopt;
     database state(folder, how_to_open(promise));
     std::optional<std::string> chain;
-    if (state.memory().types().find(identity_type) != nullptr) {
-        state.add_type<chain_identity>(identity_type);
+    if (state.memory().types().find(chain_identity::type_name) != nullptr) {
+        state.add_type<chain_identity>(chain_identity::type_name);
         if (const chain_identity* known = state.find(only)) chain = known->chain.view();
     }
     parts::leave(state);
@@ -493,7 +497,7 @@ void chain_state::begin_block(std::int64_t timestamp) {
     const write_turn turn(parts_->state.memory());
     drop_pending();
     const std::uint64_t number = head() + 1;
-    if (parts_->root) parts_->root->catch_up();
+    parts_->catch_up_root();
     parts_->made_at = timestamp;
     parts_->pending.emplace(parts_->state.start_session());
     try {

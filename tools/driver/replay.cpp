@@ -48,17 +48,19 @@ void validate(const chain_state& state, const decoded_block& first, const replay
 /// Compares the roots of blocks with those that are expected.
 class root_comparison {
 public:
-    /// Throws usage_error when the state has no root to be looked at, or one of other types.
+    /// Begins with the blocks that the state has. Throws usage_error when it has no root to be
+    /// looked at, or one of other types, or when no block can be compared.
     root_comparison(const chain_state& state, const replay_options& options)
-        : state_(state), expected_(options.expected) {
-        if (options.verify_root && !state.root())
-            throw usage_error(options.state.string() +
-                              ": has no root to verify; give --state-root all, too");
+        : state_(state), options_(options), expected_(options.expected) {
+        if ((options.verify_root || expected_) && !state.root()) throw_no_root(options.state);
         if (!expected_) return;
-        if (!state.root())
-            throw usage_error(options.state.string() + ": has no root to compare with those of " +
-                              expected_->source.string() + "; give --state-root, too");
-        expected_->require_types(state.root()->types(), options.state.string());
+        expected_->require_comparable(
+            {options.state, true, state.chain(), state.root()->types(), {}});
+        for (const block_root& one : state.root()->blocks())
+            if (!compare(one)) return;
+        if (compared_ == 0 && (last_expected() <= state.head() ||
+                               options.stop_at.value_or(UINT64_MAX) < first_expected()))
+            throw_none_in_common();
     }
 
     /// How many blocks make the next step: one, when it is compared, so that the state stays as
@@ -66,25 +68,54 @@ public:
     [[nodiscard]] std::size_t step_of(run_of_blocks waiting) const {
         return expected_ ? 1 : driver::step_of(waiting);
     }
-    /// After a step. Returns whether all is as expected.
-    [[nodiscard]] bool compare() {
-        if (!expected_) return true;
-        const auto wanted = expected_->by_number.find(state_.head());
-        if (wanted == expected_->by_number.end()) return true;
-        ++compared_;
-        const block_root& found = *state_.root()->of_block(state_.head());
-        if (found.root == wanted->second.root) return true;
-        differs_ = {state_.head(), wanted->second.root, found.writes == wanted->second.writes};
-        return false;
+    /// After a step.
+    void compare() {
+        if (expected_) (void)compare(*state_.root()->of_block(state_.head()));
     }
+    /// Whether all was as expected so far.
+    [[nodiscard]] bool is_same() const noexcept { return !differs_; }
     void report(reported_root& to) const {
         to.compared = compared_;
         if (expected_) to.with = expected_->source.string();
         to.differs = differs_;
     }
+    /// At the end of the log. Throws usage_error.
+    void require_any() const {
+        if (expected_ && compared_ == 0) throw_none_in_common();
+    }
+
+    [[noreturn]] static void throw_no_root(const std::filesystem::path& state) {
+        throw usage_error(state.string() +
+                          ": --verify-roots: the state has no root; give --state-root, too");
+    }
 
 private:
+    /// Returns whether it is as expected.
+    bool compare(const block_root& found) {
+        const auto wanted = expected_->by_number.find(found.number);
+        if (wanted == expected_->by_number.end()) return true;
+        ++compared_;
+        const known_roots::entry own{found.root, found.writes};
+        if (own.root == wanted->second.root) return true;
+        differs_ = {found.number, wanted->second.root, own.wrote_as(wanted->second)};
+        return false;
+    }
+    [[nodiscard]] std::uint64_t first_expected() const {
+        return expected_->by_number.begin()->first;
+    }
+    [[nodiscard]] std::uint64_t last_expected() const {
+        return expected_->by_number.rbegin()->first;
+    }
+    [[noreturn]] void throw_none_in_common() const {
+        throw usage_error(expected_->source.string() + " has the roots of blocks " +
+                          std::to_string(first_expected()) + " to " +
+                          std::to_string(last_expected()) + ", and none of those that " +
+                          options_.state.string() + ", at block " + std::to_string(state_.head()) +
+                          ", has or was to get; nothing was compared");
+    }
+
     const chain_state& state_;
+    const replay_options& options_;
     const std::optional<known_roots>& expected_;
     std::uint64_t compared_ = 0;
     std::optional<reported_root::difference> differs_;
@@ -100,7 +131,8 @@ std::optional<outcome> apply_all(chain_state& state, run_of_blocks blocks,
         const std::size_t step = roots.step_of(blocks);
         state.apply_irreversible(blocks.first(step));
         if (options.validate) validate(state, *blocks.front(), options);
-        if (!roots.compare()) return outcome::other_root;
+        roots.compare();
+        if (!roots.is_same()) return outcome::other_root;
         blocks = blocks.subspan(step);
     }
     return std::nullopt;
@@ -140,6 +172,13 @@ void require_no_block_0(const block_log_reader& log) {
                              "numbered from 1 on; make the log again with its own numbers plus 1");
 }
 
+/// As far as it can be known before a state is made.
+void require_root(const replay_options& options) {
+    const bool is_looked_at = options.verify_root || options.expected;
+    if (is_looked_at && !options.promise.root.types && !std::filesystem::exists(options.state))
+        root_comparison::throw_no_root(options.state);
+}
+
 std::string where(const chain_state& state, const replay_options& options) {
     return "the state " + options.state.string() + " stands at block " +
            std::to_string(state.head());
@@ -170,6 +209,7 @@ void require_begin(chain_state& state, const block_log_reader& log, const replay
 replay_report replay(const replay_options& options, const catch_interruption& signals) {
     const block_log_reader log = open_log(options.block_log);
     require_no_block_0(log);
+    require_root(options);
     chain_state state(options.state, log.chain(), 0, options.promise);
     require_begin(state, log, options);
     if (options.stop_at) state.require_not_beyond(*options.stop_at);
@@ -181,22 +221,26 @@ replay_report replay(const replay_options& options, const catch_interruption& si
                    options.stop_at ? log.position_of(*options.stop_at) : log.bytes());
     block_feed feed(log, decoder_of(log.chain()),
                     {state.head() + 1, options.stop_at, preparing_threads(options.threads)});
-    const outcome how = apply_blocks(state, feed, log, options, signals, roots, shown);
+    const outcome how = roots.is_same()
+                            ? apply_blocks(state, feed, log, options, signals, roots, shown)
+                            : outcome::other_root;
     if (how == outcome::end_of_log) state.finish();
     const double seconds = shown.seconds();
     shown.finish(state, in_words(how));
 
+    if (how == outcome::end_of_log || how == outcome::stop_reached) roots.require_any();
+    if (options.verify_root && how != outcome::interrupted) state.root()->verify();
     replay_report report = report_on(state, how == outcome::interrupted);
+    // Books that do not add up come with another root, which tells more of them.
+    if (report.broken_books && how != outcome::other_root)
+        throw damaged_error(*report.broken_books);
     report.seconds = seconds;
     report.waited = feed.waited();
     report.replayed_blocks = state.blocks() - blocks_before;
     report.replayed_operations = state.operations() - operations_before;
     if (options.verify && !report.interrupted) report.verified = verified(state);
     if (report.root) roots.report(*report.root);
-    if (options.verify_root && !report.interrupted) {
-        state.root()->verify();
-        report.root->is_recomputed = true;
-    }
+    if (report.root) report.root->is_recomputed = options.verify_root && !report.interrupted;
     state.close(); // nothing is reported as done that is not on disk
     return report;
 }

@@ -83,6 +83,16 @@ std::string rows(const chain_model::named_counts& counts) {
     return text;
 }
 
+json json_of(std::optional<bool> of) {
+    return of ? json(*of) : json(nullptr);
+}
+
+const char* in_words(std::optional<bool> has_same_writes) {
+    if (!has_same_writes) return "";
+    return *has_same_writes ? ". It wrote the same, so something else changed before it"
+                            : ". It wrote something else";
+}
+
 json root_of(const reported_root& of) {
     json all{
         {"root", hex(of.root)},           {"objects", of.objects},          {"types", of.types},
@@ -90,7 +100,7 @@ json root_of(const reported_root& of) {
     if (of.differs)
         all["differs"] = {{"block", of.differs->number},
                           {"expected", hex(of.differs->expected)},
-                          {"same_writes", of.differs->has_same_writes}};
+                          {"same_writes", json_of(of.differs->has_same_writes)}};
     return all;
 }
 
@@ -102,11 +112,9 @@ std::string text_of(const reported_root& of) {
         text += fmt::format("compared with {}: {} blocks\n", of.with, of.compared);
     if (of.differs)
         text += fmt::format(
-            "block {} has another root there: {}. {}. The state is as after this block; "
-            "`chainbase-driver bisect` names the objects, when the other one is there, too\n",
-            of.differs->number, hex(of.differs->expected),
-            of.differs->has_same_writes ? "It wrote the same, so something else changed before it"
-                                        : "It wrote something else");
+            "block {} has another root there: {}{}; `chainbase-driver bisect` names the objects, "
+            "when the other one is there, too\n",
+            of.differs->number, hex(of.differs->expected), in_words(of.differs->has_same_writes));
     return text;
 }
 
@@ -128,7 +136,11 @@ replay_report report_on(const chain_state& state, bool interrupted) {
         report.root.emplace(
             reported_root{root->root(), root->objects(), root->types(), false, 0, {}, {}});
     if (interrupted) return report;
-    state.model().check();
+    try {
+        state.model().check();
+    } catch (const damaged_error& problem) {
+        report.broken_books = problem.what();
+    }
     report.state_digest = state.model().state_digest();
     return report;
 }
@@ -174,6 +186,7 @@ std::string to_json(const replay_report& report) {
         all["verified"] = {{"objects", report.verified->objects},
                            {"in_memory", report.verified->in_memory},
                            {"in_archive", report.verified->in_archive}};
+    all["broken_books"] = report.broken_books ? json(*report.broken_books) : json(nullptr);
     all["state_root"] = report.root ? root_of(*report.root) : json(nullptr);
     all["state_digest"] = report.interrupted ? json(nullptr) : json(report.state_digest);
     return all.dump();
@@ -207,6 +220,7 @@ std::string to_text(const replay_report& report) {
                             report.verified->objects, report.verified->in_memory,
                             report.verified->in_archive);
     if (report.root) text += text_of(*report.root);
+    if (report.broken_books) text += *report.broken_books + '\n';
     return report.interrupted ? text : text + "state digest " + report.state_digest + "\n";
 }
 

@@ -27,7 +27,8 @@ struct reported_root {
     struct difference {
         std::uint64_t number;
         sha256_digest expected;
-        bool has_same_writes; ///< the block wrote what it was to write: the fault is older
+        /// The block wrote what it was to write: the fault is older. Nothing: nobody knows.
+        std::optional<bool> has_same_writes;
     };
     sha256_digest root;
     std::uint64_t objects = 0;
@@ -54,6 +55,7 @@ struct replay_report {
     chain_model::named_counts oracle;
     archive_use archive;
     segment_statistics memory;
+    std::optional<std::string> broken_books; ///< what chain_model::check found, unless interrupted
     std::string state_digest; ///< empty when interrupted: who stops it does not wait for that
     std::optional<verification> verified;
     std::optional<reported_root> root; ///< of a state that has one
@@ -70,8 +72,7 @@ struct replay_report {
 };
 
 /// What can be told from the state alone. Checks the chain's books and computes the digest, which
-/// looks at every object, unless the work was interrupted. Throws damaged_error as
-/// chain_model::check.
+/// looks at every object, unless the work was interrupted.
 [[nodiscard]] replay_report report_on(const chain_state& state, bool interrupted);
 
 /// Looks for every object by id and by key. Throws damaged_error naming the first problems.

@@ -57,9 +57,9 @@ void add_replay_verb(CLI::App& program, exit_code& result) {
             options->expected = known_roots::read(options->expected_from);
         const replay_report report = replay(*options, signals);
         print_or_throw(options->json ? to_json(report) + "\n" : to_text(report));
-        result = report.interrupted                    ? exit_code::interrupted
-                 : report.root && report.root->differs ? exit_code::different
-                                                       : exit_code::done;
+        result = report.root && report.root->differs ? exit_code::different
+                 : report.interrupted                ? exit_code::interrupted
+                                                     : exit_code::done;
     });
 }
 

@@ -49,12 +49,19 @@ void add_following_options(CLI::App& verb, following_options& to) {
 
 namespace {
 
+std::set<std::string> types_in(const std::vector<std::string>& names) {
+    std::set<std::string> types(names.begin(), names.end());
+    if (types.contains(""))
+        throw CLI::ValidationError("--state-root", "a name is missing: TYPE,...");
+    if (types.size() > 1 && (types.contains("all") || types.contains("none")))
+        throw CLI::ValidationError("--state-root", "\"all\" and \"none\" stand alone");
+    return types;
+}
+
 void add_root_options(CLI::App& verb, root_options& to) {
     verb.add_option_function<std::vector<std::string>>(
             "--state-root",
-            [&to](const std::vector<std::string>& names) {
-                to.types = std::set<std::string>(names.begin(), names.end());
-            },
+            [&to](const std::vector<std::string>& names) { to.types = types_in(names); },
             "keep a root, 32 bytes that commit to all objects of these TYPEs (all: of every type "
             "of the chain), brought up to date with each block; none: no root, as in a new state; "
             "a state stays as it was otherwise")
@@ -62,7 +69,11 @@ void add_root_options(CLI::App& verb, root_options& to) {
         ->type_name("TYPE,...");
     verb.add_option("--keep-roots", to.kept,
                     "keep the roots of so many blocks for `bisect`; default: as before, or 100000")
-        ->transform(whole_number(1, UINT32_MAX));
+        ->transform(whole_number(1, 1'000'000'000));
+    verb.add_option("--root-threads", to.threads,
+                    "threads that hash for the root, beside the one that applies blocks; default: "
+                    "those that the machine has beside it")
+        ->transform(whole_number(0, 64));
 }
 
 } // namespace

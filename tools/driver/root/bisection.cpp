@@ -144,11 +144,11 @@ bisection bisection::of(const std::filesystem::path& a, const std::filesystem::p
                         std::size_t objects_limit) {
     const known_roots roots_a = known_roots::read(a);
     const known_roots roots_b = known_roots::read(b);
-    roots_a.require_types(roots_b.types, roots_b.source.string());
+    roots_a.require_comparable(roots_b);
     bisection found;
     const auto side_of = [](const known_roots& roots) {
         return side{roots.source,
-                    !std::filesystem::is_regular_file(roots.source),
+                    roots.is_of_state,
                     roots.by_number.rbegin()->first,
                     {},
                     0};

@@ -1,8 +1,9 @@
-#include <chainbase/database.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/trace.hpp>
 #include <tools/driver/root/chain_root.hpp>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
 namespace chainbase::driver {
@@ -27,10 +28,13 @@ std::unique_ptr<chain_root> chain_root::open(database& state, const chain_model&
                                              const root_options& asked) {
     const bool is_wanted = asked.types && asked.types != none;
     const bool was_there = state.memory().types().find(root_setting::type_name) != nullptr;
-    if (!is_wanted && !was_there) return nullptr;
-    std::unique_ptr<chain_root> root(new chain_root(state, asked.threads));
-    if (asked.types == none || (!is_wanted && !root->setting())) {
-        if (root->setting()) root->turn_off();
+    std::unique_ptr<chain_root> root;
+    if (is_wanted || was_there) root.reset(new chain_root(state, asked.threads));
+    if (asked.types == none || !root || (!is_wanted && !root->setting())) {
+        if (asked.kept)
+            throw usage_error(state.memory().state().string() +
+                              ": --keep-roots: there is no root; give --state-root, too");
+        if (root && root->setting()) root->turn_off();
         return nullptr;
     }
     if (!is_wanted)
@@ -38,7 +42,6 @@ std::unique_ptr<chain_root> chain_root::open(database& state, const chain_model&
     else
         root->commit_to(model, asked.types == all ? std::set<std::string>() : *asked.types);
     root->set_kept(asked.kept);
-    root->catch_up();
     return root;
 }
 
@@ -54,9 +57,10 @@ void chain_root::commit_to(const chain_model& model, const std::set<std::string>
     const std::set<std::string> found = objects_.types();
     for (const std::string& name : types)
         if (!found.contains(name))
-            throw usage_error(
-                "state root: the chain has no type \"" + name +
-                "\" of its own; `chainbase-inspect schema` lists the types of a state");
+            throw usage_error(fmt::format("{}: --state-root: the chain has no type \"{}\"; its "
+                                          "types are {}",
+                                          state_.memory().state().string(), name,
+                                          fmt::join(objects_.offered(), ", ")));
 }
 
 const root_setting* chain_root::setting() const {
@@ -88,13 +92,27 @@ void chain_root::turn_off() {
     one.squash();
 }
 
-void chain_root::catch_up() {
+void chain_root::catch_up(std::uint64_t head) {
     if (!setting()) set_kept(kept_);
     if (objects_.is_current()) return;
     forget_others();
     objects_.rebuild();
-    if (state_.revision() != 0) // else it is a new state
-        spdlog::info("state root: made anew from {} objects", objects());
+    if (head == 0) return; // a new state
+    spdlog::info("state root: made anew from {} objects", objects());
+    if (of_block(head)) return;
+    session one = state_.start_session();
+    keep(head, {});
+    one.squash();
+    objects_.note_revision();
+}
+
+void chain_root::keep(std::uint64_t number, const sha256_digest& writes) {
+    state_.create<block_root>([&](block_root& one) {
+        one.number = number;
+        one.root = objects_.root();
+        one.writes = writes;
+    });
+    remove_old();
 }
 
 /// The roots of blocks that a tree of other types or of another version had.
@@ -108,13 +126,7 @@ void chain_root::forget_others() {
 
 void chain_root::end_block(revision_number session, std::uint64_t number) {
     const trace::span timed(root_update);
-    const sha256_digest writes = objects_.update(session);
-    state_.create<block_root>([&](block_root& one) {
-        one.number = number;
-        one.root = objects_.root();
-        one.writes = writes;
-    });
-    remove_old();
+    keep(number, objects_.update(session));
 }
 
 void chain_root::remove_old() {
@@ -130,7 +142,8 @@ const block_root* chain_root::of_block(std::uint64_t number) const {
 void chain_root::verify() const {
     const sha256_digest anew = objects_.recomputed();
     if (anew == root()) return;
-    throw damaged_error("state root: it is " + hex(root()) + ", and " + hex(anew) +
+    throw damaged_error(state_.memory().state().string() + ": the state root is " + hex(root()) +
+                        ", and " + hex(anew) +
                         " when it is made anew from all objects; `chainbase-inspect root --verify` "
                         "names those that differ");
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <archive/committed_state.hpp>
+#include <chainbase/database.hpp>
 #include <tools/chains/chain_model.hpp>
 #include <tools/driver/bookkeeping.hpp>
 #include <tools/driver/root/root_options.hpp>
@@ -16,7 +17,7 @@ namespace chainbase::driver {
 /// The state root of a chain: brought up to date with each block, as part of it, and kept for the
 /// last blocks (objects block_root).
 ///
-///     root->catch_up();
+///     root->catch_up(head);
 ///     session one = state.start_session();
 ///     ... apply the block ...
 ///     root->end_block(one.revision(), number);
@@ -25,16 +26,17 @@ namespace chainbase::driver {
 /// Used by the writer's thread, under the write lock.
 class chain_root {
 public:
-    /// As `asked` for, or as the state has it; null when there is none. Turns it on or off: off,
-    /// all that was kept for it goes. `state` and `model` outlive it. Throws usage_error for a type
-    /// that the chain does not have, and what class committed_state throws.
+    /// As `asked` for, or as the state has it; null when there is none. Turns it on, for catch_up()
+    /// to make it, or off: then all that was kept for it goes. `state` and `model` outlive it.
+    /// Throws usage_error for a type that the chain does not have and for what is asked of a root
+    /// that there is not, and what class committed_state throws.
     [[nodiscard]] static std::unique_ptr<chain_root> open(database& state, const chain_model& model,
                                                           const root_options& asked);
 
-    /// Makes the root anew, which is logged, unless it is that of the state as it is; roots of
-    /// blocks that committed to something else are kept no longer. Before a session: what popped
-    /// blocks take back may be more than they brought.
-    void catch_up();
+    /// Makes the root anew, which is logged, unless it is that of the state as it is, whose last
+    /// block is `head` (0: none); roots of blocks that committed to something else are kept no
+    /// longer. Before a session: what popped blocks take back may be more than they brought.
+    void catch_up(std::uint64_t head);
     /// Brings it up to date with a block, all of whose changes are in the session of this revision.
     void end_block(revision_number session, std::uint64_t number);
     /// After sessions with blocks were squashed, or after changes that do not count.
@@ -49,6 +51,8 @@ public:
     [[nodiscard]] const block_root* of_block(std::uint64_t number) const;
     [[nodiscard]] std::uint64_t objects() const { return objects_.tree().size(); }
     [[nodiscard]] std::set<std::string> types() const { return objects_.types(); }
+    /// The blocks whose roots are kept, by rising numbers.
+    [[nodiscard]] auto blocks() const { return state_.view<block_root, by_number>(); }
     /// Throws damaged_error, with what to do, when making the root anew from all objects comes to
     /// another one.
     void verify() const;
@@ -58,6 +62,7 @@ private:
     void commit_to(const chain_model& model, const std::set<std::string>& types);
     [[nodiscard]] const root_setting* setting() const;
     void set_kept(std::optional<std::uint64_t> blocks);
+    void keep(std::uint64_t number, const sha256_digest& writes);
     void remove_old();
     void forget_others();
     void turn_off();

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <charconv>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -16,6 +17,7 @@ namespace chainbase::driver {
 
 namespace {
 
+constexpr std::string_view before_chain = "# chain: ";
 constexpr std::string_view before_types = "# types: ";
 
 std::optional<sha256_digest> digest_in(const std::string& word) {
@@ -27,32 +29,44 @@ std::optional<sha256_digest> digest_in(const std::string& word) {
     return digest;
 }
 
+/// Digits only, from 1 on.
+std::optional<std::uint64_t> number_in(const std::string& word) {
+    std::uint64_t number = 0;
+    const char* const end = word.data() + word.size();
+    const auto [behind, problem] = std::from_chars(word.data(), end, number);
+    if (problem != std::errc() || behind != end || number == 0) return std::nullopt;
+    return number;
+}
+
 } // namespace
 
 known_roots known_roots::of_file(const std::filesystem::path& file) {
-    known_roots found{file, {}, {}};
+    known_roots found{file, false, {}, {}, {}};
     std::ifstream from(file);
     if (!from) throw io_error(file.string() + ": cannot be read; check the path");
     std::string line;
     for (std::uint64_t number = 1; std::getline(from, line); ++number) {
+        if (line.starts_with(before_chain)) found.chain = line.substr(before_chain.size());
         if (line.starts_with(before_types))
             boost::algorithm::split(found.types, line.substr(before_types.size()),
                                     boost::algorithm::is_any_of(","));
         if (line.empty() || line.front() == '#') continue;
         std::istringstream words(line);
-        std::uint64_t block = 0;
+        std::string block;
         std::string root;
         std::string writes;
         std::string more;
         words >> block >> root >> writes;
+        const auto block_number = number_in(block);
         const auto root_digest = digest_in(root);
         const auto writes_digest = digest_in(writes);
-        const bool is_rising = found.by_number.empty() || block > found.by_number.rbegin()->first;
-        if (!root_digest || !writes_digest || words >> more || !is_rising)
+        const bool is_rising =
+            found.by_number.empty() || block_number > found.by_number.rbegin()->first;
+        if (!block_number || !root_digest || !writes_digest || words >> more || !is_rising)
             throw damaged_error(file.string() + ", line " + std::to_string(number) +
                                 ": is not NUMBER ROOT WRITES with a higher number than the line "
                                 "before; write the file anew with `chainbase-driver roots`");
-        found.by_number[block] = {*root_digest, *writes_digest};
+        found.by_number[*block_number] = {*root_digest, *writes_digest};
     }
     if (from.bad()) throw io_error(file.string() + ": cannot be read to its end");
     if (found.by_number.empty())
@@ -61,20 +75,24 @@ known_roots known_roots::of_file(const std::filesystem::path& file) {
     return found;
 }
 
-void known_roots::require_types(const std::set<std::string>& others,
-                                const std::string& whose) const {
-    if (types.empty() || others.empty() || types == others) return;
+void known_roots::require_comparable(const known_roots& others) const {
+    if (!chain.empty() && !others.chain.empty() && chain != others.chain)
+        throw usage_error(fmt::format("{} is of the chain {}, and {} of {}; name two of one chain",
+                                      source.string(), chain, others.source.string(),
+                                      others.chain));
+    if (types.empty() || others.types.empty() || types == others.types) return;
     throw usage_error(
         fmt::format("the roots of {} commit to the types {}, and those of {} to {}; "
                     "only roots of the same types can be compared: replay one of them "
                     "with the other's, --state-root {}",
-                    source.string(), fmt::join(types, ", "), whose, fmt::join(others, ", "),
-                    fmt::join(types, ",")));
+                    source.string(), fmt::join(types, ", "), others.source.string(),
+                    fmt::join(others.types, ", "), fmt::join(types, ",")));
 }
 
 std::string known_roots::to_text() const {
-    std::string text = fmt::format("{}{}\n# block, state root, digest of the block's writes\n",
-                                   before_types, fmt::join(types, ","));
+    std::string text =
+        fmt::format("{}{}\n{}{}\n# block, state root, digest of the block's writes\n", before_chain,
+                    chain, before_types, fmt::join(types, ","));
     for (const auto& [number, one] : by_number)
         text += std::to_string(number) + ' ' + hex(one.root) + ' ' + hex(one.writes) + '\n';
     return text;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -14,18 +15,28 @@ namespace chainbase::driver {
 ///
 /// The file has a line for each block, by rising numbers, beside lines that begin with `#`:
 ///
-///     # types: TYPE,...          what the roots commit to; need not be there
+///     # chain: NAME              need not be there
+///     # types: TYPE,...          what the roots commit to; neither
 ///     NUMBER ROOT WRITES         two digests of 64 hexadecimal digits (block_root)
 struct known_roots {
     struct entry {
         sha256_digest root;
-        sha256_digest writes; ///< of what the block wrote
+        sha256_digest writes; ///< of what the block wrote; zeros: nobody knows
+
+        /// Whether both blocks wrote the same; nothing: nobody knows.
+        [[nodiscard]] std::optional<bool> wrote_as(const entry& other) const noexcept {
+            if (writes == sha256_digest{} || other.writes == sha256_digest{}) return std::nullopt;
+            return writes == other.writes;
+        }
     };
     std::filesystem::path source;
+    bool is_of_state = false;    ///< else of a file
+    std::string chain;           ///< empty: nobody said
     std::set<std::string> types; ///< that the roots commit to; none: nobody said
     std::map<std::uint64_t, entry> by_number;
 
-    /// Of a state or of a file.
+    /// Of a state, or of a file (a pipe, too). Throws usage_error when neither is there, and as
+    /// these do.
     [[nodiscard]] static known_roots read(const std::filesystem::path& source);
     /// Of the state in a folder, running or not, or of a checkpoint (inspect::named_state). Throws
     /// usage_error when the state keeps none, and what looking at a state throws.
@@ -33,8 +44,9 @@ struct known_roots {
     /// Throws io_error naming the file, damaged_error naming file and line.
     [[nodiscard]] static known_roots of_file(const std::filesystem::path& file);
 
-    /// Throws usage_error, with what to do, unless they commit to these types, or nobody said.
-    void require_types(const std::set<std::string>& others, const std::string& whose) const;
+    /// Throws usage_error, with what to do, when those are of another chain or commit to other
+    /// types.
+    void require_comparable(const known_roots& others) const;
     /// As the file has it.
     [[nodiscard]] std::string to_text() const;
 };

@@ -2,6 +2,7 @@
 #include <pool_allocator/error.hpp>
 #include <tools/driver/bookkeeping.hpp>
 #include <tools/driver/root/known_roots.hpp>
+#include <tools/inspect/look_at.hpp>
 #include <tools/inspect/root/looked_at_tree.hpp>
 #include <tools/inspect/rows/row_query.hpp>
 #include <tools/inspect/rows/row_scan.hpp>
@@ -15,48 +16,63 @@ namespace chainbase::driver {
 namespace {
 
 [[noreturn]] void throw_no_roots(const std::filesystem::path& state) {
-    throw usage_error(
-        state.string() +
-        ": the state keeps no roots of blocks; replay, sync or live with --state-root "
-        "all, from its first block on, keep them");
+    throw usage_error(state.string() +
+                      ": the state keeps no roots of blocks; a replay, sync or live with "
+                      "--state-root all keeps them, from the block on at which the state stands");
 }
 
-const type_schema& require_type(inspect::row_source& from) {
-    const type_schema wanted = schema_of<block_root>(block_root::type_name);
+const type_schema* find_type(inspect::row_source& from, const type_schema& wanted) {
     for (const type_schema* one : from.types())
         if (one->name == wanted.name && one->fields == wanted.fields &&
-            one->value_bytes == sizeof(block_root))
-            return *one;
-    throw_no_roots(from.state());
+            one->value_bytes == wanted.value_bytes)
+            return one;
+    return nullptr;
+}
+
+/// Visits all objects of T that a state has.
+template <typename T, typename Visitor>
+void each(inspect::row_source& from, Visitor&& visit) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    const auto all = inspect::row_query{T::type_name, "id", {}, {}, {}, false}.cursor(from);
+    inspect::scan(from, T::type_name, *all, [&](const rows::type_rows& rows, slot_number slot) {
+        T one;
+        std::memcpy(static_cast<void*>(&one), rows.slots().value(slot), sizeof one);
+        visit(one);
+        return true;
+    });
 }
 
 } // namespace
 
 known_roots known_roots::of_state(const std::filesystem::path& state) {
-    known_roots found{state, {}, {}};
+    known_roots found{state, true, {}, {}, {}};
     inspect::row_source from(state);
     from.take_turn([&] {
-        (void)require_type(from);
+        if (!find_type(from, schema_of<block_root>(block_root::type_name)) ||
+            !find_type(from, schema_of<chain_identity>(chain_identity::type_name)))
+            throw_no_roots(state);
         const inspect::looked_at_tree tree(from);
         for (const auto& [number, name] : tree.types())
             found.types.insert(name);
     });
-    const auto all =
-        inspect::row_query{block_root::type_name, "id", {}, {}, {}, false}.cursor(from);
-    inspect::scan(from, block_root::type_name, *all,
-                  [&](const rows::type_rows& rows, slot_number slot) {
-                      static_assert(std::is_trivially_copyable_v<block_root>);
-                      block_root one;
-                      std::memcpy(static_cast<void*>(&one), rows.slots().value(slot), sizeof one);
-                      found.by_number[one.number] = {one.root, one.writes};
-                      return true;
-                  });
+    each<chain_identity>(from, [&](const chain_identity& one) { found.chain = one.chain.view(); });
+    each<block_root>(
+        from, [&](const block_root& one) { found.by_number[one.number] = {one.root, one.writes}; });
     if (found.by_number.empty()) throw_no_roots(state);
     return found;
 }
 
 known_roots known_roots::read(const std::filesystem::path& source) {
-    return std::filesystem::is_regular_file(source) ? of_file(source) : of_state(source);
+    return inspect::look_at(source.string(), [&] {
+        const auto what = std::filesystem::status(source);
+        const bool may_be_checkpoint = source.filename().string().find('@') != std::string::npos;
+        if (!std::filesystem::exists(what) && !may_be_checkpoint)
+            throw usage_error(source.string() +
+                              ": there is neither a state nor a file of roots; check the path");
+        return !std::filesystem::exists(what) || std::filesystem::is_directory(what)
+                   ? of_state(source)
+                   : of_file(source);
+    });
 }
 
 } // namespace chainbase::driver

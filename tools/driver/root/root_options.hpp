@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
+#include <thread>
 
 namespace chainbase::driver {
 
@@ -14,7 +16,8 @@ struct root_options {
     std::optional<std::set<std::string>> types;
     /// The number of blocks whose roots are kept.
     std::optional<std::uint64_t> kept;
-    unsigned threads = 1; ///< besides the one that applies blocks, for hashing
+    /// Threads that hash, besides the one that applies blocks.
+    unsigned threads = std::max(1u, std::thread::hardware_concurrency()) - 1;
 };
 
 } // namespace chainbase::driver

@@ -89,6 +89,7 @@ sync_report run::report(outcome how) {
     const double seconds = shown_->seconds();
     shown_->finish(in_words(how));
     all.state = report_on(*state_, how == outcome::nothing);
+    if (all.state.broken_books) throw damaged_error(*all.state.broken_books);
     all.state.seconds = seconds;
     all.state.waited = waited_;
     all.state.waited.for_blocks -= waited_before_.for_blocks;
