@@ -9,6 +9,7 @@
 
 using namespace chainbase::test;
 using Catch::Matchers::Contains;
+using Catch::Matchers::EndsWith;
 using Catch::Matchers::StartsWith;
 using nlohmann::json;
 
@@ -69,6 +70,43 @@ TEST_CASE("a root that is turned on later is that of the block at which the stat
               .code() == 0);
     replayed(log, {"--stop-at", "3100", "--verify-roots", log.state("from-begin").string()},
              "later");
+}
+
+TEST_CASE("the roots of some blocks can be asked for") {
+    const real_log log("eos-swap-2022");
+    replayed(log, with_root, "state");
+    const std::string state = log.state("state");
+    const auto all = roots_of(state);
+    const auto some = [&](const arguments& more) {
+        const driver_run run = run_driver(arguments{"roots", state, "--json"} + more);
+        INFO(run.err);
+        REQUIRE(run.code() == 0);
+        return run.json();
+    };
+    const auto first = all.begin();
+    const auto third = std::next(first, 2);
+    const json early = some({"--to", std::to_string(third->first)});
+    CHECK(early["chain"] == "eos-swap-2022");
+    REQUIRE(early["blocks"].size() == 3);
+    CHECK(early["blocks"][0]["block"] == first->first);
+    CHECK_THAT(third->second, Contains(early["blocks"][2]["root"].get<std::string>()) &&
+                                  EndsWith(early["blocks"][2]["writes"].get<std::string>()));
+    const json newest = some({"--newest", "1"});
+    REQUIRE(newest["blocks"].size() == 1);
+    CHECK(newest["blocks"][0]["root"] == root_at_end(log.chain()));
+    CHECK(some({"--from", std::to_string(third->first), "--to",
+                std::to_string(third->first)})["blocks"]
+              .size() == 1);
+    const driver_run none = run_driver({"roots", state, "--from", "4000000000"});
+    CHECK(none.code() == 2);
+    CHECK_THAT(none.err, Contains("none from 4000000000"));
+
+    const auto file = log.state("roots");
+    write_roots(file, state);
+    CHECK(run_driver({"roots", file.string()}).out == read_file(file));
+    const driver_run missing = run_driver({"roots", log.state("missing").string()});
+    CHECK(missing.code() == 2);
+    CHECK_THAT(missing.err, Contains("neither a state nor a file of roots"));
 }
 
 TEST_CASE("a state without a root has nothing of one, and one that is turned off neither") {

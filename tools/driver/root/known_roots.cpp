@@ -6,6 +6,7 @@
 #include <boost/algorithm/string/split.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include <charconv>
 #include <fstream>
@@ -87,6 +88,31 @@ void known_roots::require_comparable(const known_roots& others) const {
                     "with the other's, --state-root {}",
                     source.string(), fmt::join(types, ", "), others.source.string(),
                     fmt::join(others.types, ", "), fmt::join(types, ",")));
+}
+
+void known_roots::keep(std::uint64_t first, std::uint64_t last, std::size_t newest) {
+    const std::string range =
+        fmt::format("{} to {}", by_number.begin()->first, by_number.rbegin()->first);
+    std::erase_if(by_number,
+                  [&](const auto& one) { return one.first < first || one.first > last; });
+    while (by_number.size() > newest)
+        by_number.erase(by_number.begin());
+    if (by_number.empty())
+        throw usage_error(fmt::format("{} has the roots of blocks {}, and none from {} to {}",
+                                      source.string(), range, first, last));
+}
+
+std::string known_roots::to_json() const {
+    nlohmann::ordered_json all{{"chain", chain}, {"types", types}};
+    auto& blocks = all["blocks"] = nlohmann::ordered_json::array();
+    for (const auto& [number, one] : by_number) {
+        auto& block = blocks.emplace_back();
+        block["block"] = number;
+        block["root"] = hex(one.root);
+        block["writes"] = nullptr;
+        if (one.writes != sha256_digest{}) block["writes"] = hex(one.writes);
+    }
+    return all.dump();
 }
 
 std::string known_roots::to_text() const {

@@ -2,6 +2,7 @@
 
 #include <chainbase/sha256.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -47,8 +48,12 @@ struct known_roots {
     /// Throws usage_error, with what to do, when those are of another chain or commit to other
     /// types.
     void require_comparable(const known_roots& others) const;
+    /// Keeps those from one number to another, and of them the newest ones. Throws usage_error,
+    /// with those that there are, when none is left.
+    void keep(std::uint64_t first, std::uint64_t last, std::size_t newest);
     /// As the file has it.
     [[nodiscard]] std::string to_text() const;
+    [[nodiscard]] std::string to_json() const;
 };
 
 } // namespace chainbase::driver
