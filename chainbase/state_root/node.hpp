@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace chainbase::state_root {
 
@@ -158,6 +159,10 @@ public:
     [[nodiscard]] child at_digit(unsigned digit) const noexcept {
         const unsigned place = place_of(digit);
         return {this->digest(place), reference(place), type(place), is_leaf(digit)};
+    }
+    /// All of it, as it lies.
+    [[nodiscard]] std::span<const std::byte> all() const noexcept {
+        return {place_, bytes(capacity_)};
     }
     /// Asks for its memory, so that waiting for it overlaps with that for others.
     void prefetch() const noexcept {

@@ -1,6 +1,7 @@
 // Two runs that are not the same: the block, the object and the field are found.
 #include <chainbase/database.hpp>
 #include <tools/chains/social/objects.hpp>
+#include <tools/driver/bookkeeping.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/tools/driver_process.hpp>
@@ -88,7 +89,8 @@ TEST_CASE("of two runs of the same blocks bisect finds nothing") {
     CHECK(found["last_compared_block"] == 40);
     runs.replay("b");
     CHECK(runs.bisect(0)["last_compared_block"] == last_block);
-    CHECK_THAT(runs.text(), Contains("the roots of blocks 1 to 60 are the same"));
+    CHECK_THAT(runs.text(), Contains("the roots of blocks 1 to 60 are the same") &&
+                                Contains("11 objects of a were looked at"));
 }
 
 TEST_CASE("bisect finds the block that was another one and the object and the field") {
@@ -112,7 +114,7 @@ TEST_CASE("bisect finds the block that was another one and the object and the fi
     CHECK(differ == std::vector<std::string>{"account 3 balance", "global 0 deposited"});
     CHECK(found["objects"][0]["a"]["balance"].get<int>() + 1 ==
           found["objects"][0]["b"]["balance"]);
-    CHECK_THAT(runs.text(), Contains("account 3: balance"));
+    CHECK_THAT(runs.text(), Contains("account 3\n    balance: "));
 }
 
 TEST_CASE("bisect finds a flipped bit in an object that no block touched since") {
@@ -124,7 +126,9 @@ TEST_CASE("bisect finds a flipped bit in an object that no block touched since")
     CHECK(found["differs"].is_null());
     CHECK(found["a"]["fault_count"] == 0);
     CHECK(found["b"]["fault_count"] == 1);
-    CHECK_THAT(found["b"]["faults"][0].get<std::string>(), Contains("account 5"));
+    CHECK(found["b"]["faults"][0]["kind"] == "other_content");
+    CHECK(found["b"]["faults"][0]["type"] == "account");
+    CHECK(found["b"]["faults"][0]["id"] == 5);
     REQUIRE(found["objects"].size() == 1);
     CHECK(found["objects"][0]["type"] == "account");
     CHECK(found["objects"][0]["id"] == 5);
@@ -168,6 +172,65 @@ TEST_CASE("bisect refuses what has no blocks in common") {
         run_driver({"bisect", runs.folder("a").string(), runs.folder("b").string()});
     CHECK(run.code() == 2);
     CHECK_THAT(run.err, Contains("blocks 26 to 30") && Contains("blocks 56 to 60"));
-    CHECK(run_driver({"bisect", runs.folder("a").string(), runs.folder("none").string()}).code() !=
-          0);
+    const driver_run none =
+        run_driver({"bisect", runs.folder("a").string(), runs.folder("none").string()});
+    CHECK(none.code() == 2);
+    CHECK_THAT(none.err, Contains(runs.folder("none").string()));
+}
+
+TEST_CASE("bisect finds a flipped bit when the other one is a file of roots") {
+    two_runs runs(deposits(), deposits());
+    runs.replay("a");
+    runs.replay("b");
+    const auto file = runs.folder("roots").string();
+    write_file(file, run_driver({"roots", runs.folder("a").string()}).out);
+    runs.flip_a_bit();
+    const driver_run run = run_driver({"bisect", runs.folder("b").string(), file, "--json"});
+    REQUIRE(run.code() == 5);
+    const json found = run.json();
+    CHECK(found["differs"].is_null());
+    CHECK(found["a"]["faults"][0]["id"] == 5);
+    CHECK(found["b"]["objects_looked_at"].is_null());
+}
+
+TEST_CASE("bisect tells the roots that were kept from those of the trees") {
+    two_runs runs(deposits(), deposits());
+    runs.replay("a");
+    runs.replay("b");
+    const auto damage = [&](std::uint64_t number) {
+        database state(runs.folder("b"), {});
+        state.add_type<driver::block_root>(driver::block_root::type_name);
+        const auto* kept = state.find<driver::block_root, driver::by_number>(number);
+        REQUIRE(kept);
+        const_cast<std::byte&>(kept->root[7]) ^= std::byte{4};
+        state.close();
+    };
+    SECTION("in between") {
+        damage(20);
+        const json found = runs.bisect(5);
+        CHECK(found["differs"]["block"] == 20);
+        CHECK(found["differs"]["same_again"] == 21);
+        CHECK(found["different_objects"] == 0);
+        CHECK_THAT(runs.text(), Contains("from block 21 on they are the same again"));
+    }
+    SECTION("the last one") {
+        damage(last_block);
+        const json found = runs.bisect(5);
+        CHECK(found["differs"]["block"] == last_block);
+        CHECK(found["different_objects"] == 0);
+        CHECK(found["a"]["fault_count"] == 0);
+        REQUIRE(found["b"]["fault_count"] == 1);
+        CHECK(found["b"]["faults"][0]["kind"] == "block_root");
+    }
+}
+
+TEST_CASE("as many objects are named as are asked for") {
+    two_runs runs(deposits(), deposits(60, 5));
+    runs.replay("b");
+    runs.replay("a");
+    const driver_run run = run_driver({"bisect", runs.folder("a").string(),
+                                       runs.folder("b").string(), "--json", "--objects", "1"});
+    CHECK(run.code() == 5);
+    CHECK(run.json()["different_objects"] == 2);
+    CHECK(run.json()["objects"].size() == 1);
 }

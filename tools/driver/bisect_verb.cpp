@@ -27,7 +27,9 @@ void add_bisect_verb(CLI::App& program, exit_code& result) {
     verb->callback([options, &result] {
         const bisection found = bisection::of(options->a, options->b, options->objects);
         print_or_throw(options->json ? to_json(found) + "\n" : to_text(found), "call again");
-        result = found.is_same() ? exit_code::done : exit_code::different;
+        result = found.is_different() ? exit_code::different
+                 : found.has_moved    ? exit_code::moved
+                                      : exit_code::done;
     });
 }
 

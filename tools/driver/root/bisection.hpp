@@ -18,26 +18,44 @@ struct bisection {
         std::uint64_t number = 0;
         known_roots::entry a;
         known_roots::entry b;
+        /// From this block on all roots are the same again: what differs is in what was kept of
+        /// those between, not in the states. Nothing: they are not.
+        std::optional<std::uint64_t> same_again;
 
         /// The block itself did the same: what differs was changed by something else before it.
-        [[nodiscard]] bool has_same_writes() const noexcept { return a.writes == b.writes; }
+        /// Nothing: nobody knows.
+        [[nodiscard]] std::optional<bool> has_same_writes() const noexcept { return a.wrote_as(b); }
     };
     /// An object that is not the same.
     struct object {
+        struct field {
+            std::string name;
+            std::string a; ///< as in a table
+            std::string b;
+        };
         std::string type;
         std::uint32_t id = 0;
-        std::string a; ///< JSON; empty: not there
+        std::string a; ///< JSON; empty: not there, or cannot be read
         std::string b;
-        std::vector<std::string> fields; ///< that differ, if it is in both
+        std::vector<field> fields;           ///< that differ, if it is in both
+        std::vector<std::string> unreadable; ///< why it cannot be read in one of them
+    };
+    /// Something of a state that is not what its own root says, though no block changed it.
+    struct fault {
+        std::string kind; ///< as `chainbase-inspect root --verify` has them, or "block_root"
+        std::string type;
+        std::uint32_t id = 0;
+        std::string what;
     };
     /// One of the two.
     struct side {
         std::filesystem::path path;
         bool is_state = false;  ///< else a file of roots
         std::uint64_t head = 0; ///< the last block whose root it has
-        /// What its objects, looked at one by one, have other than its root says: each in words.
-        std::vector<std::string> faults;
+        /// Objects that were looked at one by one; nothing: they were not.
+        std::optional<std::uint64_t> objects;
         std::uint64_t fault_count = 0;
+        std::vector<fault> faults; ///< the first ones
     };
 
     side a;
@@ -45,20 +63,24 @@ struct bisection {
     std::uint64_t first_compared = 0; ///< blocks
     std::uint64_t last_compared = 0;
     std::optional<block> differs; ///< nothing: all blocks that both have are the same
-    /// The states as they are, after their heads, if both are there and their roots differ.
-    std::vector<object> objects; ///< the first ones
-    std::uint64_t object_count = 0;
+    /// A state changed each time that its objects were tried: they were not looked at.
+    bool has_moved = false;
+    std::uint64_t object_count = 0; ///< that two states do not have in common, after their heads
+    std::vector<object> objects;    ///< the first ones
 
-    [[nodiscard]] bool is_same() const noexcept {
-        return !differs && object_count == 0 && a.fault_count == 0 && b.fault_count == 0;
+    [[nodiscard]] bool is_different() const noexcept {
+        return differs || object_count != 0 || a.fault_count != 0 || b.fault_count != 0;
     }
 
     /// Compares the roots of blocks, of two states or files; then what two states differ in, by
-    /// their trees; and, if no root differs, whether their objects are what the roots say. Names at
-    /// most `objects_limit` objects of each. Throws usage_error when they have no block in common
-    /// or commit to other types, and what looking at a state throws.
+    /// their trees, if a root differs or both stand at the same block; and, if nothing differs,
+    /// whether the objects of each are what its root says. Of objects at most `limit` are named.
+    ///
+    /// No turn of a writer is held up longer than inspect::row_source::slice. Throws usage_error
+    /// when they have no block in common, are of other chains or commit to other types, and what
+    /// looking at a state throws.
     [[nodiscard]] static bisection of(const std::filesystem::path& a,
-                                      const std::filesystem::path& b, std::size_t objects_limit);
+                                      const std::filesystem::path& b, std::size_t limit);
 };
 
 /// For people, and as one JSON object.

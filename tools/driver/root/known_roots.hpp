@@ -10,6 +10,10 @@
 #include <set>
 #include <string>
 
+namespace chainbase::inspect {
+class row_source;
+}
+
 namespace chainbase::driver {
 
 /// The roots of a chain's blocks, as a state keeps them or as a file says.
@@ -36,12 +40,15 @@ struct known_roots {
     std::set<std::string> types; ///< that the roots commit to; none: nobody said
     std::map<std::uint64_t, entry> by_number;
 
-    /// Of a state, or of a file (a pipe, too). Throws usage_error when neither is there, and as
-    /// these do.
+    /// Whether it is a file (a pipe, too), and not a state or a checkpoint. Throws usage_error when
+    /// neither is there.
+    [[nodiscard]] static bool is_file(const std::filesystem::path& source);
+    /// Of a file or of a state. Throws as these do.
     [[nodiscard]] static known_roots read(const std::filesystem::path& source);
     /// Of the state in a folder, running or not, or of a checkpoint (inspect::named_state). Throws
     /// usage_error when the state keeps none, and what looking at a state throws.
     [[nodiscard]] static known_roots of_state(const std::filesystem::path& state);
+    [[nodiscard]] static known_roots of_state(inspect::row_source& from);
     /// Throws io_error naming the file, damaged_error naming file and line.
     [[nodiscard]] static known_roots of_file(const std::filesystem::path& file);
 

@@ -8,6 +8,7 @@
 #include <tools/inspect/rows/row_scan.hpp>
 #include <tools/inspect/rows/row_source.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 
@@ -21,12 +22,11 @@ namespace {
                       "--state-root all keeps them, from the block on at which the state stands");
 }
 
-const type_schema* find_type(inspect::row_source& from, const type_schema& wanted) {
-    for (const type_schema* one : from.types())
-        if (one->name == wanted.name && one->fields == wanted.fields &&
-            one->value_bytes == wanted.value_bytes)
-            return one;
-    return nullptr;
+bool has_type(inspect::row_source& from, const type_schema& wanted) {
+    return std::ranges::any_of(from.types(), [&](const type_schema* one) {
+        return one->name == wanted.name && one->fields == wanted.fields &&
+               one->value_bytes == wanted.value_bytes;
+    });
 }
 
 /// Visits all objects of T that a state has.
@@ -44,13 +44,12 @@ void each(inspect::row_source& from, Visitor&& visit) {
 
 } // namespace
 
-known_roots known_roots::of_state(const std::filesystem::path& state) {
-    known_roots found{state, true, {}, {}, {}};
-    inspect::row_source from(state);
+known_roots known_roots::of_state(inspect::row_source& from) {
+    known_roots found{from.state(), true, {}, {}, {}};
     from.take_turn([&] {
-        if (!find_type(from, schema_of<block_root>(block_root::type_name)) ||
-            !find_type(from, schema_of<chain_identity>(chain_identity::type_name)))
-            throw_no_roots(state);
+        if (!has_type(from, schema_of<block_root>(block_root::type_name)) ||
+            !has_type(from, schema_of<chain_identity>(chain_identity::type_name)))
+            throw_no_roots(from.state());
         const inspect::looked_at_tree tree(from);
         for (const auto& [number, name] : tree.types())
             found.types.insert(name);
@@ -58,21 +57,28 @@ known_roots known_roots::of_state(const std::filesystem::path& state) {
     each<chain_identity>(from, [&](const chain_identity& one) { found.chain = one.chain.view(); });
     each<block_root>(
         from, [&](const block_root& one) { found.by_number[one.number] = {one.root, one.writes}; });
-    if (found.by_number.empty()) throw_no_roots(state);
+    if (found.by_number.empty()) throw_no_roots(from.state());
     return found;
 }
 
-known_roots known_roots::read(const std::filesystem::path& source) {
+known_roots known_roots::of_state(const std::filesystem::path& state) {
+    inspect::row_source from(state);
+    return of_state(from);
+}
+
+bool known_roots::is_file(const std::filesystem::path& source) {
     return inspect::look_at(source.string(), [&] {
         const auto what = std::filesystem::status(source);
         const bool may_be_checkpoint = source.filename().string().find('@') != std::string::npos;
         if (!std::filesystem::exists(what) && !may_be_checkpoint)
             throw usage_error(source.string() +
                               ": there is neither a state nor a file of roots; check the path");
-        return !std::filesystem::exists(what) || std::filesystem::is_directory(what)
-                   ? of_state(source)
-                   : of_file(source);
+        return std::filesystem::exists(what) && !std::filesystem::is_directory(what);
     });
+}
+
+known_roots known_roots::read(const std::filesystem::path& source) {
+    return is_file(source) ? of_file(source) : of_state(source);
 }
 
 } // namespace chainbase::driver
