@@ -1,11 +1,12 @@
 #include <chainbase/state_root/draft.hpp>
+#include <pool_allocator/error.hpp>
 
 #include <boost/container/static_vector.hpp>
 
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cassert>
+#include <string>
 
 namespace chainbase::state_root {
 
@@ -81,7 +82,6 @@ void drafter::look_ahead(const leaf_change* at) {
 
 child_draft drafter::replace_child(const std::optional<child>& old,
                                    std::span<const leaf_change> changes, unsigned level) {
-    assert(level <= max_levels);
     if (!old) return add(changes, level);
     return old->is_leaf ? replace_leaf(*old, changes, level)
                         : replace_node(node_ref(old->reference), changes, level);
@@ -100,7 +100,7 @@ child_draft drafter::add(std::span<const leaf_change> changes, unsigned level) {
 child_draft drafter::replace_node(node_ref old, std::span<const leaf_change> changes,
                                   unsigned level) {
     look_ahead(changes.data());
-    const node_view node = tree_.view(old);
+    const node_view node = tree_.node_at(old, level);
     changed_children changed;
     each_digit(changes, level, [&](unsigned digit, std::span<const leaf_change> below) {
         std::optional<child> before;
@@ -124,7 +124,7 @@ child_draft drafter::replace_leaf(const child& old, std::span<const leaf_change>
     std::vector<leaf_change> all;
     std::ranges::copy_if(changes, std::back_inserter(all), &leaf_change::exists);
     if (std::ranges::none_of(changes, is_same_object)) {
-        const sha256_digest key = hash_.key(tree_.type_name(old.type), old.reference);
+        const sha256_digest key = key_of(old, changes.front().key, level);
         all.insert(std::ranges::upper_bound(all, key, {}, &leaf_change::key),
                    {key, old.digest, old.reference, old.type, true});
     }
@@ -132,9 +132,23 @@ child_draft drafter::replace_leaf(const child& old, std::span<const leaf_change>
     return build(all, level);
 }
 
+/// The key of a leaf, which has the digits above `level` in common with a change that came to it.
+sha256_digest drafter::key_of(const child& leaf, const sha256_digest& on_way, unsigned level) {
+    const std::string_view type = tree_.type_name(leaf.type);
+    const sha256_digest key = hash_.key(type, leaf.reference);
+    for (unsigned above = 0; above < level; ++above)
+        if (digit(key, above) != digit(on_way, above))
+            throw damaged_error("state root: a leaf says that it is of the object " +
+                                std::string(type) + ' ' + std::to_string(leaf.reference) +
+                                ", which belongs elsewhere in the tree; make the root anew");
+    return key;
+}
+
 child_draft drafter::build(std::span<const leaf_change> leaves, unsigned level) {
     if (leaves.empty()) return {};
     if (leaves.size() == 1 && level > 0) return {true, leaf_of(leaves.front()), nullptr};
+    if (level == max_levels)
+        throw damaged_error("state root: two leaves have one key; make the root anew");
     changed_children children;
     each_digit(leaves, level, [&](unsigned digit, std::span<const leaf_change> below) {
         children.push_back({digit, build(below, level + 1)});
@@ -147,7 +161,7 @@ child_draft drafter::assemble(std::optional<node_ref> old, std::span<const chang
     node_draft draft;
     if (old) {
         draft.old = old;
-        draft.was = tree_.view(*old);
+        draft.was = tree_.node_at(*old, level);
         draft.branches = draft.was.branches();
         draft.leaves = draft.was.leaves();
     }

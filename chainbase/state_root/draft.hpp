@@ -19,7 +19,7 @@ struct leaf_change {
     sha256_digest key;  ///< tree_hash::key
     sha256_digest leaf; ///< tree_hash::leaf; of one that is gone: of no meaning
     std::uint32_t id = 0;
-    std::uint16_t type = 0; ///< node_store::type_number
+    std::uint16_t type = 0; ///< merkle_tree::type_numbers
     bool exists = true;
 };
 
@@ -100,6 +100,8 @@ private:
                                            unsigned level);
     [[nodiscard]] child_draft replace_leaf(const child& old, std::span<const leaf_change> changes,
                                            unsigned level);
+    [[nodiscard]] sha256_digest key_of(const child& leaf, const sha256_digest& on_way,
+                                       unsigned level);
     [[nodiscard]] child_draft build(std::span<const leaf_change> leaves, unsigned level);
     void make_digest(child_draft& made, node_draft& draft);
     [[nodiscard]] std::array<sha256_digest, groups_per_node> groups_of(const node_draft& draft);

@@ -11,6 +11,7 @@
 namespace chainbase::state_root {
 
 void helpers::run(std::size_t count, const std::function<void(std::size_t)>& work) {
+    if (count == 0) return;
     std::atomic<std::size_t> next{0};
     std::exception_ptr failure;
     std::mutex failing;
@@ -26,11 +27,16 @@ void helpers::run(std::size_t count, const std::function<void(std::size_t)>& wor
     };
     const auto others = static_cast<std::ptrdiff_t>(std::min<std::size_t>(threads_, count - 1));
     std::latch done(others);
-    for (std::ptrdiff_t i = 0; i < others; ++i)
-        boost::asio::post(pool_, [&] {
-            take_part();
-            done.count_down();
-        });
+    std::ptrdiff_t asked = 0;
+    try {
+        for (; asked < others; ++asked)
+            boost::asio::post(pool_, [&] {
+                take_part();
+                done.count_down();
+            });
+    } catch (...) { // there is no memory to ask more of them: those that were asked do it
+        done.count_down(others - asked);
+    }
     take_part();
     done.wait();
     if (failure) std::rethrow_exception(failure);

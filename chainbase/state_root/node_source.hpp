@@ -22,6 +22,11 @@ public:
     /// Throws damaged_error when no type has this number.
     [[nodiscard]] virtual std::string_view type_name(std::uint16_t number) const = 0;
 
+    /// The node at `level`, the root's being 0. Throws damaged_error as view(); and when keys have
+    /// no such level, to which only nodes in a circle can lead, and when the node has no children
+    /// or more than fit.
+    [[nodiscard]] node_view node_at(node_ref node, unsigned level) const;
+
     [[nodiscard]] std::optional<node_ref> root() const {
         if (head().has_root == 0) return std::nullopt;
         return node_ref(head().root);

@@ -58,8 +58,8 @@ public:
     void reserve(const std::array<std::uint32_t, capacities.size()>& nodes);
 
     /// Requires a head. Changes nodes and head in one operation: `change` calls take, let_go, write
-    /// and set_head. Throws out_of_space_error when the log cannot grow, and what `change` throws;
-    /// then nothing was changed.
+    /// and write_head. Throws out_of_space_error when the log cannot grow, and what `change`
+    /// throws; then nothing was changed.
     void apply(const std::function<void()>& change);
 
     /// @name Within apply()

@@ -225,7 +225,7 @@ std::vector<std::byte> prove(const node_source& tree, std::string_view type, std
     child last; // on the way; at its end, if there is one
     bool has_last = false;
     for (std::optional<node_ref> at = tree.root(); at; ++levels) {
-        const node_view node = tree.view(*at);
+        const node_view node = tree.node_at(*at, levels);
         const unsigned branch = digit(key, levels);
         steps.add(node.branches());
         for (const sha256_digest& one : siblings_of(node, branch, hash))

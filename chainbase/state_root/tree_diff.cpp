@@ -19,9 +19,10 @@ public:
             return child{nodes_.head().digest, root->bits(), 0, false};
         return std::nullopt;
     }
-    /// The child of a node at `digit`.
-    [[nodiscard]] std::optional<child> below(const child& node, unsigned digit) const {
-        const node_view at = nodes_.view(node_ref(node.reference));
+    /// The child of a node of `level` at `digit`.
+    [[nodiscard]] std::optional<child> below(const child& node, unsigned level,
+                                             unsigned digit) const {
+        const node_view at = nodes_.node_at(node_ref(node.reference), level);
         if (!at.has(digit)) return std::nullopt;
         return at.at_digit(digit);
     }
@@ -33,10 +34,10 @@ public:
     }
     /// Calls visit(leaf) for all leaves below, in the order of their keys.
     template <typename Visitor>
-    void each_leaf(const child& at, const Visitor& visit) const {
+    void each_leaf(const child& at, unsigned level, const Visitor& visit) const {
         if (at.is_leaf) return visit(at);
         for (unsigned digit = 0; digit < branches_per_node; ++digit)
-            if (const auto one = below(at, digit)) each_leaf(*one, visit);
+            if (const auto one = below(at, level, digit)) each_leaf(*one, level + 1, visit);
     }
 
 private:
@@ -50,31 +51,32 @@ public:
                const std::function<void(const difference&)>& visit)
         : first_(first), second_(second), visit_(visit) {}
 
-    void run() { compare(first_.root(), second_.root()); }
+    void run() { compare(first_.root(), second_.root(), 0); }
 
 private:
     using place = std::optional<child>;
 
-    void compare(const place& first, const place& second) {
+    /// What is at `level` of both.
+    void compare(const place& first, const place& second, unsigned level) {
         if (first && second && first->digest == second->digest && first->is_leaf == second->is_leaf)
             return;
         const bool both_are_nodes = first && second && !first->is_leaf && !second->is_leaf;
-        if (!both_are_nodes) return compare_leaves(first, second);
+        if (!both_are_nodes) return compare_leaves(first, second, level);
         for (unsigned digit = 0; digit < branches_per_node; ++digit) {
-            const place a = first_.below(*first, digit);
-            const place b = second_.below(*second, digit);
-            if (a || b) compare(a, b);
+            const place a = first_.below(*first, level, digit);
+            const place b = second_.below(*second, level, digit);
+            if (a || b) compare(a, b, level + 1);
         }
     }
 
     /// Where one side has at most one leaf.
-    void compare_leaves(const place& first, const place& second) {
+    void compare_leaves(const place& first, const place& second, unsigned level) {
         std::map<sha256_digest, std::pair<place, place>> all;
         if (first)
-            first_.each_leaf(*first,
+            first_.each_leaf(*first, level,
                              [&](const child& one) { all[first_.key_of(one)].first = one; });
         if (second)
-            second_.each_leaf(*second,
+            second_.each_leaf(*second, level,
                               [&](const child& one) { all[second_.key_of(one)].second = one; });
         for (const auto& [key, leaf] : all) {
             const auto& [a, b] = leaf;

@@ -78,7 +78,8 @@ private:
 inline std::vector<state_root::leaf_change> random_changes(told_tree& of, random_source& random,
                                                            std::uint64_t ids) {
     std::map<std::pair<std::uint16_t, std::uint32_t>, state_root::leaf_change> changes;
-    for (std::uint32_t count = random.below(60); count != 0; --count) {
+    const std::uint32_t most = random.chance(50) ? 600 : 60; // many are shared with helpers
+    for (std::uint32_t count = random.below(most); count != 0; --count) {
         const auto type = static_cast<std::uint16_t>(random.below(2));
         const std::uint32_t id = random.below(static_cast<std::uint32_t>(ids));
         changes.insert_or_assign({type, id}, random.chance(550)
