@@ -3,7 +3,6 @@
 #include <pool_allocator/error.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <string>
 #include <utility>
 
@@ -31,7 +30,10 @@ void merkle_tree::update(std::vector<leaf_change> changes, helpers* helping) {
 
 void merkle_tree::begin_anew(const std::set<std::string>& types) {
     session all = state_.start_session();
-    nodes_.clear();
+    if (types.empty())
+        nodes_.clear(); // there will be no tree for long
+    else
+        nodes_.let_all_go();
     nodes_.set_types(types);
     all.squash();
 }

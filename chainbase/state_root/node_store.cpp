@@ -101,17 +101,48 @@ std::uint32_t node_store::made(unsigned capacity_class) const {
     });
 }
 
-void node_store::clear() {
+void node_store::let_all_go() {
     session all = state_.start_session();
     make_head();
-    each_node_type([&](auto type) { state_.clear<typename decltype(type)::type>(); });
-    state_.modify(head(), [](tree_head& head) {
-        head.format = tree_head::current_format;
-        head.leaves = 0;
-        head.digest = {};
-        head.has_root = 0;
-        head.free = {};
+    apply([&] {
+        tree_head empty;
+        empty.id = only_head;
+        unsigned number = 0;
+        each_node_type(
+            [&](auto type) { empty.free[number++] = link_free<typename decltype(type)::type>(); });
+        write_head(empty);
     });
+    all.squash();
+}
+
+/// Makes a list of all nodes of a capacity, by rising ids. Returns the first one's id + 1.
+template <typename Node>
+std::uint32_t node_store::link_free() {
+    constexpr std::uint32_t no_children = 0; // branches and leaves
+    static_assert(sizeof no_children == sizeof(Node::branches) + sizeof(Node::leaves));
+    std::uint32_t first = 0;
+    std::byte* before = nullptr; // the reference of the one before
+    const auto lead_to = [&](std::uint32_t next) {
+        if (before)
+            write_difference(before, reinterpret_cast<const std::byte*>(&next), sizeof next);
+        else
+            first = next;
+    };
+    for (const Node& one : state_.objects<Node>()) {
+        write_difference(bytes_of(one.branches), reinterpret_cast<const std::byte*>(&no_children),
+                         sizeof no_children);
+        lead_to(one.id.value + 1);
+        before = bytes_of(one.references[0]);
+    }
+    lead_to(0);
+    return first;
+}
+
+void node_store::clear() {
+    session all = state_.start_session();
+    let_all_go();
+    each_node_type([&](auto type) { state_.clear<typename decltype(type)::type>(); });
+    state_.modify(head(), [](tree_head& head) { head.free = {}; });
     all.squash();
 }
 

@@ -51,8 +51,11 @@ public:
     /// The nodes made so far of a capacity, those that are free too.
     [[nodiscard]] std::uint32_t made(unsigned capacity_class) const;
 
-    /// Lets the tree be without any node, and of this version. Throws what database::clear throws;
-    /// then nothing changed.
+    /// Lets the tree be empty, of this version and as of no revision; its nodes are free. Throws
+    /// out_of_space_error; then nothing changed.
+    void let_all_go();
+    /// The same, and there are no nodes: new ones have other ids. Throws what database::clear
+    /// throws; then nothing changed.
     void clear();
     /// Sees to it that the next take()s of each capacity succeed. Throws what create throws.
     void reserve(const std::array<std::uint32_t, capacities.size()>& nodes);
@@ -78,6 +81,8 @@ public:
     /// @}
 
 private:
+    template <typename Node>
+    [[nodiscard]] std::uint32_t link_free();
     [[nodiscard]] std::byte* place_of(node_ref node) const;
     static void write_difference(std::byte* place, const std::byte* wanted, std::size_t bytes);
 

@@ -16,7 +16,7 @@ inline constexpr unsigned max_levels = 64;
 ///
 ///     key     := SHA-256(03 id:u32 name)            where an object belongs, by its type's name
 ///     leaf    := SHA-256(00 key content)            content := SHA-256 of the object's record
-///     node    := SHA-256(01 branches:u16 child*)    at most 9 children, in order
+///     node    := SHA-256(01 branches:u16 child*)    at most 8 children, in order
 ///              | SHA-256(01 branches:u16 group*)    more: of each four branches that have any
 ///     group   := child                              the only one of the four
 ///              | SHA-256(02 child*)                 else; which ones, the node's branches say
@@ -43,7 +43,7 @@ public:
 
     /// Whether a node hashes its children by groups.
     [[nodiscard]] static constexpr bool is_grouped(std::uint16_t branches) noexcept {
-        return count_of(branches) > 9;
+        return count_of(branches) > 8;
     }
     /// The branches of group `number`, below groups_per_node, as the lowest four bits.
     [[nodiscard]] static constexpr unsigned group_of(std::uint16_t branches,

@@ -15,7 +15,7 @@ namespace chainbase::state_root {
 
 /// The tree itself: the only object of its type.
 struct tree_head {
-    /// 2: nodes of ten children hash by groups.
+    /// 2: nodes of nine and ten children hash by groups.
     static constexpr std::uint32_t current_format = 2;
     static constexpr const char* type_name = "state_root.tree";
 

@@ -131,6 +131,15 @@ TEST_CASE("root verify: a flipped bit in a reference is found") {
         CHECK(named(found, "not_in_root").size() == 1);
         CHECK(named(found, "not_in_state").size() == 1);
     }
+    SECTION("of a leaf, which is then of another object") {
+        flip(state, where.node, node_view::references_at(where.node.capacity()));
+        const json found = state.verified();
+        CHECK(found.at("faults") == 2);
+        CHECK(named(found, "not_in_root").size() == 1);
+        REQUIRE(named(found, "node").size() == 1);
+        CHECK_THAT(named(found, "node")[0].at("what").get<std::string>(),
+                   Contains("of which there is another one"));
+    }
     SECTION("of the type of a leaf") {
         flip(state, where.node, node_view::types_at(where.node.capacity()));
         const json found = state.verified();

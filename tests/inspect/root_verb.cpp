@@ -122,6 +122,19 @@ TEST_CASE("root: a state without one says so and what to do") {
     CHECK(state.run("root", "--verify").code == 2);
 }
 
+TEST_CASE("root: one that was turned off is none") {
+    const rooted_state state;
+    {
+        rooted_database db(state.path());
+        db.root.forget();
+    }
+    for (const char* more : {"", "--verify"}) {
+        const outcome text = state.run("root", more);
+        CHECK(text.code == 2);
+        CHECK_THAT(text.output, Contains("is turned off") && Contains("--state-root all"));
+    }
+}
+
 namespace {
 
 /// Called as the tree is, and something else.

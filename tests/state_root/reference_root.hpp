@@ -31,7 +31,7 @@ using reference_leaves = std::map<sha256_digest, sha256_digest>;
                 branches = static_cast<std::uint16_t>(branches | 1u << digit);
                 children[digit / 4].push_back(of(below, level + 1));
             }
-            const bool is_flat = __builtin_popcount(branches) <= 9;
+            const bool is_flat = __builtin_popcount(branches) <= 8;
             for (const auto& group : children) {
                 if (is_flat || group.size() == 1) {
                     for (const sha256_digest& one : group)

@@ -18,8 +18,11 @@ namespace chainbase::test {
 class told_tree {
 public:
     explicit told_tree(database& db) : tree_(db) {
-        if (tree_.type_numbers().empty())
-            tree_.begin_anew({std::begin(names), std::end(names)}); // else it is opened again
+        if (tree_.type_numbers().empty()) begin_anew(); // else it is opened again
+    }
+    void begin_anew() {
+        tree_.begin_anew({std::begin(names), std::end(names)});
+        leaves_.clear();
     }
 
     static constexpr const char* names[] = {"account", "post"};

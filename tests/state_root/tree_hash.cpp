@@ -30,13 +30,15 @@ struct known_node {
 };
 
 const known_node nodes[] = {
-    // 1 (a root may have it), 2 and 9 children: in a row
+    // 1 (a root may have it), 2 and 8 children: in a row
     {0x0001, "f49f556ea0350f49d3f04d46e59c63f241c0830c6a64d25183cc72cc9d8f08cc"},
     {0x8001, "fb9380c4eadefa91f6c0a8b3cedc7c1ff5279d149fc93a656a1d32be007f0763"},
     {0x0014, "31c84bc28e153af0326448a4e8f17bdd3766b2fe307c1473ade332867dc69de7"},
-    {0x01ff, "2970489d64fb40cbce997b2c63771379f7047b4f207787a2eae862cf36620848"},
-    // 10 and more: by groups, of 4, 4 and 2; of 3, 3, 2 and 3; of none, 4, 4 and 3; of 3, 4, 1 and
+    {0x00ff, "4c1135ca3384b210e8f2d387b4e121d6d42b3dd6c12d1394267a5fc8b8593cd5"},
+    // 9 and more: by groups, of 4, 4 and 1; of 4, 4 and 2; of 3, 3, 2 and 3; of none, 4, 4 and 3;
+    // of 3, 4, 1 and
     // 4; full
+    {0x01ff, "a760271964a8d0ee09c40f78dfe8fd700262aeb485ae11a199e952617fccab61"},
     {0x03ff, "c1bd55096815d8ab520cc41b0cf3ed73dcee44595caa052f377116a290730ee2"},
     {0xdab7, "fbc6472243bf90d73e991492b7871d5a423f9d68343c9067ea85951289c2b33f"},
     {0x7ff0, "b330bb4f3d341257a221c294c85917cb7a269757de6fdb283fd72f6aec06df6e"},

@@ -102,3 +102,38 @@ TEST_CASE("a tree that another version made can only begin anew") {
     CHECK(tree.is_of_this_format());
     CHECK_NOTHROW(tree.update({}, nullptr));
 }
+
+TEST_CASE("a tree that begins anew uses its nodes again") {
+    const scratch_folder folder;
+    database db(folder / "state", quick_options());
+    told_tree told(db);
+    std::vector<leaf_change> all;
+    for (std::uint32_t id = 0; id < 3000; ++id)
+        all.push_back(told.exists(id % 2 == 0 ? 0 : 1, id, id));
+    told.update(all);
+    const auto made = [&] {
+        std::vector<std::uint32_t> nodes;
+        for (unsigned number = 0; number < state_root::capacities.size(); ++number)
+            nodes.push_back(told.tree().nodes().made(number));
+        return nodes;
+    };
+    const auto before = made();
+    const sha256_digest root = told.tree().root();
+    const std::uint32_t ids = db.next_id<state_root::node<2>>().value;
+    for (int times = 0; times < 5; ++times) {
+        told.begin_anew();
+        CHECK(told.tree().revision() == -1);
+        told.require_sound();
+        told.update(all);
+        told.require_right();
+        told.require_sound();
+    }
+    CHECK(made() == before);
+    CHECK(db.next_id<state_root::node<2>>().value == ids);
+    {
+        const session undone = db.start_session();
+        told.begin_anew();
+    }
+    CHECK(told.tree().root() == root);
+    CHECK(state_root::tree_shape::of(told.tree().nodes()).leaves == all.size());
+}

@@ -49,8 +49,8 @@ inline std::string digest_at_end(const std::string& chain) {
 /// chainbase/state_root/tree_hash.hpp says.
 inline std::string root_at_end(const std::string& chain) {
     return chain == "steem-2016"
-               ? "6bd026185f67c37e47dfc963d3891709769124767aa8e4d635408c9baab98eef"
-               : "6ba92eb5a918b72781e906848ebe2aded402523e53fbc6318656c30f96229d13";
+               ? "d9a58fb5d0805e1de2f4501a5970fccf8096cba5aad1c7096dfe6564f3ed7290"
+               : "fb68cc37391f63460afad49a14e76453792bf824299f7338d4442ceb8d5607d9";
 }
 
 } // namespace chainbase::test

@@ -42,7 +42,8 @@ void check_types(row_source& state) {
     if (!find(all, tree_head::type_name))
         throw usage_error(
             fmt::format("{} has no state root: none of its types is {}; open it with a "
-                        "program that keeps one (archive/committed_state.hpp), which makes it",
+                        "program that keeps one (chainbase-driver ... --state-root all), which "
+                        "makes it",
                         state.state().string(), tree_head::type_name));
     for (const type_schema& known : root_schemas()) {
         const type_schema* const there = find(all, known.name);
@@ -61,6 +62,10 @@ looked_at_tree::looked_at_tree(row_source& state) : state_(state) {
     check_types(state);
     read_head(state.of(tree_head::type_name));
     read_types(state.of(state_root::named_type::type_name));
+    if (types_.empty() && head_.leaves == 0)
+        throw usage_error(fmt::format("{}: its state root is turned off: it commits to no type; "
+                                      "chainbase-driver ... --state-root all makes one",
+                                      state.state().string()));
     nodes_.reserve(capacities.size());
     for (unsigned number = 0; number < capacities.size(); ++number)
         nodes_.push_back(state.of(node_type(number)));

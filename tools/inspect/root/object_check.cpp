@@ -84,6 +84,7 @@ void object_check::check_type(std::uint16_t number, const std::string& name, uns
     type_records records(state_, name, archive_, type_records::places::both);
     const std::uint32_t end = records.end();
     id_set& there = there_.try_emplace(number, end).first->second;
+    leaves_.try_emplace(number, end);
     type of{number, name, records, there};
     const std::size_t count = (std::size_t{end} + ids_at_once - 1) / ids_at_once;
     std::vector<std::optional<piece>> made(count);
@@ -202,7 +203,17 @@ void object_check::check_leaf(node_ref at, unsigned digit, const child& leaf, ro
                        false,
                        {}});
     const auto of_type = there_.find(leaf.type);
-    if (of_type != there_.end() && of_type->second.contains(leaf.reference)) return;
+    if (of_type != there_.end() && of_type->second.contains(leaf.reference)) {
+        if (leaves_.at(leaf.type).add(leaf.reference)) return;
+        return to.add({kind::node,
+                       node_type(at.capacity_class()),
+                       at.number(),
+                       fmt::format("at digit {} it has a leaf of {} {}, of which there is another "
+                                   "one; one of them is damaged",
+                                   digit, type->second, leaf.reference),
+                       false,
+                       {}});
+    }
     to.add({kind::not_in_state,
             type->second,
             leaf.reference,

@@ -56,7 +56,8 @@ private:
     const archive::store* archive_;
     const node_check& nodes_;
     std::map<std::uint16_t, std::string> types_;
-    std::map<std::uint16_t, id_set> there_; ///< objects, by their type's number
+    std::map<std::uint16_t, id_set> there_;  ///< objects, by their type's number
+    std::map<std::uint16_t, id_set> leaves_; ///< those of which a leaf was seen, likewise
     std::uint64_t objects_ = 0;
     std::uint64_t archived_ = 0;
     std::uint64_t found_ = 0; ///< in the tree
