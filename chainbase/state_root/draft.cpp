@@ -1,11 +1,11 @@
 #include <chainbase/state_root/draft.hpp>
-#include <pool_allocator/error.hpp>
 
 #include <boost/container/static_vector.hpp>
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <iterator>
 #include <string>
 
 namespace chainbase::state_root {
@@ -19,33 +19,29 @@ child leaf_of(const leaf_change& change) {
     return {change.leaf, change.id, change.type, true};
 }
 
-bool is_same(const child_draft& now, const std::optional<child>& old) {
-    if (now.exists != old.has_value()) return false;
-    if (!old) return true;
-    return now.node == nullptr && now.entry.is_leaf == old->is_leaf &&
-           now.entry.digest == old->digest;
+void put(node_draft& draft, const node_draft::changed_child& one) {
+    const auto bit = static_cast<std::uint16_t>(1u << one.digit);
+    const auto set = [&](std::uint16_t& mask, bool on) {
+        mask = static_cast<std::uint16_t>(on ? mask | bit : mask & ~bit);
+    };
+    set(draft.branches, one.now.exists);
+    set(draft.leaves, one.now.exists && one.now.entry.is_leaf);
 }
 
-/// Calls visit(digit, those that have it there) for each digit of `level` that any have.
-template <typename Visitor>
-void each_digit(std::span<const leaf_change> changes, unsigned level, Visitor&& visit) {
-    while (!changes.empty()) {
-        const unsigned here = digit(changes.front().key, level);
-        const auto end = std::ranges::find_if(
-            changes, [&](const leaf_change& one) { return digit(one.key, level) != here; });
-        const auto count = static_cast<std::size_t>(end - changes.begin());
-        visit(here, changes.first(count));
-        changes = changes.subspan(count);
-    }
+bool gives_way(const node_draft& draft, unsigned level) {
+    if (draft.branches == 0) return true;
+    return level > 0 && std::has_single_bit(draft.branches) && draft.leaves != 0;
 }
 
 } // namespace
 
 child_draft drafter::replace(const std::optional<child>& old, std::span<const leaf_change> changes,
                              unsigned level) {
+    constexpr std::size_t least_ways = 4; // for fewer, looking takes longer than waiting
     ahead_ = changes;
     ahead_from_.reset();
-    if (old && !old->is_leaf) ahead_from_ = node_ref(old->reference);
+    if (old && !old->is_leaf && changes.size() >= least_ways)
+        ahead_from_ = node_ref(old->reference);
     ahead_level_ = level;
     return replace_child(old, changes, level);
 }
@@ -69,7 +65,7 @@ void drafter::look_ahead(const leaf_change* at) {
     for (unsigned level = ahead_level_; !ways.empty() && level < max_levels; ++level) {
         std::size_t kept = 0;
         for (const way& one : ways) {
-            const node_view node = tree_.view(one.at);
+            const node_view node = tree_.node_at(one.at, level);
             const unsigned branch = digit(one.to->key, level);
             if (!node.has(branch) || node.is_leaf(branch)) continue;
             const node_ref next(node.reference(node.place_of(branch)));
@@ -106,7 +102,7 @@ child_draft drafter::replace_node(node_ref old, std::span<const leaf_change> cha
         std::optional<child> before;
         if (node.has(digit)) before = node.at_digit(digit);
         const child_draft now = replace_child(before, below, level + 1);
-        if (!is_same(now, before)) changed.push_back({digit, now});
+        if (!now.is_same_as(before)) changed.push_back({digit, now});
     });
     return assemble(old, changed, level);
 }
@@ -124,7 +120,11 @@ child_draft drafter::replace_leaf(const child& old, std::span<const leaf_change>
     std::vector<leaf_change> all;
     std::ranges::copy_if(changes, std::back_inserter(all), &leaf_change::exists);
     if (std::ranges::none_of(changes, is_same_object)) {
-        const sha256_digest key = key_of(old, changes.front().key, level);
+        const sha256_digest key = hash_.key(tree_.type_name(old.type), old.reference);
+        if (!begin_alike(key, changes.front().key, level))
+            tree_.damaged(std::string(tree_.type_name(old.type)) + " " +
+                          std::to_string(old.reference) +
+                          " has a leaf where its key does not lead");
         all.insert(std::ranges::upper_bound(all, key, {}, &leaf_change::key),
                    {key, old.digest, old.reference, old.type, true});
     }
@@ -132,23 +132,10 @@ child_draft drafter::replace_leaf(const child& old, std::span<const leaf_change>
     return build(all, level);
 }
 
-/// The key of a leaf, which has the digits above `level` in common with a change that came to it.
-sha256_digest drafter::key_of(const child& leaf, const sha256_digest& on_way, unsigned level) {
-    const std::string_view type = tree_.type_name(leaf.type);
-    const sha256_digest key = hash_.key(type, leaf.reference);
-    for (unsigned above = 0; above < level; ++above)
-        if (digit(key, above) != digit(on_way, above))
-            throw damaged_error("state root: a leaf says that it is of the object " +
-                                std::string(type) + ' ' + std::to_string(leaf.reference) +
-                                ", which belongs elsewhere in the tree; make the root anew");
-    return key;
-}
-
 child_draft drafter::build(std::span<const leaf_change> leaves, unsigned level) {
     if (leaves.empty()) return {};
     if (leaves.size() == 1 && level > 0) return {true, leaf_of(leaves.front()), nullptr};
-    if (level == max_levels)
-        throw damaged_error("state root: two leaves have one key; make the root anew");
+    if (level >= max_levels) tree_.damaged("two types are of one name, or two objects of one key");
     changed_children children;
     each_digit(leaves, level, [&](unsigned digit, std::span<const leaf_change> below) {
         children.push_back({digit, build(below, level + 1)});
@@ -165,28 +152,10 @@ child_draft drafter::assemble(std::optional<node_ref> old, std::span<const chang
         draft.branches = draft.was.branches();
         draft.leaves = draft.was.leaves();
     }
-    for (const changed_child& one : children) {
-        const auto bit = static_cast<std::uint16_t>(1u << one.digit);
-        const auto put = [&](std::uint16_t& mask, bool set) {
-            mask = static_cast<std::uint16_t>(set ? mask | bit : mask & ~bit);
-        };
-        put(draft.branches, one.now.exists);
-        put(draft.leaves, one.now.exists && one.now.entry.is_leaf);
-    }
-    const bool gives_way = draft.branches == 0 ||
-                           (level > 0 && std::has_single_bit(draft.branches) && draft.leaves != 0);
-    if (gives_way) {
-        if (old) gone_.push_back(*old);
-        if (draft.branches == 0) return {};
-        for (const changed_child& one : children)
-            if (one.now.exists) return one.now;
-        const auto digit = static_cast<unsigned>(std::countr_zero(draft.branches));
-        return {true, draft.was.at_digit(digit), nullptr};
-    }
-    std::pmr::polymorphic_allocator<> allocator(&memory_);
-    auto* const kept = allocator.allocate_object<changed_child>(children.size());
-    std::uninitialized_copy(children.begin(), children.end(), kept);
-    draft.changed = {kept, children.size()};
+    for (const changed_child& one : children)
+        put(draft, one);
+    if (gives_way(draft, level)) return give_way(draft, children);
+    draft.changed = keep(children);
     child_draft made{true, {}, nullptr};
     make_digest(made, draft);
     if (old && children.empty()) { // all is as it was, but that is for the caller to see
@@ -194,8 +163,25 @@ child_draft drafter::assemble(std::optional<node_ref> old, std::span<const chang
         return made;
     }
     if (!draft.stays()) ++needed_[draft.capacity_class()];
-    made.node = allocator.new_object<node_draft>(draft);
+    made.node = std::pmr::polymorphic_allocator<>(&memory_).new_object<node_draft>(draft);
     return made;
+}
+
+/// To the leaf that is left, or to nothing.
+child_draft drafter::give_way(const node_draft& draft, std::span<const changed_child> children) {
+    if (draft.old) gone_.push_back(*draft.old);
+    if (draft.branches == 0) return {};
+    for (const changed_child& one : children)
+        if (one.now.exists) return one.now;
+    const auto digit = static_cast<unsigned>(std::countr_zero(draft.branches));
+    return {true, draft.was.at_digit(digit), nullptr};
+}
+
+std::span<drafter::changed_child> drafter::keep(std::span<const changed_child> children) {
+    std::pmr::polymorphic_allocator<> allocator(&memory_);
+    auto* const kept = allocator.allocate_object<changed_child>(children.size());
+    std::uninitialized_copy(children.begin(), children.end(), kept);
+    return {kept, children.size()};
 }
 
 void drafter::make_digest(child_draft& made, node_draft& draft) {

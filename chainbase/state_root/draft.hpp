@@ -19,7 +19,7 @@ struct leaf_change {
     sha256_digest key;  ///< tree_hash::key
     sha256_digest leaf; ///< tree_hash::leaf; of one that is gone: of no meaning
     std::uint32_t id = 0;
-    std::uint16_t type = 0; ///< merkle_tree::type_numbers
+    std::uint16_t type = 0; ///< node_store::type_numbers
     bool exists = true;
 };
 
@@ -30,6 +30,12 @@ struct child_draft {
     bool exists = false;
     child entry;                ///< its reference is open while there is a draft of the node
     node_draft* node = nullptr; ///< null: a leaf, or a node that stays as it is
+
+    /// Whether it is what was there before.
+    [[nodiscard]] bool is_same_as(const std::optional<child>& old) const noexcept {
+        if (!exists || !old) return !exists && !old;
+        return node == nullptr && entry.is_leaf == old->is_leaf && entry.digest == old->digest;
+    }
 };
 
 /// A node as it is going to be.
@@ -100,8 +106,9 @@ private:
                                            unsigned level);
     [[nodiscard]] child_draft replace_leaf(const child& old, std::span<const leaf_change> changes,
                                            unsigned level);
-    [[nodiscard]] sha256_digest key_of(const child& leaf, const sha256_digest& on_way,
-                                       unsigned level);
+    [[nodiscard]] child_draft give_way(const node_draft& draft,
+                                       std::span<const changed_child> children);
+    [[nodiscard]] std::span<changed_child> keep(std::span<const changed_child> children);
     [[nodiscard]] child_draft build(std::span<const leaf_change> leaves, unsigned level);
     void make_digest(child_draft& made, node_draft& draft);
     [[nodiscard]] std::array<sha256_digest, groups_per_node> groups_of(const node_draft& draft);

@@ -27,15 +27,18 @@ void helpers::run(std::size_t count, const std::function<void(std::size_t)>& wor
     };
     const auto others = static_cast<std::ptrdiff_t>(std::min<std::size_t>(threads_, count - 1));
     std::latch done(others);
-    std::ptrdiff_t asked = 0;
+    std::ptrdiff_t posted = 0;
     try {
-        for (; asked < others; ++asked)
+        for (; posted < others; ++posted)
             boost::asio::post(pool_, [&] {
                 take_part();
                 done.count_down();
             });
-    } catch (...) { // there is no memory to ask more of them: those that were asked do it
-        done.count_down(others - asked);
+    } catch (...) { // those that were posted use what is here: it has to outlive them
+        next = count;
+        done.count_down(others - posted);
+        done.wait();
+        throw;
     }
     take_part();
     done.wait();

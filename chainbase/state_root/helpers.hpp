@@ -17,12 +17,10 @@ public:
     helpers& operator=(const helpers&) = delete;
 
     /// Calls work(0) to work(count - 1), each once, in these threads and the caller's, and returns
-    /// when all are done. Throws what the first of them that failed threw. For one caller at a
+    /// when all are done. Throws what the first of them that failed threw, and std::bad_alloc; then
+    /// no thread is at work any more, and some of the parts were not done. For one caller at a
     /// time.
     void run(std::size_t count, const std::function<void(std::size_t)>& work);
-
-    /// The helpers and the caller.
-    [[nodiscard]] unsigned hands() const noexcept { return threads_ + 1; }
 
 private:
     unsigned threads_;

@@ -42,7 +42,8 @@ public:
     void update(std::vector<leaf_change> changes, helpers* helping);
 
     /// Takes all leaves out, and commits to objects of these types from here on, by the digests of
-    /// this version. Throws what database::clear and create throw, limit_error.
+    /// this version. The nodes stay, free for the next leaves; with no types, as who turns the root
+    /// off, they are removed. Throws what database::clear and create throw, limit_error.
     void begin_anew(const std::set<std::string>& types);
     /// Declares the tree to be that of the state as it is now, as which it has this revision.
     void note_revision(std::int64_t revision);
@@ -57,7 +58,7 @@ public:
     [[nodiscard]] sha256_digest root() const { return nodes_.head().digest; }
     /// How many there are.
     [[nodiscard]] std::uint64_t size() const { return nodes_.head().leaves; }
-    /// The revision of the state as which update() left it, -1 if it was never called.
+    /// The revision of the state as which update() left it, -1 if it was not since it began.
     [[nodiscard]] std::int64_t revision() const { return nodes_.head().revision; }
     /// The types by name, each with the number that leaf_change::type is of.
     [[nodiscard]] std::map<std::string, std::uint16_t> type_numbers() const {

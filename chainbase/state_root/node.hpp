@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
+#include <utility>
 
 namespace chainbase::state_root {
 
@@ -21,7 +23,7 @@ inline constexpr unsigned groups_per_node = 4;
 /// How many children the arrays of nodes hold. A node has the smallest that its children fit; of
 /// random keys most nodes have two or three children, and those above them nine or all (README.md
 /// shows how these were chosen).
-inline constexpr std::array<std::uint8_t, 8> capacities{2, 3, 4, 6, 8, 10, 12, 16};
+inline constexpr std::array<std::uint8_t, 8> capacities{2, 3, 5, 7, 8, 9, 11, 16};
 
 /// How many bits are set. Without std::popcount, which is a function call where the compiler does
 /// not know that the processor can count.
@@ -130,11 +132,17 @@ public:
     node_view(const std::byte* place, unsigned capacity) noexcept
         : place_(place), capacity_(capacity) {}
 
-    [[nodiscard]] std::uint16_t branches() const noexcept { return at<std::uint16_t>(4); }
-    [[nodiscard]] std::uint16_t leaves() const noexcept { return at<std::uint16_t>(6); }
+    [[nodiscard]] std::uint16_t branches() const noexcept { return at<std::uint16_t>(branches_at); }
+    [[nodiscard]] std::uint16_t leaves() const noexcept { return at<std::uint16_t>(leaves_at); }
     [[nodiscard]] unsigned size() const noexcept { return count_of(branches()); }
     [[nodiscard]] bool has(unsigned digit) const noexcept { return branches() >> digit & 1; }
     [[nodiscard]] bool is_leaf(unsigned digit) const noexcept { return leaves() >> digit & 1; }
+    /// Whether a node of a tree can look so: it has children, not more than fit, and its leaves are
+    /// some of them.
+    [[nodiscard]] bool is_possible() const noexcept {
+        const unsigned all = branches();
+        return all != 0 && (leaves() & ~all) == 0 && size() <= capacity_;
+    }
     /// Where in the arrays the child at `digit` is, or would be.
     [[nodiscard]] unsigned place_of(unsigned digit) const noexcept {
         return count_of(static_cast<std::uint16_t>(branches() & ((1u << digit) - 1)));
@@ -170,6 +178,8 @@ public:
             __builtin_prefetch(place_ + line);
     }
 
+    static constexpr std::size_t branches_at = 4;
+    static constexpr std::size_t leaves_at = 6;
     static constexpr std::size_t digests_at = 8;
     [[nodiscard]] static constexpr std::size_t references_at(unsigned capacity) noexcept {
         return digests_at + sizeof(sha256_digest) * capacity;
@@ -195,7 +205,21 @@ private:
     unsigned capacity_;
 };
 
-static_assert(sizeof(node<2>) == node_view::bytes(2) && sizeof(node<3>) == node_view::bytes(3) &&
-              sizeof(node<16>) == node_view::bytes(16));
+/// Whether node_view reads a node where its members are.
+template <unsigned Capacity>
+consteval bool is_read_in_place() {
+    using one = node<Capacity>;
+    return std::is_standard_layout_v<one> && offsetof(one, id) == 0 &&
+           offsetof(one, branches) == node_view::branches_at &&
+           offsetof(one, leaves) == node_view::leaves_at &&
+           offsetof(one, digests) == node_view::digests_at &&
+           offsetof(one, references) == node_view::references_at(Capacity) &&
+           offsetof(one, types) == node_view::types_at(Capacity) &&
+           sizeof(one) == node_view::bytes(Capacity);
+}
+static_assert([]<std::size_t... Class>(std::index_sequence<Class...>) {
+    return (is_read_in_place<capacities[Class]>() && ...);
+}(std::make_index_sequence<capacities.size()>()));
+static_assert(offsetof(node<branches_per_node>, groups) == node_view::groups_at(branches_per_node));
 
 } // namespace chainbase::state_root

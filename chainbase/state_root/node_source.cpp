@@ -1,5 +1,4 @@
 #include <chainbase/state_root/node_source.hpp>
-#include <chainbase/state_root/tree_hash.hpp>
 #include <pool_allocator/error.hpp>
 
 #include <algorithm>
@@ -9,14 +8,15 @@
 
 namespace chainbase::state_root {
 
-node_view node_source::node_at(node_ref node, unsigned level) const {
-    const node_view found = view(node);
-    if (level < max_levels && found.size() != 0 && found.size() <= node.capacity()) return found;
-    throw damaged_error("state root: node " + std::to_string(node.number()) + " of " +
-                        std::to_string(node.capacity()) + " children, at level " +
-                        std::to_string(level) + ", has " + std::to_string(found.size()) +
-                        (level < max_levels ? "" : ", and keys lead no further") +
-                        "; make the root anew");
+void node_source::damaged(const std::string& what) const {
+    throw damaged_error(name() + ": " + what + "; make the root anew");
+}
+
+void node_source::throw_impossible(node_ref node, unsigned level) const {
+    damaged(std::to_string(node.number()) + " of the nodes of " + std::to_string(node.capacity()) +
+            " children, to which another one leads, " +
+            (level >= max_levels ? "is deeper than keys have digits"
+                                 : "is free, or has more children or leaves than it can have"));
 }
 
 std::optional<child> find_leaf(const node_source& tree, const sha256_digest& key) {
@@ -39,12 +39,15 @@ namespace {
 
 std::uint64_t free_nodes(const node_source& tree, unsigned capacity_class) {
     std::uint64_t count = 0;
+    std::uint32_t passed = 0; // one that the list must not come back to: each 2^k-th (Brent 1980)
     for (std::uint32_t next = tree.head().free[capacity_class]; next != 0; ++count) {
-        if (count > node_ref::max_nodes)
-            throw damaged_error("state root: the free nodes of " +
-                                std::to_string(capacities[capacity_class]) +
-                                " children go round in a circle; make the root anew");
-        next = tree.view(node_ref::make(next - 1, capacity_class)).reference(0);
+        const node_view node = tree.view(node_ref::make(next - 1, capacity_class));
+        if (next == passed || node.branches() != 0)
+            tree.damaged("the list of free nodes leads to number " + std::to_string(next - 1) +
+                         " of " + std::to_string(capacities[capacity_class]) +
+                         " children, which is not free or was in it already");
+        if ((count & (count + 1)) == 0) passed = next;
+        next = node.reference(0);
     }
     return count;
 }

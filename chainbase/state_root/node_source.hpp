@@ -1,11 +1,13 @@
 #pragma once
 
 #include <chainbase/state_root/node.hpp>
+#include <chainbase/state_root/tree_hash.hpp>
 #include <chainbase/state_root/tree_head.hpp>
 
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace chainbase::state_root {
@@ -17,20 +19,32 @@ public:
     virtual ~node_source() = default;
 
     [[nodiscard]] virtual const tree_head& head() const = 0;
-    /// Requires a reference that the tree has. Throws damaged_error when it leads nowhere.
+    /// A node of the tree, or a free one: which of them it is, the caller has to see to. Valid
+    /// at least until the next call. Throws damaged_error when there is none.
     [[nodiscard]] virtual node_view view(node_ref node) const = 0;
     /// Throws damaged_error when no type has this number.
     [[nodiscard]] virtual std::string_view type_name(std::uint16_t number) const = 0;
 
-    /// The node at `level`, the root's being 0. Throws damaged_error as view(); and when keys have
-    /// no such level, to which only nodes in a circle can lead, and when the node has no children
-    /// or more than fit.
-    [[nodiscard]] node_view node_at(node_ref node, unsigned level) const;
+    /// What the tree is called in what damaged() says.
+    [[nodiscard]] virtual std::string name() const = 0;
 
     [[nodiscard]] std::optional<node_ref> root() const {
         if (head().has_root == 0) return std::nullopt;
         return node_ref(head().root);
     }
+    /// The node of `level` to which the tree's root, or another node, leads. Throws damaged_error
+    /// when there is none, when it cannot be one of a tree, and beyond the last level: so whatever
+    /// goes down from the root comes to an end.
+    [[nodiscard]] node_view node_at(node_ref node, unsigned level) const {
+        const node_view found = view(node);
+        if (level >= max_levels || !found.is_possible()) throw_impossible(node, level);
+        return found;
+    }
+    /// Throws damaged_error: the tree is not sound, as `what` says.
+    [[noreturn]] void damaged(const std::string& what) const;
+
+private:
+    [[noreturn]] void throw_impossible(node_ref node, unsigned level) const;
 };
 
 /// The leaf of a key, if the tree has one. Throws damaged_error.

@@ -60,12 +60,22 @@ std::byte* node_store::place_of(node_ref node) const {
         using node_type = typename decltype(type)::type;
         const node_type* found = state_.find(id<node_type>(node.number()));
         if (!found)
-            throw damaged_error(state_.memory().state().string() +
-                                ": state root: there is no node " + std::to_string(node.number()) +
-                                " of " + std::to_string(node.capacity()) +
-                                " children, to which another one leads; make the root anew");
+            damaged("there is no node " + std::to_string(node.number()) + " of " +
+                    std::to_string(node.capacity()) + " children, to which another one leads");
         return bytes_of(*found);
     });
+}
+
+std::string node_store::name() const {
+    return state_.memory().state().string() + ": state root";
+}
+
+node_view node_store::free_node(std::uint32_t first, unsigned capacity_class) const {
+    const auto ref = node_ref::make(first - 1, capacity_class);
+    const node_view node = view(ref);
+    if (node.branches() == 0) return node;
+    damaged("the list of free nodes leads to number " + std::to_string(ref.number()) + " of " +
+            std::to_string(ref.capacity()) + " children, which is not free");
 }
 
 std::map<std::string, std::uint16_t> node_store::type_numbers() const {
@@ -91,8 +101,7 @@ void node_store::set_types(const std::set<std::string>& names) {
 
 std::string_view node_store::type_name(std::uint16_t number) const {
     if (const named_type* found = state_.find(id<named_type>(number))) return found->name;
-    throw damaged_error(state_.memory().state().string() + ": state root: no type has the number " +
-                        std::to_string(number) + ", which a leaf names; make the root anew");
+    damaged("no type has the number " + std::to_string(number) + ", which a leaf names");
 }
 
 std::uint32_t node_store::made(unsigned capacity_class) const {
@@ -105,61 +114,58 @@ void node_store::let_all_go() {
     session all = state_.start_session();
     make_head();
     apply([&] {
-        tree_head empty;
-        empty.id = only_head;
-        unsigned number = 0;
-        each_node_type(
-            [&](auto type) { empty.free[number++] = link_free<typename decltype(type)::type>(); });
-        write_head(empty);
+        std::array<std::uint32_t, capacities.size()> free{};
+        for (unsigned number = 0; number < capacities.size(); ++number)
+            free[number] = free_all(number);
+        write_empty_head(free);
     });
     all.squash();
 }
 
-/// Makes a list of all nodes of a capacity, by rising ids. Returns the first one's id + 1.
-template <typename Node>
-std::uint32_t node_store::link_free() {
-    constexpr std::uint32_t no_children = 0; // branches and leaves
-    static_assert(sizeof no_children == sizeof(Node::branches) + sizeof(Node::leaves));
-    std::uint32_t first = 0;
-    std::byte* before = nullptr; // the reference of the one before
-    const auto lead_to = [&](std::uint32_t next) {
-        if (before)
-            write_difference(before, reinterpret_cast<const std::byte*>(&next), sizeof next);
-        else
-            first = next;
-    };
-    for (const Node& one : state_.objects<Node>()) {
-        write_difference(bytes_of(one.branches), reinterpret_cast<const std::byte*>(&no_children),
-                         sizeof no_children);
-        lead_to(one.id.value + 1);
-        before = bytes_of(one.references[0]);
-    }
-    lead_to(0);
-    return first;
-}
-
 void node_store::clear() {
     session all = state_.start_session();
-    let_all_go();
+    make_head();
     each_node_type([&](auto type) { state_.clear<typename decltype(type)::type>(); });
-    state_.modify(head(), [](tree_head& head) { head.free = {}; });
+    apply([&] { write_empty_head({}); });
     all.squash();
+}
+
+void node_store::write_empty_head(const std::array<std::uint32_t, capacities.size()>& free) {
+    tree_head empty;
+    empty.id = head().id;
+    empty.free = free;
+    write_head(empty);
+}
+
+std::uint32_t node_store::free_all(unsigned capacity_class) {
+    return with_node_type(capacity_class, [&](auto type) {
+        using node_type = typename decltype(type)::type;
+        std::uint32_t first = 0;
+        for (std::uint32_t end = state_.next_id<node_type>().value; end != 0; --end) {
+            if (!state_.find(id<node_type>(end - 1))) continue;
+            write_free(node_ref::make(end - 1, capacity_class), first);
+            first = end;
+        }
+        return first;
+    });
 }
 
 void node_store::reserve(const std::array<std::uint32_t, capacities.size()>& nodes) {
     for (unsigned number = 0; number < capacities.size(); ++number) {
         std::uint32_t missing = nodes[number];
         for (std::uint32_t next = head().free[number]; next != 0 && missing != 0; --missing)
-            next = view(node_ref::make(next - 1, number)).reference(0);
+            next = free_node(next, number).reference(0);
         if (missing == 0) continue;
         with_node_type(number, [&](auto type) {
             using node_type = typename decltype(type)::type;
             std::uint32_t first = head().free[number];
             for (; missing != 0; --missing) {
                 if (state_.next_id<node_type>().value >= node_ref::max_nodes)
-                    throw limit_error("state root: more than " +
-                                      std::to_string(node_ref::max_nodes) + " nodes of " +
-                                      std::to_string(capacities[number]) + " children");
+                    throw limit_error(name() + ": " + std::to_string(node_ref::max_nodes) +
+                                      " nodes of " + std::to_string(capacities[number]) +
+                                      " children were made, in this tree and in those that were "
+                                      "removed; load the state anew from a dump, and make the root "
+                                      "there");
                 const node_type& made =
                     state_.create<node_type>([&](node_type& one) { one.references[0] = first; });
                 first = made.id.value + 1;
@@ -177,8 +183,9 @@ void node_store::apply(const std::function<void()>& change) {
 
 node_ref node_store::take(unsigned capacity_class) {
     tree_head now = head();
-    const auto taken = node_ref::make(now.free[capacity_class] - 1, capacity_class);
-    now.free[capacity_class] = view(taken).reference(0);
+    std::uint32_t& first = now.free[capacity_class];
+    const auto taken = node_ref::make(first - 1, capacity_class);
+    first = free_node(first, capacity_class).reference(0);
     write_head(now);
     return taken;
 }
@@ -186,10 +193,17 @@ node_ref node_store::take(unsigned capacity_class) {
 void node_store::let_go(node_ref node) {
     tree_head now = head();
     std::uint32_t& first = now.free[node.capacity_class()];
-    const child next{{}, first, 0, false};
-    write(node, {0, 0, std::span(&next, 1), nullptr});
+    write_free(node, first);
     first = node.number() + 1;
     write_head(now);
+}
+
+void node_store::write_free(node_ref node, std::uint32_t next) {
+    constexpr std::array<std::byte, 4> no_children{};
+    std::byte* const place = place_of(node);
+    write_difference(place + node_view::branches_at, no_children.data(), no_children.size());
+    write_difference(place + node_view::references_at(node.capacity()),
+                     reinterpret_cast<const std::byte*>(&next), sizeof next);
 }
 
 void node_store::write(node_ref node, const node_content& content) {
@@ -200,8 +214,8 @@ void node_store::write(node_ref node, const node_content& content) {
     const auto put = [&](std::size_t offset, const auto& value) {
         std::memcpy(&wanted[offset], &value, sizeof value);
     };
-    put(4, content.branches);
-    put(6, content.leaves);
+    put(node_view::branches_at, content.branches);
+    put(node_view::leaves_at, content.leaves);
     for (std::size_t i = 0; i < content.children.size(); ++i) {
         const child& one = content.children[i];
         put(node_view::digests_at + sizeof(sha256_digest) * i, one.digest);

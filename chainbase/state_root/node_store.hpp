@@ -42,6 +42,7 @@ public:
     [[nodiscard]] node_view view(node_ref node) const override {
         return {place_of(node), node.capacity()};
     }
+    [[nodiscard]] std::string name() const override;
     /// The types by name, each with its number.
     [[nodiscard]] std::map<std::string, std::uint16_t> type_numbers() const;
     /// Lets there be these types: those that are there already keep their numbers. Requires that no
@@ -51,11 +52,12 @@ public:
     /// The nodes made so far of a capacity, those that are free too.
     [[nodiscard]] std::uint32_t made(unsigned capacity_class) const;
 
-    /// Lets the tree be empty, of this version and as of no revision; its nodes are free. Throws
-    /// out_of_space_error; then nothing changed.
+    /// Lets the tree be empty, of this version and of no revision. All nodes that there are stay,
+    /// free: the next tree takes them, so that making it anew uses no ids up. Throws
+    /// out_of_space_error, and what create throws; then nothing changed.
     void let_all_go();
-    /// The same, and there are no nodes: new ones have other ids. Throws what database::clear
-    /// throws; then nothing changed.
+    /// The same, but removes the nodes: their memory is for others, their ids are used up. Throws
+    /// what database::clear and create throw; then nothing changed.
     void clear();
     /// Sees to it that the next take()s of each capacity succeed. Throws what create throws.
     void reserve(const std::array<std::uint32_t, capacities.size()>& nodes);
@@ -67,7 +69,7 @@ public:
 
     /// @name Within apply()
     /// @{
-    /// A node that was free.
+    /// A node that was free. Throws damaged_error when the list of them leads to one that is not.
     [[nodiscard]] node_ref take(unsigned capacity_class);
     void let_go(node_ref node);
     /// Lets a node have this content. Only what differs is written.
@@ -81,9 +83,16 @@ public:
     /// @}
 
 private:
-    template <typename Node>
-    [[nodiscard]] std::uint32_t link_free();
     [[nodiscard]] std::byte* place_of(node_ref node) const;
+    /// The first in the list of free nodes that begins with `first`, an id + 1.
+    [[nodiscard]] node_view free_node(std::uint32_t first, unsigned capacity_class) const;
+    /// Of an empty tree.
+    void write_empty_head(const std::array<std::uint32_t, capacities.size()>& free);
+    /// Puts all nodes of a capacity into the list of free ones, the lowest ids first; the first
+    /// one's id + 1.
+    [[nodiscard]] std::uint32_t free_all(unsigned capacity_class);
+    /// Lets a node be free, `next` being the next free one's id + 1.
+    void write_free(node_ref node, std::uint32_t next);
     static void write_difference(std::byte* place, const std::byte* wanted, std::size_t bytes);
 
     database& state_;

@@ -6,7 +6,6 @@
 #include <boost/endian/conversion.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -26,13 +25,12 @@ struct grouping {
     grouping(std::uint16_t branches, unsigned digit)
         : branches_(branches), has_child(branches >> digit & 1),
           is_grouped(tree_hash::is_grouped(branches)), own_group(digit / 4),
-          own_place(std::popcount(branches & ((1u << digit) - 1))),
-          place_in_group(static_cast<unsigned>(
-              std::popcount(tree_hash::group_of(branches, own_group) & ((1u << digit % 4) - 1)))) {}
+          own_place(below(branches, digit)),
+          place_in_group(below(tree_hash::group_of(branches, own_group), digit % 4)) {}
 
     /// How many digests a step has that are not the child's.
     [[nodiscard]] std::size_t siblings() const {
-        if (!is_grouped) return static_cast<std::size_t>(std::popcount(branches_)) - has_child;
+        if (!is_grouped) return count_of(branches_) - (has_child ? 1 : 0);
         return others_of_group() + groups() - (has_child ? 1 : 0);
     }
     /// The children of the own group but the own one; none when the group's digest stands for them.
@@ -40,7 +38,7 @@ struct grouping {
         return has_child ? size_of(own_group) - 1 : 0;
     }
     [[nodiscard]] std::size_t size_of(unsigned group) const {
-        return static_cast<std::size_t>(std::popcount(tree_hash::group_of(branches_, group)));
+        return count_of(static_cast<std::uint16_t>(tree_hash::group_of(branches_, group)));
     }
     [[nodiscard]] std::size_t groups() const {
         std::size_t count = 0;
@@ -60,8 +58,14 @@ struct grouping {
     bool has_child;
     bool is_grouped;
     unsigned own_group;
-    int own_place;
+    unsigned own_place;
     unsigned place_in_group;
+
+private:
+    /// How many branches there are before `digit`.
+    [[nodiscard]] static unsigned below(unsigned branches, unsigned digit) {
+        return count_of(static_cast<std::uint16_t>(branches & ((1u << digit) - 1)));
+    }
 };
 
 /// What a step has of a node.
@@ -214,42 +218,54 @@ std::optional<sha256_digest> root_of(const parts& proof, const sha256_digest& ke
     return leaf;
 }
 
+/// The way from the root to where a key leads.
+struct way {
+    writer steps;
+    std::uint8_t levels = 0;
+    std::optional<child> end; ///< the leaf there
+
+    static way to(const sha256_digest& key, const node_source& tree, tree_hash& hash) {
+        way found;
+        for (std::optional<node_ref> at = tree.root(); at; ++found.levels) {
+            const node_view node = tree.node_at(*at, found.levels);
+            const unsigned branch = digit(key, found.levels);
+            found.steps.add(node.branches());
+            for (const sha256_digest& one : siblings_of(node, branch, hash))
+                found.steps.add(one);
+            at.reset();
+            if (!node.has(branch)) continue;
+            const child next = node.at_digit(branch);
+            if (next.is_leaf)
+                found.end = next;
+            else
+                at = node_ref(next.reference);
+        }
+        return found;
+    }
+};
+
 } // namespace
 
 std::vector<std::byte> prove(const node_source& tree, std::string_view type, std::uint32_t id,
                              const content_of& content) {
     tree_hash hash;
     const sha256_digest key = hash.key(type, id);
-    writer steps;
-    std::uint8_t levels = 0;
-    child last; // on the way; at its end, if there is one
-    bool has_last = false;
-    for (std::optional<node_ref> at = tree.root(); at; ++levels) {
-        const node_view node = tree.node_at(*at, levels);
-        const unsigned branch = digit(key, levels);
-        steps.add(node.branches());
-        for (const sha256_digest& one : siblings_of(node, branch, hash))
-            steps.add(one);
-        at.reset();
-        has_last = node.has(branch);
-        if (!has_last) continue;
-        last = node.at_digit(branch);
-        if (!last.is_leaf) at = node_ref(last.reference);
-    }
+    way found = way::to(key, tree, hash);
     writer proof;
     proof.add(format);
-    proof.add(std::byte{levels});
-    proof.bytes().insert(proof.bytes().end(), steps.bytes().begin(), steps.bytes().end());
+    proof.add(std::byte{found.levels});
+    proof.bytes().insert(proof.bytes().end(), found.steps.bytes().begin(),
+                         found.steps.bytes().end());
     const auto end = [&](ending how) { proof.add(static_cast<std::byte>(how)); };
-    if (!has_last) {
+    if (!found.end) {
         end(ending::nothing);
-    } else if (const std::string_view name = tree.type_name(last.type);
-               name == type && last.reference == id) {
+    } else if (const std::string_view name = tree.type_name(found.end->type);
+               name == type && found.end->reference == id) {
         end(ending::object);
     } else {
         end(ending::another);
-        proof.add(hash.key(name, last.reference));
-        proof.add(content(name, last.reference));
+        proof.add(hash.key(name, found.end->reference));
+        proof.add(content(name, found.end->reference));
     }
     return std::move(proof.bytes());
 }
@@ -265,7 +281,9 @@ shown verify(const sha256_digest& root, std::string_view type, std::uint32_t id,
         if (!content) return shown::nothing;
         leaf = hash.leaf(key, *content);
     } else if (found->end == ending::another) {
-        if (found->other_key == key) return shown::nothing;
+        const auto levels = static_cast<unsigned>(found->steps.size());
+        if (found->other_key == key || !begin_alike(found->other_key, key, levels))
+            return shown::nothing;
         leaf = hash.leaf(found->other_key, found->other_content);
     }
     if (root_of(*found, key, leaf, hash) != root) return shown::nothing;

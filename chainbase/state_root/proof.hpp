@@ -36,7 +36,8 @@ using content_of = std::function<sha256_digest(std::string_view type, std::uint3
 ///            | 02 key content                      another object's leaf is
 ///
 /// Integers are little-endian. Of a million objects that is a kilobyte. Thread-safe under the read
-/// lock. Throws what `content` throws, and damaged_error.
+/// lock. Throws what `content` throws, and damaged_error. Whether the digests hold is not looked
+/// at: where `content` is wrong, or the tree, the proof shows nothing.
 [[nodiscard]] std::vector<std::byte> prove(const node_source& tree, std::string_view type,
                                            std::uint32_t id, const content_of& content);
 

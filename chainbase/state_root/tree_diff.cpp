@@ -1,9 +1,9 @@
 #include <chainbase/state_root/tree_diff.hpp>
 #include <chainbase/state_root/tree_hash.hpp>
 
-#include <map>
+#include <array>
+#include <compare>
 #include <optional>
-#include <tuple>
 
 namespace chainbase::state_root {
 
@@ -19,12 +19,8 @@ public:
             return child{nodes_.head().digest, root->bits(), 0, false};
         return std::nullopt;
     }
-    /// The child of a node of `level` at `digit`.
-    [[nodiscard]] std::optional<child> below(const child& node, unsigned level,
-                                             unsigned digit) const {
-        const node_view at = nodes_.node_at(node_ref(node.reference), level);
-        if (!at.has(digit)) return std::nullopt;
-        return at.at_digit(digit);
+    [[nodiscard]] node_view node_of(const child& at, unsigned level) const {
+        return nodes_.node_at(node_ref(at.reference), level);
     }
     [[nodiscard]] std::string_view type_of(const child& leaf) const {
         return nodes_.type_name(leaf.type);
@@ -32,19 +28,31 @@ public:
     [[nodiscard]] sha256_digest key_of(const child& leaf) {
         return hash_.key(type_of(leaf), leaf.reference);
     }
-    /// Calls visit(leaf) for all leaves below, in the order of their keys.
-    template <typename Visitor>
-    void each_leaf(const child& at, unsigned level, const Visitor& visit) const {
-        if (at.is_leaf) return visit(at);
-        for (unsigned digit = 0; digit < branches_per_node; ++digit)
-            if (const auto one = below(at, level, digit)) each_leaf(*one, level + 1, visit);
-    }
 
 private:
     const node_source& nodes_;
     tree_hash hash_;
 };
 
+using place = std::optional<child>;
+
+/// What one side has in a place of `level`, by the digits below it: a node its children, a leaf
+/// itself, where its key leads. Copies: a source need not keep a node when it is asked for others.
+std::array<place, branches_per_node> children_of(side& of, const place& at, unsigned level) {
+    std::array<place, branches_per_node> children;
+    if (!at) return children;
+    if (at->is_leaf) {
+        if (level < max_levels) // else the other side has a node here, which it tells is damaged
+            children[digit(of.key_of(*at), level)] = at;
+        return children;
+    }
+    const node_view node = of.node_of(*at, level);
+    for (unsigned digit = 0; digit < branches_per_node; ++digit)
+        if (node.has(digit)) children[digit] = node.at_digit(digit);
+    return children;
+}
+
+/// Goes down both trees at once, in the order of the keys, and keeps nothing but the way there.
 class comparison {
 public:
     comparison(const node_source& first, const node_source& second,
@@ -54,36 +62,31 @@ public:
     void run() { compare(first_.root(), second_.root(), 0); }
 
 private:
-    using place = std::optional<child>;
-
-    /// What is at `level` of both.
     void compare(const place& first, const place& second, unsigned level) {
         if (first && second && first->digest == second->digest && first->is_leaf == second->is_leaf)
             return;
-        const bool both_are_nodes = first && second && !first->is_leaf && !second->is_leaf;
-        if (!both_are_nodes) return compare_leaves(first, second, level);
-        for (unsigned digit = 0; digit < branches_per_node; ++digit) {
-            const place a = first_.below(*first, level, digit);
-            const place b = second_.below(*second, level, digit);
-            if (a || b) compare(a, b, level + 1);
-        }
+        const auto is_node = [](const place& one) { return one && !one->is_leaf; };
+        if (!is_node(first) && !is_node(second)) return compare_leaves(first, second);
+        const auto of_first = children_of(first_, first, level);
+        const auto of_second = children_of(second_, second, level);
+        for (unsigned digit = 0; digit < branches_per_node; ++digit)
+            if (of_first[digit] || of_second[digit])
+                compare(of_first[digit], of_second[digit], level + 1);
     }
 
-    /// Where one side has at most one leaf.
-    void compare_leaves(const place& first, const place& second, unsigned level) {
-        std::map<sha256_digest, std::pair<place, place>> all;
-        if (first)
-            first_.each_leaf(*first, level,
-                             [&](const child& one) { all[first_.key_of(one)].first = one; });
-        if (second)
-            second_.each_leaf(*second, level,
-                              [&](const child& one) { all[second_.key_of(one)].second = one; });
-        for (const auto& [key, leaf] : all) {
-            const auto& [a, b] = leaf;
-            if (a && b && a->digest == b->digest) continue;
-            const std::string_view type = a ? first_.type_of(*a) : second_.type_of(*b);
-            visit_({type, a ? a->reference : b->reference, a.has_value(), b.has_value()});
-        }
+    /// Of which one may be missing.
+    void compare_leaves(const place& first, const place& second) {
+        if (!first) return visit(second_, *second, false, true);
+        if (!second) return visit(first_, *first, true, false);
+        const auto order = first_.key_of(*first) <=> second_.key_of(*second);
+        if (order == 0) return visit(first_, *first, true, true);
+        if (order < 0) visit(first_, *first, true, false);
+        visit(second_, *second, false, true);
+        if (order > 0) visit(first_, *first, true, false);
+    }
+
+    void visit(const side& of, const child& leaf, bool in_first, bool in_second) const {
+        visit_({of.type_of(leaf), leaf.reference, in_first, in_second});
     }
 
     side first_;

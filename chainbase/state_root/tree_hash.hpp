@@ -3,6 +3,8 @@
 #include <chainbase/sha256.hpp>
 #include <chainbase/state_root/node.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -64,6 +66,28 @@ private:
 [[nodiscard]] constexpr unsigned digit(const sha256_digest& key, unsigned level) noexcept {
     const auto byte = std::to_integer<unsigned>(key[level / 2]);
     return level % 2 == 0 ? byte >> 4 : byte & 15u;
+}
+
+/// Whether two keys have their first `digits` digits in common.
+[[nodiscard]] constexpr bool begin_alike(const sha256_digest& first, const sha256_digest& second,
+                                         unsigned digits) noexcept {
+    for (unsigned level = 0; level < digits; ++level)
+        if (digit(first, level) != digit(second, level)) return false;
+    return true;
+}
+
+/// Calls visit(digit, those that have it there) for each digit of `level` that any of `sorted` has.
+/// They have a member `key`, in whose order they are, and agree in the digits above.
+template <typename T, typename Visitor>
+void each_digit(std::span<const T> sorted, unsigned level, Visitor&& visit) {
+    while (!sorted.empty()) {
+        const unsigned here = digit(sorted.front().key, level);
+        const auto end = std::ranges::find_if(
+            sorted, [&](const T& one) { return digit(one.key, level) != here; });
+        const auto count = static_cast<std::size_t>(end - sorted.begin());
+        visit(here, sorted.first(count));
+        sorted = sorted.subspan(count);
+    }
 }
 
 } // namespace chainbase::state_root

@@ -3,7 +3,6 @@
 #include <boost/container/static_vector.hpp>
 
 #include <algorithm>
-#include <bit>
 
 namespace chainbase::state_root {
 
@@ -44,12 +43,10 @@ one_per_branch<child> children_of(const node_draft& draft) {
 struct tree_update::branch {
     branch(const node_store& tree, unsigned number, std::span<const leaf_change> below)
         : digit(number), changes(below), making(tree, memory) {
-        if (const auto root = tree.root())
-            if (tree.view(*root).has(digit)) old = tree.view(*root).at_digit(digit);
-    }
-    [[nodiscard]] bool is_same() const {
-        if (now.exists != old.has_value()) return false;
-        return !old || (!now.node && now.entry.digest == old->digest);
+        const auto root = tree.root();
+        if (!root) return;
+        const node_view node = tree.node_at(*root, 0);
+        if (node.has(digit)) old = node.at_digit(digit);
     }
 
     unsigned digit;
@@ -83,20 +80,15 @@ tree_update::tree_update(const node_store& tree, std::span<const leaf_change> ch
 tree_update::~tree_update() = default;
 
 void tree_update::divide(std::span<const leaf_change> changes) {
-    while (!changes.empty()) {
-        const unsigned here = digit(changes.front().key, 0);
-        const auto end = std::ranges::find_if(
-            changes, [&](const leaf_change& one) { return digit(one.key, 0) != here; });
-        const auto count = static_cast<std::size_t>(end - changes.begin());
-        branches_.push_back(std::make_unique<branch>(tree_, here, changes.first(count)));
-        changes = changes.subspan(count);
-    }
+    each_digit(changes, 0, [&](unsigned digit, std::span<const leaf_change> below) {
+        branches_.push_back(std::make_unique<branch>(tree_, digit, below));
+    });
 }
 
 void tree_update::assemble_root() {
     one_per_branch<node_draft::changed_child> changed;
     for (const auto& one : branches_)
-        if (!one->is_same()) changed.push_back({one->digit, one->now});
+        if (!one->now.is_same_as(one->old)) changed.push_back({one->digit, one->now});
     const std::optional<node_ref> old = tree_.root();
     if (old || !changed.empty()) root_ = making_.assemble(old, changed, 0);
 }

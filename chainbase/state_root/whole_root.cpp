@@ -12,15 +12,10 @@ sha256_digest digest_of(std::span<const whole_leaf> leaves, unsigned level, tree
     if (leaves.size() == 1 && level > 0) return leaves.front().leaf;
     std::uint16_t branches = 0;
     std::vector<sha256_digest> children;
-    while (!leaves.empty()) {
-        const unsigned here = digit(leaves.front().key, level);
-        const auto end = std::ranges::find_if(
-            leaves, [&](const whole_leaf& one) { return digit(one.key, level) != here; });
-        const auto count = static_cast<std::size_t>(end - leaves.begin());
-        branches = static_cast<std::uint16_t>(branches | 1u << here);
-        children.push_back(digest_of(leaves.first(count), level + 1, hash));
-        leaves = leaves.subspan(count);
-    }
+    each_digit(leaves, level, [&](unsigned digit, std::span<const whole_leaf> below) {
+        branches = static_cast<std::uint16_t>(branches | 1u << digit);
+        children.push_back(digest_of(below, level + 1, hash));
+    });
     return hash.node(branches, children);
 }
 

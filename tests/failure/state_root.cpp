@@ -33,10 +33,7 @@ public:
     }
     [[nodiscard]] sha256_digest root() const { return told_.tree().root(); }
     [[nodiscard]] revision_number revision() const { return state_.revision(); }
-    void require_sound() const {
-        const auto shape = state_root::tree_shape::of(told_.tree().nodes());
-        REQUIRE(shape.leaves == told_.tree().size());
-    }
+    void require_sound() const { told_.require_nodes(); }
     void undo() { state_.undo(); }
     [[nodiscard]] bool can_undo() const { return state_.revision() > state_.committed_revision(); }
 

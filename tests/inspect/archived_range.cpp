@@ -177,8 +177,16 @@ TEST_CASE("archived range: diff with the archive sees no difference in what only
         all.hand_over(db.committed_revision()); // 4 and 5
     });
     const std::string both = a.string() + " " + b.string() + " --type note";
-    CHECK(inspect_with("diff " + both).code == 5);
-    CHECK(inspect_with("diff " + both + " --archive").code == 0);
+    const outcome in_memory = inspect_with("diff " + both);
+    CHECK(in_memory.code == 5);
+    const std::string left_out = "4 and 6 rows were handed over to the archives, which were not";
+    CHECK(in_memory.output.find("note: " + left_out) != std::string::npos);
+    const outcome in_all = inspect_with("diff " + both + " --archive");
+    CHECK(in_all.code == 0);
+    CHECK(in_all.output.find(left_out) == std::string::npos);
+    const json type = json::parse(inspect_with("diff " + both + " --json").output).at("types")[0];
+    CHECK(type.at("handed_over_a") == 4);
+    CHECK(type.at("handed_over_b") == 6);
     with_notes(b, archive::store_kind::rocksdb,
                [](database&, notes& all) { all.remove(id<note>(2)); });
     const outcome result = inspect_with("diff " + both + " --archive --json");

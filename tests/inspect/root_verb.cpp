@@ -101,6 +101,13 @@ TEST_CASE("root: it tells the root and the types and how many children nodes hav
                                 Contains("the best 5") && Contains("in use"));
 }
 
+TEST_CASE("root: numbers are digits") {
+    const rooted_state state(10, 0);
+    for (const char* wrong : {"--limit -1", "--limit 0x10", "--threads 0", "--threads 1e3"})
+        CHECK(state.run("root", wrong).code == 2);
+    CHECK(state.run("root", "--verify --limit 010").code == 0);
+}
+
 TEST_CASE("root: without objects it is zeros") {
     const rooted_state state(0, 0);
     const json found = state.root("--verify");

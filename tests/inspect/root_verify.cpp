@@ -77,6 +77,9 @@ TEST_CASE("root verify: a bit that flipped in an object is found with its name")
     CHECK(fault.at("id") == 17);
     CHECK(fault.at("archived") == false);
     CHECK(fault.at("row").at("visits") == 8);
+    const auto place = [&](const char* words) { return text.output.find(words); };
+    CHECK(place("damaged   1 other_content") < place("account 17: "));
+    CHECK(place("account 17: ") < place("children")); // before all tables
 }
 
 TEST_CASE("root verify: a flipped bit in a text is found too") {

@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <tests/inspect/archived_notes.hpp>
 #include <tests/inspect/rooted_state.hpp>
+#include <tests/support/archive_files.hpp>
+#include <tests/support/random_source.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -10,6 +12,7 @@
 
 using namespace chainbase;
 using namespace chainbase::test;
+using Catch::Matchers::Contains;
 using nlohmann::json;
 namespace fs = std::filesystem;
 
@@ -68,6 +71,71 @@ TEST_CASE("root verify: archived objects count where they are") {
         CHECK(fault.at("archived") == true);
         CHECK(fault.at("row").at("title") == "title 2");
     }
+}
+
+TEST_CASE("root verify: archived rows that cannot be read are named in one line") {
+    const made_state state;
+    prepare(state.path());
+    random_source random(7);
+    constexpr std::uint32_t all_notes = 3'000;
+    std::uint32_t in_memory = 0;
+    std::uint32_t archived = 0;
+    with_notes(state.path(), archive::store_kind::rocksdb, [&](database& db, notes& all) {
+        archive::committed_state root(db, 0);
+        root.add(all);
+        session block = db.start_session();
+        for (std::uint32_t i = 0; i < all_notes; ++i)
+            write(db, "author", "title " + std::to_string(random.below(1u << 31)), i);
+        for (std::uint32_t i = 0; i < all_notes; ++i)
+            if (i % 5 != 0) all.retire(db.get(id<note>(i)));
+        block.push();
+        db.commit(db.revision());
+        all.hand_over(db.committed_revision(), all_notes);
+        for (std::uint32_t i = 0; i < all_notes; i += 3)
+            all.remove(id<note>(i)); // of many a row stays in the archive
+        root.catch_up();
+        in_memory = static_cast<std::uint32_t>(db.count<note>());
+        archived = static_cast<std::uint32_t>(root.tree().size()) - in_memory;
+    });
+    REQUIRE(archived > 1'000);
+    const fs::path rows = largest_table_file(fs::path(state.path()) / "archive");
+    flip_bit(rows, 8 * (fs::file_size(rows) / 2));
+    const json found = state.report("root", "--verify").at("verified");
+    CHECK(found.at("objects") == in_memory + archived);
+    CHECK(found.at("archived_objects") == archived);
+    const std::uint64_t faults = found.at("faults");
+    CHECK(faults > 10);
+    CHECK(faults < 1'000);
+    CHECK(found.at("faults_by_kind").at("unreadable") == faults);
+    const auto& named = found.at("named");
+    for (const json& one : named) {
+        CHECK(one.at("archived") == true);
+        CHECK(one.at("id").get<std::uint32_t>() % 5 != 0); // those are in memory
+        CHECK(one.at("id").get<std::uint32_t>() % 3 != 0); // those are no objects
+    }
+    const outcome text = state.run("root", "--verify --limit 3");
+    CHECK(text.code == 4);
+    const auto id = [&](std::size_t number) { return named.at(number).at("id").dump(); };
+    CHECK_THAT(text.output,
+               Contains("damaged   " + std::to_string(faults) + " unreadable\n\nnote " + id(0) +
+                        ", " + id(1) + ", " + id(2) + ": ") &&
+                   Contains("Corruption") && Contains(" (in the archive)\n"));
+}
+
+TEST_CASE("root verify: a state without its archive says which one is missing") {
+    const made_state state;
+    build_notes(state.path());
+    with_notes(state.path(), archive::store_kind::rocksdb, [](database& db, notes& all) {
+        archive::committed_state root(db, 0);
+        root.add(all);
+        root.catch_up();
+    });
+    fs::remove_all(fs::path(state.path()) / "archive");
+    const outcome text = state.run("root", "--verify");
+    CHECK(text.code == 1);
+    CHECK_THAT(text.output, Contains("handed over 4 rows of note") &&
+                                Contains("put the archive in place that belongs to this state") &&
+                                !Contains("in memory only"));
 }
 
 TEST_CASE("root verify: archived objects with an enum count as those in memory") {

@@ -29,7 +29,8 @@ void add(proof& to, std::uint16_t branches) {
 }
 
 void add(proof& to, const sha256_digest& digest) {
-    to.insert(to.end(), digest.begin(), digest.end());
+    for (const std::byte one : digest)
+        to.push_back(one);
 }
 
 proof of_levels(unsigned count) {
@@ -96,6 +97,52 @@ TEST_CASE("a proof has at most as many levels as a key has digits") {
             add(bytes, std::uint16_t{0});
         bytes.push_back(with_nothing);
         CHECK(shown_by(sha256_digest{}, bytes) == shown::nothing);
+    }
+}
+
+TEST_CASE("a proof of more levels than a key has digits holds for no root") {
+    state_root::tree_hash hash;
+    const sha256_digest key = hash.key("account", 0);
+    const auto shown_with = [&](unsigned levels, unsigned last_digit) {
+        sha256_digest root = hash.leaf(key, sha256_digest{});
+        std::vector<std::uint16_t> branches;
+        for (unsigned level = 0; level < levels; ++level) {
+            const unsigned digit =
+                level < state_root::max_levels ? state_root::digit(key, level) : last_digit;
+            branches.push_back(static_cast<std::uint16_t>(1u << digit));
+        }
+        for (unsigned level = levels; level-- != 0;)
+            root = hash.node(branches[level], std::vector{root});
+        proof bytes = of_levels(levels);
+        for (const std::uint16_t one : branches)
+            add(bytes, one);
+        bytes.push_back(with_object);
+        return shown_by(root, bytes);
+    };
+    CHECK(shown_with(state_root::max_levels, 0) == shown::included);
+    for (unsigned digit = 0; digit < state_root::branches_per_node; ++digit)
+        CHECK(shown_with(state_root::max_levels + 1, digit) == shown::nothing);
+}
+
+TEST_CASE("another object's leaf shows nothing where its key does not lead") {
+    state_root::tree_hash hash;
+    const sha256_digest key = hash.key("account", 0);
+    const unsigned digit = state_root::digit(key, 0);
+    const auto branches = static_cast<std::uint16_t>(1u << digit);
+    const auto shown_by_leaf_of = [&](std::uint32_t other) {
+        const sha256_digest other_key = hash.key("account", other);
+        proof bytes = of_levels(1);
+        add(bytes, branches);
+        bytes.push_back(with_another);
+        add(bytes, other_key);
+        add(bytes, sha256_digest{});
+        const std::vector leaf{hash.leaf(other_key, sha256_digest{})};
+        return shown_by(hash.node(branches, leaf), bytes);
+    };
+    for (std::uint32_t other = 1; other < 200; ++other) {
+        CAPTURE(other);
+        const bool leads_there = state_root::digit(hash.key("account", other), 0) == digit;
+        CHECK(shown_by_leaf_of(other) == (leads_there ? shown::excluded : shown::nothing));
     }
 }
 

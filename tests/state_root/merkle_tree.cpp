@@ -27,7 +27,9 @@ TEST_CASE("the root is the one that its definition gives after any changes and a
         const std::uint32_t ids = step % 500 < 250 ? 2000 : 40; // it grows and shrinks
         const reference_leaves before = told.leaves();
         session block = db.start_session();
-        told.update(random_changes(told, random, ids), random.chance(500) ? &helping : nullptr);
+        const std::uint32_t most = random.chance(100) ? 600 : 60; // so many that they are shared
+        told.update(random_changes(told, random, ids, most),
+                    random.chance(500) ? &helping : nullptr);
         if (ids == 40 && random.chance(100)) {
             std::vector<leaf_change> all;
             for (std::uint32_t id = 40; id < 2000; ++id)

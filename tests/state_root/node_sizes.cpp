@@ -65,7 +65,7 @@ private:
 TEST_CASE("a node that gets children has the smallest array that they fit") {
     root_alone tree;
     CHECK_FALSE(tree.capacity());
-    const unsigned expected[] = {2, 2, 3, 4, 6, 6, 8, 8, 10, 10, 12, 12, 16, 16, 16, 16};
+    const unsigned expected[] = {2, 2, 3, 5, 5, 7, 7, 8, 9, 11, 11, 16, 16, 16, 16, 16};
     for (unsigned count = 1; count <= branches; ++count) {
         CAPTURE(count);
         tree.have(count);
@@ -76,7 +76,7 @@ TEST_CASE("a node that gets children has the smallest array that they fit") {
 TEST_CASE("a node that loses children keeps its array until it is two steps too large") {
     root_alone tree;
     tree.have(branches);
-    const unsigned expected[] = {3, 3, 3, 6, 6, 6, 10, 10, 10, 10, 16, 16, 16, 16, 16, 16};
+    const unsigned expected[] = {3, 3, 3, 7, 7, 7, 7, 9, 9, 16, 16, 16, 16, 16, 16, 16};
     for (unsigned count = branches; count >= 1; --count) {
         CAPTURE(count);
         tree.have(count);

@@ -55,10 +55,14 @@ public:
         REQUIRE(tree_.size() == leaves_.size());
         REQUIRE(tree_.root() == reference_root(leaves_));
     }
-    /// Every node is in the tree or free.
     void require_sound() const {
+        REQUIRE(tree_.size() == leaves_.size());
+        require_nodes();
+    }
+    /// Every node is in the tree or free, and the leaves are as many as the tree says.
+    void require_nodes() const {
         const state_root::tree_shape shape = state_root::tree_shape::of(tree_.nodes());
-        REQUIRE(shape.leaves == leaves_.size());
+        REQUIRE(shape.leaves == tree_.size());
         for (unsigned number = 0; number < state_root::capacities.size(); ++number)
             REQUIRE(shape.nodes_by_capacity[number] + shape.free_by_capacity[number] ==
                     tree_.nodes().made(number));
@@ -77,11 +81,10 @@ private:
     reference_leaves leaves_;
 };
 
-/// Up to 60 objects with ids below `ids`, half of which are gone then.
-inline std::vector<state_root::leaf_change> random_changes(told_tree& of, random_source& random,
-                                                           std::uint64_t ids) {
+/// Less than `most` objects with ids below `ids`, half of which are gone then.
+inline std::vector<state_root::leaf_change>
+random_changes(told_tree& of, random_source& random, std::uint64_t ids, std::uint32_t most = 60) {
     std::map<std::pair<std::uint16_t, std::uint32_t>, state_root::leaf_change> changes;
-    const std::uint32_t most = random.chance(50) ? 600 : 60; // many are shared with helpers
     for (std::uint32_t count = random.below(most); count != 0; --count) {
         const auto type = static_cast<std::uint16_t>(random.below(2));
         const std::uint32_t id = random.below(static_cast<std::uint32_t>(ids));

@@ -70,13 +70,55 @@ TEST_CASE("two trees differ in what their objects differ in") {
         a.tell(first);
         b.tell(second);
         std::map<object, sides> found;
+        sha256_digest last{};
         state_root::diff(
             a.told.tree().nodes(), b.told.tree().nodes(), [&](const state_root::difference& one) {
                 const object which{std::string(one.type), one.id};
+                const sha256_digest key = state_root::tree_hash().key(one.type, one.id);
+                REQUIRE(last < key);
+                last = key;
                 REQUIRE(found.emplace(which, sides{one.in_first, one.in_second}).second);
             });
         REQUIRE(found == expected(first, second));
         REQUIRE(found.empty() == (a.told.tree().root() == b.told.tree().root()));
+    }
+}
+
+namespace {
+
+/// Counts how often nodes are looked at.
+struct counted_nodes final : state_root::node_source {
+    explicit counted_nodes(const state_root::node_source& tree) : nodes(tree) {}
+    [[nodiscard]] const state_root::tree_head& head() const override { return nodes.head(); }
+    [[nodiscard]] state_root::node_view view(state_root::node_ref node) const override {
+        ++views;
+        return nodes.view(node);
+    }
+    [[nodiscard]] std::string_view type_name(std::uint16_t number) const override {
+        return nodes.type_name(number);
+    }
+    [[nodiscard]] std::string name() const override { return nodes.name(); }
+    const state_root::node_source& nodes;
+    mutable std::uint64_t views = 0;
+};
+
+} // namespace
+
+TEST_CASE("the first difference is visited before the rest of the tree is looked at") {
+    contents all;
+    for (std::uint32_t id = 0; id < 5'000; ++id)
+        all[{"account", id}] = id;
+    told_state full;
+    full.tell(all);
+    for (const contents& few : {contents{}, contents{{{"account", 5'000}, 1}}}) {
+        told_state other;
+        other.tell(few);
+        const counted_nodes nodes(full.told.tree().nodes());
+        std::uint64_t visited = 0;
+        state_root::diff(nodes, other.told.tree().nodes(), [&](const state_root::difference&) {
+            if (visited++ == 0) CHECK(nodes.views < 10);
+        });
+        CHECK(visited == 5'000 + few.size());
     }
 }
 

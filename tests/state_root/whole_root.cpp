@@ -9,6 +9,9 @@
 #include <tests/support/scratch_state.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string>
 #include <vector>
 
 using namespace chainbase;
@@ -71,6 +74,7 @@ TEST_CASE("a tree that begins anew is empty and of other types") {
         tree.begin_anew({"post", "vote"});
         CHECK(tree.root() == sha256_digest{});
         CHECK(tree.size() == 0);
+        CHECK(tree.revision() == -1);
         CHECK(tree.type_numbers().size() == 2);
         CHECK_FALSE(tree.type_numbers().contains("account"));
         const leaf_change one = leaf_of("vote", 7);
@@ -84,6 +88,59 @@ TEST_CASE("a tree that begins anew is empty and of other types") {
     CHECK(tree.root() == before);
     CHECK(tree.size() == 200);
     CHECK(tree.type_numbers().contains("account"));
+}
+
+TEST_CASE("a tree that begins anew again and again uses no ids up") {
+    const scratch_folder folder;
+    database db(folder / "state", quick_options());
+    merkle_tree tree(db);
+    state_root::tree_hash hash;
+    const auto make = [&] {
+        tree.begin_anew({"account"});
+        CHECK(state_root::tree_shape::of(tree.nodes()).leaves == 0);
+        std::vector<leaf_change> all;
+        for (std::uint32_t id = 0; id < 3'000; ++id) {
+            const sha256_digest key = hash.key("account", id);
+            all.push_back({key, hash.leaf(key, key), id, tree.type_numbers().at("account"), true});
+        }
+        tree.update(all, nullptr);
+        return tree.root();
+    };
+    const auto nodes_made = [&] {
+        std::vector<std::uint32_t> made;
+        for (unsigned number = 0; number < state_root::capacities.size(); ++number)
+            made.push_back(tree.nodes().made(number));
+        return made;
+    };
+    const sha256_digest root = make();
+    const auto made = nodes_made();
+    const auto next = db.next_id<state_root::node<2>>();
+    for (int times = 0; times < 5; ++times) {
+        CHECK(make() == root);
+        CHECK(nodes_made() == made);
+        CHECK(db.next_id<state_root::node<2>>() == next);
+        const auto shape = state_root::tree_shape::of(tree.nodes());
+        for (unsigned number = 0; number < state_root::capacities.size(); ++number)
+            CHECK(shape.nodes_by_capacity[number] + shape.free_by_capacity[number] == made[number]);
+    }
+    tree.begin_anew({}); // turned off: the memory is for others
+    CHECK(nodes_made() == std::vector<std::uint32_t>(state_root::capacities.size()));
+    CHECK(make() == root);
+}
+
+TEST_CASE("a leaf can name as many types in turn as it has numbers for") {
+    const scratch_folder folder;
+    database db(folder / "state", quick_options());
+    merkle_tree tree(db);
+    std::set<std::string> names;
+    for (int number = 0; number <= UINT16_MAX; ++number)
+        names.insert("type " + std::to_string(number));
+    tree.begin_anew(names);
+    CHECK(tree.type_numbers().size() == names.size());
+    CHECK_THROWS_AS(tree.begin_anew({"type 0", "another"}), limit_error);
+    CHECK(tree.type_numbers().size() == names.size());
+    CHECK_NOTHROW(tree.begin_anew({"type 0"}));
+    CHECK_THROWS_AS(tree.begin_anew({"another"}), limit_error);
 }
 
 TEST_CASE("a tree that another version made can only begin anew") {

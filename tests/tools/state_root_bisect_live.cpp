@@ -1,10 +1,17 @@
 // bisect beside writers: it never holds one up, and says nothing of a moment that is gone.
-#include <catch2/catch.hpp>
-#include <tests/tools/root_replays.hpp>
+#include <tools/chains/chains.hpp>
 
+#include <catch2/catch.hpp>
+#include <tests/tools/captured_log.hpp>
+#include <tests/tools/root_replays.hpp>
+#include <tests/tools/two_runs.hpp>
+
+#include <set>
 #include <string>
 
+using namespace chainbase;
 using namespace chainbase::test;
+using Catch::Matchers::Contains;
 using nlohmann::json;
 
 TEST_CASE("bisect of states that are written ends, and so do their writers") {
@@ -45,4 +52,33 @@ TEST_CASE("bisect of states that are written ends, and so do their writers") {
     INFO(same.out);
     CHECK(same.code() == 0);
     CHECK(same.json()["a"]["objects_looked_at"] == same.json()["b"]["objects_looked_at"]);
+}
+
+TEST_CASE("bisect says that transactions wait on top of the last block of a state") {
+    const captured_log quiet;
+    const temporary_folder folder{memory_or_disk()};
+    const auto path = (folder / "a").string();
+    driver::promise_options promise;
+    promise.root.types = std::set<std::string>{"all"};
+    driver::chain_state state(path, "social", 12, promise);
+    state.apply(first_block());
+    for (std::uint64_t number = 2; number < 10; ++number)
+        state.apply(deposit(number));
+    CHECK(run_driver({"bisect", path, path}).code() == 0);
+    const auto next = decoder_of("social")(encode_block(deposit(10)));
+    state.begin_pending(next->timestamp());
+    REQUIRE_FALSE(state.apply_pending(*next, 0));
+    const driver_run waiting = run_driver({"bisect", path, path, "--json"});
+    INFO(waiting.out << waiting.err);
+    REQUIRE(waiting.code() == 6);
+    CHECK(waiting.json()["differs"].is_null());
+    CHECK(waiting.json()["a"]["pending"] == true);
+    CHECK(waiting.json()["a"]["fault_count"] == 0);
+    CHECK(waiting.json()["different_objects"] == 0);
+    const driver_run text = run_driver({"bisect", path, path});
+    CHECK_THAT(text.out, Contains("the roots of blocks 1 to 9 are the same") &&
+                             Contains("transactions wait on top of its last block") &&
+                             !Contains("a state changed each time"));
+    state.drop_pending();
+    CHECK(run_driver({"bisect", path, path}).code() == 0);
 }

@@ -15,8 +15,8 @@ struct root_options {
 
 /// Makes a tree of so many objects and measures its size; then in each round blocks that change
 /// random objects, with one thread and with two, and proofs; at the end how it differs from another
-/// tree, and the root made from scratch. Before that it replays a generated log with a root for
-/// each block and without one. Prints all rows.
+/// tree, and the root made from scratch. Then it replays a generated log with a root for each block
+/// and without one. Prints all rows; as JSON, `operations` beside what each bench has.
 ///
 /// Throws damaged_error when a root, a proof or a difference is not what it must be, what replaying
 /// throws, error when interrupted.

@@ -1,7 +1,7 @@
 #include <pool_allocator/error.hpp>
 #include <tools/driver/root/bisected_side.hpp>
 #include <tools/inspect/archive/kept_archive.hpp>
-#include <tools/inspect/rows/merged_rows.hpp>
+#include <tools/inspect/rows/object_row.hpp>
 
 namespace chainbase::driver {
 
@@ -28,18 +28,16 @@ bisected_side::row bisected_side::find(const std::string& type, std::uint32_t id
     try {
         return read(type, id);
     } catch (const error& problem) {
-        return {{}, {}, {}, problem.what()};
+        return {{}, problem.what()};
     }
 }
 
 bisected_side::row bisected_side::read(const std::string& type, std::uint32_t id) {
     if (!is_archive_open_) archive_ = inspect::open_archive(*state_);
     is_archive_open_ = true;
-    const std::string number = std::to_string(id);
-    inspect::merged_rows rows(*state_, {type, "id", {}, {number}, {number}, false}, archive_.get());
-    const auto* const one = rows.next();
-    if (!one) return {};
-    return {one->json, rows.names(), one->cells, {}};
+    auto found = inspect::object_row::find(*state_, archive_.get(), type, id);
+    if (!found) return {};
+    return {*std::move(found), {}};
 }
 
 } // namespace chainbase::driver

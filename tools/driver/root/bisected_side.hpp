@@ -2,6 +2,7 @@
 
 #include <archive/store.hpp>
 #include <tools/driver/root/known_roots.hpp>
+#include <tools/inspect/rows/object_row.hpp>
 #include <tools/inspect/rows/row_source.hpp>
 #include <tools/inspect/rows/type_records.hpp>
 
@@ -10,18 +11,14 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace chainbase::driver {
 
 /// A state, or a file of roots, that is compared with another one.
 class bisected_side {
 public:
-    /// An object as it is printed.
-    struct row {
-        std::string json; ///< empty: it is not there, or cannot be read
-        std::vector<std::string> names;
-        std::vector<std::string> cells;
+    /// An object; without JSON: it is not there, or cannot be read.
+    struct row : inspect::object_row {
         std::string problem; ///< why it cannot be read
     };
 

@@ -148,8 +148,9 @@ bisection compare(bisected_side& a, bisected_side& b, std::size_t limit) {
 void look_at_objects(bisection::side& of, std::size_t limit, bisection& found) {
     const auto report = inspect::root_report::of(
         of.path, {true, std::max(1U, std::thread::hardware_concurrency()), limit});
-    found.has_moved = found.has_moved || report.has_moved;
-    if (report.has_moved) return;
+    of.has_pending = !report.has_moved && !report.is_current();
+    found.has_moved = found.has_moved || report.has_moved || of.has_pending;
+    if (report.has_moved || of.has_pending) return;
     const inspect::root_faults& faults = report.verified->faults;
     of.objects = report.verified->objects;
     of.fault_count += faults.total();

@@ -54,6 +54,8 @@ struct bisection {
         std::uint64_t head = 0; ///< the last block whose root it has
         /// Objects that were looked at one by one; nothing: they were not.
         std::optional<std::uint64_t> objects;
+        /// They could not be: transactions wait on top of the last block, which the root is of.
+        bool has_pending = false;
         std::uint64_t fault_count = 0;
         std::vector<fault> faults; ///< the first ones
     };
@@ -63,7 +65,8 @@ struct bisection {
     std::uint64_t first_compared = 0; ///< blocks
     std::uint64_t last_compared = 0;
     std::optional<block> differs; ///< nothing: all blocks that both have are the same
-    /// A state changed each time that its objects were tried: they were not looked at.
+    /// A state changed each time that its objects were tried, or has_pending: they were not looked
+    /// at.
     bool has_moved = false;
     std::uint64_t object_count = 0; ///< that two states do not have in common, after their heads
     std::vector<object> objects;    ///< the first ones

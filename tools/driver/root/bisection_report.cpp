@@ -33,6 +33,7 @@ json json_of(const bisection::side& one) {
             {"is_state", one.is_state},
             {"head", one.head},
             {"objects_looked_at", or_null(one.objects)},
+            {"pending", one.has_pending},
             {"fault_count", one.fault_count},
             {"faults", faults}};
 }
@@ -112,6 +113,10 @@ std::string blocks_in_words(const bisection& found) {
 
 std::string looked_at(const char* name, const bisection::side& one) {
     if (!one.is_state) return {};
+    if (one.has_pending)
+        return fmt::format("the objects of {} were not looked at one by one: transactions wait on "
+                           "top of its last block\n",
+                           name);
     if (!one.objects) return fmt::format("the objects of {} were not looked at one by one\n", name);
     return fmt::format("{} objects of {} were looked at one by one\n", *one.objects, name);
 }
@@ -165,7 +170,7 @@ std::string to_text(const bisection& found) {
                        objects_in_words(found) + advice(found);
     if (!found.differs && found.object_count == 0)
         text += looked_at("a", found.a) + looked_at("b", found.b);
-    if (found.has_moved)
+    if (found.has_moved && !found.a.has_pending && !found.b.has_pending)
         text += "a state changed each time that its objects were tried: stop its writer, or name a "
                 "checkpoint (DIR@checkpoint)\n";
     return text;

@@ -32,6 +32,19 @@ std::optional<std::uint64_t> objects_handed_over(row_source& state, const std::s
     });
 }
 
+std::map<std::string, std::uint64_t> objects_handed_over(row_source& state) {
+    std::map<std::string, std::uint64_t> all;
+    state.take_turn([&] {
+        all.clear();
+        for (const type_schema* one : state.types()) {
+            if (!one->name.ends_with(queue_suffix)) continue;
+            const std::string type = one->name.substr(0, one->name.size() - queue_suffix.size());
+            all[type] = objects_handed_over(state, type).value_or(0);
+        }
+    });
+    return all;
+}
+
 std::optional<std::uint64_t> objects_handed_over(const state_report& state,
                                                  const std::string& type) {
     return count(type, [&](const std::string& name) -> std::optional<id_counts> {

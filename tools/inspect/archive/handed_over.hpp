@@ -4,6 +4,7 @@
 #include <tools/inspect/rows/row_source.hpp>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,7 +23,9 @@ inline constexpr std::string_view queue_suffix = ".retired";
 /// In a turn. Throws damaged_error.
 [[nodiscard]] std::optional<std::uint64_t> objects_handed_over(row_source& state,
                                                                const std::string& type);
-/// The same, of a report.
+/// The same of all types that have a life cycle. Takes a turn.
+[[nodiscard]] std::map<std::string, std::uint64_t> objects_handed_over(row_source& state);
+/// The same of one, of a report.
 [[nodiscard]] std::optional<std::uint64_t> objects_handed_over(const state_report& state,
                                                                const std::string& type);
 

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
-#include <map>
 #include <string_view>
 #include <utility>
 
@@ -119,19 +118,6 @@ private:
     std::deque<Found> ahead_;
     bool is_at_end_ = false;
 };
-
-/// How many rows of each type with a life cycle an archive has at least. Takes a turn.
-std::map<std::string, std::uint64_t> handed_over(row_source& state) {
-    std::map<std::string, std::uint64_t> all;
-    state.take_turn([&] {
-        for (const type_schema* one : state.types()) {
-            if (!one->name.ends_with(queue_suffix)) continue;
-            const std::string type = one->name.substr(0, one->name.size() - queue_suffix.size());
-            all[type] = objects_handed_over(state, type).value_or(0);
-        }
-    });
-    return all;
-}
 
 std::uint64_t rows_of(const archive::store& archive, const std::string& type) {
     std::uint32_t number = 0;
@@ -278,7 +264,7 @@ std::unique_ptr<archive::store> open_archive(row_source& state) {
 }
 
 std::unique_ptr<archive::store> open_whole_archive(row_source& state) {
-    const auto expected = handed_over(state);
+    const auto expected = objects_handed_over(state);
     auto archive = open_archive(state);
     for (const auto& [type, rows] : expected) {
         const std::uint64_t there = archive ? rows_of(*archive, type) : 0;

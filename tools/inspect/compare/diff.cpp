@@ -49,6 +49,18 @@ std::string text_of(const state_diff::row& row) {
     return text;
 }
 
+/// Of what is in the archives.
+std::string left_out_of(const state_diff& found) {
+    std::string text;
+    for (const state_diff::type& type : found.types)
+        if (type.handed_over_a != 0 || type.handed_over_b != 0)
+            text +=
+                fmt::format("{}: {} and {} rows were handed over to the archives, which were "
+                            "not compared; --archive does\n",
+                            type.name, grouped(type.handed_over_a), grouped(type.handed_over_b));
+    return text;
+}
+
 std::string as_text(const state_diff& found, const call& asked) {
     std::string text = fmt::format("a  {}, revision {}\nb  {}, revision {}\n\n", asked.a,
                                    found.revision_a, asked.b, found.revision_b);
@@ -64,6 +76,7 @@ std::string as_text(const state_diff& found, const call& asked) {
         if (!type.fields_of_one.empty())
             text += fmt::format("{}: one of them has no {}\n", type.name,
                                 fmt::join(type.fields_of_one, ", "));
+    if (!asked.question.has_archive) text += left_out_of(found);
     if (!found.rows.empty()) text += "\n";
     for (const state_diff::row& row : found.rows)
         text += text_of(row);
@@ -78,11 +91,18 @@ std::string where_of(const state_diff::row& row, const call& asked) {
 }
 
 json type_json(const state_diff::type& type) {
-    return {{"name", type.name},     {"in_a", type.is_in_a},
-            {"in_b", type.is_in_b},  {"rows_a", type.rows_a},
-            {"rows_b", type.rows_b}, {"only_a", type.only_a},
-            {"only_b", type.only_b}, {"changed", type.changed},
-            {"fields", type.fields}, {"fields_of_one", type.fields_of_one}};
+    return {{"name", type.name},
+            {"in_a", type.is_in_a},
+            {"in_b", type.is_in_b},
+            {"rows_a", type.rows_a},
+            {"rows_b", type.rows_b},
+            {"handed_over_a", type.handed_over_a},
+            {"handed_over_b", type.handed_over_b},
+            {"only_a", type.only_a},
+            {"only_b", type.only_b},
+            {"changed", type.changed},
+            {"fields", type.fields},
+            {"fields_of_one", type.fields_of_one}};
 }
 
 /// Rows are taken as they are: a tree of values could change their numbers.

@@ -1,4 +1,5 @@
 #include <pool_allocator/error.hpp>
+#include <tools/inspect/archive/handed_over.hpp>
 #include <tools/inspect/archive/kept_archive.hpp>
 #include <tools/inspect/compare/state_diff.hpp>
 #include <tools/inspect/root/root_types.hpp>
@@ -162,8 +163,13 @@ state_diff state_diff::of(row_source& a, row_source& b, const question& asked) {
     if (!asked.types.empty()) names = {asked.types.begin(), asked.types.end()};
     const side in_a(a, asked.has_archive);
     const side in_b(b, asked.has_archive);
-    for (const std::string& name : names)
+    auto handed_over_a = objects_handed_over(a);
+    auto handed_over_b = objects_handed_over(b);
+    for (const std::string& name : names) {
         found.types.push_back(type_comparison(in_a, in_b, name, asked, found.rows).run());
+        found.types.back().handed_over_a = handed_over_a[name];
+        found.types.back().handed_over_b = handed_over_b[name];
+    }
     return found;
 }
 

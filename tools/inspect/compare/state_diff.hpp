@@ -29,6 +29,9 @@ struct state_diff {
         bool is_in_b = false;
         std::uint64_t rows_a = 0;
         std::uint64_t rows_b = 0;
+        /// Objects that were handed over to the archive (handed_over.hpp), read or not.
+        std::uint64_t handed_over_a = 0;
+        std::uint64_t handed_over_b = 0;
         std::uint64_t only_a = 0;
         std::uint64_t only_b = 0;
         std::uint64_t changed = 0;

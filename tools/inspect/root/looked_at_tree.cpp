@@ -113,20 +113,17 @@ std::optional<node_view> looked_at_tree::find(node_ref node) const {
 }
 
 node_view looked_at_tree::view(node_ref node) const {
-    const auto found = find(node);
-    if (!found || found->size() > node.capacity())
-        throw damaged_error(fmt::format(
-            "{}: {}, to which another node leads, {}; run chainbase-inspect root --verify",
-            state_.state().string(), name_of(node),
-            found ? "has more children than its array holds" : "is not there"));
-    return *found;
+    if (const auto found = find(node)) return *found;
+    damaged(name_of(node) + ", to which another node leads, is not there");
 }
 
 std::string_view looked_at_tree::type_name(std::uint16_t number) const {
     if (const auto known = types_.find(number); known != types_.end()) return known->second;
-    throw damaged_error(fmt::format("{}: state root: no type has the number {}, which a leaf "
-                                    "names; run chainbase-inspect root --verify",
-                                    state_.state().string(), number));
+    damaged(fmt::format("no type has the number {}, which a leaf names", number));
+}
+
+std::string looked_at_tree::name() const {
+    return state_.state().string() + ": state root";
 }
 
 std::uint32_t looked_at_tree::end(unsigned capacity_class) const {

@@ -24,9 +24,9 @@ public:
     explicit looked_at_tree(row_source& state);
 
     [[nodiscard]] const state_root::tree_head& head() const override { return head_; }
-    /// Throws damaged_error also for one that has more children than its array holds.
     [[nodiscard]] state_root::node_view view(state_root::node_ref node) const override;
     [[nodiscard]] std::string_view type_name(std::uint16_t number) const override;
+    [[nodiscard]] std::string name() const override;
 
     /// The node of that reference, free or not, whatever is in it; nothing when there is none.
     /// Throws damaged_error when what leads to it is damaged.
@@ -48,7 +48,7 @@ private:
     std::vector<rows::type_rows> nodes_; ///< by capacity
 };
 
-/// "state_root.nodes4 17", as the inspector names an object.
+/// "state_root.nodes5 17", as the inspector names an object.
 [[nodiscard]] std::string name_of(state_root::node_ref node);
 /// The name of the type of its nodes.
 [[nodiscard]] const std::string& node_type(unsigned capacity_class);

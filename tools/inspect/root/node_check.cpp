@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -53,8 +52,10 @@ sha256_digest digest_of(tree_hash& hash, const node_view& node) {
 
 /// What was found in a range of nodes.
 struct node_check::piece {
-    explicit piece(std::uint64_t limit) : faults(limit) {}
+    piece(unsigned capacity_class, std::uint64_t limit)
+        : capacity_class(capacity_class), faults(limit) {}
 
+    unsigned capacity_class;
     tree_hash hash;
     root_faults faults;
     std::uint64_t nodes = 0;
@@ -65,25 +66,21 @@ struct node_check::piece {
 void node_check::run(unsigned threads, root_faults& to) {
     make_sets();
     const std::vector<node_range> ranges = node_ranges(state_, nodes_at_once);
-    std::vector<std::optional<piece>> made(ranges.size());
-    std::size_t next = 0;
-    in_order(
+    made_in_order(
         ranges.size(), threads,
         [&](std::size_t number) {
-            piece& one = made[number].emplace(to.limit());
+            piece one(ranges[number].capacity_class, to.limit());
             each_node(state_, ranges[number],
                       [&](const looked_at_tree& tree, node_ref at, const node_view& node) {
                           check_node(tree, at, node, one);
                       });
-            return archive::byte_buffer();
+            return one;
         },
-        [&](archive::bytes_view) {
-            piece& one = *made[next];
+        [&](piece&& one) {
             nodes_ += one.nodes;
             leaves_ += one.leaves;
-            free_[ranges[next].capacity_class] += one.free;
+            free_[one.capacity_class] += one.free;
             to.add(std::move(one.faults));
-            made[next++].reset();
         });
     check_root(to);
     for (const node_range& range : ranges)

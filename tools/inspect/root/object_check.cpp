@@ -33,6 +33,15 @@ bool has_type(still_state& state, const std::string& name) {
     return is_there;
 }
 
+/// Whether an object is in memory, or the table that would tell is damaged.
+bool may_have(const rows::slot_reader& slots, std::uint32_t id) {
+    try {
+        return slots.slot_of(id) != 0;
+    } catch (const damaged_error&) {
+        return true;
+    }
+}
+
 } // namespace
 
 struct object_check::type {
@@ -53,9 +62,11 @@ struct object_check::piece {
 
     tree_hash hash;
     root_faults faults;
-    std::vector<wanted_leaf> wanted; ///< of objects that were read
-    std::vector<object> objects;     ///< these
-    std::uint64_t read = 0;
+    std::vector<wanted_leaf> wanted;     ///< of objects that were read
+    std::vector<object> objects;         ///< these
+    std::vector<wanted_leaf> unreadable; ///< ids of which it is unknown whether there is an object
+    std::vector<std::string> problems;   ///< with these
+    std::uint64_t objects_read = 0;
     std::uint64_t archived = 0;
     std::uint64_t found = 0;
 };
@@ -87,24 +98,21 @@ void object_check::check_type(std::uint16_t number, const std::string& name, uns
     leaves_.try_emplace(number, end);
     type of{number, name, records, there};
     const std::size_t count = (std::size_t{end} + ids_at_once - 1) / ids_at_once;
-    std::vector<std::optional<piece>> made(count);
-    std::size_t next = 0;
-    in_order(
+    made_in_order(
         count, threads,
         [&](std::size_t which) {
             const auto begin = static_cast<std::uint32_t>(which * ids_at_once);
-            piece& one = made[which].emplace(to.limit());
+            piece one(to.limit());
             read(of, begin, begin + std::min(ids_at_once, end - begin), one);
             look_up(of, one);
-            return archive::byte_buffer();
+            look_up_unreadable(of, one);
+            return one;
         },
-        [&](archive::bytes_view) {
-            piece& one = *made[next];
-            objects_ += one.read;
+        [&](piece&& one) {
+            objects_ += one.objects_read;
             archived_ += one.archived;
             found_ += one.found;
             to.add(std::move(one.faults));
-            made[next++].reset();
         });
 }
 
@@ -119,7 +127,7 @@ void object_check::read(type& of, std::uint32_t begin, std::uint32_t end, piece&
         to.objects.clear();
         read_one_by_one(of, begin, end, to);
     }
-    to.read += to.objects.size();
+    to.objects_read += to.objects.size();
     for (const object& one : to.objects)
         to.archived += one.is_archived ? 1 : 0;
     for (const wanted_leaf& one : to.wanted)
@@ -132,16 +140,25 @@ void object_check::add_object(const type& of, const type_records::seen& one, pie
     to.objects.push_back({one.is_archived, to.hash.leaf(key, to.hash.content(one.record))});
 }
 
-/// After something cannot be read: to find what.
+/// After something cannot be read: to find what. An object in memory is what counts, whatever the
+/// archive has beside it.
 void object_check::read_one_by_one(type& of, std::uint32_t begin, std::uint32_t end, piece& to) {
+    type_records in_memory(state_, of.name, nullptr, type_records::places::memory);
+    const auto read = [&](type_records& from, std::uint32_t id) {
+        from.each(id, id + 1, [&](const type_records::seen& one) { add_object(of, one, to); });
+    };
     for (std::uint32_t id = begin; id < end; ++id) {
+        const std::size_t before = to.wanted.size();
         try {
-            of.records.each(id, id + 1,
-                            [&](const type_records::seen& one) { add_object(of, one, to); });
+            try {
+                read(of.records, id);
+            } catch (const damaged_error&) {
+                if (to.wanted.size() == before) read(in_memory, id);
+                if (to.wanted.size() == before) throw;
+            }
         } catch (const damaged_error& problem) {
-            to.faults.add({kind::unreadable, of.name, id, problem.what(), false, {}});
-            ++to.read;
-            of.there.add(id);
+            to.unreadable.push_back({to.hash.key(of.name, id), of.number, id});
+            to.problems.emplace_back(problem.what());
         }
     }
 }
@@ -163,6 +180,40 @@ void object_check::look_up(const type& of, piece& to) {
     }
     to.wanted = {};
     to.objects = {};
+}
+
+/// Those that are in memory, or that the root commits to, are objects; of the others a fault is
+/// named only where there is none of these.
+void object_check::look_up_unreadable(const type& of, piece& to) {
+    if (to.unreadable.empty()) return;
+    std::vector<std::optional<found_leaf>> found;
+    std::vector<bool> is_archived;
+    state_.take_turn([&] {
+        const rows::type_rows in_memory = state_.source().of(of.name);
+        found = find_leaves(looked_at_tree(state_.source()), to.unreadable);
+        for (const wanted_leaf& one : to.unreadable)
+            is_archived.push_back(!may_have(in_memory.slots(), one.id));
+    });
+    const std::uint64_t read_before = to.objects_read;
+    const auto add_fault = [&](std::size_t number) {
+        to.faults.add({kind::unreadable,
+                       of.name,
+                       to.unreadable[number].id,
+                       to.problems[number],
+                       is_archived[number],
+                       {}});
+    };
+    for (std::size_t number = 0; number < found.size(); ++number) {
+        if (is_archived[number] && !found[number]) continue;
+        of.there.add(to.unreadable[number].id);
+        ++to.objects_read;
+        to.archived += is_archived[number] ? 1 : 0;
+        to.found += found[number] ? 1 : 0;
+        add_fault(number);
+    }
+    if (to.objects_read == read_before) add_fault(0);
+    to.unreadable = {};
+    to.problems = {};
 }
 
 void object_check::compare(const type& of, const std::optional<found_leaf>& found,

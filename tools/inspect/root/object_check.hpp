@@ -46,6 +46,7 @@ private:
     void read_one_by_one(type& of, std::uint32_t begin, std::uint32_t end, piece& to);
     static void add_object(const type& of, const type_records::seen& one, piece& to);
     void look_up(const type& of, piece& to);
+    void look_up_unreadable(const type& of, piece& to);
     void compare(const type& of, const std::optional<found_leaf>& found, std::size_t number,
                  piece& to);
     void check_leaves(root_faults& to);

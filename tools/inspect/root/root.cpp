@@ -2,10 +2,12 @@
 #include <tools/inspect/root/root.hpp>
 #include <tools/inspect/root/root_report.hpp>
 #include <tools/print.hpp>
+#include <tools/whole_number.hpp>
 
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <thread>
@@ -28,11 +30,12 @@ exit_code run(const call& asked) {
                      asked.state, found.revision);
     if (asked.json)
         print_or_throw(as_json(found, asked.state));
-    else if (!found.has_moved)
+    else
         print_or_throw(as_text(found, asked.state));
     if (found.has_moved) {
-        spdlog::error("{}: its writer changed it each time that it was read; look at its newest "
-                      "checkpoint ({}@checkpoint), or call again when its writer waits",
+        spdlog::error("{}: its writer changed it each time that its nodes were gone through, so "
+                      "nothing but the root is told; look at its newest checkpoint "
+                      "({}@checkpoint), or call again when its writer waits",
                       asked.state, asked.state);
         return exit_code::moved;
     }
@@ -51,10 +54,11 @@ void add_root(CLI::App& program, exit_code& result) {
                    "says");
     verb->add_option("--limit", asked->question.limit,
                      "Faults that are named of each kind at most; 0: all")
-        ->capture_default_str();
+        ->capture_default_str()
+        ->transform(whole_number(0, UINT64_MAX));
     verb->add_option("--threads", asked->question.threads,
                      "Threads that verify; else one for each processor")
-        ->check(CLI::Range(1, 1024));
+        ->transform(whole_number(1, 1024));
     verb->add_flag("--json", asked->json, "Print one JSON object");
     verb->callback(
         [asked, &result] { result = look_at(asked->state, [&] { return run(*asked); }); });

@@ -92,13 +92,13 @@ std::string as_json(const root_report& found, const std::string& state) {
               {"revision", found.revision},
               {"rolled_back", found.is_rolled_back},
               {"moved", found.has_moved}};
-    const bool is_known = !found.has_moved;
+    const bool is_known = !found.root.empty();
     head["root"] = is_known ? json(found.root) : json();
     head["root_revision"] = is_known ? json(found.root_revision) : json();
     head["current"] = is_known ? json(found.is_current()) : json();
     head["objects"] = is_known ? json(found.objects) : json();
     head["types"] = types_of(found);
-    head["tree"] = is_known ? tree_of(found) : json();
+    head["tree"] = !found.has_moved ? tree_of(found) : json();
     std::string text = text_of(head);
     text.back() = ',';
     return text + "\"verified\":" + (found.verified ? verified_of(found) : "null") + "}\n";

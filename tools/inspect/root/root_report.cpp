@@ -4,7 +4,7 @@
 #include <tools/inspect/root/node_check.hpp>
 #include <tools/inspect/root/object_check.hpp>
 #include <tools/inspect/root/root_report.hpp>
-#include <tools/inspect/rows/merged_rows.hpp>
+#include <tools/inspect/rows/object_row.hpp>
 #include <tools/inspect/rows/still_attempts.hpp>
 
 #include <fmt/format.h>
@@ -33,9 +33,7 @@ std::uint64_t bytes_of(const root_report::by_capacity& nodes) {
 /// An object as `get` prints it; empty when it cannot be read.
 std::string row_of(row_source& state, const archive::store* archive, const root_fault& fault) {
     try {
-        const std::string id = std::to_string(fault.id);
-        merged_rows one(state, row_query{fault.type, "id", {}, {id}, {id}, false}, archive);
-        const merged_rows::row* const found = one.next();
+        const auto found = object_row::find(state, archive, fault.type, fault.id);
         return found ? found->json : std::string();
     } catch (const error&) {
         return {};
@@ -45,33 +43,33 @@ std::string row_of(row_source& state, const archive::store* archive, const root_
 /// One try to look at all of it.
 class attempt {
 public:
-    attempt(row_source& state, const root_report::question& asked) : state_(state), asked_(asked) {}
+    attempt(row_source& state, const root_report::question& asked)
+        : state_(state, [&] { read_head(state); }), asked_(asked) {
+        found_.is_rolled_back = state.is_rolled_back();
+    }
 
+    /// The root alone: what one turn reads.
+    [[nodiscard]] const root_report& head() const noexcept { return found_; }
     root_report run() {
-        root_report found;
-        found.revision = state_.revision();
-        found.is_rolled_back = state_.source().is_rolled_back();
-        read_head(found);
         constexpr std::uint32_t nodes_at_once = UINT32_MAX >> 1;
         for (const node_range& range : node_ranges(state_, nodes_at_once))
             each_node(state_, range,
                       [&](const looked_at_tree&, node_ref at, const node_view& node) {
-                          count(at, node, found);
+                          count(at, node, found_);
                       });
-        name_types(found);
-        if (asked_.verify) verify(found);
-        return found;
+        name_types(found_);
+        if (asked_.verify) verify(found_);
+        return std::move(found_);
     }
 
 private:
-    void read_head(root_report& to) {
-        state_.take_turn([&] {
-            const looked_at_tree tree(state_.source());
-            to.root = hex(tree.head().digest);
-            to.root_revision = tree.head().revision;
-            to.objects = tree.head().leaves;
-            types_ = tree.types();
-        });
+    void read_head(row_source& state) {
+        const looked_at_tree tree(state);
+        found_.revision = state.revision();
+        found_.root = hex(tree.head().digest);
+        found_.root_revision = tree.head().revision;
+        found_.objects = tree.head().leaves;
+        types_ = tree.types();
     }
 
     void count(node_ref at, const node_view& node, root_report& to) {
@@ -109,9 +107,10 @@ private:
                        std::move(faults)};
     }
 
+    root_report found_;
+    std::map<std::uint16_t, std::string> types_;
     still_state state_;
     const root_report::question& asked_;
-    std::map<std::uint16_t, std::string> types_;
     std::map<std::uint16_t, std::uint64_t> leaves_;
 };
 
@@ -166,10 +165,13 @@ root_report root_report::of(const std::filesystem::path& state, const question& 
     row_source from(state);
     if (auto found = attempt_while_still([&] { return attempt(from, asked).run(); }))
         return *std::move(found);
-    root_report none;
-    none.revision = from.current_revision();
-    none.has_moved = true;
-    return none;
+    root_report found;
+    if (auto head = attempt_while_still([&] { return attempt(from, asked).head(); }))
+        found = *std::move(head);
+    else
+        found.revision = from.current_revision();
+    found.has_moved = true;
+    return found;
 }
 
 } // namespace chainbase::inspect

@@ -39,9 +39,10 @@ struct root_report {
 
     std::int64_t revision = 0;
     bool is_rolled_back = false;
-    /// The state changed each time that it was tried: nothing else is known.
+    /// The state changed each time that its nodes were gone through: `types` and what is below that
+    /// is not known.
     bool has_moved = false;
-    std::string root;                ///< 64 hexadecimal digits
+    std::string root;                ///< 64 hexadecimal digits; empty: not known either
     std::int64_t root_revision = -1; ///< of the state when the root was brought up to date
     std::uint64_t objects = 0;       ///< that it commits to, as the tree's head says
     std::vector<type> types;         ///< by name, with the leaves that the nodes have
@@ -75,9 +76,10 @@ struct root_report {
     [[nodiscard]] array_sizes sizes_in_use() const;
 
     /// Looks in turns, beside a writer three times and for two seconds at least, until nothing
-    /// changed while it looked. Throws usage_error when the state has no root, format_error when
-    /// another version made it, damaged_error also when the archive lacks rows that the state
-    /// handed over (only to verify), and what reading the state and its archive does.
+    /// changed while it looked; the root of a state that goes on changing is that of one moment.
+    /// Throws usage_error when the state has no root, format_error when another version made it,
+    /// damaged_error also when the archive lacks rows that the state handed over (only to verify),
+    /// and what reading the state and its archive does.
     [[nodiscard]] static root_report of(const std::filesystem::path& state, const question& asked);
 };
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -16,10 +17,13 @@ using state_root::capacities;
 using state_root::node_view;
 
 std::string head_of(const root_report& found, const std::string& state) {
-    std::string text = fmt::format("state     {}\nrevision  {}\nroot      {}\n", state,
-                                   found.revision, found.root);
+    std::string text = fmt::format("state     {}\nrevision  {}\n", state, found.revision);
+    if (found.root.empty()) return text;
+    text += fmt::format("root      {}\n", found.root);
     if (found.is_current())
         text += "current   yes\n";
+    else if (found.has_moved) // its writer is at work on a block
+        text += fmt::format("current   no: it is that of revision {}\n", found.root_revision);
     else if (found.root_revision < 0)
         text += "current   no: it was never made; open the state with the program that keeps the "
                 "root, which makes it\n";
@@ -27,7 +31,9 @@ std::string head_of(const root_report& found, const std::string& state) {
         text += fmt::format("current   no: it is that of revision {}; open the state with the "
                             "program that keeps the root, which makes it anew\n",
                             found.root_revision);
-    if (found.leaves() != found.objects)
+    if (found.has_moved)
+        text += fmt::format("objects   {}\n", grouped(found.objects));
+    else if (found.leaves() != found.objects)
         text += fmt::format("damaged   it says that it is of {} objects, and has {}; call again "
                             "with --verify\n",
                             grouped(found.objects), grouped(found.leaves()));
@@ -101,37 +107,62 @@ std::string sizes_of(const root_report& found) {
                        array_sizes::bytes_per_child);
 }
 
+/// Whether two say the same of objects of which nothing else is known.
+bool say_the_same(const root_fault& one, const root_fault& other) {
+    return one.row.empty() && other.row.empty() && one.type == other.type &&
+           one.text == other.text && one.is_archived == other.is_archived;
+}
+
+/// Those that say the same in a line.
+std::string text_of(const std::vector<root_fault>& faults) {
+    std::string text;
+    for (auto one = faults.begin(); one != faults.end();) {
+        const auto end = std::find_if_not(one + 1, faults.end(), [&](const root_fault& other) {
+            return say_the_same(*one, other);
+        });
+        text += one->type;
+        for (auto same = one; same != end; ++same)
+            text += fmt::format("{}{}", same == one ? " " : ", ", same->id);
+        text += fmt::format(": {}{}\n", one->text, one->is_archived ? " (in the archive)" : "");
+        if (!one->row.empty()) text += "    " + one->row + "\n";
+        one = end;
+    }
+    return text;
+}
+
+std::string verdict_of(const root_report& found) {
+    const root_faults& faults = found.verified->faults;
+    if (found.is_sound())
+        return "sound     every object is what the root commits to, and there is no other\n";
+    if (faults.total() == 0)
+        return "stale     nothing is wrong, but the root is not that of this revision\n";
+    std::vector<std::string> counts;
+    for (std::size_t number = 0; number < root_faults::kinds; ++number)
+        if (const auto count = faults.count(static_cast<root_fault::kind>(number)); count != 0)
+            counts.push_back(fmt::format("{} {}", grouped(count), root_fault::names[number]));
+    return fmt::format("damaged   {}\n", fmt::join(counts, ", "));
+}
+
 std::string verified_of(const root_report& found) {
     const root_report::verification& all = *found.verified;
     std::string text =
-        fmt::format("\nverified  {} objects, of which {} are in the archive only; "
-                    "{} nodes\n",
-                    grouped(all.objects), grouped(all.archived_objects), grouped(all.nodes));
-    if (found.is_sound())
-        return text + "sound     every object is what the root commits to, and there is no other\n";
-    if (all.faults.total() == 0)
-        return text + "stale     nothing is wrong, but the root is not that of this revision\n";
-    std::vector<std::string> counts;
-    for (std::size_t number = 0; number < root_faults::kinds; ++number) {
-        const auto what = static_cast<root_fault::kind>(number);
-        if (all.faults.count(what) == 0) continue;
-        counts.push_back(
-            fmt::format("{} {}", grouped(all.faults.count(what)), root_fault::names[number]));
-        for (const root_fault& one : all.faults.named(what)) {
-            text += fmt::format("{} {}: {}{}\n", one.type, one.id, one.text,
-                                one.is_archived ? " (in the archive)" : "");
-            if (!one.row.empty()) text += "    " + one.row + "\n";
-        }
-    }
-    return text + fmt::format("damaged   {}\n", fmt::join(counts, ", "));
+        fmt::format("verified  {} objects, of which {} are in the archive only; {} nodes\n",
+                    grouped(all.objects), grouped(all.archived_objects), grouped(all.nodes)) +
+        verdict_of(found);
+    if (all.faults.total() != 0) text += "\n";
+    for (std::size_t number = 0; number < root_faults::kinds; ++number)
+        text += text_of(all.faults.named(static_cast<root_fault::kind>(number)));
+    return text;
 }
 
 } // namespace
 
 std::string as_text(const root_report& found, const std::string& state) {
-    std::string text = head_of(found, state) + "\n" + types_of(found) + "\n" + children_of(found) +
-                       "\n" + capacities_of(found) + "\n" + sizes_of(found);
-    return found.verified ? text + verified_of(found) : text;
+    std::string text = head_of(found, state);
+    if (found.has_moved) return text;
+    if (found.verified) text += verified_of(found);
+    return text + "\n" + types_of(found) + "\n" + children_of(found) + "\n" + capacities_of(found) +
+           "\n" + sizes_of(found);
 }
 
 } // namespace chainbase::inspect

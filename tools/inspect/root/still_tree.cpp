@@ -1,4 +1,3 @@
-#include <pool_allocator/error.hpp>
 #include <tools/inspect/root/looked_at_tree.hpp>
 #include <tools/inspect/root/still_tree.hpp>
 
@@ -32,6 +31,7 @@ node_view still_tree::view(node_ref node) const {
             const looked_at_tree tree(state_.source());
             copy(tree, node);
             const node_view copied = tree.view(node);
+            if (!copied.is_possible()) return;
             for (unsigned place = 0, digit = 0; digit < state_root::branches_per_node; ++digit) {
                 if (!copied.has(digit)) continue;
                 if (!copied.is_leaf(digit)) copy(tree, node_ref(copied.reference(place)));
@@ -50,9 +50,11 @@ void still_tree::copy(const looked_at_tree& from, node_ref node) const {
 
 std::string_view still_tree::type_name(std::uint16_t number) const {
     if (const auto known = types_.find(number); known != types_.end()) return known->second;
-    throw damaged_error(fmt::format("{}: state root: no type has the number {}, which a leaf "
-                                    "names; run chainbase-inspect root --verify",
-                                    state_.source().state().string(), number));
+    damaged(fmt::format("no type has the number {}, which a leaf names", number));
+}
+
+std::string still_tree::name() const {
+    return state_.source().state().string() + ": state root";
 }
 
 } // namespace chainbase::inspect

@@ -29,6 +29,7 @@ public:
     /// Throws moved_meanwhile, too.
     [[nodiscard]] state_root::node_view view(state_root::node_ref node) const override;
     [[nodiscard]] std::string_view type_name(std::uint16_t number) const override;
+    [[nodiscard]] std::string name() const override;
 
 private:
     void copy(const looked_at_tree& from, state_root::node_ref node) const;

@@ -43,26 +43,29 @@ std::uint32_t offset_of(const type_schema& schema, const char* name) {
 
 } // namespace
 
-still_state::still_state(row_source& state) : state_(state) {
+still_state::still_state(row_source& state, const std::function<void()>& look) : state_(state) {
     state_.take_turn([&] {
         revision_ = state_.revision();
         changes_ = state_.changes();
+        if (changes_ % 2 != 0) throw moved_meanwhile{};
+        look_at(look);
     });
-    if (changes_ % 2 != 0) throw moved_meanwhile{};
+}
+
+void still_state::take_turn(const std::function<void()>& look) {
+    state_.take_turn([&] { look_at(look); });
 }
 
 /// Also where a writer takes no turns: what was looked at while something changed does not count,
 /// nor what was found wrong with it.
-void still_state::take_turn(const std::function<void()>& look) {
-    state_.take_turn([&] {
-        if (state_.changes() != changes_) throw moved_meanwhile{};
-        try {
-            look();
-        } catch (const error&) {
-            if (state_.changes() == changes_) throw;
-        }
-        if (state_.changes() != changes_) throw moved_meanwhile{};
-    });
+void still_state::look_at(const std::function<void()>& look) const {
+    if (state_.changes() != changes_) throw moved_meanwhile{};
+    try {
+        look();
+    } catch (const error&) {
+        if (state_.changes() == changes_) throw;
+    }
+    if (state_.changes() != changes_) throw moved_meanwhile{};
 }
 
 /// Records one after the other, each with its length in front, and where they begin.
@@ -105,7 +108,7 @@ void type_records::find_table(const archive::store* archive) {
     if (there < expected)
         throw damaged_error(fmt::format(
             "{}: the state handed over {} rows of {}; {} has {}; put the archive in place that "
-            "belongs to this state, or ask for what is in memory only",
+            "belongs to this state",
             state_.source().state().string(), expected, type_,
             archive ? archive->name() : "its archive, which is missing,", there));
     if (there != 0) archive_ = archive;

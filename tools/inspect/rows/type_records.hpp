@@ -20,8 +20,10 @@ struct moved_meanwhile {};
 /// A state as it was at one moment, seen in turns. Thread-safe.
 class still_state {
 public:
-    /// That moment is now: takes a turn. Throws moved_meanwhile when something is being changed.
-    explicit still_state(row_source& state);
+    /// That moment is now: takes a turn, and calls `look` in it. Throws moved_meanwhile when
+    /// something is being changed, and what a turn does.
+    still_state(row_source& state, const std::function<void()>& look);
+    explicit still_state(row_source& state) : still_state(state, [] {}) {}
 
     /// Takes a turn. Throws moved_meanwhile, and what a turn does.
     void take_turn(const std::function<void()>& look);
@@ -30,6 +32,8 @@ public:
     [[nodiscard]] std::int64_t revision() const noexcept { return revision_; }
 
 private:
+    void look_at(const std::function<void()>& look) const;
+
     row_source& state_;
     std::int64_t revision_ = 0;
     std::uint64_t changes_ = 0;
