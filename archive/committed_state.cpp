@@ -27,8 +27,8 @@ committed_state::~committed_state() = default;
 std::uint32_t committed_state::window_of(const std::string& type) const {
     if (const catalogue::entry* const found = state_.memory().types().find(type))
         return found->first_window;
-    throw usage_error("state root: the state has no type \"" + type +
-                      "\"; call add_type for it first");
+    throw usage_error(state_.memory().state().string() + ": state root: there is no type \"" +
+                      type + "\"; call add_type for it first");
 }
 
 void committed_state::enter(std::unique_ptr<source> made, std::string name,
@@ -111,6 +111,7 @@ void committed_state::each_leaf(const source& from, Visitor&& visit) const {
 
 sha256_digest committed_state::recomputed() const {
     std::vector<state_root::whole_leaf> leaves;
+    leaves.reserve(tree_.size());
     for (const auto& one : sources_)
         each_leaf(*one, [&](const state_root::leaf_change& leaf) {
             leaves.push_back({leaf.key, leaf.leaf});
@@ -153,8 +154,10 @@ committed_state::touched(revision_number since) const {
     undo_log& log = *state_.memory().log();
     const auto begin = log.find_session(since);
     if (!begin)
-        throw usage_error("state root: update(" + std::to_string(since) +
-                          "): no session of this revision can be undone any more");
+        throw usage_error(state_.memory().state().string() + ": state root: update(" +
+                          std::to_string(since) +
+                          "): no session of this revision can be undone any more; call it before "
+                          "the session is committed, or rebuild()");
     const std::vector<object_place> places = touched_objects(log, *begin);
     const auto is_touched = [&](std::uint32_t window) {
         const auto first = std::ranges::lower_bound(places, window, {}, &object_place::window);

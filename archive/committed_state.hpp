@@ -69,8 +69,8 @@ public:
     [[nodiscard]] bool is_current() const;
     /// Makes the tree anew from all objects, in a session of its own, unless it is current. For a
     /// state that has no root yet, or that was written without one, or that another version made
-    /// the root of. Throws what reading the archive
-    /// and merkle_tree::update throw; then nothing changed.
+    /// the root of. Throws what reading the archive and merkle_tree::update throw; then nothing
+    /// changed.
     void catch_up();
     /// The same in any case.
     void rebuild();
@@ -90,8 +90,7 @@ public:
 
     [[nodiscard]] sha256_digest root() const { return tree_.root(); }
     /// What the root would be if it were made anew from all objects: the same, or something is
-    /// wrong. Takes some 110 bytes of memory for each object. Throws what reading the archive
-    /// throws.
+    /// wrong. Takes 64 bytes of memory for each object. Throws what reading the archive throws.
     [[nodiscard]] sha256_digest recomputed() const;
     /// Those that are committed to.
     [[nodiscard]] std::set<std::string> types() const;

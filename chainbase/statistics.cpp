@@ -1,10 +1,10 @@
 #include <chainbase/database.hpp>
-#include <chainbase/detail/file_lengths.hpp>
 #include <chainbase/detail/root_prefix.hpp>
 #include <chainbase/statistics.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/hash_table.hpp>
 #include <pool_allocator/id_table.hpp>
+#include <undo/log_sample.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -56,11 +56,9 @@ type_statistics measure_type(type_windows& type, const type_schema& schema) {
     return one;
 }
 
-segment_statistics read_once(segment& from) {
+segment_statistics read_once(segment& from, const log_sample& log) {
     segment_statistics all;
-    const auto words = copy_of<log_words>(from.log_file().root());
-    all.changes = words.sequence / 2;
-    const undo_log_view log(from.log_file());
+    all.changes = log.changes();
     all.revision = log.revision();
     all.committed_revision = log.committed_revision();
     all.sessions = log.sessions();
@@ -97,13 +95,13 @@ segment_statistics segment_statistics::read(segment& from, std::chrono::millisec
     for (;;) {
         from.refresh();
         const std::uint64_t before = sequence.load(std::memory_order_acquire);
-        const bool is_readable = detail::has_its_positions(from.log_file());
+        const log_sample log(from.log_file());
         segment_statistics all;
-        if (is_readable) all = read_once(from);
+        if (log.is_readable()) all = read_once(from, log);
         std::atomic_thread_fence(std::memory_order_acquire);
         all.consistent = before % 2 == 0 && sequence.load(std::memory_order_relaxed) == before;
         const bool is_last = all.consistent || std::chrono::steady_clock::now() > give_up;
-        if (is_last && !is_readable) throw_unreadable(from.log_file());
+        if (is_last && !log.is_readable()) throw_unreadable(from.log_file());
         if (is_last) return all;
         std::this_thread::yield();
     }

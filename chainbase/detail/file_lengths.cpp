@@ -48,16 +48,6 @@ void require_log(const window& file) {
                                 " bytes; restore the folder from a copy, or replay into a new one");
 }
 
-bool has_its_positions(const window& file) noexcept {
-    const auto words = copy_of<log_words>(file.root());
-    const auto is_in = [&](log_position at, std::size_t bytes) {
-        return at > window_header::page_bytes && at <= file.bytes() && bytes <= file.bytes() - at;
-    };
-    return is_in(words.tail, 0) &&
-           (words.oldest == 0 || (is_in(words.oldest, sizeof(session_mark)) &&
-                                  is_in(words.newest, sizeof(session_mark))));
-}
-
 void require_type(const type_windows& type) {
     require_slots(*type.objects);
     const auto root = copy_of<root_prefix>(type.objects->root());

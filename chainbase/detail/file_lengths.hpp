@@ -10,9 +10,6 @@ namespace chainbase::detail {
 void require_log(const window& file);
 /// Of objects and buffers; page runs count their pages in the same word.
 void require_slots(const window& file);
-/// Whether the log's tail and its first and last sessions are in its file, so that reading them
-/// does not kill; beside a writer they may be in what was not looked at yet.
-[[nodiscard]] bool has_its_positions(const window& file) noexcept;
 void require_type(const type_windows& type);
 
 } // namespace chainbase::detail

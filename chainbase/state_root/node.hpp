@@ -17,7 +17,7 @@ namespace chainbase::state_root {
 
 inline constexpr unsigned branches_per_node = 16;
 
-/// Of so many parts at most the digest of a node is made (tree_hash.hpp).
+/// Of so many parts at most the digest of a node is made that hashes by groups (tree_hash.hpp).
 inline constexpr unsigned groups_per_node = 4;
 
 /// How many children the arrays of nodes hold. A node has the smallest that its children fit; of

@@ -9,7 +9,9 @@
 namespace chainbase::state_root {
 
 void node_source::damaged(const std::string& what) const {
-    throw damaged_error(name() + ": " + what + "; make the root anew");
+    throw damaged_error(name() + ": " + what +
+                        "; make the root anew (chainbase-driver: --state-root none, and in a "
+                        "second call what it was)");
 }
 
 void node_source::throw_impossible(node_ref node, unsigned level) const {
@@ -17,6 +19,11 @@ void node_source::throw_impossible(node_ref node, unsigned level) const {
             " children, to which another one leads, " +
             (level >= max_levels ? "is deeper than keys have digits"
                                  : "is free, or has more children or leaves than it can have"));
+}
+
+void walked_nodes::throw_too_many() const {
+    tree_.damaged("has more nodes than its " + std::to_string(tree_.head().leaves) +
+                  " leaves can have above them: several lead to the same ones");
 }
 
 std::optional<child> find_leaf(const node_source& tree, const sha256_digest& key) {
@@ -56,11 +63,13 @@ std::uint64_t free_nodes(const node_source& tree, unsigned capacity_class) {
 
 tree_shape tree_shape::of(const node_source& tree) {
     tree_shape found;
+    walked_nodes walked(tree);
     std::vector<std::pair<node_ref, unsigned>> waiting;
     if (const auto root = tree.root()) waiting.emplace_back(*root, 0u);
     while (!waiting.empty()) {
         const auto [at, level] = waiting.back();
         waiting.pop_back();
+        walked.count();
         const node_view node = tree.node_at(at, level);
         ++found.nodes_by_children[node.size()];
         ++found.nodes_by_capacity[at.capacity_class()];

@@ -47,6 +47,24 @@ private:
     [[noreturn]] void throw_impossible(node_ref node, unsigned level) const;
 };
 
+/// How many nodes a walk over a tree came to. In a tree none is below two others, but in a damaged
+/// one it may be, and then the ways to it double from level to level.
+class walked_nodes {
+public:
+    explicit walked_nodes(const node_source& tree) noexcept : tree_(tree) {}
+    /// Before each node. Throws damaged_error when there are more than the leaves of a tree have
+    /// above them.
+    void count() {
+        if (++count_ / max_levels > tree_.head().leaves) throw_too_many();
+    }
+
+private:
+    [[noreturn]] void throw_too_many() const;
+
+    const node_source& tree_;
+    std::uint64_t count_ = 0;
+};
+
 /// The leaf of a key, if the tree has one. Throws damaged_error.
 [[nodiscard]] std::optional<child> find_leaf(const node_source& tree, const sha256_digest& key);
 

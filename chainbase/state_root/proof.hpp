@@ -17,7 +17,7 @@ namespace chainbase::state_root {
 enum class shown {
     nothing,  ///< it is none: damaged, made up, or of another root or object
     included, ///< the state of this root has the object, with this content
-    excluded, ///< the state of this root has no such object
+    excluded, ///< the root commits to no such object: see verify() for types
 };
 
 /// The digest of the record of an object.
@@ -45,6 +45,10 @@ using content_of = std::function<sha256_digest(std::string_view type, std::uint3
 /// `content` is the digest of its record as the caller has it; without one only that there is no
 /// such object can be shown. Needs no database. Takes any bytes for a proof. Thread-safe. Throws
 /// what class sha256 throws.
+///
+/// To which types a root commits is not part of it: of a type that it does not commit to, or whose
+/// name is misspelt, each object is excluded. So who takes `excluded` for an answer has to know the
+/// types from where the root comes from, as it knows the root.
 [[nodiscard]] shown verify(const sha256_digest& root, std::string_view type, std::uint32_t id,
                            const std::optional<sha256_digest>& content,
                            std::span<const std::byte> proof);

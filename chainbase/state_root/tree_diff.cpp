@@ -12,14 +12,15 @@ namespace {
 /// One of the two trees.
 class side {
 public:
-    explicit side(const node_source& tree) : nodes_(tree) {}
+    explicit side(const node_source& tree) : nodes_(tree), walked_(tree) {}
 
     [[nodiscard]] std::optional<child> root() const {
         if (const auto root = nodes_.root())
             return child{nodes_.head().digest, root->bits(), 0, false};
         return std::nullopt;
     }
-    [[nodiscard]] node_view node_of(const child& at, unsigned level) const {
+    [[nodiscard]] node_view node_of(const child& at, unsigned level) {
+        walked_.count();
         return nodes_.node_at(node_ref(at.reference), level);
     }
     [[nodiscard]] std::string_view type_of(const child& leaf) const {
@@ -31,6 +32,7 @@ public:
 
 private:
     const node_source& nodes_;
+    walked_nodes walked_;
     tree_hash hash_;
 };
 

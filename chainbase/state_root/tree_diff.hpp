@@ -19,7 +19,7 @@ struct difference {
 /// Calls visit for every object that is not the same in two trees, in the order of their keys.
 /// Looks only at what lies below nodes that differ: in a tree of N objects of which k differ,
 /// about k log16(N) of them. Keeps nothing but the way to where it is. Throws what `visit` throws,
-/// damaged_error. Both under their read lock.
+/// and damaged_error: then what it was called for says nothing. Both under their read lock.
 void diff(const node_source& first, const node_source& second,
           const std::function<void(const difference&)>& visit);
 

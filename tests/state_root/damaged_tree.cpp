@@ -105,6 +105,22 @@ node_ref small_node(damaged_tree& tree) {
     throw std::runtime_error("no small node");
 }
 
+/// With at least two children.
+std::vector<node_ref> nodes_below(const damaged_tree& tree, node_ref at) {
+    std::vector<node_ref> all;
+    std::vector<node_ref> children;
+    const auto node = tree.nodes().view(at);
+    if (node.size() > 1) all.push_back(at);
+    for (unsigned branch = 0; branch < state_root::branches_per_node; ++branch)
+        if (node.has(branch) && !node.is_leaf(branch))
+            children.emplace_back(node.at_digit(branch).reference);
+    for (const node_ref child : children) {
+        const auto more = nodes_below(tree, child);
+        all.insert(all.end(), more.begin(), more.end());
+    }
+    return all;
+}
+
 } // namespace
 
 TEST_CASE("a node that leads to itself is found to be damage") {
@@ -112,6 +128,24 @@ TEST_CASE("a node that leads to itself is found to be damage") {
     const std::uint32_t itself = tree.root().bits();
     tree.change(tree.root(), [&](auto& node) { node.references.fill(itself); });
     tree.require_found();
+}
+
+TEST_CASE("nodes to which many ways lead are found to be damage before all ways are gone") {
+    damaged_tree tree(3000);
+    const std::vector<node_ref> all = nodes_below(tree, tree.root());
+    REQUIRE(all.size() > 50);
+    for (std::size_t i = 0; i < 50; ++i) // more than 2^50 ways to the last one
+        tree.change(i == 0 ? tree.root() : all[i], [&](auto& node) {
+            node.leaves = 0;
+            node.references.fill(all[i + 1].bits());
+        });
+    CHECK_THROWS_AS(state_root::tree_shape::of(tree.nodes()), damaged_error);
+    const scratch_folder folder;
+    database empty(folder / "state", quick_options());
+    const told_tree other(empty);
+    const auto look = [](const state_root::difference&) {};
+    CHECK_THROWS_AS(state_root::diff(tree.nodes(), other.tree().nodes(), look), damaged_error);
+    CHECK_THROWS_AS(state_root::diff(other.tree().nodes(), tree.nodes(), look), damaged_error);
 }
 
 TEST_CASE("a reference to a node that is not there is found to be damage") {

@@ -26,12 +26,22 @@ std::uint16_t metrics_port_of(const driver_process& node) {
     return 0;
 }
 
-/// What it answers once there is an account.
+/// Whether the node has applied a block that made an account. The page's numbers are not of one
+/// moment: the first account is counted before the first block is complete.
+bool tells_of_a_block(const exposition& page) {
+    const auto is_told = [&](const char* name) {
+        const auto value = page.values.find(name);
+        return value != page.values.end() && value->second > 0;
+    };
+    return is_told("chainbase_type_objects{type=\"account\"}") &&
+           is_told("chainbase_chain_head_block") && is_told("chainbase_driver_operations_total");
+}
+
+/// What it answers once it has applied a block.
 exposition page_of(std::uint16_t port) {
     for (;;) {
-        const exposition page(body_of(http_get(port, "/metrics")));
-        const auto accounts = page.values.find("chainbase_type_objects{type=\"account\"}");
-        if (accounts != page.values.end() && accounts->second > 0) return page;
+        exposition page(body_of(http_get(port, "/metrics")));
+        if (tells_of_a_block(page)) return page;
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
 }
@@ -82,8 +92,6 @@ TEST_CASE("a node exports all that the example board asks for, and the board sho
         if (type == "gauge" && !is_of_the_exporter && metric != "chainbase_chain_operations")
             CHECK(all.find(metric) != std::string::npos);
     }
-    CHECK(page.values.at("chainbase_chain_head_block") > 0);
-    CHECK(page.values.at("chainbase_driver_operations_total") > 0);
     CHECK(page.types.at("chainbase_archive_lookup_seconds") == "histogram");
     CHECK(page.types.at("chainbase_archive_misses_total") == "counter");
     for (const std::string outcome : {"hit_in_memory", "hit_in_archive", "miss", "known_miss"}) {

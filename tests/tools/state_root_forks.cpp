@@ -83,6 +83,7 @@ private:
     void open() {
         state_.reset();
         state_ = std::make_unique<chain_state>(folder_ / "state", "social", lag, with_root());
+        state_->settle_root();
     }
     /// Real blocks follow each other only.
     void leave_others() {
@@ -183,6 +184,8 @@ TEST_CASE("a root that came later than blocks goes with them and is made anew") 
         CHECK(without.root() == nullptr);
     }
     chain_state state(folder / "state", "social", lag, with_root());
+    CHECK_FALSE(state.root()->is_current());
+    state.settle_root();
     state.root()->verify();
     const sha256_digest at_20 = state.root()->root();
     for (int i = 0; i < 3; ++i)

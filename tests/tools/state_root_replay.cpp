@@ -1,11 +1,14 @@
 // The root that a replay keeps: of the state alone, whatever the way to it.
 #include <catch2/catch.hpp>
+#include <tests/support/random_source.hpp>
 #include <tests/tools/root_replays.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
+#include <thread>
 
 using namespace chainbase::test;
 using Catch::Matchers::Contains;
@@ -158,6 +161,54 @@ TEST_CASE("as many roots are kept as are asked for") {
     CHECK(roots_of(log.state("few")).size() == 20);
     replayed(log, {"--keep-roots", "3", "--stop-at", "8000"}, "few");
     CHECK(roots_of(log.state("few")).size() == 3);
+}
+
+TEST_CASE("a root that is turned on is that of what was asked for, or none, also after a kill") {
+    const real_log log("steem-2016");
+    const arguments some{"--state-root", "account", "--root-threads", "0"};
+    replayed(log, {"--stop-at", "100000"}, "killed");
+    const std::uint64_t seed = new_seed();
+    random_source random(seed);
+    int turned_on = 0;
+    for (int kills = 0; kills < 10; ++kills) {
+        driver_process process(log.replay(some + arguments{"--stop-at", "100000"}, "killed"));
+        std::this_thread::sleep_for(std::chrono::milliseconds(random.below(200)));
+        process.send(SIGKILL);
+        static_cast<void>(process.wait());
+        INFO("CHAINBASE_TEST_SEED=" << seed);
+        const json root = replayed(log, {"--stop-at", "100000"}, "killed")["state_root"];
+        if (root.is_null()) continue;
+        ++turned_on;
+        CHECK(root["types"] == json{"account"});
+        CHECK(roots_of(log.state("killed")).size() == 1);
+        replayed(log, {"--state-root", "none", "--stop-at", "100000"}, "killed");
+    }
+    CAPTURE(turned_on);
+    const json last =
+        replayed(log, some + arguments{"--stop-at", "100000", "--verify-roots"}, "killed");
+    CHECK(last["state_root"]["types"] == json{"account"});
+}
+
+TEST_CASE("a call that is refused leaves the root as it was") {
+    const real_log log("steem-2016");
+    replayed(log, with_root + arguments{"--stop-at", "2000"}, "state");
+    const auto before = roots_of(log.state());
+    const auto refused = [&](const arguments& more) {
+        for (const arguments& wrong :
+             {arguments{"--from", "5000"}, arguments{"--stop-at", "1000"}}) {
+            const driver_run run = run_driver(log.replay(more + wrong));
+            INFO(run.err);
+            CHECK(run.code() == 2);
+            CHECK(roots_of(log.state()) == before);
+        }
+    };
+    refused({"--keep-roots", "1"});
+    refused({"--state-root", "none"});
+    refused({"--state-root", "account"});
+    replayed(log, {"--state-root", "none", "--stop-at", "2000"}, "state");
+    for (const arguments& wrong : {arguments{"--from", "5000"}, arguments{"--stop-at", "1000"}})
+        CHECK(run_driver(log.replay(with_root + wrong)).code() == 2);
+    CHECK(run_driver({"roots", log.state().string()}).code() == 2);
 }
 
 TEST_CASE("what is asked of a root that there is not is refused") {

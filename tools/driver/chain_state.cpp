@@ -14,6 +14,7 @@
 #include <spdlog/spdlog.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace chainbase::driver {
@@ -69,7 +70,8 @@ struct chain_state::parts {
     std::unique_ptr<archive::store> rows;
     std::optional<metrics_source> rows_shown; ///< while there are rows
     std::unique_ptr<chain_model> model;
-    std::unique_ptr<chain_root> root; ///< null: the state has none
+    std::unique_ptr<chain_root> root; ///< null: the state has none, or has one that is_root_to_go
+    bool is_root_to_go = false;
     std::optional<session> pending; ///< what all pending transactions, or those of a block that is
                                     ///< made here, are in
     std::string chain;
@@ -91,7 +93,7 @@ struct chain_state::parts {
             state.memory().sync_before_checkpoints([this] { rows->sync(); });
             model = make_chain_model(chain, state, *rows);
             root = chain_root::open(state, *model, promise.root);
-            catch_up_root();
+            is_root_to_go = promise.root.is_none();
             rows_shown.emplace([this] { return archive_metrics_text(rows->stats()); });
         } catch (...) {
             state.memory().sync_before_checkpoints(nullptr);
@@ -155,8 +157,12 @@ struct chain_state::parts {
     void remember(run_of_blocks run);
     void remember(const last_of_run& last);
     void forget_old_blocks();
-    void catch_up_root() {
-        if (root) root->catch_up(head() ? head()->number : 0);
+    /// Before what changes the state: a call that is refused leaves the root as it was.
+    void settle_root() {
+        if (root)
+            root->catch_up(head() ? head()->number : 0);
+        else if (std::exchange(is_root_to_go, false))
+            chain_root::turn_off(state);
     }
     void apply(const decoded_block& next);
     void apply_run(run_of_blocks run, std::size_t& at);
@@ -265,7 +271,7 @@ void chain_state::parts::forget_old_blocks() {
 
 void chain_state::parts::apply(const decoded_block& next) {
     const trace::span timed(block_apply);
-    catch_up_root();
+    settle_root();
     session one = state.start_session();
     model->hand_over_behind(block_hand_over);
     const decoded_block* const alone = &next;
@@ -281,7 +287,7 @@ void chain_state::parts::apply(const decoded_block& next) {
 /// `at`: the block under way, for who is told of a failure.
 void chain_state::parts::apply_run(run_of_blocks run, std::size_t& at) {
     const trace::span timed(run_apply);
-    catch_up_root();
+    settle_root();
     session all = state.start_session();
     model->hand_over_behind(step_hand_over(*model));
     forget_old_blocks();
@@ -404,6 +410,11 @@ auto chain_state::parts::first_that_differs(const block_log_reader& log) const
     return std::nullopt;
 }
 
+void chain_state::settle_root() {
+    const write_turn turn(parts_->state.memory());
+    parts_->settle_root();
+}
+
 void chain_state::require_not_beyond(std::uint64_t number) const {
     if (head() > number)
         throw usage_error(in_words(parts_->state.memory().state()) + " stands at block " +
@@ -446,6 +457,7 @@ void chain_state::pop() {
 
 void chain_state::finish() {
     drop_pending();
+    settle_root();
     database& state = parts_->state;
     state.commit(state.revision());
     for (bool more = true; more;) {
@@ -497,7 +509,7 @@ void chain_state::begin_block(std::int64_t timestamp) {
     const write_turn turn(parts_->state.memory());
     drop_pending();
     const std::uint64_t number = head() + 1;
-    parts_->catch_up_root();
+    parts_->settle_root();
     parts_->made_at = timestamp;
     parts_->pending.emplace(parts_->state.start_session());
     try {

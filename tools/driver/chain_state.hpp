@@ -82,6 +82,11 @@ public:
     /// Throws usage_error when the head is beyond that block, at which the work is to stop.
     void require_not_beyond(std::uint64_t number) const;
 
+    /// Turns the state root on or off as the options say, or makes it anew where the state was
+    /// written without it. What applies blocks, and finish(), do so first: this is for who looks at
+    /// the root before. Throws what chain_root::catch_up throws; then nothing changed.
+    void settle_root();
+
     /// @name Blocks
     /// They follow head(). Throw rejected_error naming block, transaction, operation and what to do
     /// when a block is to blame; out_of_space_error, limit_error, io_error or damaged_error, naming

@@ -213,6 +213,7 @@ replay_report replay(const replay_options& options, const catch_interruption& si
     chain_state state(options.state, log.chain(), 0, options.promise);
     require_begin(state, log, options);
     if (options.stop_at) state.require_not_beyond(*options.stop_at);
+    state.settle_root();
     const std::uint64_t blocks_before = state.blocks();
     const std::uint64_t operations_before = state.operations();
 

@@ -88,10 +88,12 @@ std::string faults_of(const char* name, const bisection::side& one) {
     return text;
 }
 
-std::string writes_in_words(std::optional<bool> are_same) {
+std::string writes_in_words(const bisection::block& of) {
+    const std::optional<bool> are_same = of.has_same_writes();
     if (!are_same) return "what it wrote is not known";
-    return *are_same ? "it wrote the same in both: something else changed one of them before"
-                     : "it did not write the same in both";
+    if (!*are_same) return "it did not write the same in both";
+    return of.same_again ? "it wrote the same in both"
+                         : "it wrote the same in both: something else changed one of them before";
 }
 
 std::string blocks_in_words(const bisection& found) {
@@ -99,9 +101,9 @@ std::string blocks_in_words(const bisection& found) {
         return fmt::format("the roots of blocks {} to {} are the same\n", found.first_compared,
                            found.last_compared);
     const bisection::block& one = *found.differs;
-    std::string text = fmt::format(
-        "block {} is the first one with another root\n  a {}\n  b {}\n  {}\n", one.number,
-        hex(one.a.root), hex(one.b.root), writes_in_words(one.has_same_writes()));
+    std::string text =
+        fmt::format("block {} is the first one with another root\n  a {}\n  b {}\n  {}\n",
+                    one.number, hex(one.a.root), hex(one.b.root), writes_in_words(one));
     if (one.number == found.first_compared)
         text += "  no earlier one is kept by both: they may differ since longer\n";
     if (one.same_again)

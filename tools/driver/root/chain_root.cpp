@@ -13,7 +13,6 @@ namespace {
 const trace::site root_update("driver.root.update");
 
 const std::set<std::string> all{"all"};
-const std::set<std::string> none{"none"};
 
 std::set<std::string> types_of(const state_root::merkle_tree& tree) {
     std::set<std::string> types;
@@ -26,23 +25,36 @@ std::set<std::string> types_of(const state_root::merkle_tree& tree) {
 
 std::unique_ptr<chain_root> chain_root::open(database& state, const chain_model& model,
                                              const root_options& asked) {
-    const bool is_wanted = asked.types && asked.types != none;
+    const bool is_wanted = asked.types && !asked.is_none();
     const bool was_there = state.memory().types().find(root_setting::type_name) != nullptr;
     std::unique_ptr<chain_root> root;
-    if (is_wanted || was_there) root.reset(new chain_root(state, asked.threads));
-    if (asked.types == none || !root || (!is_wanted && !root->setting())) {
+    if (is_wanted || (was_there && !asked.is_none()))
+        root.reset(new chain_root(state, asked.threads));
+    if (!root || (!is_wanted && !root->setting())) {
         if (asked.kept)
             throw usage_error(state.memory().state().string() +
                               ": --keep-roots: there is no root; give --state-root, too");
-        if (root && root->setting()) root->turn_off();
         return nullptr;
     }
+    root->require_known_format();
     if (!is_wanted)
         root->commit_to(model, types_of(root->objects_.tree()));
     else
         root->commit_to(model, asked.types == all ? std::set<std::string>() : *asked.types);
-    root->set_kept(asked.kept);
+    const root_setting* const known = root->setting();
+    root->kept_ = asked.kept.value_or(known ? known->kept : root_setting::default_kept);
     return root;
+}
+
+void chain_root::turn_off(database& state) {
+    if (state.memory().types().find(root_setting::type_name) == nullptr) return;
+    chain_root root(state, 0);
+    if (!root.setting()) return;
+    session one = state.start_session();
+    root.objects_.forget();
+    state.clear<block_root>();
+    state.clear<root_setting>();
+    one.squash();
 }
 
 chain_root::chain_root(database& state, unsigned threads)
@@ -68,42 +80,40 @@ const root_setting* chain_root::setting() const {
     return all_of_them.begin() == all_of_them.end() ? nullptr : &*all_of_them.begin();
 }
 
-/// In a session, so that popping the last block takes the setting back only with the rest.
-void chain_root::set_kept(std::optional<std::uint64_t> blocks) {
+/// A later version knows what of its tree is to be kept.
+void chain_root::require_known_format() const {
+    const std::uint32_t format = objects_.tree().nodes().head().format;
+    if (format <= state_root::tree_head::current_format) return;
+    throw format_error(fmt::format(
+        "{}: its state root has format {}, this version makes {}; use the version that "
+        "made it, or give --state-root none and then, in a second call, --state-root "
+        "all, which makes it anew and forgets the roots of earlier blocks",
+        state_.memory().state().string(), format, state_root::tree_head::current_format));
+}
+
+/// All in one session: a kill leaves all of it or nothing, and popping the last block takes the
+/// setting back only with the rest.
+void chain_root::catch_up(std::uint64_t head) {
     const root_setting* known = setting();
-    kept_ = blocks.value_or(known ? known->kept : root_setting::default_kept);
-    if (known && known->kept == kept_) return;
-    const bool was_current = objects_.is_current();
-    session one = state_.start_session();
+    const bool is_current = objects_.is_current();
+    if (known && known->kept == kept_ && is_current) return;
+    session all = state_.start_session();
     if (known)
         state_.modify(*known, [&](root_setting& it) { it.kept = kept_; });
     else
         state_.create<root_setting>([&](root_setting& it) { it.kept = kept_; });
     remove_old();
-    one.squash();
-    if (was_current) objects_.note_revision();
+    if (!is_current) make_anew(head);
+    all.squash();
+    objects_.note_revision();
 }
 
-void chain_root::turn_off() {
-    session one = state_.start_session();
-    objects_.forget();
-    state_.clear<block_root>();
-    state_.clear<root_setting>();
-    one.squash();
-}
-
-void chain_root::catch_up(std::uint64_t head) {
-    if (!setting()) set_kept(kept_);
-    if (objects_.is_current()) return;
+void chain_root::make_anew(std::uint64_t head) {
     forget_others();
     objects_.rebuild();
     if (head == 0) return; // a new state
     spdlog::info("state root: made anew from {} objects", objects());
-    if (of_block(head)) return;
-    session one = state_.start_session();
-    keep(head, {});
-    one.squash();
-    objects_.note_revision();
+    if (!of_block(head)) keep(head, {});
 }
 
 void chain_root::keep(std::uint64_t number, const sha256_digest& writes) {
@@ -119,9 +129,11 @@ void chain_root::keep(std::uint64_t number, const sha256_digest& writes) {
 void chain_root::forget_others() {
     const state_root::merkle_tree& tree = objects_.tree();
     if (tree.is_of_this_format() && types_of(tree) == objects_.types()) return;
-    session one = state_.start_session();
+    if (const auto count = state_.count<block_root>(); count != 0)
+        spdlog::warn("state root: the roots of {} earlier blocks go: they are of other types, or "
+                     "of another version",
+                     count);
     state_.clear<block_root>();
-    one.squash();
 }
 
 void chain_root::end_block(revision_number session, std::uint64_t number) {

@@ -26,16 +26,22 @@ namespace chainbase::driver {
 /// Used by the writer's thread, under the write lock.
 class chain_root {
 public:
-    /// As `asked` for, or as the state has it; null when there is none. Turns it on, for catch_up()
-    /// to make it, or off: then all that was kept for it goes. `state` and `model` outlive it.
-    /// Throws usage_error for a type that the chain does not have and for what is asked of a root
-    /// that there is not, and what class committed_state throws.
+    /// As `asked` for, or as the state has it; null when there is none, or is to be none. Changes
+    /// nothing yet: catch_up() does, or turn_off(). `state` and `model` outlive it. Throws
+    /// usage_error for a type that the chain does not have and for what is asked of a root that
+    /// there is not, format_error when a later version made it, and what class committed_state
+    /// throws.
     [[nodiscard]] static std::unique_ptr<chain_root> open(database& state, const chain_model& model,
                                                           const root_options& asked);
 
-    /// Makes the root anew, which is logged, unless it is that of the state as it is, whose last
-    /// block is `head` (0: none); roots of blocks that committed to something else are kept no
-    /// longer. Before a session: what popped blocks take back may be more than they brought.
+    /// All that was kept for a root goes, if there is one. Where open() was told that there is to
+    /// be none, and once: it registers the types that it clears.
+    static void turn_off(database& state);
+
+    /// Turns it on, if it is not, and makes the root anew, which is logged, unless it is that of
+    /// the state as it is, whose last block is `head` (0: none); roots of blocks that committed to
+    /// something else are kept no longer. Happens whole or not at all. Before a session: what
+    /// popped blocks take back may be more than they brought.
     void catch_up(std::uint64_t head);
     /// Brings it up to date with a block, all of whose changes are in the session of this revision.
     void end_block(revision_number session, std::uint64_t number);
@@ -61,11 +67,11 @@ private:
     chain_root(database& state, unsigned threads);
     void commit_to(const chain_model& model, const std::set<std::string>& types);
     [[nodiscard]] const root_setting* setting() const;
-    void set_kept(std::optional<std::uint64_t> blocks);
+    void require_known_format() const;
+    void make_anew(std::uint64_t head);
     void keep(std::uint64_t number, const sha256_digest& writes);
     void remove_old();
     void forget_others();
-    void turn_off();
 
     database& state_;
     archive::committed_state objects_;

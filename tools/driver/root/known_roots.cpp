@@ -4,6 +4,7 @@
 #include <boost/algorithm/hex.hpp>
 #include <boost/algorithm/string/classification.hpp>
 #include <boost/algorithm/string/split.hpp>
+#include <boost/algorithm/string/trim.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -47,6 +48,7 @@ known_roots known_roots::of_file(const std::filesystem::path& file) {
     if (!from) throw io_error(file.string() + ": cannot be read; check the path");
     std::string line;
     for (std::uint64_t number = 1; std::getline(from, line); ++number) {
+        boost::algorithm::trim_right(line); // lines may end as other systems end them
         if (line.starts_with(before_chain)) found.chain = line.substr(before_chain.size());
         if (line.starts_with(before_types))
             boost::algorithm::split(found.types, line.substr(before_types.size()),

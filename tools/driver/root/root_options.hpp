@@ -18,6 +18,9 @@ struct root_options {
     std::optional<std::uint64_t> kept;
     /// Threads that hash, besides the one that applies blocks.
     unsigned threads = std::max(1u, std::thread::hardware_concurrency()) - 1;
+
+    /// Whether there is to be no root, also where there is one.
+    [[nodiscard]] bool is_none() const { return types == std::set<std::string>{"none"}; }
 };
 
 } // namespace chainbase::driver

@@ -9,7 +9,6 @@ using event_kind = block_source::event::kind;
 void chain_sync::answer(const block_source::event& asked) {
     if (chain_ == nullptr) {
         chain_ = &open_(asked.chain);
-        if (how_.stop_at) chain_->state().require_not_beyond(*how_.stop_at);
         follower_.emplace(*chain_, how_.lag);
     }
     promised_ = asked.head;

@@ -40,9 +40,8 @@ public:
         end_of_chain, ///< and nothing is to be waited for
         stop_reached, ///< the block to stop at
     };
-    /// Deals with what comes next, waiting for it that long. Throws usage_error when the state is
-    /// beyond the block to stop at, what opening throws, peer_error when nobody is left to send
-    /// anything, and what chain_state throws when a disk refuses.
+    /// Deals with what comes next, waiting for it that long. Throws what opening throws, peer_error
+    /// when nobody is left to send anything, and what chain_state throws when a disk refuses.
     [[nodiscard]] outcome step(std::chrono::milliseconds patience);
 
     [[nodiscard]] chain_follower::counters so_far() const;

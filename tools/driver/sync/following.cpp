@@ -39,6 +39,8 @@ std::unique_ptr<chain_state> open_state(const following_options& options,
                                         const std::string& chain) {
     auto state = std::make_unique<chain_state>(options.state, chain, options.lag, options.promise);
     if (options.block_log) state->go_on_with(open_log(*options.block_log));
+    if (options.stop_at) state->require_not_beyond(*options.stop_at);
+    state->settle_root();
     return state;
 }
 

@@ -140,7 +140,13 @@ std::string verdict_of(const root_report& found) {
     for (std::size_t number = 0; number < root_faults::kinds; ++number)
         if (const auto count = faults.count(static_cast<root_fault::kind>(number)); count != 0)
             counts.push_back(fmt::format("{} {}", grouped(count), root_fault::names[number]));
-    return fmt::format("damaged   {}\n", fmt::join(counts, ", "));
+    std::string text = fmt::format("damaged   {}\n", fmt::join(counts, ", "));
+    // What cannot be read says itself what to do.
+    if (faults.total() != faults.count(root_fault::kind::unreadable))
+        text += "          what to do: `chainbase-inspect check` says whether the objects are "
+                "sound; if they are,\n          make the root anew (chainbase-driver: --state-root "
+                "none, and in a second call what it was)\n";
+    return text;
 }
 
 std::string verified_of(const root_report& found) {

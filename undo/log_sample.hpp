@@ -1,0 +1,44 @@
+#pragma once
+
+#include <undo/undo_log.hpp>
+
+#include <cstdint>
+
+namespace chainbase {
+
+/// What can be told of a log without a turn, while its writer works: its words, and what these lead
+/// to, as of about one moment. Whoever uses it looks at log_words::sequence before and after.
+///
+/// Reads the file and not the mapping: the writer may make the log shorter between a look at its
+/// words and one at what they lead to, and a mapping's page behind the end of its file kills.
+class log_sample : undo_log_view {
+public:
+    explicit log_sample(const window& file);
+
+    /// Whether all that the words lead to was in the file. If not, the rest is of no meaning: the
+    /// log became shorter meanwhile, is longer than the window knows, or is damaged.
+    [[nodiscard]] bool is_readable() const noexcept { return is_readable_; }
+    [[nodiscard]] std::uint64_t changes() const noexcept { return words_.sequence / 2; }
+    [[nodiscard]] std::uint64_t sessions() const noexcept;
+    [[nodiscard]] revision_number revision() const noexcept;
+    /// The revision that nothing undoes any more.
+    [[nodiscard]] revision_number committed_revision() const noexcept;
+    /// Where the file's bytes are: `values` are those between the oldest session and the tail,
+    /// slots are chunks.
+    [[nodiscard]] usage measure() const noexcept;
+
+private:
+    template <typename T>
+    [[nodiscard]] T read(log_position at);
+    [[nodiscard]] std::uint64_t bytes_in_use() const noexcept;
+
+    const window& file_;
+    log_words words_;
+    bool is_readable_ = true;
+    session_mark oldest_{}; ///< like the others: of meaning if there is a session
+    session_mark newest_{};
+    std::uint64_t first_chunk_ = 0; ///< the sequence of the oldest session's
+    std::uint64_t last_chunk_ = 0;  ///< the tail's
+};
+
+} // namespace chainbase
