@@ -1,14 +1,13 @@
 #include <pool_allocator/error.hpp>
-#include <tools/bench/account_bench.hpp>
 #include <tools/bench/account_engines.hpp>
 #include <tools/bench/bench_setup.hpp>
+#include <tools/bench/benches.hpp>
 #include <tools/bench/machine.hpp>
 #include <tools/bench/most_types.hpp>
 #include <tools/bench/report.hpp>
 #include <tools/bench/scratch_directory.hpp>
 #include <tools/interruption.hpp>
 #include <tools/print.hpp>
-#include <tools/whole_number.hpp>
 
 #include <malloc.h>
 #include <spdlog/spdlog.h>
@@ -114,31 +113,32 @@ void run(const account_options& options) {
 
 } // namespace
 
-void add_account_bench(CLI::App& program) {
+void declare_account(command& verb) {
     const auto options = std::make_shared<account_options>();
     options->directory = default_directory();
-    CLI::App* command = program.add_subcommand(
-        "account", "One type of 72 bytes with three unique keys, in every engine");
-    command->add_option("--objects", options->objects, "How many objects")
-        ->capture_default_str()
-        ->transform(whole_number(account_plan::least_objects, 500'000'000));
-    command->add_option("--types", options->types, "Types registered while sessions are measured")
-        ->capture_default_str()
-        ->transform(whole_number(1, most_types));
-    command
-        ->add_option("--engines", options->engines,
-                     "Comma-separated, all by default: " + engine_list(account_engines()))
-        ->delimiter(',')
-        ->check(CLI::Validator(check_engine<find_account_engine>, "ENGINE"));
-    command->add_option("--rounds", options->rounds, "Rounds, engines interleaved in each")
-        ->capture_default_str()
-        ->transform(whole_number(1, 1000));
-    command->add_option("--directory", options->directory, "Where the databases are made")
-        ->capture_default_str()
-        ->check(CLI::ExistingDirectory);
-    command->add_flag("--small-pages", options->small_pages, "No huge pages, for any engine");
-    command->add_flag("--json", options->json, "One JSON object on stdout instead of a table");
-    command->callback([options] { run(*options); });
+    verb.add_option("--objects", options->objects, "How many objects")
+        .shows_default()
+        .whole_number(account_plan::least_objects, 500'000'000);
+    verb.add_option("--types", options->types, "Types registered while sessions are measured")
+        .shows_default()
+        .whole_number(1, most_types);
+    verb.add_option("--engines", options->engines,
+                    "Comma-separated, all by default: " + engine_list(account_engines()))
+        .delimiter(',')
+        .check(check_engine<find_account_engine>)
+        .value_name("ENGINE");
+    verb.add_option("--rounds", options->rounds, "Rounds, engines interleaved in each")
+        .shows_default()
+        .whole_number(1, 1000);
+    verb.add_option("--directory", options->directory, "Where the databases are made")
+        .shows_default()
+        .existing_folder();
+    verb.add_flag("--small-pages", options->small_pages, "No huge pages, for any engine");
+    verb.add_flag("--json", options->json, "One JSON object on stdout instead of a table");
+    verb.runs([options] {
+        run(*options);
+        return exit_code::done;
+    });
 }
 
 } // namespace chainbase::bench

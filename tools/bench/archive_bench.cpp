@@ -1,40 +1,40 @@
 #include <tools/bench/archive.hpp>
-#include <tools/bench/archive_bench.hpp>
 #include <tools/bench/bench_setup.hpp>
-#include <tools/whole_number.hpp>
+#include <tools/bench/benches.hpp>
 
 #include <memory>
 
 namespace chainbase::bench {
 
-void add_archive_bench(CLI::App& program) {
+void declare_archive(command& verb) {
     const auto options = std::make_shared<archive_options>();
     options->directory = std::filesystem::temp_directory_path();
     options->memory = default_directory();
-    CLI::App* command = program.add_subcommand(
-        "archive", "A social chain whose paid comments leave memory, beside one that keeps them");
-    command->add_option("--rows", options->rows, "Comments; of a long log, most get paid")
-        ->capture_default_str()
-        ->transform(whole_number(10'000, 200'000'000));
-    command->add_option("--mix", options->mix, "Operations of the log, as `generate` takes them")
-        ->capture_default_str();
-    command->add_option("--finds", options->finds, "Lookups of each kind, timed one by one")
-        ->capture_default_str()
-        ->transform(whole_number(100, 100'000'000));
-    command->add_option("--cache-mib", options->cache_mib, "The archive's cache while it is warm")
-        ->capture_default_str()
-        ->transform(whole_number(1, 1'000'000));
-    command->add_option("--rounds", options->rounds, "Rounds, both chains in each")
-        ->capture_default_str()
-        ->transform(whole_number(1, 1000));
-    command->add_option("--directory", options->directory, "On storage: the log and the archive")
-        ->capture_default_str()
-        ->check(CLI::ExistingDirectory);
-    command->add_option("--memory", options->memory, "Where the segments are")
-        ->capture_default_str()
-        ->check(CLI::ExistingDirectory);
-    command->add_flag("--json", options->json, "One JSON object on stdout instead of a table");
-    command->callback([options] { run_archive(*options); });
+    verb.add_option("--rows", options->rows, "Comments; of a long log, most get paid")
+        .shows_default()
+        .whole_number(10'000, 200'000'000);
+    verb.add_option("--mix", options->mix, "Operations of the log, as `generate` takes them")
+        .shows_default();
+    verb.add_option("--finds", options->finds, "Lookups of each kind, timed one by one")
+        .shows_default()
+        .whole_number(100, 100'000'000);
+    verb.add_option("--cache-mib", options->cache_mib, "The archive's cache while it is warm")
+        .shows_default()
+        .whole_number(1, 1'000'000);
+    verb.add_option("--rounds", options->rounds, "Rounds, both chains in each")
+        .shows_default()
+        .whole_number(1, 1000);
+    verb.add_option("--directory", options->directory, "On storage: the log and the archive")
+        .shows_default()
+        .existing_folder();
+    verb.add_option("--memory", options->memory, "Where the segments are")
+        .shows_default()
+        .existing_folder();
+    verb.add_flag("--json", options->json, "One JSON object on stdout instead of a table");
+    verb.runs([options] {
+        run_archive(*options);
+        return exit_code::done;
+    });
 }
 
 } // namespace chainbase::bench

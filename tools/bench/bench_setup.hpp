@@ -34,7 +34,7 @@ template <typename Engines>
     return list;
 }
 
-/// For CLI11: empty when `Find` has an engine of that name, else what to say.
+/// For command_option::check: empty when `Find` has an engine of that name, else what to say.
 template <auto Find>
 [[nodiscard]] std::string check_engine(const std::string& name) {
     return Find(name) == nullptr ? "no engine is called " + name : "";

@@ -8,7 +8,7 @@
 
 namespace chainbase::driver {
 
-void add_convert_archive_verb(CLI::App& program, exit_code& result) {
+void declare_convert_archive(command& verb) {
     struct call {
         std::filesystem::path state;
         std::string to;
@@ -16,21 +16,19 @@ void add_convert_archive_verb(CLI::App& program, exit_code& result) {
         bool json = false;
     };
     const auto options = std::make_shared<call>();
-    CLI::App* verb = program.add_subcommand(
-        "convert-archive", "Keep the finished objects of a state elsewhere; goes on where it was");
-    verb->add_option("--state", options->state, "folder of the state, which nobody has open")
-        ->required();
-    verb->add_option("--to", options->to, "where they are to be")
-        ->required()
-        ->check(CLI::IsMember({"rocksdb", "memory", "none"}));
-    verb->add_flag("--pop", options->pop, "take back the blocks that can still be undone before");
-    verb->add_flag("--json", options->json, "one JSON object on stdout");
-    verb->callback([options, &result] {
+    verb.add_option("--state", options->state, "folder of the state, which nobody has open")
+        .required();
+    verb.add_option("--to", options->to, "where they are to be")
+        .required()
+        .one_of({"rocksdb", "memory", "none"});
+    verb.add_flag("--pop", options->pop, "take back the blocks that can still be undone before");
+    verb.add_flag("--json", options->json, "one JSON object on stdout");
+    verb.runs([options] {
         const catch_interruption signals;
         const conversion_report report =
             convert_archive(options->state, archive::store_kind_of(options->to), options->pop);
         print_or_throw(options->json ? to_json(report) + "\n" : to_text(report));
-        result = exit_code::done;
+        return exit_code::done;
     });
 }
 

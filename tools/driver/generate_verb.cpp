@@ -7,7 +7,6 @@
 #include <tools/driver/generate/generate.hpp>
 #include <tools/driver/verbs.hpp>
 #include <tools/print.hpp>
-#include <tools/whole_number.hpp>
 
 #include <memory>
 #include <string>
@@ -54,10 +53,10 @@ void require_one_task(const generate_call& call) {
 }
 
 /// What has no effect is no option of the chain of payments.
-void require_effect(const CLI::App& verb, const generate_call& call) {
+void require_effect(const command& verb, const generate_call& call) {
     if (call.chain.chain != payments::chain_name) return;
     for (const char* option : {"--mix", "--cash-out-percent", "--paid-percent"})
-        if (verb.count(option) > 0)
+        if (verb.option(option).given())
             throw usage_error(std::string(option) + " is of the social chain; leave it out with " +
                               "--chain payments");
 }
@@ -86,76 +85,75 @@ exit_code run(const generate_call& call) {
     return exit_code::done;
 }
 
-void add_chain_options(CLI::App& verb, generate_call& call) {
-    CLI::Option* const log =
+void add_chain_options(command& verb, generate_call& call) {
+    command_option& log =
         verb.add_option("--operations", call.chain.operations, "make a log of so many operations")
-            ->transform(whole_number(1, 100'000'000'000));
+            .whole_number(1, 100'000'000'000);
     verb.add_option("--seed", call.chain.seed, "another seed, another chain of the same kind")
-        ->transform(whole_number(0, UINT64_MAX))
-        ->capture_default_str();
+        .whole_number(0, UINT64_MAX)
+        .shows_default();
     verb.add_option("--to", call.to, "the block log, or the file of branches, to make");
     verb.add_option("--chain", call.chain.chain, "which kind of chain")
-        ->check(CLI::IsMember(
-            {std::string(social::generated_chain_name), std::string(payments::chain_name)}))
-        ->capture_default_str()
-        ->needs(log);
+        .one_of({std::string(social::generated_chain_name), std::string(payments::chain_name)})
+        .shows_default()
+        .needs(log);
     verb.add_option("--accounts", call.chain.accounts,
                     "accounts at the begin (a fiftieth of the operations, 10 to 1,000,000)")
-        ->transform(whole_number(2, 50'000'000))
-        ->needs(log);
+        .whole_number(2, 50'000'000)
+        .needs(log);
     verb.add_option("--transactions-per-block", call.chain.transactions_per_block, "on average")
-        ->transform(whole_number(1, 100'000))
-        ->capture_default_str()
-        ->needs(log);
+        .whole_number(1, 100'000)
+        .shows_default()
+        .needs(log);
     verb.add_option("--skew", call.skew, "how unevenly accounts are active: 0 not, 1 as real ones")
-        ->capture_default_str()
-        ->needs(log);
+        .shows_default()
+        .needs(log);
     verb.add_option("--mix", call.mix, "kinds of operations and weights: custom=60,vote=22,...")
-        ->needs(log);
+        .needs(log);
     verb.add_option("--cash-out-percent", call.chain.cash_out_percent,
                     "of the time that comments really had until their cash-out")
-        ->transform(whole_number(1, 1000))
-        ->capture_default_str()
-        ->needs(log);
+        .whole_number(1, 1000)
+        .shows_default()
+        .needs(log);
     verb.add_option("--paid-percent", call.chain.paid_percent,
                     "of the comments that are paid at all (as the data has it: about half)")
-        ->transform(whole_number(0, 100))
-        ->needs(log);
+        .whole_number(0, 100)
+        .needs(log);
 }
 
-void add_fork_options(CLI::App& verb, generate_call& call) {
-    CLI::Option* const forks =
+void add_fork_options(command& verb, generate_call& call) {
+    command_option& forks =
         verb.add_option("--forks", call.forks.percent,
                         "per cent of the blocks after which a branch forks off, in BLOCK_LOG.forks")
-            ->transform(whole_number(0, 100));
+            .whole_number(0, 100);
     verb.add_option("--fork-depth", call.forks.depth, "blocks of the longest branch")
-        ->transform(whole_number(1, generate::deepest_fork))
-        ->capture_default_str()
-        ->needs(forks);
+        .whole_number(1, generate::deepest_fork)
+        .shows_default()
+        .needs(forks);
     verb.add_option("--bad-forks", call.forks.bad_percent,
                     "per cent of the branches that end with what the rules refuse")
-        ->transform(whole_number(0, 100))
-        ->needs(forks);
+        .whole_number(0, 100)
+        .needs(forks);
     verb.add_option("--forks-of", call.forks_of, "make branches of this log instead of a log");
 }
 
 } // namespace
 
-void add_generate_verb(CLI::App& program, exit_code& result) {
+void declare_generate(command& verb) {
     const auto call = std::make_shared<generate_call>();
-    CLI::App* verb = program.add_subcommand(
-        "generate", "Make a block log of any length from a seed, or branches of a log");
-    add_chain_options(*verb, *call);
-    add_fork_options(*verb, *call);
-    CLI::Option* const json = verb->add_flag("--json", call->json, "one JSON object on stdout");
-    verb->add_option("--compare", call->compare, "show how this log differs from real data")
-        ->excludes("--seed", "--forks");
-    verb->add_option("--fit", call->fit, "print what was measured of this log as a C++ header")
-        ->excludes("--seed", "--forks")
-        ->excludes(json);
-    verb->callback([call, verb, &result] {
-        require_effect(*verb, *call);
-        result = run(*call);
+    add_chain_options(verb, *call);
+    add_fork_options(verb, *call);
+    command_option& json = verb.add_flag("--json", call->json, "one JSON object on stdout");
+    verb.add_option("--compare", call->compare, "show how this log differs from real data")
+        .excludes(verb.option("--seed"))
+        .excludes(verb.option("--forks"));
+    verb.add_option("--fit", call->fit, "print what was measured of this log as a C++ header")
+        .excludes(verb.option("--seed"))
+        .excludes(verb.option("--forks"))
+        .excludes(json);
+    verb.runs([call, &verb] {
+        require_effect(verb, *call);
+        return run(*call);
     });
 }
 

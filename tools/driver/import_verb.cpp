@@ -40,18 +40,17 @@ void run(const import_call& call) {
 
 } // namespace
 
-void add_import_verb(CLI::App& program, exit_code& result) {
+void declare_import(command& verb) {
     const auto call = std::make_shared<import_call>();
-    CLI::App* verb = program.add_subcommand("import", "Make a block log of tables of real data");
-    verb->add_option("data", call->data, "which data")
-        ->required()
-        ->check(CLI::IsMember({std::string(social::chain_name), std::string(swap::chain_name)}));
-    verb->add_option("--from", call->from, "folder of the tables")->required();
-    verb->add_option("--to", call->to, "the block log to make")->required();
-    verb->add_flag("--json", call->json, "one JSON object on stdout");
-    verb->callback([call, &result] {
+    verb.add_option("data", call->data, "which data")
+        .required()
+        .one_of({std::string(social::chain_name), std::string(swap::chain_name)});
+    verb.add_option("--from", call->from, "folder of the tables").required();
+    verb.add_option("--to", call->to, "the block log to make").required();
+    verb.add_flag("--json", call->json, "one JSON object on stdout");
+    verb.runs([call] {
         run(*call);
-        result = exit_code::done;
+        return exit_code::done;
     });
 }
 

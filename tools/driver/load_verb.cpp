@@ -4,7 +4,6 @@
 #include <tools/driver/verbs.hpp>
 #include <tools/interruption.hpp>
 #include <tools/print.hpp>
-#include <tools/whole_number.hpp>
 
 #include <spdlog/spdlog.h>
 
@@ -22,21 +21,21 @@ struct load_call : live::load_options {
     observation_options watch;
 };
 
-void add_chain_options(CLI::App& verb, load_call& to) {
+void add_chain_options(command& verb, load_call& to) {
     verb.add_option("--workload", to.workload, "payments or social")
-        ->check(CLI::IsMember({"payments", "social"}))
-        ->capture_default_str();
+        .one_of({"payments", "social"})
+        .shows_default();
     verb.add_option("--accounts", to.accounts, "accounts of the chain")
-        ->transform(whole_number(2, 50'000'000))
-        ->capture_default_str();
+        .whole_number(2, 50'000'000)
+        .shows_default();
     verb.add_option("--seed", to.seed, "what is drawn at random is the same for the same seed")
-        ->transform(whole_number(0, UINT64_MAX))
-        ->capture_default_str();
+        .whole_number(0, UINT64_MAX)
+        .shows_default();
     verb.add_option("--state", to.state,
                     "a new folder for the state; default: one in memory, that goes away");
     verb.add_option("--lag", to.lag, "blocks that can be popped")
-        ->transform(whole_number(0, 100'000))
-        ->capture_default_str();
+        .whole_number(0, 100'000)
+        .shows_default();
     add_milliseconds(verb, "--interval-ms", to.interval, 1, "between blocks");
     add_milliseconds(verb, "--pending-budget-ms", to.pending_budget, 0,
                      "time of each interval for pending transactions; 0: all of it");
@@ -44,20 +43,20 @@ void add_chain_options(CLI::App& verb, load_call& to) {
     add_reading_options(verb, to.reading);
 }
 
-void add_rate_options(CLI::App& verb, load_call& to) {
+void add_rate_options(command& verb, load_call& to) {
     verb.add_option("--start-rate", to.start_rate, "transactions a second to begin with")
-        ->transform(whole_number(1, 100'000'000))
-        ->capture_default_str();
-    const auto step = verb.add_option("--step", to.step, "how much more each step is (50000)")
-                          ->transform(whole_number(1, 100'000'000));
+        .whole_number(1, 100'000'000)
+        .shows_default();
+    command_option& step = verb.add_option("--step", to.step, "how much more each step is (50000)")
+                               .whole_number(1, 100'000'000);
     verb.add_option("--factor", to.steps.factor, "how many times the last one each step is")
-        ->check(CLI::Range(1.001, 1000.))
-        ->excludes(step);
+        .real_number(1.001, 1000.)
+        .excludes(step);
     verb.add_option("--last-rate", to.last_rate, "no higher one is tried")
-        ->transform(whole_number(1, 100'000'000));
+        .whole_number(1, 100'000'000);
     verb.add_option("--seconds", to.seconds, "that each rate is kept up")
-        ->transform(whole_number(1, 86'400))
-        ->capture_default_str();
+        .whole_number(1, 86'400)
+        .shows_default();
 }
 
 void complete(load_call& options) {
@@ -69,16 +68,14 @@ void complete(load_call& options) {
 
 } // namespace
 
-void add_load_verb(CLI::App& program, exit_code& result) {
+void declare_load(command& verb) {
     const auto options = std::make_shared<load_call>();
-    CLI::App* verb = program.add_subcommand(
-        "load", "Raise the rate of transactions until a node does not keep up");
-    add_chain_options(*verb, *options);
-    add_rate_options(*verb, *options);
-    verb->add_option("--to", options->to, "folder for load.csv, load.json and load.svg");
-    verb->add_flag("--json", options->json, "one JSON object on stdout");
-    add_observation_options(*verb, options->watch);
-    verb->callback([options, &result] {
+    add_chain_options(verb, *options);
+    add_rate_options(verb, *options);
+    verb.add_option("--to", options->to, "folder for load.csv, load.json and load.svg");
+    verb.add_flag("--json", options->json, "one JSON object on stdout");
+    add_observation_options(verb, options->watch);
+    verb.runs([options] {
         complete(*options);
         const catch_interruption signals;
         const observation watched(options->watch);
@@ -88,7 +85,7 @@ void add_load_verb(CLI::App& program, exit_code& result) {
         if (const auto missing = files ? files->write(report) : std::nullopt)
             spdlog::warn("{}", *missing);
         print_or_throw(options->json ? live::to_json(report) + "\n" : live::to_text(report));
-        result = report.interrupted ? exit_code::interrupted : exit_code::done;
+        return report.interrupted ? exit_code::interrupted : exit_code::done;
     });
 }
 

@@ -1,5 +1,6 @@
 #include <chainbase/trace/prometheus_text.hpp>
 #include <pool_allocator/trace.hpp>
+#include <tools/command_line.hpp>
 #include <tools/driver/metrics_source.hpp>
 #include <tools/driver/observation.hpp>
 
@@ -28,20 +29,20 @@ double resident_bytes() {
 
 } // namespace
 
-void add_observation_options(CLI::App& verb, observation_options& options) {
+void add_observation_options(command& verb, observation_options& options) {
     verb.add_option(
             "--trace", options.trace_file,
             "write every timed span to this file, for ui.perfetto.dev; it must be new, and ends "
             "at 1 GiB")
-        ->type_name("FILE");
+        .value_name("FILE");
     verb.add_option(
             "--trace-log", options.trace_log,
             "add a JSON line a second to this file: where the time goes; at 64 MiB it is renamed "
             "to FILE.1, and so on up to FILE.4")
-        ->type_name("FILE");
+        .value_name("FILE");
     verb.add_option("--metrics", options.metrics,
                     "serve metrics for Prometheus; :PORT for the loopback, port 0 for any")
-        ->type_name("ADDR:PORT");
+        .value_name("ADDR:PORT");
 }
 
 observation::switched_on::switched_on() {

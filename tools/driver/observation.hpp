@@ -4,11 +4,13 @@
 #include <chainbase/trace/perfetto_file.hpp>
 #include <tools/driver/metrics_server.hpp>
 
-#include <CLI/CLI.hpp>
-
 #include <filesystem>
 #include <optional>
 #include <string>
+
+namespace chainbase {
+class command;
+}
 
 namespace chainbase::driver {
 
@@ -24,7 +26,7 @@ struct observation_options {
 };
 
 /// Adds `--trace FILE`, `--trace-log FILE` and `--metrics ADDR:PORT` to a verb.
-void add_observation_options(CLI::App& verb, observation_options& options);
+void add_observation_options(command& verb, observation_options& options);
 
 /// While it lives the process is watched as the options say: tracing is on if any of them is given.
 /// To be made before the work begins and kept until it is done.

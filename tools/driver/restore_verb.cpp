@@ -8,7 +8,7 @@
 
 namespace chainbase::driver {
 
-void add_restore_verb(CLI::App& program, exit_code& result) {
+void declare_restore(command& verb) {
     struct call {
         std::filesystem::path from;
         std::filesystem::path state;
@@ -17,27 +17,27 @@ void add_restore_verb(CLI::App& program, exit_code& result) {
         bool json = false;
     };
     const auto options = std::make_shared<call>();
-    CLI::App* verb =
-        program.add_subcommand("restore", "Make the state and the archive of a backup again");
-    verb->add_option("--from", options->from, "folder of the backup")->required();
-    const auto state =
-        verb->add_option("--state", options->state, "folder of the state, which is made");
-    verb->add_option("--group", options->group,
-                     "a group, by name or number, whose members may read the state and its "
-                     "archive; without it nobody but its owner may")
-        ->needs(state);
-    const auto check = verb->add_flag("--check", options->check,
-                                      "make nothing, only compare the backup with its checksums")
-                           ->excludes(state);
-    verb->add_flag("--json", options->json, "one JSON object on stdout");
-    verb->callback([options, state, check, &result] {
-        if (state->empty() && check->empty()) throw CLI::RequiredError("--state");
+    verb.add_option("--from", options->from, "folder of the backup").required();
+    command_option& state =
+        verb.add_option("--state", options->state, "folder of the state, which is made");
+    verb.add_option("--group", options->group,
+                    "a group, by name or number, whose members may read the state and its "
+                    "archive; without it nobody but its owner may")
+        .needs(state);
+    command_option& check =
+        verb.add_flag("--check", options->check,
+                      "make nothing, only compare the backup with its checksums")
+            .excludes(state);
+    verb.add_flag("--json", options->json, "one JSON object on stdout");
+    verb.runs([options, &state, &check] {
+        if (!state.given() && !check.given())
+            throw usage_error("restore: --state is required, or --check");
         const catch_interruption signals;
         const backup_report report =
             options->check ? check_backup(options->from)
                            : restore_backup(options->from, options->state, options->group);
         print_or_throw(options->json ? to_json(report) + "\n" : to_text(report));
-        result = exit_code::done;
+        return exit_code::done;
     });
 }
 

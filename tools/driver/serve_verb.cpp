@@ -3,7 +3,6 @@
 #include <tools/driver/verbs.hpp>
 #include <tools/interruption.hpp>
 #include <tools/print.hpp>
-#include <tools/whole_number.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -39,41 +38,40 @@ void print(const serve_report& report, bool as_json, bool is_end) {
 
 } // namespace
 
-void add_serve_verb(CLI::App& program, exit_code& result) {
+void declare_serve(command& verb) {
     struct call : serve_options {
         std::string listen = "127.0.0.1:0";
         bool json = false;
         observation_options watch;
     };
     const auto options = std::make_shared<call>();
-    CLI::App* verb = program.add_subcommand(
-        "serve", "Give the blocks of a block log to whoever connects, until a signal");
-    verb->add_option("--block-log", options->block_log, "the log")->required();
-    verb->add_option("--forks", options->forks,
-                     "a file of branches that lose against the log, as generate makes it");
-    verb->add_option("--listen", options->listen,
-                     "HOST:PORT, or :PORT for the loopback; port 0: any, told on stdout")
-        ->capture_default_str();
-    const auto rate = verb->add_option("--blocks-per-second", options->blocks_per_second,
-                                       "let blocks appear at this rate, as on a chain that lives")
-                          ->check(CLI::Range(0.001, 1e9));
-    verb->add_option("--from-head", options->from_head,
-                     "number of the last block that is there from the begin")
-        ->needs(rate)
-        ->transform(whole_number(1, UINT64_MAX));
-    verb->add_option("--connections", options->network.connections, "at most, at once")
-        ->transform(whole_number(1, 10'000))
-        ->capture_default_str();
-    verb->add_option("--connections-per-address", options->network.connections_per_address,
-                     "of those, from one address")
-        ->transform(whole_number(1, 10'000))
-        ->capture_default_str();
-    verb->add_flag("--once", options->once, "end when a client has had everything and hung up");
-    verb->add_flag("--json", options->json,
-                   "two JSON objects on stdout, a line each: first where "
-                   "it listens, at the end what was served");
-    add_observation_options(*verb, options->watch);
-    verb->callback([options, &result] {
+    verb.add_option("--block-log", options->block_log, "the log").required();
+    verb.add_option("--forks", options->forks,
+                    "a file of branches that lose against the log, as generate makes it");
+    verb.add_option("--listen", options->listen,
+                    "HOST:PORT, or :PORT for the loopback; port 0: any, told on stdout")
+        .shows_default();
+    command_option& rate =
+        verb.add_option("--blocks-per-second", options->blocks_per_second,
+                        "let blocks appear at this rate, as on a chain that lives")
+            .real_number(0.001, 1e9);
+    verb.add_option("--from-head", options->from_head,
+                    "number of the last block that is there from the begin")
+        .needs(rate)
+        .whole_number(1, UINT64_MAX);
+    verb.add_option("--connections", options->network.connections, "at most, at once")
+        .whole_number(1, 10'000)
+        .shows_default();
+    verb.add_option("--connections-per-address", options->network.connections_per_address,
+                    "of those, from one address")
+        .whole_number(1, 10'000)
+        .shows_default();
+    verb.add_flag("--once", options->once, "end when a client has had everything and hung up");
+    verb.add_flag("--json", options->json,
+                  "two JSON objects on stdout, a line each: first where "
+                  "it listens, at the end what was served");
+    add_observation_options(verb, options->watch);
+    verb.runs([options] {
         const catch_interruption signals;
         const observation watched(options->watch);
         options->network.listen = parse_endpoint(options->listen);
@@ -81,7 +79,7 @@ void add_serve_verb(CLI::App& program, exit_code& result) {
             print(begun, options->json, false);
         });
         print(report, options->json, true);
-        result = exit_code::done; // a signal is how it is meant to end
+        return exit_code::done; // a signal is how it is meant to end
     });
 }
 

@@ -10,24 +10,22 @@
 
 namespace chainbase::driver {
 
-void add_sync_verb(CLI::App& program, exit_code& result) {
+void declare_sync(command& verb) {
     struct call : sync_options {
         bool json = false;
         observation_options watch;
     };
     const auto options = std::make_shared<call>();
-    CLI::App* verb = program.add_subcommand(
-        "sync", "Apply the blocks of peers to a state, one session each; goes on where it is");
-    add_following_options(*verb, *options);
-    verb->add_flag("--verify", options->verify, "look for every object by id and by key");
-    verb->add_flag("--json", options->json, "one JSON object on stdout");
-    add_observation_options(*verb, options->watch);
-    verb->callback([options, &result] {
+    add_following_options(verb, *options);
+    verb.add_flag("--verify", options->verify, "look for every object by id and by key");
+    verb.add_flag("--json", options->json, "one JSON object on stdout");
+    add_observation_options(verb, options->watch);
+    verb.runs([options] {
         const catch_interruption signals;
         const observation watched(options->watch);
         const sync_report report = sync(*options, signals);
         print_or_throw(options->json ? to_json(report) + "\n" : to_text(report));
-        result = report.state.interrupted ? exit_code::interrupted : exit_code::done;
+        return report.state.interrupted ? exit_code::interrupted : exit_code::done;
     });
 }
 

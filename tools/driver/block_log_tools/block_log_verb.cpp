@@ -3,19 +3,26 @@
 
 namespace chainbase::driver {
 
-void add_block_log_verb(CLI::App& program, exit_code& result) {
-    CLI::App* tools =
-        program.add_subcommand("block-log", "Look at, cut, join and repair block logs");
-    tools->require_subcommand(1);
-    block_log_tools::add_info_verb(*tools, result);
-    block_log_tools::add_print_verb(*tools, result);
-    block_log_tools::add_verify_verb(*tools, result);
-    block_log_tools::add_digest_verb(*tools, result);
-    block_log_tools::add_split_verb(*tools, result);
-    block_log_tools::add_merge_verb(*tools, result);
-    block_log_tools::add_trim_verb(*tools, result);
-    block_log_tools::add_repair_index_verb(*tools, result);
-    block_log_tools::add_salvage_verb(*tools, result);
+namespace {
+
+constexpr verb_entry verbs[] = {
+    {"info", "What a block log holds, at a glance; changes nothing", block_log_tools::declare_info},
+    {"print", "The blocks of a range, a line of JSON for each", block_log_tools::declare_print},
+    {"verify", "Look at every byte of a block log: what is wrong, where, and what survives",
+     block_log_tools::declare_verify},
+    {"digest", "A number for the blocks of a range, however they are packed",
+     block_log_tools::declare_digest},
+    {"split", "Make several logs of one, in a new folder", block_log_tools::declare_split},
+    {"merge", "Make one log of several of the same chain", block_log_tools::declare_merge},
+    {"trim", "Make a new log of the blocks of a range", block_log_tools::declare_trim},
+    {"repair-index", "Build the index beside a log anew", block_log_tools::declare_repair_index},
+    {"salvage", "Make new logs of what is good in a damaged one", block_log_tools::declare_salvage},
+};
+
+} // namespace
+
+void declare_block_log(command& verb) {
+    verb.add_verbs(verbs);
 }
 
 } // namespace chainbase::driver

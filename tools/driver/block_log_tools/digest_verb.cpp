@@ -7,20 +7,18 @@
 
 namespace chainbase::driver::block_log_tools {
 
-void add_digest_verb(CLI::App& tools, exit_code& result) {
+void declare_digest(command& verb) {
     struct call {
         std::filesystem::path log;
         block_range range;
         bool json = false;
     };
     const auto options = std::make_shared<call>();
-    CLI::App* verb = tools.add_subcommand(
-        "digest", "A number for the blocks of a range, however they are packed");
-    verb->add_option("LOG", options->log, "the block log")->required();
-    add_range(*verb, options->range);
-    verb->add_flag("--json", options->json, "one JSON object on stdout");
-    verb->callback([options, &result] {
-        run_tool(result, [&] {
+    verb.add_option("LOG", options->log, "the block log").required();
+    add_range(verb, options->range);
+    verb.add_flag("--json", options->json, "one JSON object on stdout");
+    verb.runs([options] {
+        return run_tool([&] {
             log_progress shown("reading");
             const log_digest digest = digest_of(options->log, options->range, shown);
             print_or_throw(options->json ? to_json(digest) + "\n" : to_text(digest));

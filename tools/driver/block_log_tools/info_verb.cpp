@@ -6,20 +6,18 @@
 
 namespace chainbase::driver::block_log_tools {
 
-void add_info_verb(CLI::App& tools, exit_code& result) {
+void declare_info(command& verb) {
     struct call {
         std::filesystem::path log;
         bool count = false;
         bool json = false;
     };
     const auto options = std::make_shared<call>();
-    CLI::App* verb =
-        tools.add_subcommand("info", "What a block log holds, at a glance; changes nothing");
-    verb->add_option("LOG", options->log, "the block log")->required();
-    verb->add_flag("--count", options->count, "read all blocks and count what they hold");
-    verb->add_flag("--json", options->json, "one JSON object on stdout");
-    verb->callback([options, &result] {
-        run_tool(result, [&] {
+    verb.add_option("LOG", options->log, "the block log").required();
+    verb.add_flag("--count", options->count, "read all blocks and count what they hold");
+    verb.add_flag("--json", options->json, "one JSON object on stdout");
+    verb.runs([options] {
+        return run_tool([&] {
             log_progress shown("reading");
             const log_info info = info_of(options->log, options->count, shown);
             print_or_throw(options->json ? to_json(info) + "\n" : to_text(info));

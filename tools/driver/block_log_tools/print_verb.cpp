@@ -8,19 +8,17 @@
 
 namespace chainbase::driver::block_log_tools {
 
-void add_print_verb(CLI::App& tools, exit_code& result) {
+void declare_print(command& verb) {
     struct call : print_options {};
     const auto options = std::make_shared<call>();
-    CLI::App* verb =
-        tools.add_subcommand("print", "The blocks of a range, a line of JSON for each");
-    verb->add_option("LOG", options->log, "the block log")->required();
-    add_range(*verb, options->range);
-    verb->add_option("--limit", options->limit, "blocks to print at most")
-        ->transform(whole_number(0, UINT64_MAX));
-    verb->add_flag("--operations", options->operations, "print what the blocks hold, too");
-    verb->add_flag("--json", options->json, "one JSON object on stdout");
-    verb->callback([options, &result] {
-        run_tool(result, [&] {
+    verb.add_option("LOG", options->log, "the block log").required();
+    add_range(verb, options->range);
+    verb.add_option("--limit", options->limit, "blocks to print at most")
+        .whole_number(0, UINT64_MAX);
+    verb.add_flag("--operations", options->operations, "print what the blocks hold, too");
+    verb.add_flag("--json", options->json, "one JSON object on stdout");
+    verb.runs([options] {
+        return run_tool([&] {
             log_progress shown("printing");
             const std::uint64_t faults = print_log(*options, shown);
             if (faults == 0) return exit_code::done;

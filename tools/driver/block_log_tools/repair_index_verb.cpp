@@ -6,17 +6,16 @@
 
 namespace chainbase::driver::block_log_tools {
 
-void add_repair_index_verb(CLI::App& tools, exit_code& result) {
+void declare_repair_index(command& verb) {
     struct call {
         std::filesystem::path log;
         bool json = false;
     };
     const auto options = std::make_shared<call>();
-    CLI::App* verb = tools.add_subcommand("repair-index", "Build the index beside a log anew");
-    verb->add_option("LOG", options->log, "the block log")->required();
-    verb->add_flag("--json", options->json, "one JSON object on stdout");
-    verb->callback([options, &result] {
-        run_tool(result, [&] {
+    verb.add_option("LOG", options->log, "the block log").required();
+    verb.add_flag("--json", options->json, "one JSON object on stdout");
+    verb.runs([options] {
+        return run_tool([&] {
             log_progress shown("verifying");
             const index_repair report = repair_index(options->log, shown);
             print_or_throw(options->json ? to_json(report) + "\n" : to_text(report));

@@ -5,13 +5,13 @@
 
 namespace chainbase::driver::block_log_tools {
 
-void run_tool(exit_code& result, const std::function<exit_code()>& work) {
+exit_code run_tool(const std::function<exit_code()>& work) {
     const catch_interruption signals(catch_interruption::further_signals::end_the_process);
     try {
-        result = work();
+        return work();
     } catch (const interrupted_error& how) {
         spdlog::warn(how.what());
-        result = exit_code::interrupted;
+        return exit_code::interrupted;
     }
 }
 

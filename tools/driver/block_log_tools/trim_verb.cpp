@@ -7,7 +7,7 @@
 
 namespace chainbase::driver::block_log_tools {
 
-void add_trim_verb(CLI::App& tools, exit_code& result) {
+void declare_trim(command& verb) {
     struct call {
         std::filesystem::path log;
         std::filesystem::path to;
@@ -15,13 +15,12 @@ void add_trim_verb(CLI::App& tools, exit_code& result) {
         bool json = false;
     };
     const auto options = std::make_shared<call>();
-    CLI::App* verb = tools.add_subcommand("trim", "Make a new log of the blocks of a range");
-    verb->add_option("LOG", options->log, "the block log")->required();
-    verb->add_option("--to", options->to, "the log to make")->required();
-    add_range(*verb, options->range);
-    verb->add_flag("--json", options->json, "one JSON object on stdout");
-    verb->callback([options, &result] {
-        run_tool(result, [&] {
+    verb.add_option("LOG", options->log, "the block log").required();
+    verb.add_option("--to", options->to, "the log to make").required();
+    add_range(verb, options->range);
+    verb.add_flag("--json", options->json, "one JSON object on stdout");
+    verb.runs([options] {
+        return run_tool([&] {
             log_progress shown("copying");
             const made_logs made = trim_log(options->log, options->to, options->range, shown);
             print_or_throw(options->json ? to_json(made.chain, made.logs) + "\n"

@@ -6,20 +6,18 @@
 
 namespace chainbase::driver::block_log_tools {
 
-void add_verify_verb(CLI::App& tools, exit_code& result) {
+void declare_verify(command& verb) {
     struct call {
         std::filesystem::path log;
         bool operations = false;
         bool json = false;
     };
     const auto options = std::make_shared<call>();
-    CLI::App* verb = tools.add_subcommand(
-        "verify", "Look at every byte of a block log: what is wrong, where, and what survives");
-    verb->add_option("LOG", options->log, "the block log")->required();
-    verb->add_flag("--operations", options->operations, "decode each operation, too");
-    verb->add_flag("--json", options->json, "one JSON object on stdout");
-    verb->callback([options, &result] {
-        run_tool(result, [&] {
+    verb.add_option("LOG", options->log, "the block log").required();
+    verb.add_flag("--operations", options->operations, "decode each operation, too");
+    verb.add_flag("--json", options->json, "one JSON object on stdout");
+    verb.runs([options] {
+        return run_tool([&] {
             log_progress shown("verifying");
             const log_verification found = verify_log(options->log, options->operations, shown);
             print_or_throw(options->json ? to_json(found) + "\n" : to_text(found));

@@ -1,5 +1,6 @@
 #include <tools/inspect/archive/archive.hpp>
 #include <tools/inspect/look_at.hpp>
+#include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
 
 #include <spdlog/spdlog.h>
@@ -30,16 +31,13 @@ exit_code run(const call& asked) {
 
 } // namespace
 
-void add_archive(CLI::App& program, exit_code& result) {
+void declare_archive(command& verb) {
     const auto asked = std::make_shared<call>();
-    CLI::App* verb = program.add_subcommand(
-        "archive", "What the archive of a state holds, and what is asked of it");
-    verb->add_option("DIR", asked->state, "The folder of the state")->required();
-    verb->add_flag("--records", asked->records,
-                   "Read every row, for the exact bytes of the records");
-    verb->add_flag("--json", asked->json, "Print one JSON object instead of tables");
-    verb->callback(
-        [asked, &result] { result = look_at(asked->state, [&] { return run(*asked); }); });
+    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    verb.add_flag("--records", asked->records,
+                  "Read every row, for the exact bytes of the records");
+    verb.add_flag("--json", asked->json, "Print one JSON object instead of tables");
+    verb.runs([asked] { return look_at(asked->state, [&] { return run(*asked); }); });
 }
 
 } // namespace chainbase::inspect

@@ -5,8 +5,6 @@
 #include <tools/exit_code.hpp>
 #include <tools/inspect/memory/state_report.hpp>
 
-#include <CLI/CLI.hpp>
-
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -66,11 +64,6 @@ struct archive_contents {
 /// state does without, and what reading the state throws when there is neither.
 [[nodiscard]] archive_contents read_archive_contents(const std::filesystem::path& state,
                                                      bool every_row = false);
-
-/// Adds the verb `archive DIR [--records] [--json]`. `result` becomes `damaged` when rows are
-/// missing or what was read is not what was written, `failed` when it could not be read; what is
-/// known is printed all the same.
-void add_archive(CLI::App& program, exit_code& result);
 
 /// The report as tables for people, and as one JSON object; README.md lists its members.
 [[nodiscard]] std::string as_text(const archive_contents& found);

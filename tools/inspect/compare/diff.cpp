@@ -1,7 +1,7 @@
-#include <tools/inspect/compare/diff.hpp>
 #include <tools/inspect/compare/state_diff.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/text_table.hpp>
+#include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
 
 #include <fmt/format.h>
@@ -138,22 +138,21 @@ exit_code run(const call& asked) {
 
 } // namespace
 
-void add_diff(CLI::App& program, exit_code& result) {
+void declare_diff(command& verb) {
     const auto asked = std::make_shared<call>();
-    CLI::App* verb = program.add_subcommand("diff", "What two states do not have in common");
-    verb->add_option("A", asked->a, "The folder of a state")->required();
-    verb->add_option("B", asked->b, "The folder of another one")->required();
-    verb->add_option("--type", asked->question.types, "Only these types");
-    verb->add_option("--ignore-field", asked->ignored, "FIELD of all types, or TYPE.FIELD");
-    verb->add_option("--limit", asked->question.rows_limit,
-                     "Rows that are printed of each type at most; 0: all")
-        ->capture_default_str();
-    verb->add_flag("--archive", asked->question.has_archive,
-                   "Also objects that are in the archive only");
-    verb->add_flag("--json", asked->json, "Print one JSON object");
-    verb->callback([asked, &result] {
+    verb.add_option("A", asked->a, "The folder of a state").required();
+    verb.add_option("B", asked->b, "The folder of another one").required();
+    verb.add_option("--type", asked->question.types, "Only these types");
+    verb.add_option("--ignore-field", asked->ignored, "FIELD of all types, or TYPE.FIELD");
+    verb.add_option("--limit", asked->question.rows_limit,
+                    "Rows that are printed of each type at most; 0: all")
+        .shows_default();
+    verb.add_flag("--archive", asked->question.has_archive,
+                  "Also objects that are in the archive only");
+    verb.add_flag("--json", asked->json, "Print one JSON object");
+    verb.runs([asked] {
         asked->question.ignored = {asked->ignored.begin(), asked->ignored.end()};
-        result = look_at(asked->a, [&] { return run(*asked); });
+        return look_at(asked->a, [&] { return run(*asked); });
     });
 }
 

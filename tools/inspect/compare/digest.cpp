@@ -1,7 +1,7 @@
 #include <tools/inspect/compare/content_digest.hpp>
-#include <tools/inspect/compare/digest.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/text_table.hpp>
+#include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
 
 #include <fmt/format.h>
@@ -82,20 +82,18 @@ exit_code run(const call& asked) {
 
 } // namespace
 
-void add_digest(CLI::App& program, exit_code& result) {
+void declare_digest(command& verb) {
     const auto asked = std::make_shared<call>();
     asked->question.threads = std::max(1U, std::thread::hardware_concurrency());
-    CLI::App* verb = program.add_subcommand("digest", "What a state means, as one number");
-    verb->add_option("DIR", asked->state, "The folder of the state")->required();
-    verb->add_option("--type", asked->question.types, "Just these types");
-    verb->add_option("--threads", asked->question.threads,
-                     "Threads that read; else one for each processor")
-        ->check(CLI::Range(1, 1024));
-    verb->add_flag("--memory", asked->question.memory_only,
-                   "Without objects that are in the archive only");
-    verb->add_flag("--json", asked->json, "Print one JSON object");
-    verb->callback(
-        [asked, &result] { result = look_at(asked->state, [&] { return run(*asked); }); });
+    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    verb.add_option("--type", asked->question.types, "Just these types");
+    verb.add_option("--threads", asked->question.threads,
+                    "Threads that read; else one for each processor")
+        .whole_number(1, 1024);
+    verb.add_flag("--memory", asked->question.memory_only,
+                  "Without objects that are in the archive only");
+    verb.add_flag("--json", asked->json, "Print one JSON object");
+    verb.runs([asked] { return look_at(asked->state, [&] { return run(*asked); }); });
 }
 
 } // namespace chainbase::inspect

@@ -1,7 +1,6 @@
 #include <chainbase/files.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/archive/kept_archive.hpp>
-#include <tools/inspect/dump/dump.hpp>
 #include <tools/inspect/dump/dump_file.hpp>
 #include <tools/inspect/dump/dump_head.hpp>
 #include <tools/inspect/dump/dump_keys.hpp>
@@ -10,6 +9,7 @@
 #include <tools/inspect/rows/merged_rows.hpp>
 #include <tools/inspect/rows/row_format.hpp>
 #include <tools/inspect/rows/row_scan.hpp>
+#include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
 
 #include <fmt/format.h>
@@ -203,22 +203,19 @@ exit_code run(const call& asked) {
 
 } // namespace
 
-void add_dump(CLI::App& program, exit_code& result) {
+void declare_dump(command& verb) {
     const auto asked = std::make_shared<call>();
-    CLI::App* verb = program.add_subcommand("dump", "All objects as JSON lines");
-    verb->add_option("DIR", asked->state, "The folder of the state")->required();
-    verb->add_option("TYPE", asked->types, "Only these types");
-    verb->add_option("--output", asked->output, "Write to this file in place of stdout");
-    CLI::Option* const resume =
-        verb->add_flag("--resume", asked->resume, "Go on where the file ends");
-    CLI::Option* const archive =
-        verb->add_flag("--archive", asked->archive, "Also objects that are in the archive only");
-    verb->add_flag("--rescue", asked->rescues,
-                   "Of a damaged state: what can still be read, and what cannot")
-        ->excludes(resume)
-        ->excludes(archive);
-    verb->callback(
-        [asked, &result] { result = look_at(asked->state, [&] { return run(*asked); }); });
+    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    verb.add_option("TYPE", asked->types, "Only these types");
+    verb.add_option("--output", asked->output, "Write to this file in place of stdout");
+    command_option& resume = verb.add_flag("--resume", asked->resume, "Go on where the file ends");
+    command_option& archive =
+        verb.add_flag("--archive", asked->archive, "Also objects that are in the archive only");
+    verb.add_flag("--rescue", asked->rescues,
+                  "Of a damaged state: what can still be read, and what cannot")
+        .excludes(resume)
+        .excludes(archive);
+    verb.runs([asked] { return look_at(asked->state, [&] { return run(*asked); }); });
 }
 
 } // namespace chainbase::inspect

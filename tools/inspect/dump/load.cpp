@@ -1,10 +1,10 @@
 #include <chainbase/bulk_load/new_state.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/dump/dump_reader.hpp>
-#include <tools/inspect/dump/load.hpp>
 #include <tools/inspect/dump/unfinished_state.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/rows/row_reader.hpp>
+#include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
 #include <tools/print.hpp>
 
@@ -110,18 +110,16 @@ exit_code run(const call& asked) {
 
 } // namespace
 
-void add_load(CLI::App& program, exit_code& result) {
+void declare_load(command& verb) {
     const auto asked = std::make_shared<call>();
-    CLI::App* verb = program.add_subcommand("load", "A new state from a dump");
-    verb->add_option("DIR", asked->state, "The folder to make; it must not be there")->required();
-    verb->add_option("FILE", asked->dump, "What dump wrote; without it, or as -, stdin");
-    verb->add_option("--readers-group", asked->readers_group,
-                     "The group whose members may look at the state");
-    verb->add_flag("--moved", asked->takes_moved,
-                   "Also of a dump whose state went on while it was made");
-    verb->add_flag("--json", asked->json, "Print one JSON object");
-    verb->callback(
-        [asked, &result] { result = look_at(asked->state, [&] { return run(*asked); }); });
+    verb.add_option("DIR", asked->state, "The folder to make; it must not be there").required();
+    verb.add_option("FILE", asked->dump, "What dump wrote; without it, or as -, stdin");
+    verb.add_option("--readers-group", asked->readers_group,
+                    "The group whose members may look at the state");
+    verb.add_flag("--moved", asked->takes_moved,
+                  "Also of a dump whose state went on while it was made");
+    verb.add_flag("--json", asked->json, "Print one JSON object");
+    verb.runs([asked] { return look_at(asked->state, [&] { return run(*asked); }); });
 }
 
 } // namespace chainbase::inspect

@@ -2,11 +2,11 @@
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/compare/state_diff.hpp>
 #include <tools/inspect/look_at.hpp>
-#include <tools/inspect/maintenance/compact.hpp>
 #include <tools/inspect/maintenance/compact_estimate.hpp>
 #include <tools/inspect/maintenance/rebuild.hpp>
 #include <tools/inspect/rows/row_source.hpp>
 #include <tools/inspect/text_table.hpp>
+#include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
 #include <tools/print.hpp>
 
@@ -132,17 +132,14 @@ exit_code run(const call& asked) {
 
 } // namespace
 
-void add_compact(CLI::App& program, exit_code& result) {
+void declare_compact(command& verb) {
     const auto asked = std::make_shared<call>();
-    CLI::App* verb =
-        program.add_subcommand("compact", "Make the segment anew, without what is free in it");
-    verb->add_option("DIR", asked->state, "The folder of the state")->required();
-    verb->add_flag("--dry-run", asked->only_tells, "Only say what that would give");
-    verb->add_flag("--commit", asked->commits,
-                   "Although blocks can still be undone: keeps their changes for good");
-    verb->add_flag("--json", asked->json, "Print one JSON object instead of a table");
-    verb->callback(
-        [asked, &result] { result = look_at(asked->state, [&] { return run(*asked); }); });
+    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    verb.add_flag("--dry-run", asked->only_tells, "Only say what that would give");
+    verb.add_flag("--commit", asked->commits,
+                  "Although blocks can still be undone: keeps their changes for good");
+    verb.add_flag("--json", asked->json, "Print one JSON object instead of a table");
+    verb.runs([asked] { return look_at(asked->state, [&] { return run(*asked); }); });
 }
 
 } // namespace chainbase::inspect

@@ -3,9 +3,9 @@
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/maintenance/rebuild.hpp>
-#include <tools/inspect/maintenance/repair.hpp>
 #include <tools/inspect/maintenance/repair_plan.hpp>
 #include <tools/inspect/text_table.hpp>
+#include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
 #include <tools/print.hpp>
 
@@ -209,19 +209,16 @@ exit_code run(const call& asked) {
 
 } // namespace
 
-void add_repair(CLI::App& program, exit_code& result) {
+void declare_repair(command& verb) {
     const auto asked = std::make_shared<call>();
-    CLI::App* verb = program.add_subcommand(
-        "repair", "How a damaged state can be mended, and with --yes mends it");
-    verb->add_option("DIR", asked->state, "The folder of the state")->required();
-    verb->add_flag("--yes", asked->is_meant, "Do it; what is damaged is kept beside it");
-    verb->add_option("--from", asked->from,
-                     "Take what the segment still holds, or the checkpoint; without it what loses "
-                     "least")
-        ->check(CLI::IsMember({"objects", "checkpoint"}));
-    verb->add_flag("--json", asked->json, "Print one JSON object instead of text");
-    verb->callback(
-        [asked, &result] { result = look_at(asked->state, [&] { return run(*asked); }); });
+    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    verb.add_flag("--yes", asked->is_meant, "Do it; what is damaged is kept beside it");
+    verb.add_option("--from", asked->from,
+                    "Take what the segment still holds, or the checkpoint; without it what loses "
+                    "least")
+        .one_of({"objects", "checkpoint"});
+    verb.add_flag("--json", asked->json, "Print one JSON object instead of text");
+    verb.runs([asked] { return look_at(asked->state, [&] { return run(*asked); }); });
 }
 
 } // namespace chainbase::inspect

@@ -7,8 +7,8 @@
 #include <tools/bytes_in_words.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/maintenance/rebuild.hpp>
-#include <tools/inspect/maintenance/resize.hpp>
 #include <tools/inspect/memory/state_report.hpp>
+#include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
 
 #include <fmt/format.h>
@@ -158,20 +158,20 @@ exit_code run(const call& asked) {
 
 } // namespace
 
-void add_resize(CLI::App& program, exit_code& result) {
+void declare_resize(command& verb) {
     const auto asked = std::make_shared<call>();
-    CLI::App* verb = program.add_subcommand("resize", "How far the files of a state can grow");
-    verb->add_option("DIR", asked->state, "The folder of the state")->required();
-    verb->add_option("--window-bytes", asked->window_bytes,
-                     "The most that one file can grow to; as 64GiB, or in bytes")
-        ->transform(CLI::AsSizeValue(false));
-    verb->add_option("--windows", asked->windows,
-                     "How many files there can be: 26, and per type 2 and one per hashed key")
-        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 20));
-    verb->add_flag("--dry-run", asked->only_tells, "Only say what is and would be");
-    verb->add_flag("--json", asked->json, "Print one JSON object instead of text");
-    verb->callback(
-        [asked, &result] { result = look_at(asked->state, [&] { return run(*asked); }); });
+    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    verb.add_option_function<std::string>(
+            "--window-bytes",
+            [asked](const std::string& size) { asked->window_bytes = byte_size_of(size); },
+            "The most that one file can grow to; as 64GiB, or in bytes")
+        .value_name("BYTES");
+    verb.add_option("--windows", asked->windows,
+                    "How many files there can be: 26, and per type 2 and one per hashed key")
+        .whole_number(1, std::uint64_t{1} << 20);
+    verb.add_flag("--dry-run", asked->only_tells, "Only say what is and would be");
+    verb.add_flag("--json", asked->json, "Print one JSON object instead of text");
+    verb.runs([asked] { return look_at(asked->state, [&] { return run(*asked); }); });
 }
 
 } // namespace chainbase::inspect

@@ -2,6 +2,7 @@
 #include <tools/bytes_in_words.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/maintenance/warm.hpp>
+#include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
 #include <tools/print.hpp>
 
@@ -66,17 +67,14 @@ exit_code run(const call& asked) {
 
 } // namespace
 
-void add_warm(CLI::App& program, exit_code& result) {
+void declare_warm(command& verb) {
     const auto asked = std::make_shared<call>();
-    CLI::App* verb = program.add_subcommand(
-        "warm", "Bring a state into memory, so that the next start does not wait for the disk");
-    verb->add_option("DIR", asked->state, "The folder of the state")->required();
-    verb->add_flag("--hugepages", asked->huge_pages,
-                   "Make huge pages of it, where kernel and file system can");
-    verb->add_flag("--dry-run", asked->is_dry_run, "Tell what is in memory and do nothing");
-    verb->add_flag("--json", asked->json, "Print one JSON object instead of a table");
-    verb->callback(
-        [asked, &result] { result = look_at(asked->state, [&] { return run(*asked); }); });
+    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    verb.add_flag("--hugepages", asked->huge_pages,
+                  "Make huge pages of it, where kernel and file system can");
+    verb.add_flag("--dry-run", asked->is_dry_run, "Tell what is in memory and do nothing");
+    verb.add_flag("--json", asked->json, "Print one JSON object instead of a table");
+    verb.runs([asked] { return look_at(asked->state, [&] { return run(*asked); }); });
 }
 
 } // namespace chainbase::inspect

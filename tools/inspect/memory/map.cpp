@@ -1,6 +1,7 @@
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/memory/map.hpp>
 #include <tools/inspect/output_file.hpp>
+#include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
 
 #include <spdlog/spdlog.h>
@@ -41,15 +42,12 @@ exit_code run(const call& asked) {
 
 } // namespace
 
-void add_map(CLI::App& program, exit_code& result) {
+void declare_map(command& verb) {
     const auto asked = std::make_shared<call>();
-    CLI::App* verb =
-        program.add_subcommand("map", "A picture of how full the pages of a state are");
-    verb->add_option("DIR", asked->state, "The folder of the state")->required();
-    verb->add_option("--svg", asked->svg, "Write the picture to this file, too");
-    verb->add_flag("--json", asked->json, "Print one JSON object instead of the picture");
-    verb->callback(
-        [asked, &result] { result = look_at(asked->state, [&] { return run(*asked); }); });
+    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    verb.add_option("--svg", asked->svg, "Write the picture to this file, too");
+    verb.add_flag("--json", asked->json, "Print one JSON object instead of the picture");
+    verb.runs([asked] { return look_at(asked->state, [&] { return run(*asked); }); });
 }
 
 } // namespace chainbase::inspect

@@ -1,8 +1,8 @@
 #include <tools/inspect/archive/archived_rows.hpp>
 #include <tools/inspect/json_text.hpp>
 #include <tools/inspect/look_at.hpp>
-#include <tools/inspect/rows/get.hpp>
 #include <tools/inspect/rows/row_query.hpp>
+#include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
 
 #include <fmt/format.h>
@@ -119,16 +119,14 @@ exit_code run(const call& asked) {
 
 } // namespace
 
-void add_get(CLI::App& program, exit_code& result) {
+void declare_get(command& verb) {
     const auto asked = std::make_shared<call>();
-    CLI::App* verb = program.add_subcommand("get", "The objects that have a key");
-    verb->add_option("DIR", asked->state, "The folder of the state")->required();
-    verb->add_option("TYPE", asked->type, "The name of a type (`schema` lists them)")->required();
-    verb->add_option("KEY", asked->key, "The name of one of its keys, or id")->required();
-    verb->add_option("PART", asked->parts, "The parts of the key, in order")->required();
-    verb->add_flag("--json", asked->json, "Print one JSON object");
-    verb->callback(
-        [asked, &result] { result = look_at(asked->state, [&] { return run(*asked); }); });
+    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    verb.add_option("TYPE", asked->type, "The name of a type (`schema` lists them)").required();
+    verb.add_option("KEY", asked->key, "The name of one of its keys, or id").required();
+    verb.add_option("PART", asked->parts, "The parts of the key, in order").required();
+    verb.add_flag("--json", asked->json, "Print one JSON object");
+    verb.runs([asked] { return look_at(asked->state, [&] { return run(*asked); }); });
 }
 
 } // namespace chainbase::inspect

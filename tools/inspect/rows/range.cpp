@@ -1,11 +1,11 @@
 #include <tools/inspect/archive/kept_archive.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/rows/merged_rows.hpp>
-#include <tools/inspect/rows/range.hpp>
 #include <tools/inspect/rows/row_printer.hpp>
 #include <tools/inspect/rows/row_query.hpp>
 #include <tools/inspect/rows/row_scan.hpp>
 #include <tools/inspect/text_table.hpp>
+#include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
 
 #include <fmt/format.h>
@@ -27,12 +27,11 @@ struct call {
     bool json = false;
 };
 
-void add_query(CLI::App& verb, call& asked) {
-    verb.add_option("DIR", asked.state, "The folder of the state")->required();
+void add_query(command& verb, call& asked) {
+    verb.add_option("DIR", asked.state, "The folder of the state").required();
     verb.add_option("TYPE", asked.query.type, "The name of a type (`schema` lists them)")
-        ->required();
-    verb.add_option("KEY", asked.query.key, "The name of one of its ordered keys")
-        ->capture_default_str();
+        .required();
+    verb.add_option("KEY", asked.query.key, "The name of one of its ordered keys").shows_default();
     verb.add_option("PART", asked.query.only,
                     "Leading parts of the key: only objects that have them");
     verb.add_option("--from", asked.query.from,
@@ -131,24 +130,20 @@ exit_code run_count(const call& asked) {
 
 } // namespace
 
-void add_range(CLI::App& program, exit_code& result) {
+void declare_range(command& verb) {
     const auto asked = std::make_shared<call>();
-    CLI::App* verb = program.add_subcommand("range", "Objects in the order of a key");
-    add_query(*verb, *asked);
-    verb->add_flag("--reverse", asked->query.is_reverse, "From the last one to the first");
-    verb->add_option("--limit", asked->limit, "How many at most; 0: all")->capture_default_str();
-    verb->add_flag("--json", asked->json, "Print JSON lines");
-    verb->callback(
-        [asked, &result] { result = look_at(asked->state, [&] { return run_range(*asked); }); });
+    add_query(verb, *asked);
+    verb.add_flag("--reverse", asked->query.is_reverse, "From the last one to the first");
+    verb.add_option("--limit", asked->limit, "How many at most; 0: all").shows_default();
+    verb.add_flag("--json", asked->json, "Print JSON lines");
+    verb.runs([asked] { return look_at(asked->state, [&] { return run_range(*asked); }); });
 }
 
-void add_count(CLI::App& program, exit_code& result) {
+void declare_count(command& verb) {
     const auto asked = std::make_shared<call>();
-    CLI::App* verb = program.add_subcommand("count", "How many objects there are, or have a key");
-    add_query(*verb, *asked);
-    verb->add_flag("--json", asked->json, "Print one JSON object");
-    verb->callback(
-        [asked, &result] { result = look_at(asked->state, [&] { return run_count(*asked); }); });
+    add_query(verb, *asked);
+    verb.add_flag("--json", asked->json, "Print one JSON object");
+    verb.runs([asked] { return look_at(asked->state, [&] { return run_count(*asked); }); });
 }
 
 } // namespace chainbase::inspect

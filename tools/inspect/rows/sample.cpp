@@ -1,7 +1,7 @@
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/rows/row_printer.hpp>
 #include <tools/inspect/rows/row_scan.hpp>
-#include <tools/inspect/rows/sample.hpp>
+#include <tools/inspect/verbs.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -84,18 +84,16 @@ exit_code run(const call& asked) {
 
 } // namespace
 
-void add_sample(CLI::App& program, exit_code& result) {
+void declare_sample(command& verb) {
     const auto asked = std::make_shared<call>();
-    CLI::App* verb = program.add_subcommand("sample", "Some objects of a type, by chance");
-    verb->add_option("DIR", asked->state, "The folder of the state")->required();
-    verb->add_option("TYPE", asked->type, "The name of a type (`schema` lists them)")->required();
-    verb->add_option("--rows", asked->rows, "How many at most")
-        ->capture_default_str()
-        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000}));
-    verb->add_option("--seed", asked->seed, "Another one chooses others")->capture_default_str();
-    verb->add_flag("--json", asked->json, "Print JSON lines");
-    verb->callback(
-        [asked, &result] { result = look_at(asked->state, [&] { return run(*asked); }); });
+    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    verb.add_option("TYPE", asked->type, "The name of a type (`schema` lists them)").required();
+    verb.add_option("--rows", asked->rows, "How many at most")
+        .shows_default()
+        .whole_number(1, 1'000'000);
+    verb.add_option("--seed", asked->seed, "Another one chooses others").shows_default();
+    verb.add_flag("--json", asked->json, "Print JSON lines");
+    verb.runs([asked] { return look_at(asked->state, [&] { return run(*asked); }); });
 }
 
 } // namespace chainbase::inspect

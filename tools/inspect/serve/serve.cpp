@@ -1,6 +1,6 @@
 #include <tools/inspect/look_at.hpp>
-#include <tools/inspect/serve/serve.hpp>
 #include <tools/inspect/serve/state_page.hpp>
+#include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
 #include <tools/print.hpp>
 
@@ -41,23 +41,21 @@ void run(const call& asked) {
 
 } // namespace
 
-void add_serve(CLI::App& program, exit_code& result) {
+void declare_serve(command& verb) {
     const auto asked = std::make_shared<call>();
-    CLI::App* verb = program.add_subcommand(
-        "serve", "Show a state as a local web page with live charts, until a signal");
-    verb->add_option("DIR", asked->state, "The folder of the state")->required();
-    verb->add_option("--listen", asked->listen,
-                     "HOST:PORT, or :PORT for the loopback; port 0: any, told on stdout. Another "
-                     "address than the loopback's needs a token, which the printed address has")
-        ->type_name("HOST:PORT")
-        ->capture_default_str();
-    verb->add_option("--token-file", asked->token_file,
-                     "Ask for the token in this file, which only its owner may read")
-        ->type_name("FILE");
-    verb->add_flag("--json", asked->json, "Print the address as a JSON object");
-    verb->callback([asked, &result] {
+    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    verb.add_option("--listen", asked->listen,
+                    "HOST:PORT, or :PORT for the loopback; port 0: any, told on stdout. Another "
+                    "address than the loopback's needs a token, which the printed address has")
+        .value_name("HOST:PORT")
+        .shows_default();
+    verb.add_option("--token-file", asked->token_file,
+                    "Ask for the token in this file, which only its owner may read")
+        .value_name("FILE");
+    verb.add_flag("--json", asked->json, "Print the address as a JSON object");
+    verb.runs([asked] {
         look_at(asked->state, [&] { run(*asked); });
-        result = exit_code::done; // a signal is how it is meant to end
+        return exit_code::done; // a signal is how it is meant to end
     });
 }
 

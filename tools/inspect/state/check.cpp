@@ -5,6 +5,7 @@
 #include <tools/inspect/archive/archive_report.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/state/check.hpp>
+#include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
 
 #include <spdlog/spdlog.h>
@@ -90,17 +91,15 @@ exit_code check_checkpoint(const call& asked) {
 
 } // namespace
 
-void add_check(CLI::App& program, exit_code& result) {
+void declare_check(command& verb) {
     const auto asked = std::make_shared<call>();
-    CLI::App* verb = program.add_subcommand("check", "Whether a state that nobody writes is sound");
-    verb->add_option("DIR", asked->state, "The folder of the state")->required();
-    verb->add_flag("-v", asked->detail,
-                   "List what was checked; -vv: every structure of every type");
-    verb->add_flag("--checkpoint", asked->checkpoint,
-                   "Check the state's checkpoints in place of its segment, also beside a writer");
-    verb->add_flag("--json", asked->json, "Print one JSON object instead of text");
-    verb->callback([asked, &result] {
-        result = look_at(asked->state, [&] {
+    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    verb.add_flag("-v", asked->detail, "List what was checked; -vv: every structure of every type");
+    verb.add_flag("--checkpoint", asked->checkpoint,
+                  "Check the state's checkpoints in place of its segment, also beside a writer");
+    verb.add_flag("--json", asked->json, "Print one JSON object instead of text");
+    verb.runs([asked] {
+        return look_at(asked->state, [&] {
             return asked->checkpoint ? check_checkpoint(*asked) : check_state(*asked);
         });
     });

@@ -1,5 +1,6 @@
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/state/undo.hpp>
+#include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
 
 #include <memory>
@@ -15,19 +16,17 @@ void run(const std::string& state, bool is_json) {
 
 } // namespace
 
-void add_undo(CLI::App& program, exit_code& result) {
+void declare_undo(command& verb) {
     struct call {
         std::string state;
         bool json = false;
     };
     const auto asked = std::make_shared<call>();
-    CLI::App* verb = program.add_subcommand(
-        "undo", "Which sessions can be undone, and what each changed and costs");
-    verb->add_option("DIR", asked->state, "The folder of the state")->required();
-    verb->add_flag("--json", asked->json, "Print one JSON object instead of tables");
-    verb->callback([asked, &result] {
+    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    verb.add_flag("--json", asked->json, "Print one JSON object instead of tables");
+    verb.runs([asked] {
         look_at(asked->state, [&] { run(asked->state, asked->json); });
-        result = exit_code::done;
+        return exit_code::done;
     });
 }
 

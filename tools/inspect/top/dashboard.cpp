@@ -78,24 +78,24 @@ void dashboard::choose_interval(bool is_longer) {
 }
 
 /// The screen keeps it from going beyond the end.
-bool dashboard::scroll(command what) {
+bool dashboard::scroll(key_action what) {
     switch (what) {
-    case command::up:
+    case key_action::up:
         first_row_ -= std::min<std::size_t>(first_row_, 1);
         break;
-    case command::down:
+    case key_action::down:
         ++first_row_;
         break;
-    case command::page_up:
+    case key_action::page_up:
         first_row_ -= std::min(first_row_, rows_in_sight_);
         break;
-    case command::page_down:
+    case key_action::page_down:
         first_row_ += rows_in_sight_;
         break;
-    case command::first:
+    case key_action::first:
         first_row_ = 0;
         break;
-    case command::last:
+    case key_action::last:
         first_row_ = SIZE_MAX / 2;
         break;
     default:
@@ -104,45 +104,45 @@ bool dashboard::scroll(command what) {
     return true;
 }
 
-void dashboard::press(command what) {
-    if (is_helping_ && what != command::none && what != command::quit) {
+void dashboard::press(key_action what) {
+    if (is_helping_ && what != key_action::none && what != key_action::quit) {
         is_helping_ = false; // any key leads back
         return;
     }
     if (scroll(what)) return;
     const auto number = static_cast<std::size_t>(view_);
     switch (what) {
-    case command::none:
-    case command::other:
+    case key_action::none:
+    case key_action::other:
         break;
-    case command::quit:
+    case key_action::quit:
         is_over_ = true;
         break;
-    case command::next_view:
+    case key_action::next_view:
         choose_view(number + 1);
         break;
-    case command::previous_view:
+    case key_action::previous_view:
         choose_view(number + view_names.size() - 1);
         break;
-    case command::next_column:
-    case command::previous_column:
-        choose_column(what == command::next_column);
+    case key_action::next_column:
+    case key_action::previous_column:
+        choose_column(what == key_action::next_column);
         break;
-    case command::reverse:
+    case key_action::reverse:
         orders_[number].is_reversed = !orders_[number].is_reversed;
         break;
-    case command::pause:
+    case key_action::pause:
         is_paused_ = !is_paused_;
         break;
-    case command::shorter_interval:
-    case command::longer_interval:
-        choose_interval(what == command::longer_interval);
+    case key_action::shorter_interval:
+    case key_action::longer_interval:
+        choose_interval(what == key_action::longer_interval);
         break;
-    case command::help:
+    case key_action::help:
         is_helping_ = true;
         break;
     default:
-        choose_view(static_cast<std::size_t>(what) - static_cast<std::size_t>(command::view_1));
+        choose_view(static_cast<std::size_t>(what) - static_cast<std::size_t>(key_action::view_1));
     }
 }
 

@@ -3,9 +3,9 @@
 #include <tools/inspect/top/dashboard.hpp>
 #include <tools/inspect/top/terminal_screen.hpp>
 #include <tools/inspect/top/top.hpp>
+#include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
 #include <tools/print.hpp>
-#include <tools/whole_number.hpp>
 
 #include <algorithm>
 #include <exception>
@@ -32,13 +32,6 @@ struct call {
         return std::chrono::round<milliseconds>(std::chrono::duration<double>(interval));
     }
 };
-
-/// CLI::Range alone lets "nan" pass.
-std::string why_no_number(const std::string& text) {
-    return text.find_first_not_of("0123456789.") == std::string::npos
-               ? ""
-               : "a number of seconds such as 0.5 is wanted, not " + text;
-}
 
 /// The state may be gone or in the making at any moment; the next sample says so.
 template <typename Visitor>
@@ -115,7 +108,7 @@ void show(const call& asked) {
     for (;;) {
         terminal.show(board.screen(terminal.columns(), terminal.lines()));
         if (loop.is_done()) return;
-        const command key = terminal.wait(step);
+        const key_action key = terminal.wait(step);
         board.press(key);
         if (board.is_over() || catch_interruption::noted()) return;
         if (board.is_paused()) continue;
@@ -131,22 +124,18 @@ void run(const call& asked) {
 
 } // namespace
 
-void add_top(CLI::App& program, exit_code& result) {
+void declare_top(command& verb) {
     const auto asked = std::make_shared<call>();
-    CLI::App* verb = program.add_subcommand(
-        "top", "Show on the terminal what happens in a state: rates, latencies, memory, locks");
-    verb->add_option("DIR", asked->state, "The folder of the state")->required();
-    verb->add_option("--interval", asked->interval, "From one look to the next, 0.1 to 3600")
-        ->type_name("SECONDS")
-        ->check(CLI::Validator(why_no_number, "", ""))
-        ->check(CLI::Range(0.1, 3600.0))
-        ->capture_default_str();
-    verb->add_option("--count", asked->count, "End after so many looks")
-        ->transform(whole_number(1, UINT64_MAX));
-    verb->add_flag("--json", asked->json, "Print a JSON object a line instead; needs no terminal");
-    verb->callback([asked, &result] {
+    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    verb.add_option("--interval", asked->interval, "From one look to the next, 0.1 to 3600")
+        .value_name("SECONDS")
+        .real_number(0.1, 3600.0)
+        .shows_default();
+    verb.add_option("--count", asked->count, "End after so many looks").whole_number(1, UINT64_MAX);
+    verb.add_flag("--json", asked->json, "Print a JSON object a line instead; needs no terminal");
+    verb.runs([asked] {
         look_at(asked->state, [&] { run(*asked); });
-        result = exit_code::done; // a key or a signal is how it is meant to end
+        return exit_code::done; // a key or a signal is how it is meant to end
     });
 }
 
