@@ -1,8 +1,8 @@
 #include <pool_allocator/error.hpp>
 #include <tools/archive_figures.hpp>
-#include <tools/bytes_in_words.hpp>
 #include <tools/driver/replay_report.hpp>
 #include <tools/driver/root/chain_root.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,6 +1,6 @@
 #include <tools/archive_figures.hpp>
 #include <tools/inspect/archive/archive.hpp>
-#include <tools/inspect/text_table.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>

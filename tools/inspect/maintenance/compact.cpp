@@ -5,10 +5,10 @@
 #include <tools/inspect/maintenance/compact_estimate.hpp>
 #include <tools/inspect/maintenance/rebuild.hpp>
 #include <tools/inspect/rows/row_source.hpp>
-#include <tools/inspect/text_table.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
 #include <tools/print.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -4,12 +4,12 @@
 #include <chainbase/segment_place.hpp>
 #include <pool_allocator/address_space.hpp>
 #include <pool_allocator/error.hpp>
-#include <tools/bytes_in_words.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/maintenance/rebuild.hpp>
 #include <tools/inspect/memory/state_report.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,10 +1,10 @@
 #include <pool_allocator/error.hpp>
-#include <tools/bytes_in_words.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/maintenance/warm.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
 #include <tools/print.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>

@@ -1,6 +1,5 @@
-#include <tools/bytes_in_words.hpp>
 #include <tools/inspect/maintenance/warm.hpp>
-#include <tools/inspect/text_table.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

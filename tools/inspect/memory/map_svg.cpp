@@ -1,6 +1,6 @@
 #include <tools/inspect/escaped.hpp>
 #include <tools/inspect/memory/map.hpp>
-#include <tools/inspect/text_table.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/format.h>
 

@@ -4,9 +4,9 @@
 #include <tools/inspect/rows/row_printer.hpp>
 #include <tools/inspect/rows/row_query.hpp>
 #include <tools/inspect/rows/row_scan.hpp>
-#include <tools/inspect/text_table.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tools/http/http_message.hpp>
+#include <tools/http/http_server.hpp>
 
 #include <string>
 

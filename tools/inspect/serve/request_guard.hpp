@@ -1,7 +1,6 @@
 #pragma once
 
-#include <tools/http/http_message.hpp>
-#include <tools/http/listen_address.hpp>
+#include <tools/http/http_server.hpp>
 #include <tools/inspect/serve/access_token.hpp>
 
 #include <optional>

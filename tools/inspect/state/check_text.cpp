@@ -1,5 +1,5 @@
 #include <tools/inspect/state/check.hpp>
-#include <tools/inspect/text_table.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>

@@ -1,9 +1,9 @@
 #include <pool_allocator/file_descriptor.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/state/locks.hpp>
-#include <tools/inspect/text_table.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
+#include <tools/text_table.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -5,9 +5,9 @@
 #include <tools/inspect/state/named_state.hpp>
 #include <tools/inspect/state/schema.hpp>
 #include <tools/inspect/state/schema_hash.hpp>
-#include <tools/inspect/text_table.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
-#include <tools/inspect/text_table.hpp>
 #include <tools/inspect/top/dashboard_head.hpp>
 #include <tools/inspect/top/figures.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/format.h>
 

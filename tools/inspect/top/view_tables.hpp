@@ -1,10 +1,10 @@
 #pragma once
 
 #include <archive/statistics.hpp>
-#include <tools/inspect/text_table.hpp>
 #include <tools/inspect/top/figures.hpp>
 #include <tools/inspect/top/sortable_table.hpp>
 #include <tools/inspect/top/views.hpp>
+#include <tools/text_table.hpp>
 
 #include <cstdint>
 #include <string>

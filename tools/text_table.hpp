@@ -6,7 +6,10 @@
 #include <string>
 #include <vector>
 
-namespace chainbase::inspect {
+namespace chainbase {
+
+/// "4.4 MiB".
+[[nodiscard]] std::string bytes_in_words(std::uint64_t bytes);
 
 /// Decimal digits in groups of three: 1,234,567.
 [[nodiscard]] std::string grouped(std::uint64_t number);
@@ -36,4 +39,4 @@ private:
     std::set<std::size_t> texts_{0}; ///< columns
 };
 
-} // namespace chainbase::inspect
+} // namespace chainbase

@@ -1,4 +1,4 @@
-#include <tools/inspect/text_table.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/format.h>
 
@@ -6,7 +6,12 @@
 #include <cstddef>
 #include <numeric>
 
-namespace chainbase::inspect {
+namespace chainbase {
+
+std::string bytes_in_words(std::uint64_t bytes) {
+    const double mebi = static_cast<double>(bytes) / (1 << 20);
+    return mebi < 1024 ? fmt::format("{:.1f} MiB", mebi) : fmt::format("{:.2f} GiB", mebi / 1024);
+}
 
 namespace {
 
@@ -55,4 +60,4 @@ std::string text_table::text() const {
     return text;
 }
 
-} // namespace chainbase::inspect
+} // namespace chainbase
