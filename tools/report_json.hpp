@@ -20,7 +20,8 @@ using json = nlohmann::ordered_json;
 /// The JSON of a report or a part of one. What it is of a type that none of the rules below fits is
 /// what `report_value(const T&)`, found beside the type, returns: a type that has a rule.
 ///
-/// - described structs: objects, members in the order of their description, those of bases first
+/// - described structs: objects, members in the order of their description, those of bases first;
+///   of a function without arguments what it returns
 /// - numbers, bools, texts: themselves; paths and enumerators with `to_string`: texts
 /// - durations: seconds
 /// - optionals: their value, or null
@@ -59,8 +60,12 @@ void add_members(json& to, const T& from) {
     boost::mp11::mp_for_each<describe_bases<T, mod_public>>([&](auto base) {
         add_members(to, static_cast<const typename decltype(base)::type&>(from));
     });
-    boost::mp11::mp_for_each<describe_members<T, mod_public>>(
-        [&](auto member) { to[member.name] = json_of(from.*member.pointer); });
+    boost::mp11::mp_for_each<describe_members<T, mod_public | mod_any_member>>([&](auto member) {
+        if constexpr (std::is_member_function_pointer_v<decltype(member.pointer)>)
+            to[member.name] = json_of((from.*member.pointer)());
+        else
+            to[member.name] = json_of(from.*member.pointer);
+    });
 }
 
 template <typename T>

@@ -1,9 +1,7 @@
 #include <pool_allocator/error.hpp>
-#include <tools/driver/block_log_tools/log_digest.hpp>
-#include <tools/driver/block_log_tools/log_merge.hpp>
-#include <tools/driver/block_log_tools/log_split.hpp>
-#include <tools/driver/block_log_tools/log_trim.hpp>
-#include <tools/driver/block_log_tools/unfinished_folder.hpp>
+#include <tools/driver/block_log_tools/log_making.hpp>
+#include <tools/driver/block_log_tools/log_pieces.hpp>
+#include <tools/driver/block_log_tools/log_reading.hpp>
 
 #include <catch2/catch.hpp>
 #include <sys/resource.h>

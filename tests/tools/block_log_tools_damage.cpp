@@ -3,10 +3,9 @@
 #include <tools/block_log/log_header.hpp>
 #include <tools/block_log/synced_mark.hpp>
 #include <tools/chains/social/operations.hpp>
-#include <tools/driver/block_log_tools/index_repair.hpp>
-#include <tools/driver/block_log_tools/log_info.hpp>
-#include <tools/driver/block_log_tools/log_salvage.hpp>
-#include <tools/driver/block_log_tools/log_trim.hpp>
+#include <tools/driver/block_log_tools/log_making.hpp>
+#include <tools/driver/block_log_tools/log_reading.hpp>
+#include <tools/driver/block_log_tools/log_repair.hpp>
 #include <tools/driver/block_log_tools/log_verification.hpp>
 
 #include <catch2/catch.hpp>

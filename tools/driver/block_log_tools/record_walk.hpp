@@ -4,6 +4,8 @@
 #include <tools/block_log/record_blocks.hpp>
 #include <tools/block_log/record_search.hpp>
 
+#include <boost/describe/class.hpp>
+
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -25,6 +27,10 @@ struct lost_stretch {
     /// No record begins here: what a device that did not keep one leaves.
     bool has_no_record = false;
 };
+BOOST_DESCRIBE_STRUCT(lost_stretch, (), (offset, bytes, block_before, block_after, reason))
+
+/// For people, in the reports of verify and salvage.
+[[nodiscard]] std::string to_text(const lost_stretch& lost);
 
 /// Tells the stretches since the last good block that the next one is `block`.
 void end_before(std::uint64_t block, std::vector<lost_stretch>& lost);

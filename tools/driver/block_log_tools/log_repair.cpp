@@ -1,15 +1,58 @@
 #include <pool_allocator/error.hpp>
+#include <tools/block_log/block_log_contents.hpp>
 #include <tools/block_log/log_header.hpp>
-#include <tools/driver/block_log_tools/json_line.hpp>
 #include <tools/driver/block_log_tools/log_pieces.hpp>
-#include <tools/driver/block_log_tools/log_salvage.hpp>
-#include <tools/driver/block_log_tools/lost_stretch_report.hpp>
+#include <tools/driver/block_log_tools/log_repair.hpp>
+#include <tools/driver/block_log_tools/record_walk.hpp>
+#include <tools/report_json.hpp>
 
 #include <fmt/format.h>
 
 #include <utility>
 
 namespace chainbase::driver {
+
+namespace {
+
+std::string in_words(const index_check& saved, const block_log_index& now) {
+    if (!saved.index) return saved.reason;
+    if (*saved.index == now) return "fits the log";
+    return "tells of other records than the log holds";
+}
+
+} // namespace
+
+index_repair repair_index(const std::filesystem::path& path, log_progress& shown) {
+    const file log = file::open_read(path);
+    const log_contents contents = read_contents(
+        log, {}, {.save_index = false, .use_index = false, .watch = shown.as_watcher()});
+    const index_check saved = load_index(index_path(path), contents.header.checksum);
+    index_repair report;
+    report.chain = contents.header.chain;
+    report.before = in_words(saved, contents.index);
+    report.changed = !saved.index || *saved.index != contents.index;
+    report.records = contents.index.entries().size();
+    report.blocks = contents.index.blocks();
+    report.records_before = saved.index ? saved.index->entries().size() : 0;
+    report.torn_bytes = contents.torn_bytes;
+    if (report.changed) {
+        log.sync(); // an index vouches for its records: they are on the device before it is saved
+        contents.index.save(index_path(path));
+    }
+    return report;
+}
+
+std::string to_json(const index_repair& report) {
+    return line_of(json_of(report));
+}
+
+std::string to_text(const index_repair& report) {
+    return fmt::format("{}: the index {} ({} records); {}: {} records, {} blocks, {} bytes of torn "
+                       "end left out\n",
+                       report.chain, report.before, report.records_before,
+                       report.changed ? "written anew" : "nothing to write", report.records,
+                       report.blocks, report.torn_bytes);
+}
 
 namespace {
 
@@ -78,16 +121,11 @@ salvage_report salvage_log(const salvage_options& options, log_progress& shown) 
 }
 
 std::string to_json(const salvage_report& report) {
-    nlohmann::ordered_json json = json_of(report.chain, report.logs);
-    json["lost_count"] = report.lost_count;
-    json["lost_bytes"] = report.lost_bytes;
-    json["lost"] = to_json(report.lost);
-    json["left_bytes"] = report.left_bytes;
-    return json_line(json);
+    return line_of(json_of(report));
 }
 
 std::string to_text(const salvage_report& report) {
-    std::string text = to_text(report.chain, report.logs);
+    std::string text = to_text(static_cast<const made_logs&>(report));
     for (const lost_stretch& one : report.lost)
         text += "lost: " + to_text(one) + "\n";
     if (report.lost_count > report.lost.size())
