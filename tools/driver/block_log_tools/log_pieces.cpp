@@ -1,7 +1,6 @@
 #include <pool_allocator/error.hpp>
 #include <tools/driver/block_log_tools/log_pieces.hpp>
-#include <tools/driver/import/final_name.hpp>
-#include <tools/driver/import/unfinished_name.hpp>
+#include <tools/unfinished_name.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>

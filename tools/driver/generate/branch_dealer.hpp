@@ -2,7 +2,7 @@
 
 #include <tools/block_log/branch_file.hpp>
 #include <tools/driver/generate/make_branch.hpp>
-#include <tools/driver/import/unfinished_name.hpp>
+#include <tools/unfinished_name.hpp>
 
 #include <cstdint>
 #include <filesystem>

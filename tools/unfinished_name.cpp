@@ -1,5 +1,5 @@
 #include <pool_allocator/error.hpp>
-#include <tools/driver/import/final_name.hpp>
+#include <tools/unfinished_name.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -8,8 +8,10 @@
 #include <cstdio>
 #include <string>
 #include <system_error>
+#include <utility>
 
 namespace chainbase {
+
 namespace {
 
 usage_error exists_already(const std::filesystem::path& path) {
@@ -49,6 +51,28 @@ void sync_folder_of(const std::filesystem::path& path) {
     ::close(descriptor);
     errno = reason;
     if (failed != 0) throw refused(folder, "fsync");
+}
+
+std::filesystem::path unfinished_path(std::filesystem::path path) {
+    path += ".unfinished";
+    return path;
+}
+
+unfinished_name::unfinished_name(std::filesystem::path path)
+    : path_(std::move(path)), temporary_(unfinished_path(path_)) {
+    require_free(path_);
+    std::error_code ignored;
+    std::filesystem::remove(temporary_, ignored);
+}
+
+unfinished_name::~unfinished_name() {
+    std::error_code ignored;
+    std::filesystem::remove(temporary_, ignored);
+}
+
+void unfinished_name::give() {
+    give_final_name(temporary_, path_);
+    sync_folder_of(path_);
 }
 
 } // namespace chainbase
