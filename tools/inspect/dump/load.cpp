@@ -22,7 +22,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct call {
+struct load_call {
     std::string state;
     std::string dump = "-";
     std::string readers_group;
@@ -65,7 +65,7 @@ bool needs_archive(const dump_head& head) {
     });
 }
 
-exit_code run(const call& asked) {
+exit_code run_load(const load_call& asked) {
     dump_reader from(asked.dump);
     if (from.head().has_archive)
         throw damaged_error(from.place() + ": a dump with rows of the archive, which are not to be "
@@ -111,7 +111,7 @@ exit_code run(const call& asked) {
 } // namespace
 
 void declare_load(command& verb) {
-    const auto asked = std::make_shared<call>();
+    const auto asked = std::make_shared<load_call>();
     verb.add_option("DIR", asked->state, "The folder to make; it must not be there").required();
     verb.add_option("FILE", asked->dump, "What dump wrote; without it, or as -, stdin");
     verb.add_option("--readers-group", asked->readers_group,
@@ -119,7 +119,7 @@ void declare_load(command& verb) {
     verb.add_flag("--moved", asked->takes_moved,
                   "Also of a dump whose state went on while it was made");
     verb.add_flag("--json", asked->json, "Print one JSON object");
-    verb.runs([asked] { return look_at(asked->state, [&] { return run(*asked); }); });
+    verb.runs([asked] { return look_at(asked->state, [&] { return run_load(*asked); }); });
 }
 
 } // namespace chainbase::inspect

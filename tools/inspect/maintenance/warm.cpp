@@ -18,7 +18,7 @@ namespace chainbase::inspect {
 
 namespace {
 
-struct call : warming_options {
+struct warm_call : warming_options {
     std::string state;
     bool json = false;
 };
@@ -49,13 +49,13 @@ private:
     std::chrono::steady_clock::time_point last_ = begin_;
 };
 
-warming_report warmed(const call& asked) {
+warming_report warmed(const warm_call& asked) {
     progress_line line;
     return warm_segment(asked.state, asked,
                         [&line](std::uint64_t done, std::uint64_t all) { line.show(done, all); });
 }
 
-exit_code run(const call& asked) {
+exit_code run_warm(const warm_call& asked) {
     const catch_interruption signals;
     const warming_report found = warmed(asked);
     print_or_throw(asked.json ? as_json(found) : as_text(found));
@@ -68,13 +68,13 @@ exit_code run(const call& asked) {
 } // namespace
 
 void declare_warm(command& verb) {
-    const auto asked = std::make_shared<call>();
+    const auto asked = std::make_shared<warm_call>();
     verb.add_option("DIR", asked->state, "The folder of the state").required();
     verb.add_flag("--hugepages", asked->huge_pages,
                   "Make huge pages of it, where kernel and file system can");
     verb.add_flag("--dry-run", asked->is_dry_run, "Tell what is in memory and do nothing");
     verb.add_flag("--json", asked->json, "Print one JSON object instead of a table");
-    verb.runs([asked] { return look_at(asked->state, [&] { return run(*asked); }); });
+    verb.runs([asked] { return look_at(asked->state, [&] { return run_warm(*asked); }); });
 }
 
 } // namespace chainbase::inspect

@@ -24,7 +24,7 @@ bool has_lost_archive(const state_report& state, const std::optional<archive_rep
     return state.condition == condition::closed && archive && !archive->refusal.empty();
 }
 
-exit_code run(const watch_options& asked) {
+exit_code run_stat(const watch_options& asked) {
     const named_state named(asked.state);
     state_report state = read_state(named.folder());
     state.state = asked.state;
@@ -71,7 +71,7 @@ void declare_stat(command& verb) {
     verb.runs([asked, &watch] {
         asked->pause = std::chrono::seconds(asked->seconds);
         return look_at(asked->state,
-                       [&] { return watch.given() ? watch_state(*asked) : run(*asked); });
+                       [&] { return watch.given() ? watch_state(*asked) : run_stat(*asked); });
     });
 }
 

@@ -12,7 +12,7 @@ namespace chainbase::inspect {
 
 namespace {
 
-struct call {
+struct tree_call {
     std::string state;
     std::string html;
     bool ncdu = false;
@@ -20,7 +20,7 @@ struct call {
     bool json = false;
 };
 
-void tell(const call& asked, const state_tree& found) {
+void tell(const tree_call& asked, const state_tree& found) {
     if (!asked.html.empty())
         return output_file(asked.html, {found.state.state, found.state.segment})
             .write(as_html(found));
@@ -29,7 +29,7 @@ void tell(const call& asked, const state_tree& found) {
     print_or_throw(asked.json ? as_json(found) : as_text(found));
 }
 
-exit_code run(const call& asked) {
+exit_code run_tree(const tree_call& asked) {
     state_tree found{read_state(asked.state), {}};
     found.root = memory_tree(found.state);
     tell(asked, found);
@@ -44,7 +44,7 @@ exit_code run(const call& asked) {
 } // namespace
 
 void declare_tree(command& verb) {
-    const auto asked = std::make_shared<call>();
+    const auto asked = std::make_shared<tree_call>();
     verb.add_option("DIR", asked->state, "The folder of the state").required();
     verb.at_most_one({
         verb.add_option("--html", asked->html, "Write a page with a treemap to this file"),
@@ -52,7 +52,7 @@ void declare_tree(command& verb) {
         verb.add_flag("--folded", asked->folded, "Print folded stacks, for flame graphs"),
         verb.add_flag("--json", asked->json, "Print one JSON object"),
     });
-    verb.runs([asked] { return look_at(asked->state, [&] { return run(*asked); }); });
+    verb.runs([asked] { return look_at(asked->state, [&] { return run_tree(*asked); }); });
 }
 
 } // namespace chainbase::inspect

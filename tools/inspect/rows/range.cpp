@@ -19,7 +19,7 @@ namespace chainbase::inspect {
 
 namespace {
 
-struct call {
+struct range_call {
     std::string state;
     row_query query;
     std::uint64_t limit = 100;
@@ -40,7 +40,7 @@ void add_query(command& verb, call& asked) {
     verb.add_flag("--archive", asked.archive, "Also objects that are in the archive only");
 }
 
-void warn_if_moved(merged_rows& rows, const call& asked) {
+void warn_if_moved(merged_rows& rows, const range_call& asked) {
     if (rows.has_moved())
         spdlog::warn("{}: objects left memory for the archive meanwhile; some of them may be "
                      "missing, so call again",
@@ -48,7 +48,7 @@ void warn_if_moved(merged_rows& rows, const call& asked) {
 }
 
 /// Rows of both places, in one order.
-exit_code run_merged_range(const call& asked) {
+exit_code run_merged_range(const range_call& asked) {
     row_source from(asked.state);
     const auto archive = open_whole_archive(from);
     merged_rows rows(from, asked.query, archive.get());
@@ -66,7 +66,7 @@ exit_code run_merged_range(const call& asked) {
     return exit_code::done;
 }
 
-exit_code run_range(const call& asked) {
+exit_code run_range(const range_call& asked) {
     if (asked.archive) return run_merged_range(asked);
     row_source from(asked.state);
     const auto cursor = asked.query.cursor(from);
@@ -101,7 +101,7 @@ std::uint64_t count_rows(row_source& from, const row_query& query) {
     return rows;
 }
 
-std::uint64_t count_merged(row_source& from, const call& asked) {
+std::uint64_t count_merged(row_source& from, const range_call& asked) {
     const auto archive = open_whole_archive(from);
     merged_rows all(from, asked.query, archive.get());
     std::uint64_t rows = 0;
@@ -111,7 +111,7 @@ std::uint64_t count_merged(row_source& from, const call& asked) {
     return rows;
 }
 
-exit_code run_count(const call& asked) {
+exit_code run_count(const range_call& asked) {
     row_source from(asked.state);
     const std::uint64_t rows =
         asked.archive ? count_merged(from, asked) : count_rows(from, asked.query);
@@ -131,7 +131,7 @@ exit_code run_count(const call& asked) {
 } // namespace
 
 void declare_range(command& verb) {
-    const auto asked = std::make_shared<call>();
+    const auto asked = std::make_shared<range_call>();
     add_query(verb, *asked);
     verb.add_flag("--reverse", asked->query.is_reverse, "From the last one to the first");
     verb.add_option("--limit", asked->limit, "How many at most; 0: all").shows_default();
@@ -140,7 +140,7 @@ void declare_range(command& verb) {
 }
 
 void declare_count(command& verb) {
-    const auto asked = std::make_shared<call>();
+    const auto asked = std::make_shared<range_call>();
     add_query(verb, *asked);
     verb.add_flag("--json", asked->json, "Print one JSON object");
     verb.runs([asked] { return look_at(asked->state, [&] { return run_count(*asked); }); });

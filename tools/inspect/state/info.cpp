@@ -10,7 +10,7 @@ namespace chainbase::inspect {
 
 namespace {
 
-void run(const std::string& state, bool is_json) {
+void run_info(const std::string& state, bool is_json) {
     const state_info info = read_info(state);
     print_or_throw(is_json ? as_json(info) : as_text(info));
 }

@@ -62,7 +62,7 @@ bool holds_check_lock(const std::filesystem::path& state) {
            lock.l_type == F_RDLCK;
 }
 
-void run(const std::string& state, bool is_json) {
+void run_locks(const std::string& state, bool is_json) {
     const state_locks found = state_locks::read(state);
     print_or_throw(is_json ? as_json(found) : as_text(found));
 }

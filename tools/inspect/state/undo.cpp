@@ -9,7 +9,7 @@ namespace chainbase::inspect {
 
 namespace {
 
-void run(const std::string& state, bool is_json) {
+void run_undo(const std::string& state, bool is_json) {
     const undo_report report = read_undo(state);
     print_or_throw(is_json ? as_json(report) : as_text(report));
 }
