@@ -3,7 +3,7 @@
 #include <tools/driver/block_log_tools/log_reading.hpp>
 #include <tools/driver/block_log_tools/log_repair.hpp>
 #include <tools/driver/block_log_tools/log_verification.hpp>
-#include <tools/driver/open_log.hpp>
+#include <tools/driver/log_progress.hpp>
 #include <tools/interruption.hpp>
 
 #include <catch2/catch.hpp>

@@ -2,7 +2,7 @@
 #include <tools/block_log/block_log_reader.hpp>
 #include <tools/chains/rejected.hpp>
 #include <tools/driver/chain_state.hpp>
-#include <tools/driver/generate/make_branch.hpp>
+#include <tools/driver/generate/branch_dealer.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/support/random_source.hpp>

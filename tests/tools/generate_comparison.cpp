@@ -1,5 +1,4 @@
 #include <tools/driver/generate/comparison.hpp>
-#include <tools/driver/generate/fit.hpp>
 #include <tools/driver/generate/steem_2016_fit.hpp>
 
 #include <catch2/catch.hpp>

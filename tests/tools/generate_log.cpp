@@ -1,7 +1,7 @@
 #include <pool_allocator/error.hpp>
 #include <tools/block_log/checksum.hpp>
 #include <tools/chains/social/operations.hpp>
-#include <tools/driver/generate/texts.hpp>
+#include <tools/driver/generate/activity.hpp>
 #include <tools/driver/replay.hpp>
 
 #include <catch2/catch.hpp>

@@ -1,5 +1,4 @@
 #include <tools/driver/live/load_clerk.hpp>
-#include <tools/driver/live/load_steps.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/support/random_source.hpp>

@@ -1,4 +1,4 @@
-#include <tools/driver/time_left.hpp>
+#include <tools/driver/log_progress.hpp>
 
 #include <catch2/catch.hpp>
 

@@ -1,7 +1,7 @@
 // The server of the metrics, and clients that are broken or hostile: they cost their connection.
 
 #include <pool_allocator/error.hpp>
-#include <tools/driver/metrics_server.hpp>
+#include <tools/driver/observation.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/trace/http_client.hpp>

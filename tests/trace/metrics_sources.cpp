@@ -2,8 +2,7 @@
 
 #include <archive/open_archive.hpp>
 #include <archive/statistics.hpp>
-#include <tools/driver/archive_metrics.hpp>
-#include <tools/driver/metrics_source.hpp>
+#include <tools/driver/chain_gauges.hpp>
 #include <tools/driver/observation.hpp>
 
 #include <catch2/catch.hpp>

@@ -2,7 +2,7 @@
 #include <tools/bench/chain_log.hpp>
 #include <tools/chains/chains.hpp>
 #include <tools/driver/block_feed.hpp>
-#include <tools/driver/replay_steps.hpp>
+#include <tools/driver/replay.hpp>
 
 #include <algorithm>
 #include <vector>

@@ -5,7 +5,7 @@
 #include <tools/chains/lookahead.hpp>
 #include <tools/chains/rejected.hpp>
 #include <tools/driver/block_feed.hpp>
-#include <tools/driver/replay_steps.hpp>
+#include <tools/driver/replay.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -4,11 +4,11 @@
 #include <tools/block_log/checksum.hpp>
 #include <tools/chains/chains.hpp>
 #include <tools/chains/rejected.hpp>
-#include <tools/driver/archive_metrics.hpp>
 #include <tools/driver/bookkeeping.hpp>
+#include <tools/driver/chain_gauges.hpp>
 #include <tools/driver/chain_state.hpp>
-#include <tools/driver/metrics_source.hpp>
-#include <tools/driver/replay_steps.hpp>
+#include <tools/driver/observation.hpp>
+#include <tools/driver/replay.hpp>
 #include <tools/driver/root/chain_root.hpp>
 
 #include <spdlog/spdlog.h>

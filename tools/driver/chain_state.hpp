@@ -6,7 +6,7 @@
 #include <tools/block_log/block_id.hpp>
 #include <tools/block_log/block_log_reader.hpp>
 #include <tools/chains/chain_model.hpp>
-#include <tools/driver/root/root_options.hpp>
+#include <tools/driver/root/chain_root.hpp>
 
 #include <chrono>
 #include <cstdint>

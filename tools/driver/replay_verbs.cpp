@@ -1,5 +1,7 @@
 #include <tools/driver/observation.hpp>
 #include <tools/driver/replay.hpp>
+#include <tools/driver/root/bisection.hpp>
+#include <tools/driver/root/known_roots.hpp>
 #include <tools/driver/verb_options.hpp>
 #include <tools/driver/verbs.hpp>
 #include <tools/interruption.hpp>
@@ -57,6 +59,56 @@ void declare_replay(command& verb) {
         return report.root && report.root->differs ? exit_code::different
                : report.interrupted                ? exit_code::interrupted
                                                    : exit_code::done;
+    });
+}
+
+void declare_roots(command& verb) {
+    struct call {
+        std::filesystem::path from;
+        std::uint64_t first = 1;
+        std::uint64_t last = UINT64_MAX;
+        std::size_t newest = SIZE_MAX;
+        bool json = false;
+    };
+    const auto options = std::make_shared<call>();
+    verb.add_option("STATE", options->from,
+                    "folder of the state, running or not; or what this wrote")
+        .required();
+    verb.add_option("--from", options->first, "number of the first block")
+        .whole_number(1, UINT64_MAX);
+    verb.add_option("--to", options->last, "number of the last block").whole_number(1, UINT64_MAX);
+    verb.add_option("--newest", options->newest, "so many blocks at most, the newest ones")
+        .whole_number(1, UINT32_MAX);
+    verb.add_flag("--json", options->json, "one JSON object on stdout");
+    verb.runs([options] {
+        known_roots all = known_roots::read(options->from);
+        all.keep(options->first, options->last, options->newest);
+        print_or_throw(options->json ? all.to_json() + "\n" : all.to_text(), "call again");
+        return exit_code::done;
+    });
+}
+
+void declare_bisect(command& verb) {
+    struct call {
+        std::filesystem::path a;
+        std::filesystem::path b;
+        std::size_t objects = 20;
+        bool json = false;
+    };
+    const auto options = std::make_shared<call>();
+    verb.add_option("A", options->a, "folder of a state with a root, or what `roots` wrote")
+        .required();
+    verb.add_option("B", options->b, "another one").required();
+    verb.add_option("--objects", options->objects, "objects to name at most")
+        .whole_number(1, 1'000'000)
+        .shows_default();
+    verb.add_flag("--json", options->json, "one JSON object on stdout");
+    verb.runs([options] {
+        const bisection found = bisection::of(options->a, options->b, options->objects);
+        print_or_throw(options->json ? to_json(found) + "\n" : to_text(found), "call again");
+        return found.is_different() ? exit_code::different
+               : found.has_moved    ? exit_code::moved
+                                    : exit_code::done;
     });
 }
 
