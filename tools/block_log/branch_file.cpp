@@ -1,9 +1,7 @@
 #include <pool_allocator/error.hpp>
 #include <tools/block_log/block_log_format.hpp>
 #include <tools/block_log/branch_file.hpp>
-#include <tools/block_log/byte_reader.hpp>
-#include <tools/block_log/byte_writer.hpp>
-#include <tools/block_log/checksum.hpp>
+#include <tools/block_log/bytes.hpp>
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include <tools/block_log/checksum.hpp>
+#include <tools/block_log/bytes.hpp>
 #include <tools/chains/decoded_block.hpp>
 
 namespace chainbase {

@@ -1,7 +1,7 @@
 #include <archive/open_archive.hpp>
 #include <chainbase/database.hpp>
 #include <pool_allocator/trace.hpp>
-#include <tools/block_log/checksum.hpp>
+#include <tools/block_log/bytes.hpp>
 #include <tools/chains/chains.hpp>
 #include <tools/chains/rejected.hpp>
 #include <tools/driver/archive_metrics.hpp>

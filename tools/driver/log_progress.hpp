@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tools/block_log/record_search.hpp>
+#include <tools/block_log/log_record.hpp>
 #include <tools/driver/time_left.hpp>
 
 #include <chrono>

@@ -1,4 +1,4 @@
-#include <tools/block_log/record_blocks.hpp>
+#include <tools/block_log/log_record.hpp>
 #include <tools/driver/block_log_tools/json_line.hpp>
 #include <tools/driver/block_log_tools/log_copy.hpp>
 

@@ -1,5 +1,5 @@
 #include <chainbase/sha256.hpp>
-#include <tools/block_log/record_blocks.hpp>
+#include <tools/block_log/log_record.hpp>
 #include <tools/driver/block_log_tools/json_line.hpp>
 #include <tools/driver/block_log_tools/log_digest.hpp>
 #include <tools/driver/block_log_tools/looked_at_log.hpp>

@@ -1,5 +1,5 @@
 #include <pool_allocator/error.hpp>
-#include <tools/block_log/log_header.hpp>
+#include <tools/block_log/block_log_contents.hpp>
 #include <tools/driver/block_log_tools/json_line.hpp>
 #include <tools/driver/block_log_tools/log_pieces.hpp>
 #include <tools/driver/block_log_tools/log_salvage.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <tools/block_log/block.hpp>
-#include <tools/block_log/byte_writer.hpp>
+#include <tools/block_log/bytes.hpp>
 #include <tools/chains/codec.hpp>
 #include <tools/driver/generate/random_numbers.hpp>
 

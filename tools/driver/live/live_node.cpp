@@ -1,6 +1,6 @@
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/trace.hpp>
-#include <tools/block_log/checksum.hpp>
+#include <tools/block_log/bytes.hpp>
 #include <tools/chains/lookahead.hpp>
 #include <tools/driver/live/live_node.hpp>
 

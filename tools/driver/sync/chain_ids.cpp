@@ -1,5 +1,5 @@
 #include <pool_allocator/error.hpp>
-#include <tools/block_log/checksum.hpp>
+#include <tools/block_log/bytes.hpp>
 #include <tools/driver/sync/chain_ids.hpp>
 #include <tools/interruption.hpp>
 
