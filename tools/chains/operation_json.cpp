@@ -1,10 +1,58 @@
-#include <tools/chains/chain_names.hpp>
+#include <tools/chains/codec.hpp>
 #include <tools/chains/operation_json.hpp>
+#include <tools/chains/operations.hpp>
+
+#include <boost/type_index.hpp>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
 
 namespace chainbase {
+
+namespace codec {
+namespace {
+
+/// The name of a type without its namespaces: "vote".
+template <class T>
+[[nodiscard]] const std::string& short_name() {
+    static const std::string name = [] {
+        const std::string whole = boost::typeindex::type_id<T>().pretty_name();
+        return whole.substr(whole.rfind(':') + 1);
+    }();
+    return name;
+}
+
+/// Numbers as numbers, texts as texts, bytes in hex, a described struct as an object of its
+/// members, a variant as such an object with the name of its alternative in front, as "kind".
+template <class T>
+[[nodiscard]] nlohmann::ordered_json to_json(const T& value) {
+    if constexpr (std::integral<T>) {
+        return value;
+    } else if constexpr (is_fixed_string<T>) {
+        return text_to_json(value.view());
+    } else if constexpr (std::same_as<T, std::string>) {
+        return text_to_json(value);
+    } else if constexpr (std::same_as<T, bytes>) {
+        return to_hex(value);
+    } else if constexpr (is_variant<T>) {
+        return std::visit(
+            []<class Held>(const Held& held) {
+                nlohmann::ordered_json object{{"kind", short_name<Held>()}};
+                object.update(to_json(held));
+                return object;
+            },
+            value);
+    } else {
+        nlohmann::ordered_json object = nlohmann::ordered_json::object();
+        boost::mp11::mp_for_each<members<T>>(
+            [&](auto member) { object[member.name] = to_json(value.*member.pointer); });
+        return object;
+    }
+}
+
+} // namespace
+} // namespace codec
 
 namespace {
 

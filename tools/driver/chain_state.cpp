@@ -3,7 +3,7 @@
 #include <pool_allocator/trace.hpp>
 #include <tools/block_log/bytes.hpp>
 #include <tools/chains/chains.hpp>
-#include <tools/chains/rejected.hpp>
+#include <tools/chains/checked.hpp>
 #include <tools/driver/archive_metrics.hpp>
 #include <tools/driver/bookkeeping.hpp>
 #include <tools/driver/chain_state.hpp>

@@ -1,10 +1,44 @@
-#include <tools/chains/swap/asset.hpp>
+#include <tools/chains/codec.hpp>
+#include <tools/chains/operations.hpp>
 #include <tools/digits.hpp>
 
 #include <algorithm>
 #include <charconv>
 
+namespace chainbase::payments {
+
+bytes encode(const operation& value) {
+    return codec::encode(value);
+}
+
+operation decode_operation(byte_view encoded) {
+    return codec::decode<operation>(encoded, "payments operation");
+}
+
+} // namespace chainbase::payments
+
+namespace chainbase::social {
+
+bytes encode(const operation& value) {
+    return codec::encode(value);
+}
+
+operation decode_operation(byte_view encoded) {
+    return codec::decode<operation>(encoded, "social operation");
+}
+
+} // namespace chainbase::social
+
 namespace chainbase::swap {
+
+bytes encode(const operation& value) {
+    return codec::encode(value);
+}
+
+operation decode_operation(byte_view encoded) {
+    return codec::decode<operation>(encoded, "swap operation");
+}
+
 namespace {
 
 constexpr std::size_t most_decimals = 18;

@@ -7,6 +7,7 @@
 #include <array>
 #include <string_view>
 
+/// The operations of all chains, whose encoding operations.cpp defines, and the chains' names.
 namespace chainbase {
 
 /// The chains that there is a model for, as block logs call them. Tables that have something for
