@@ -1,7 +1,6 @@
 #include <archive/backup.hpp>
-#include <archive/detail/backup_step.hpp>
+#include <archive/detail/fault_steps.hpp>
 #include <archive/detail/file_copy.hpp>
-#include <archive/detail/rocksdb_copy.hpp>
 #include <archive/detail/unfinished_folder.hpp>
 #include <archive/open_archive.hpp>
 #include <archive/rocksdb_store.hpp>

@@ -1,4 +1,4 @@
-#include <archive/backup_manifest.hpp>
+#include <archive/backup.hpp>
 #include <archive/detail/unfinished_folder.hpp>
 #include <chainbase/files.hpp>
 #include <pool_allocator/error.hpp>
@@ -13,9 +13,6 @@
 #include <stdexcept>
 #include <string_view>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 namespace chainbase::archive {
 
 namespace {
@@ -27,8 +24,7 @@ constexpr std::string_view beginning = "chainbase backup, format ";
 constexpr std::string_view version = "1";
 
 std::string first_line(std::string_view text) {
-    return fmt::format("{}{}, XXH3-64 {:016x}\n", beginning, version,
-                       XXH3_64bits(text.data(), text.size()));
+    return fmt::format("{}{}, XXH3-64 {:016x}\n", beginning, version, hash_of(as_bytes(text)));
 }
 
 json text_of(const backup_manifest& one) {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <archive/described_content.hpp>
 #include <archive/lifecycle.hpp>
+#include <archive/state_digest.hpp>
 #include <chainbase/database.hpp>
 #include <chainbase/state_root/merkle_tree.hpp>
 

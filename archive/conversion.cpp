@@ -1,9 +1,8 @@
 #include <archive/conversion.hpp>
-#include <archive/detail/conversion_step.hpp>
+#include <archive/detail/fault_steps.hpp>
 #include <archive/detail/kept_rows.hpp>
 #include <archive/detail/stored_row.hpp>
 #include <archive/memory_store.hpp>
-#include <archive/none_store.hpp>
 #include <archive/open_archive.hpp>
 #include <archive/rocksdb_store.hpp>
 #include <chainbase/database.hpp>
@@ -16,9 +15,6 @@
 #include <memory>
 #include <utility>
 #include <vector>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 namespace chainbase::archive {
 
@@ -136,7 +132,7 @@ std::uint64_t converter::sum_of(const store& of, table_id table) {
     std::uint64_t sum = 0;
     std::uint64_t rows = 0;
     each_stored(of, table, [&](std::uint32_t id, bytes_view stored) {
-        sum = XXH3_64bits_withSeed(stored.data(), stored.size(), sum ^ (std::uint64_t{id} << 1));
+        sum = hash_of(stored, sum ^ (std::uint64_t{id} << 1));
         if (++rows % rows_in_memory_batch == 0) advance(rows_in_memory_batch);
     });
     advance(rows % rows_in_memory_batch);

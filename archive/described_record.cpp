@@ -67,6 +67,75 @@ void append_number(byte_buffer& to, std::uint32_t number) {
     detail::store_little(to.data() + at, number);
 }
 
+/// Steps over the values of one field of a record, and says what is wrong with them.
+class field_walk {
+public:
+    field_walk(const std::string& name, bytes_view& left) : name_(name), left_(left) {}
+
+    void step_over(const value_type& type) {
+        switch (type.what) {
+        case kind::boolean:
+            if (const bytes_view one = take(1); !one.empty() && one.front() > std::byte{1})
+                fail(fmt::format("field {}: no bool", name_));
+            break;
+        case kind::fixed_text:
+        case kind::text: {
+            const std::uint32_t length = take_length();
+            if (type.what == kind::fixed_text && length > type.bytes)
+                fail(fmt::format("field {}: {} bytes do not fit {}", name_, length, type.bytes));
+            take(length);
+            break;
+        }
+        case kind::vector:
+            step_over(type.element(), take_length());
+            break;
+        case kind::array:
+            step_over(type.element(),
+                      type.element().bytes == 0 ? 0 : type.bytes / type.element().bytes);
+            break;
+        case kind::structure:
+            for (const value_type::member& one : type.members)
+                step_over(one.type);
+            break;
+        default:
+            take(type.bytes);
+        }
+    }
+    [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
+
+private:
+    void step_over(const value_type& element, std::size_t count) {
+        for (std::size_t i = 0; i < count && problem_.empty(); ++i) {
+            const std::size_t before = left_.size();
+            step_over(element);
+            if (left_.size() == before) return; // nor do the others take any
+        }
+    }
+    bytes_view take(std::size_t bytes) {
+        if (!problem_.empty()) return {};
+        if (left_.size() < bytes) {
+            fail("ends within field " + name_);
+            return {};
+        }
+        const bytes_view taken = left_.first(bytes);
+        left_ = left_.subspan(bytes);
+        return taken;
+    }
+    std::uint32_t take_length() {
+        if (problem_.empty() && left_.size() < sizeof(std::uint32_t))
+            fail("ends before field " + name_);
+        const bytes_view length = take(sizeof(std::uint32_t));
+        return length.empty() ? 0 : detail::load_little<std::uint32_t>(length.data());
+    }
+    void fail(std::string problem) {
+        if (problem_.empty()) problem_ = std::move(problem);
+    }
+
+    const std::string& name_;
+    bytes_view& left_;
+    std::string problem_;
+};
+
 } // namespace
 
 described_record::described_record(const type_schema& schema) : type_(schema.name) {
@@ -79,6 +148,7 @@ described_record::described_record(const type_schema& schema) : type_(schema.nam
         if (!is_described(type)) undescribed_.push_back(one.name);
         add(steps_, type, one.offset, static_cast<std::uint32_t>(fields_.size()));
         fields_.push_back(one.name);
+        types_.push_back(type);
     }
     layout_ += layout_.empty() ? "{}" : "}";
     fingerprint_ = fnv1a(layout_);
@@ -176,6 +246,21 @@ void described_record::append(const std::byte* object, const rows::buffer_source
                               byte_buffer& to) const {
     append_number(to, fingerprint_);
     run(steps_, object, buffers, to);
+}
+
+std::string described_record::problem_of(bytes_view content, std::uint32_t id) const {
+    if (!undescribed_.empty()) return {};
+    bytes_view left = content;
+    for (std::size_t number = 0; number < fields_.size(); ++number) {
+        const bytes_view value = left;
+        field_walk field(fields_[number], left);
+        field.step_over(types_[number]);
+        if (!field.problem().empty()) return field.problem();
+        if (number > 0 || types_[number].bytes != sizeof id) continue;
+        if (const auto found = detail::load_little<std::uint32_t>(value.data()); found != id)
+            return fmt::format("holds object {}", found);
+    }
+    return left.empty() ? std::string() : fmt::format("{} bytes too many", left.size());
 }
 
 } // namespace chainbase::archive

@@ -1,9 +1,7 @@
 #pragma once
 
-#include <archive/background_write.hpp>
-#include <archive/detail/key_filter.hpp>
-#include <archive/detail/removed_objects.hpp>
-#include <archive/detail/retired.hpp>
+#include <archive/detail/background_write.hpp>
+#include <archive/detail/lifecycle_objects.hpp>
 #include <archive/found.hpp>
 #include <archive/object_cursor.hpp>
 #include <archive/store.hpp>

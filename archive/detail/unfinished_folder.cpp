@@ -1,4 +1,4 @@
-#include <archive/detail/backup_step.hpp>
+#include <archive/detail/fault_steps.hpp>
 #include <archive/detail/unfinished_folder.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/file_error.hpp>

@@ -1,11 +1,19 @@
 #pragma once
 
-#include <archive/detail/rocksdb_options.hpp>
-#include <archive/detail/store_folder.hpp>
+#include <archive/rocksdb/store_folder.hpp>
+#include <archive/rocksdb_store.hpp>
+#include <archive/store.hpp>
 
+#include <rocksdb/cache.h>
 #include <rocksdb/db.h>
+#include <rocksdb/env.h>
+#include <rocksdb/file_system.h>
+#include <rocksdb/options.h>
+#include <rocksdb/sst_file_writer.h>
 #include <rocksdb/statistics.h>
+#include <rocksdb/status.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -13,7 +21,48 @@
 #include <string>
 #include <vector>
 
+/// Where a test may put a disk of its own below RocksDB. The production library has no trace of it.
+namespace chainbase::archive::fault {
+
+#ifdef CHAINBASE_FAULT_INJECTION
+inline std::shared_ptr<rocksdb::FileSystem> simulated_files;
+inline std::shared_ptr<rocksdb::FileSystem> files_below() {
+    return simulated_files ? simulated_files : rocksdb::FileSystem::Default();
+}
+#else
+inline std::shared_ptr<rocksdb::FileSystem> files_below() {
+    return rocksdb::FileSystem::Default();
+}
+#endif
+
+} // namespace chainbase::archive::fault
+
 namespace chainbase::archive::detail {
+
+/// Throws the error a status that is not ok stands for: out_of_space_error, damaged_error or, for
+/// everything else, io_error. `where` names the store and the table and key or operation.
+[[noreturn]] void throw_status(const rocksdb::Status& status, const std::string& where);
+
+/// Throws when `status` is not ok; `where()` makes the text only then.
+template <typename Where>
+void check_status(const rocksdb::Status& status, Where&& where) {
+    if (!status.ok()) throw_status(status, where());
+}
+
+/// How RocksDB is set up for an archive: written in batches, in the order of ids, seldom changed;
+/// read at random, often for what is not there.
+struct rocksdb_options {
+    /// Of a store in `folder`. Throws as private_folder does.
+    rocksdb_options(const store_options& from, const std::filesystem::path& folder);
+
+    [[nodiscard]] rocksdb::Options of_ingested_files() const;
+
+    std::unique_ptr<rocksdb::Env> files; ///< a writer's: what it makes is for the folder's readers
+    std::shared_ptr<rocksdb::Cache> cache; ///< of data blocks, for all tables
+    std::size_t hint_bytes;                ///< for rocksdb_key_hints
+    rocksdb::DBOptions database;
+    rocksdb::ColumnFamilyOptions table; ///< of every column family
+};
 
 /// An open RocksDB in the folder of a store, with all its column families: opens, checks that what
 /// had been synced is there, makes families, syncs, closes.
@@ -107,5 +156,47 @@ private:
     std::mutex logging_; // what uses RocksDB's log takes turns
     rocksdb::Status log_status_;
 };
+
+/// A large batch on its way into a RocksDB as sorted files, past its log and its write buffer.
+///
+///     begin(family) put(...) put(...)   begin(family) put(...) ...   finish()
+///
+/// Entries rise within a file, and files of one family do not overlap. Until finish() the files are
+/// only names in FOLDER/ingest, which a writer empties when it opens; those of one that failed go
+/// with this object. finish() makes all of them part of the database, or none, and durable.
+///
+/// Not thread-safe. Every function throws as check_status does.
+class rocksdb_ingest {
+public:
+    explicit rocksdb_ingest(rocksdb_database& into) : into_(into) {}
+    ~rocksdb_ingest();
+    rocksdb_ingest(const rocksdb_ingest&) = delete;
+    rocksdb_ingest& operator=(const rocksdb_ingest&) = delete;
+
+    /// What follows goes into a new file of `family`.
+    void begin(rocksdb_database::family_handle family);
+    void put(const rocksdb::Slice& key, const rocksdb::Slice& value);
+    void erase(const rocksdb::Slice& key);
+    /// Returns how many bytes the files have.
+    std::uint64_t finish();
+
+private:
+    void end_file();
+    void check(const rocksdb::Status& status) const;
+
+    rocksdb_database& into_;
+    std::unique_ptr<rocksdb::SstFileWriter> writer_;
+    std::vector<rocksdb::IngestExternalFileArg> files_;
+    std::uint64_t bytes_ = 0;
+    std::string file_; ///< which writer_ writes
+};
+
+class rocksdb_database;
+
+/// What rocksdb_store::facts() returns and throws.
+[[nodiscard]] rocksdb_facts facts_of(const rocksdb_database& database);
+
+/// How many table files there are now, of all families.
+[[nodiscard]] std::uint64_t table_files(const rocksdb_database& database);
 
 } // namespace chainbase::archive::detail

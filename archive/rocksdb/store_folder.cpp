@@ -1,4 +1,4 @@
-#include <archive/detail/store_folder.hpp>
+#include <archive/rocksdb/store_folder.hpp>
 #include <chainbase/files.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/private_folder.hpp>

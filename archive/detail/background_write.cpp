@@ -1,4 +1,4 @@
-#include <archive/background_write.hpp>
+#include <archive/detail/background_write.hpp>
 #include <archive/store.hpp>
 #include <chainbase/trace/quiet_thread.hpp>
 #include <pool_allocator/trace.hpp>

@@ -15,14 +15,10 @@
 
 #include <archive/detail/batch_plan.hpp>
 #include <archive/detail/integers.hpp>
-#include <archive/detail/rocksdb_database.hpp>
-#include <archive/detail/rocksdb_facts.hpp>
-#include <archive/detail/rocksdb_ingest.hpp>
-#include <archive/detail/rocksdb_key.hpp>
-#include <archive/detail/rocksdb_key_hints.hpp>
-#include <archive/detail/rocksdb_row_cache.hpp>
-#include <archive/detail/rocksdb_status.hpp>
 #include <archive/detail/stored_row.hpp>
+#include <archive/rocksdb/database.hpp>
+#include <archive/rocksdb/key.hpp>
+#include <archive/rocksdb/row_cache.hpp>
 #include <archive/rocksdb_store.hpp>
 #include <pool_allocator/error.hpp>
 

@@ -1,17 +1,66 @@
 #pragma once
 
-#include <archive/pinned_row.hpp>
+#include <archive/bytes.hpp>
+#include <archive/rows.hpp>
 #include <archive/write_batch.hpp>
 
 #include <rocksdb/cache.h>
 
 #include <atomic>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 namespace chainbase::archive::detail {
+
+/// To which rows the keys led that were looked up last: with the id at hand a lookup by key reads
+/// the row only, and not first the entry of the key in another block.
+///
+/// Only hints: a place is shared by all keys whose hashes fall on it. A hinted row counts only if
+/// it names the key itself.
+///
+/// Thread-safe.
+class rocksdb_key_hints {
+public:
+    /// Takes up to `bytes` of memory.
+    explicit rocksdb_key_hints(std::size_t bytes)
+        : places_(std::bit_floor(bytes / sizeof(std::uint64_t) + 1)) {}
+
+    [[nodiscard]] static std::uint64_t hash(std::uint32_t table, std::uint32_t index,
+                                            bytes_view key) noexcept {
+        return hash_of(key, std::uint64_t{table} << 32 | index);
+    }
+
+    [[nodiscard]] std::optional<std::uint32_t> find(std::uint64_t hash) const noexcept {
+        const std::uint64_t place = places_[index_of(hash)].load(std::memory_order_relaxed);
+        if (place >> 32 != tag_of(hash)) return std::nullopt;
+        return static_cast<std::uint32_t>(place);
+    }
+
+    void remember(std::uint64_t hash, std::uint32_t id) noexcept {
+        places_[index_of(hash)].store(tag_of(hash) << 32 | id, std::memory_order_relaxed);
+    }
+
+    /// Also what another key of the same place has there.
+    void forget(std::uint64_t hash) noexcept {
+        places_[index_of(hash)].store(0, std::memory_order_relaxed);
+    }
+
+private:
+    [[nodiscard]] std::size_t index_of(std::uint64_t hash) const noexcept {
+        return hash & (places_.size() - 1);
+    }
+    /// Never 0, which an empty place has.
+    [[nodiscard]] static std::uint64_t tag_of(std::uint64_t hash) noexcept {
+        return hash >> 32 | 1;
+    }
+
+    std::vector<std::atomic<std::uint64_t>> places_;
+};
 
 /// Rows that were read lately, each by itself, in the cache that blocks are in, too: what is asked
 /// for at random is found without a search through files and blocks, and a row takes the room of a

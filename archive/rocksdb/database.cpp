@@ -1,6 +1,5 @@
-#include <archive/detail/ingest_step.hpp>
-#include <archive/detail/rocksdb_database.hpp>
-#include <archive/detail/rocksdb_status.hpp>
+#include <archive/detail/fault_steps.hpp>
+#include <archive/rocksdb/database.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/private_folder.hpp>
 
@@ -8,8 +7,20 @@
 
 #include <algorithm>
 #include <set>
+#include <system_error>
 
 namespace chainbase::archive::detail {
+
+void throw_status(const rocksdb::Status& status, const std::string& where) {
+    const std::string message = where + ": " + status.ToString();
+    if (status.IsNoSpace())
+        throw out_of_space_error(message + "; make room on the disk and open the store again");
+    if (status.IsCorruption())
+        throw damaged_error(message +
+                            "; restore the archive from a backup or rebuild it by a replay");
+    throw io_error(message + "; check the disk, the permissions and the kernel's log, then open "
+                             "the store again");
+}
 
 namespace {
 
@@ -43,6 +54,13 @@ std::set<std::string> ending(std::set<std::string> files, const char* with) {
 bool same_content(const std::set<std::string>& before, const std::set<std::string>& after) {
     return ending(before, ".log") == ending(after, ".log") &&
            std::ranges::includes(before, ending(after, ".sst"));
+}
+
+rocksdb::IngestExternalFileOptions how_to_ingest() {
+    rocksdb::IngestExternalFileOptions how;
+    how.move_files = true;          // by a second name: nothing is copied
+    how.write_global_seqno = false; // kept in the manifest; the file need not change
+    return how;
 }
 
 } // namespace
@@ -290,6 +308,63 @@ void rocksdb_database::drop_unfinished_ingest() const {
 void rocksdb_database::mark_synced(std::uint64_t sequence, bool closed) {
     folder_.write_mark({sequence, closed});
     synced_up_to_ = closed ? 0 : sequence;
+}
+
+rocksdb_ingest::~rocksdb_ingest() {
+    writer_.reset();
+    std::error_code gone;
+    for (const auto& files : files_)
+        for (const std::string& file : files.external_files)
+            std::filesystem::remove(file, gone);
+}
+
+void rocksdb_ingest::check(const rocksdb::Status& status) const {
+    check_status(status,
+                 [&] { return into_.name() + ": write the sorted file \"" + file_ + "\""; });
+}
+
+void rocksdb_ingest::begin(rocksdb_database::family_handle family) {
+    end_file();
+    if (files_.empty() || files_.back().column_family != family) {
+        files_.emplace_back();
+        files_.back().column_family = family;
+        files_.back().options = how_to_ingest();
+    }
+    file_ = into_.new_ingest_file();
+    files_.back().external_files.push_back(file_);
+    // By default the file leaves the system's memory as it is written, to be read from the disk
+    // again at once, by the ingestion, by lookups, and by the first merge.
+    constexpr bool forget_file = false;
+    writer_ = std::make_unique<rocksdb::SstFileWriter>(
+        rocksdb::EnvOptions(), into_.options_for_files(), family, forget_file);
+    check(writer_->Open(file_));
+    fault::reach(fault::ingest_step::file_begun);
+}
+
+void rocksdb_ingest::put(const rocksdb::Slice& key, const rocksdb::Slice& value) {
+    check(writer_->Put(key, value));
+}
+
+void rocksdb_ingest::erase(const rocksdb::Slice& key) {
+    check(writer_->Delete(key));
+}
+
+void rocksdb_ingest::end_file() {
+    if (!writer_) return;
+    check(writer_->Finish());
+    bytes_ += writer_->FileSize();
+    writer_.reset();
+    fault::reach(fault::ingest_step::file_written);
+}
+
+std::uint64_t rocksdb_ingest::finish() {
+    end_file();
+    check_status(into_.ingest(files_), [&] {
+        return into_.name() + ": take in " + std::to_string(files_.size()) +
+               " sets of sorted files";
+    });
+    fault::reach(fault::ingest_step::ingested);
+    return bytes_;
 }
 
 } // namespace chainbase::archive::detail

@@ -1,6 +1,6 @@
 #include <archive/detail/integers.hpp>
-#include <archive/detail/rocksdb_key.hpp>
-#include <archive/detail/rocksdb_row_cache.hpp>
+#include <archive/rocksdb/key.hpp>
+#include <archive/rocksdb/row_cache.hpp>
 
 #include <array>
 #include <utility>
