@@ -1,7 +1,7 @@
 // What lies where in RocksDB:
 //
 //     default                  table/NAME -> key names, one per line
-//     table/NAME               rows, the entries of its keys, their count: detail/rocksdb_key.hpp
+//     table/NAME               rows, the entries of its keys, their count: rocksdb/key.hpp
 //
 // A batch of the store is one WriteBatch of RocksDB, or a set of sorted files if it is large,
 // counts included.
@@ -11,7 +11,7 @@
 // (ids rise, so rows are merged little; keys come in any order), lookups by id would have two
 // reads, and a walk through all rows by id, as a digest makes it, one random read a row: 12 us in
 // place of 0.5 with everything cached. What was found lately is found with one read all the same:
-// detail/rocksdb_key_hints.hpp.
+// archive/rocksdb/row_cache.hpp.
 
 #include <archive/detail/batch_plan.hpp>
 #include <archive/detail/integers.hpp>
