@@ -17,7 +17,7 @@ namespace detail {
 
 namespace {
 
-using kind = rows::field_type::kind;
+using part_kind = rows::field_type::kind;
 
 template <typename Number>
 void append_number(byte_buffer& to, const std::byte* at) {
@@ -43,11 +43,11 @@ void append_integer(byte_buffer& to, const rows::field_type& type, const std::by
 
 bool append_value(byte_buffer& to, const rows::probe::part& part) {
     const bool is_bytes = part.type.element == 1 && !part.type.is_signed;
-    if (part.type.what == kind::number)
+    if (part.type.what == part_kind::number)
         append_integer(to, part.type, part.value.data());
-    else if (part.type.what == kind::text || part.type.what == kind::fixed_text)
+    else if (part.type.what == part_kind::text || part.type.what == part_kind::fixed_text)
         append_text(to, as_text(part.value));
-    else if (part.type.what == kind::numbers && is_bytes)
+    else if (part.type.what == part_kind::numbers && is_bytes)
         append(to, part.value);
     else
         return false;
