@@ -1,3 +1,4 @@
+#include <chainbase/fixed_string.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/block_log/block_log_contents.hpp>
 #include <tools/block_log/block_log_format.hpp>
@@ -15,10 +16,6 @@ namespace {
 
 using namespace block_log_format;
 
-std::uint64_t checksum_of(const file_header& header) {
-    return checksum(std::as_bytes(std::span(&header, 1)).first(offsetof(file_header, checksum)));
-}
-
 void require_magic(const file& log, const file_header& header, std::size_t size) {
     const std::size_t present = std::min(size, sizeof(header.magic));
     if (std::memcmp(header.magic.data(), log_magic.data(), present) != 0)
@@ -30,7 +27,7 @@ void require_magic(const file& log, const file_header& header, std::size_t size)
 }
 
 void require_supported(const file& log, const file_header& header) {
-    if (checksum_of(header) != header.checksum.value())
+    if (own_checksum(header) != header.checksum.value())
         throw damaged_error(log.path().string() +
                             ": the block log's header (bytes 0 to 63) is altered; get the file "
                             "again from a good copy");
@@ -187,24 +184,31 @@ void save_quietly(const block_log_index& index, const file& log) {
 
 } // namespace
 
-bytes encode_log_header(std::string_view chain) {
-    const chain_name name(chain);
-    if (chain.empty()) throw usage_error("a block log needs the name of its chain");
+block_log_format::file_header
+block_log_format::make_header(const std::array<unsigned char, 8>& magic, const char* what,
+                              std::string_view chain) {
+    if (chain.empty()) throw usage_error(std::string(what) + " needs the name of its chain");
+    const fixed_string<32> name(chain);
     file_header header;
-    header.magic = log_magic;
+    header.magic = magic;
     header.version = version;
     header.header_bytes = sizeof(header);
     header.chain.fill('\0');
     std::ranges::copy(name.view(), header.chain.begin());
     header.reserved = 0;
-    header.checksum = checksum_of(header);
-    const auto view = std::as_bytes(std::span(&header, 1));
+    header.checksum = own_checksum(header);
+    return header;
+}
+
+bytes encode_log_header(std::string_view chain) {
+    const file_header header = make_header(log_magic, "a block log", chain);
+    const byte_view view = view_of(header);
     return {view.begin(), view.end()};
 }
 
 log_header read_log_header(const file& log, std::string_view expected_chain) {
     file_header header;
-    const std::size_t size = log.read_at(0, std::as_writable_bytes(std::span(&header, 1)));
+    const std::size_t size = log.read_at(0, writable_view_of(header));
     require_magic(log, header, size);
     require_supported(log, header);
     const std::size_t length = strnlen(header.chain.data(), header.chain.size());

@@ -48,7 +48,7 @@ std::uint64_t block_log_reader::stated_unpacked_bytes() const {
     for (std::size_t i = 0; i < index.entries().size(); ++i) {
         const block_log_index::entry& entry = index.entries()[i];
         record_header header{};
-        log_->read_at(entry.offset, std::as_writable_bytes(std::span(&header, 1)));
+        log_->read_at(entry.offset, writable_view_of(header));
         if (header.magic.value() != record_magic ||
             header.packed_bytes.value() + min_record_bytes != index.end_of(i) - entry.offset)
             throw damage_at(*log_, entry.offset, "block " + std::to_string(entry.first_number),

@@ -29,6 +29,18 @@ using byte_view = std::span<const std::byte>;
     return {reinterpret_cast<const char*>(view.data()), view.size()};
 }
 
+/// The bytes of a value that lies in memory as in a file; valid as long as the value.
+template <class T>
+    requires std::is_trivially_copyable_v<T>
+[[nodiscard]] byte_view view_of(const T& value) noexcept {
+    return std::as_bytes(std::span(&value, 1));
+}
+template <class T>
+    requires std::is_trivially_copyable_v<T>
+[[nodiscard]] std::span<std::byte> writable_view_of(T& value) noexcept {
+    return std::as_writable_bytes(std::span(&value, 1));
+}
+
 /// The T whose bytes begin at `position`. Requires all of them to be there.
 template <class T>
     requires std::is_trivially_copyable_v<T>

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 namespace chainbase {
@@ -48,9 +49,13 @@ std::size_t compress(const record_batch& batch, int level, bytes& raw) {
     return packed;
 }
 
+bool has_impossible_blocks(const record_header& header) {
+    return header.blocks.value() == 0 || header.first_number.value() > header.last_number.value();
+}
+
 /// What is wrong with a header that claims to lead a record with `room` bytes to the log's end;
 /// empty when nothing is.
-std::string fault_of(const record_header& header, std::uint64_t room) {
+std::string_view fault_of(const record_header& header, std::uint64_t room) {
     if (header.magic.value() != record_magic) return "no record begins here";
     const std::uint64_t packed = header.packed_bytes.value();
     if (packed > max_record_bytes || header.unpacked_bytes.value() > max_record_bytes)
@@ -60,15 +65,14 @@ std::string fault_of(const record_header& header, std::uint64_t room) {
 }
 
 /// The same for a record's complete bytes.
-std::string fault_of(byte_view raw) {
+std::string_view fault_of(byte_view raw) {
     const record_header header = header_of(raw);
     const record_trailer trailer = trailer_of(raw);
     if (checksum(covered_by_checksum(raw)) != trailer.checksum.value())
         return "the record's checksum does not match";
     if (trailer.magic.value() != record_end_magic || trailer.record_bytes.value() != raw.size())
         return "the record's trailer does not match its header";
-    if (header.blocks.value() == 0 || header.first_number.value() > header.last_number.value())
-        return "the record states impossible block numbers";
+    if (has_impossible_blocks(header)) return "the record states impossible block numbers";
     return {};
 }
 
@@ -78,19 +82,14 @@ constexpr std::size_t search_window = 1 << 20;
 /// that leads back, else 0: asked before a whole record is read and summed, so that many magic
 /// numbers without records cost little.
 std::uint64_t promised_bytes(const file& log, std::uint64_t offset, std::uint64_t end) {
-    using namespace block_log_format;
     bytes raw(sizeof(record_header));
     if (log.read_at(offset, raw) < raw.size()) return 0;
-    const auto header = load<record_header>(raw);
-    const std::uint64_t packed = header.packed_bytes.value();
-    const std::uint64_t size = packed + min_record_bytes;
-    if (std::max<std::uint64_t>(packed, header.unpacked_bytes.value()) > max_record_bytes ||
-        size > end - offset || header.blocks.value() == 0 ||
-        header.first_number.value() > header.last_number.value())
-        return 0;
+    const record_header header = header_of(raw);
+    if (!fault_of(header, end - offset).empty() || has_impossible_blocks(header)) return 0;
+    const std::uint64_t size = header.packed_bytes.value() + min_record_bytes;
     raw.resize(sizeof(record_trailer));
     if (log.read_at(offset + size - raw.size(), raw) < raw.size()) return 0;
-    const auto trailer = load<record_trailer>(raw);
+    const record_trailer trailer = trailer_of(raw);
     const bool leads_back =
         trailer.magic.value() == record_end_magic && trailer.record_bytes.value() == size;
     return leads_back ? size : 0;
@@ -135,12 +134,12 @@ record_check check_record(const file& log, std::uint64_t offset, std::uint64_t e
     record.raw_.resize(sizeof(record_header));
     log.read_at(offset, record.raw_);
     const record_header header = header_of(record.raw_);
-    if (std::string fault = fault_of(header, end - offset); !fault.empty())
-        return {{}, std::move(fault)};
+    if (const auto fault = fault_of(header, end - offset); !fault.empty())
+        return {{}, std::string(fault)};
     record.raw_.resize(header.packed_bytes.value() + min_record_bytes);
     if (log.read_at(offset, record.raw_) < record.raw_.size())
         return {{}, "the file became shorter while it was read"};
-    if (std::string fault = fault_of(record.raw_); !fault.empty()) return {{}, std::move(fault)};
+    if (const auto fault = fault_of(record.raw_); !fault.empty()) return {{}, std::string(fault)};
     return {std::move(record), {}};
 }
 
@@ -231,10 +230,10 @@ void record_blocks::require_end() const {
 
 search_result search_record(const file& log, std::uint64_t from, std::uint64_t end,
                             search_budget& budget, const watcher& watch) {
-    const block_log_format::little_uint32_buf_t magic(block_log_format::record_magic);
-    const auto pattern = std::as_bytes(std::span(&magic, 1));
+    const little_uint32_buf_t magic(record_magic);
+    const byte_view pattern = view_of(magic);
     bytes window(search_window);
-    while (from + block_log_format::min_record_bytes <= end) {
+    while (from + min_record_bytes <= end) {
         if (watch) watch(from, end);
         const std::size_t size = log.read_at(from, window);
         const auto last = window.begin() + static_cast<std::ptrdiff_t>(size);
