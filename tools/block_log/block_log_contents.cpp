@@ -254,7 +254,11 @@ log_record record_of(const file& log, const log_contents& contents, std::size_t 
     record_check check = check_record(log, entry.offset, end);
     const std::string first = "block " + std::to_string(entry.first_number);
     if (!check.record) throw damage_at(log, entry.offset, first, check.reason);
-    if (check.record->end() != end || check.record->first_number() != entry.first_number)
+    const std::uint64_t blocks_behind = number + 1 < contents.index.entries().size()
+                                            ? contents.index.entries()[number + 1].blocks_before
+                                            : contents.index.blocks();
+    if (check.record->end() != end || check.record->first_number() != entry.first_number ||
+        entry.blocks_before + check.record->blocks() != blocks_behind)
         throw damage_at(log, entry.offset, first,
                         "the record differs from the index (chainbase-driver block-log verify "
                         "tells which of them is wrong, repair-index makes the index anew)");

@@ -50,12 +50,8 @@ private:
 /// independent.
 class block_log_stream {
 public:
-    /// A block's encoding, for who decodes it in another way than decode_block. Valid until the
-    /// next call.
-    struct encoded_block {
-        std::uint64_t number;
-        byte_view encoded;
-    };
+    /// Valid until the next call.
+    using encoded_block = record_blocks::encoded_block;
     /// As next(), but leaves the block as it is behind its number.
     [[nodiscard]] std::optional<encoded_block> next_encoded();
     /// Throws the damaged_error of the block that next_encoded delivered last.
@@ -84,27 +80,18 @@ private:
     block_log_stream(std::shared_ptr<const file> log, std::shared_ptr<const log_contents> contents,
                      only_record record);
 
-    bool open_next();
-    [[nodiscard]] bool record_is_used_up() const noexcept { return consumed_ == unpacked_.size(); }
+    template <class Take>
+    [[nodiscard]] auto take(Take&& next_of);
     void open_record();
-    void require_count() const;
-    void require_order(std::uint64_t number) const;
-    [[nodiscard]] byte_view peek(std::size_t& size) const;
-    [[nodiscard]] block decode(byte_view encoded) const;
-    [[nodiscard]] std::uint64_t number_of(byte_view encoded) const;
-    void step_over(std::uint64_t number, std::size_t size);
-    void skip_below(std::uint64_t from);
     [[noreturn]] void fail(std::size_t record, const std::string& reason) const;
 
     std::shared_ptr<const file> log_;
     std::shared_ptr<const log_contents> contents_;
-    std::size_t next_record_ = 0; // the one after the record in unpacked_
-    std::size_t end_record_ = 0;  // the one that is not opened any more
-    bytes unpacked_;
-    std::size_t consumed_ = 0; // bytes of unpacked_
+    std::size_t next_record_ = 0;       // the one after the record that is open
+    std::size_t end_record_ = 0;        // the one that is not opened any more
+    std::optional<record_blocks> open_; // the one that blocks are taken from
+    std::uint64_t last_number_ = 0;     // of the record that is open; 0 before the first
     std::uint64_t blocks_behind_ = 0;
-    std::uint64_t last_number_ = 0;            // of the block before; 0 in front of the first
-    std::optional<std::uint64_t> stated_last_; // by the record in unpacked_
 };
 
 /// A block log opened for reading: its extent, blocks by number, and streams from any place.

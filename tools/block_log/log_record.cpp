@@ -200,24 +200,46 @@ record_blocks::record_blocks(const log_record& record)
       first_number_(record.first_number()), stated_last_(record.last_number()),
       stated_blocks_(record.blocks()) {}
 
-std::optional<block> record_blocks::next() {
+std::optional<record_blocks::encoded_block> record_blocks::peek() const {
     if (reader_.remaining() == 0) {
         require_end();
         return {};
     }
+    byte_reader ahead = reader_;
+    const byte_view encoded = ahead.byte_string();
+    const std::uint64_t number = byte_reader(encoded, "a block").unsigned_number();
+    const bool in_order = delivered_ == 0 ? number == first_number_ : number > last_number_;
+    if (!in_order) throw damaged_error("block " + std::to_string(number) + " is out of order");
+    return encoded_block{number, encoded};
+}
+
+void record_blocks::step_over(std::uint64_t number) {
     const std::size_t begin = reader_.position();
-    block result = decode_block(reader_.byte_string());
-    require_stated(result);
+    reader_.byte_string();
     encoded_ = byte_view(unpacked_).subspan(begin, reader_.position() - begin);
-    last_number_ = result.number;
+    last_number_ = number;
     ++delivered_;
+}
+
+std::optional<block> record_blocks::next() {
+    const auto one = peek();
+    if (!one) return {};
+    block result = decode_block(one->encoded);
+    step_over(one->number);
     return result;
 }
 
-void record_blocks::require_stated(const block& next) const {
-    const bool in_order =
-        delivered_ == 0 ? next.number == first_number_ : next.number > last_number_;
-    if (!in_order) throw damaged_error("block " + std::to_string(next.number) + " is out of order");
+std::optional<record_blocks::encoded_block> record_blocks::next_encoded() {
+    const auto one = peek();
+    if (one) step_over(one->number);
+    return one;
+}
+
+std::uint64_t record_blocks::skip_below(std::uint64_t number) {
+    std::uint64_t skipped = 0;
+    for (auto one = peek(); one && one->number < number; one = peek(), ++skipped)
+        step_over(one->number);
+    return skipped;
 }
 
 void record_blocks::require_end() const {

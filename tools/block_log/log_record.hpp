@@ -87,22 +87,40 @@ class record_blocks {
 public:
     /// Unpacks the record. Throws damaged_error when it does not unpack.
     explicit record_blocks(const log_record& record);
-    record_blocks(const record_blocks&) = delete;
-    record_blocks& operator=(const record_blocks&) = delete;
+    record_blocks(record_blocks&&) = default; // what views point to stays where it is
+    record_blocks& operator=(record_blocks&&) = default;
 
     /// The next block, or nothing behind the last. Throws damaged_error for bytes that are no
-    /// block, for a number that does not rise, and at the end when the record states other blocks.
+    /// block, for a number that does not rise, and at the end when the record states other blocks;
+    /// it then stays where it is.
     [[nodiscard]] std::optional<block> next();
+
+    /// A block's encoding, for who decodes it in another way than decode_block. Valid as long as
+    /// the record's blocks are.
+    struct encoded_block {
+        std::uint64_t number;
+        byte_view encoded;
+    };
+    /// As next(), but leaves the block as it is behind its number.
+    [[nodiscard]] std::optional<encoded_block> next_encoded();
+
+    /// Steps over the blocks below `number`; returns how many there were.
+    std::uint64_t skip_below(std::uint64_t number);
 
     /// The block delivered last as it is encoded, its length in front: every encoding of equal
     /// blocks is the same, however they are packed.
     [[nodiscard]] byte_view encoded() const noexcept { return encoded_; }
 
+    /// Unpacked bytes, of the blocks delivered and of all.
+    [[nodiscard]] std::size_t position() const noexcept { return reader_.position(); }
+    [[nodiscard]] std::size_t bytes() const noexcept { return unpacked_.size(); }
+
 private:
-    void require_stated(const block& next) const;
+    [[nodiscard]] std::optional<encoded_block> peek() const;
+    void step_over(std::uint64_t number);
     void require_end() const;
 
-    bytes unpacked_;
+    chainbase::bytes unpacked_;
     byte_reader reader_;
     byte_view encoded_;
     std::uint64_t first_number_;
