@@ -5,8 +5,6 @@
 #include <archive/statistics.hpp>
 #include <archive/write_batch.hpp>
 
-#include <boost/container/small_vector.hpp>
-
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -37,9 +35,6 @@ struct table_description {
     std::string name;
     std::vector<std::string> key_names; ///< key number i is key_names[i]
 };
-
-/// The ids of the rows that a key leads to, falling: nearly always one.
-using row_ids = boost::container::small_vector<std::uint32_t, 4>;
 
 /// Says of a row's id whether the row counts.
 using row_predicate = std::function<bool(std::uint32_t)>;
