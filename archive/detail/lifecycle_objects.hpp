@@ -17,7 +17,7 @@ struct by_object;
 /// An entry of the queue of those T that are finished and still in memory. One is created for each
 /// object that is retired and removed when it is handed over; since ids are given in order, the ids
 /// given less the entries left are the objects that were handed over, or removed before that
-/// (removed_objects.hpp).
+/// (removed_objects).
 template <typename T>
 struct retired {
     chainbase::id<retired> id;

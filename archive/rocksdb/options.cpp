@@ -24,82 +24,57 @@
 
 namespace chainbase::archive::detail {
 
+namespace {
+
+using rocksdb::IOStatus;
+
 /// The operating system's files as RocksDB uses them, but for the rights of those that it makes:
 /// they are for who may look at the store's folder, whatever the umask. Thread-safe.
 class private_file_system final : public rocksdb::FileSystemWrapper {
 public:
     /// For a store in `folder`. Throws as private_folder does.
-    explicit private_file_system(const std::filesystem::path& folder);
+    explicit private_file_system(const std::filesystem::path& folder)
+        : FileSystemWrapper(fault::files_below()), folder_(folder, /*writing=*/true) {}
 
     [[nodiscard]] const char* Name() const override { return "private_file_system"; }
 
-    rocksdb::IOStatus NewWritableFile(const std::string& file, const rocksdb::FileOptions& options,
-                                      std::unique_ptr<rocksdb::FSWritableFile>* result,
-                                      rocksdb::IODebugContext* debug) override;
-    rocksdb::IOStatus ReopenWritableFile(const std::string& file,
-                                         const rocksdb::FileOptions& options,
-                                         std::unique_ptr<rocksdb::FSWritableFile>* result,
-                                         rocksdb::IODebugContext* debug) override;
-    rocksdb::IOStatus CreateDir(const std::string& folder, const rocksdb::IOOptions& options,
-                                rocksdb::IODebugContext* debug) override;
-    rocksdb::IOStatus CreateDirIfMissing(const std::string& folder,
-                                         const rocksdb::IOOptions& options,
-                                         rocksdb::IODebugContext* debug) override;
-    rocksdb::IOStatus LockFile(const std::string& file, const rocksdb::IOOptions& options,
-                               rocksdb::FileLock** lock, rocksdb::IODebugContext* debug) override;
+    IOStatus NewWritableFile(const std::string& file, const rocksdb::FileOptions& options,
+                             std::unique_ptr<rocksdb::FSWritableFile>* result,
+                             rocksdb::IODebugContext* debug) override {
+        return adopt(FileSystemWrapper::NewWritableFile(file, options, result, debug), file);
+    }
+    IOStatus ReopenWritableFile(const std::string& file, const rocksdb::FileOptions& options,
+                                std::unique_ptr<rocksdb::FSWritableFile>* result,
+                                rocksdb::IODebugContext* debug) override {
+        return adopt(FileSystemWrapper::ReopenWritableFile(file, options, result, debug), file);
+    }
+    IOStatus CreateDir(const std::string& folder, const rocksdb::IOOptions& options,
+                       rocksdb::IODebugContext* debug) override {
+        return adopt(FileSystemWrapper::CreateDir(folder, options, debug), folder);
+    }
+    IOStatus CreateDirIfMissing(const std::string& folder, const rocksdb::IOOptions& options,
+                                rocksdb::IODebugContext* debug) override {
+        return adopt(FileSystemWrapper::CreateDirIfMissing(folder, options, debug), folder);
+    }
+    IOStatus LockFile(const std::string& file, const rocksdb::IOOptions& options,
+                      rocksdb::FileLock** lock, rocksdb::IODebugContext* debug) override {
+        return adopt(FileSystemWrapper::LockFile(file, options, lock, debug), file);
+    }
 
 private:
     /// When `made` says that it is there.
-    [[nodiscard]] rocksdb::IOStatus adopt(rocksdb::IOStatus made, const std::string& path) const;
+    [[nodiscard]] IOStatus adopt(IOStatus made, const std::string& path) const {
+        if (!made.ok()) return made;
+        try {
+            folder_.adopt(path);
+        } catch (const error& failed) {
+            return IOStatus::IOError(failed.what());
+        }
+        return made;
+    }
 
     private_folder folder_;
 };
-
-using rocksdb::IOStatus;
-
-private_file_system::private_file_system(const std::filesystem::path& folder)
-    : FileSystemWrapper(fault::files_below()), folder_(folder, /*writing=*/true) {}
-
-IOStatus private_file_system::NewWritableFile(const std::string& file,
-                                              const rocksdb::FileOptions& options,
-                                              std::unique_ptr<rocksdb::FSWritableFile>* result,
-                                              rocksdb::IODebugContext* debug) {
-    return adopt(FileSystemWrapper::NewWritableFile(file, options, result, debug), file);
-}
-
-IOStatus private_file_system::ReopenWritableFile(const std::string& file,
-                                                 const rocksdb::FileOptions& options,
-                                                 std::unique_ptr<rocksdb::FSWritableFile>* result,
-                                                 rocksdb::IODebugContext* debug) {
-    return adopt(FileSystemWrapper::ReopenWritableFile(file, options, result, debug), file);
-}
-
-IOStatus private_file_system::CreateDir(const std::string& folder,
-                                        const rocksdb::IOOptions& options,
-                                        rocksdb::IODebugContext* debug) {
-    return adopt(FileSystemWrapper::CreateDir(folder, options, debug), folder);
-}
-
-IOStatus private_file_system::CreateDirIfMissing(const std::string& folder,
-                                                 const rocksdb::IOOptions& options,
-                                                 rocksdb::IODebugContext* debug) {
-    return adopt(FileSystemWrapper::CreateDirIfMissing(folder, options, debug), folder);
-}
-
-IOStatus private_file_system::LockFile(const std::string& file, const rocksdb::IOOptions& options,
-                                       rocksdb::FileLock** lock, rocksdb::IODebugContext* debug) {
-    return adopt(FileSystemWrapper::LockFile(file, options, lock, debug), file);
-}
-
-IOStatus private_file_system::adopt(IOStatus made, const std::string& path) const {
-    if (!made.ok()) return made;
-    try {
-        folder_.adopt(path);
-    } catch (const error& failed) {
-        return IOStatus::IOError(failed.what());
-    }
-    return made;
-}
 
 /// What RocksDB notes about its work goes to our log, at the level debug, in place of its file LOG.
 /// That one is on the archive's disk, and RocksDB 7.8 ends the process when it cannot be written.
@@ -109,19 +84,18 @@ class rocksdb_log final : public rocksdb::Logger {
 public:
     rocksdb_log() : Logger(rocksdb::InfoLogLevel::WARN_LEVEL) {}
 
-    void Logv(rocksdb::InfoLogLevel level, const char* format, va_list values) override;
+    void Logv(rocksdb::InfoLogLevel level, const char* format, va_list values) override {
+        const bool is_header = level == rocksdb::InfoLogLevel::HEADER_LEVEL; // all options
+        if (is_header || level < GetInfoLogLevel() || !spdlog::should_log(spdlog::level::debug))
+            return;
+        std::array<char, 1024> line{}; // what is longer is cut
+        std::vsnprintf(line.data(), line.size(), format, values);
+        std::string_view text(line.data());
+        while (text.ends_with('\n'))
+            text.remove_suffix(1);
+        spdlog::debug("archive: RocksDB: {}", text);
+    }
 };
-
-void rocksdb_log::Logv(rocksdb::InfoLogLevel level, const char* format, va_list values) {
-    const bool is_header = level == rocksdb::InfoLogLevel::HEADER_LEVEL; // all options
-    if (is_header || level < GetInfoLogLevel() || !spdlog::should_log(spdlog::level::debug)) return;
-    std::array<char, 1024> line{}; // what is longer is cut
-    std::vsnprintf(line.data(), line.size(), format, values);
-    std::string_view text(line.data());
-    while (text.ends_with('\n'))
-        text.remove_suffix(1);
-    spdlog::debug("archive: RocksDB: {}", text);
-}
 
 /// Says what fails in RocksDB's own threads, which no call returns. Only the merging of table files
 /// goes on by itself once there is room: after other failures RocksDB would take writes again with
@@ -130,27 +104,20 @@ void rocksdb_log::Logv(rocksdb::InfoLogLevel level, const char* format, va_list 
 /// Thread-safe.
 class background_errors final : public rocksdb::EventListener {
 public:
-    void OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status* error) override;
-    void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason reason, rocksdb::Status error,
-                              bool* by_itself) override;
+    void OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status* error) override {
+        using enum rocksdb::BackgroundErrorReason;
+        if (reason == kWriteCallback || reason == kMemTable) return; // whose writer is told
+        const bool is_merging = reason == kCompaction;
+        spdlog::error("archive: RocksDB: {}: {}; nothing that was written is lost, {}",
+                      is_merging ? "merging table files" : "writing a table file",
+                      error->ToString(),
+                      is_merging ? "and it tries again" : "but no more is taken");
+    }
+    void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason reason, rocksdb::Status,
+                              bool* by_itself) override {
+        *by_itself = reason == rocksdb::BackgroundErrorReason::kCompaction;
+    }
 };
-
-void background_errors::OnBackgroundError(rocksdb::BackgroundErrorReason reason,
-                                          rocksdb::Status* error) {
-    using enum rocksdb::BackgroundErrorReason;
-    if (reason == kWriteCallback || reason == kMemTable) return; // whose writer is told
-    const bool is_merging = reason == kCompaction;
-    spdlog::error("archive: RocksDB: {}: {}; nothing that was written is lost, {}",
-                  is_merging ? "merging table files" : "writing a table file", error->ToString(),
-                  is_merging ? "and it tries again" : "but no more is taken");
-}
-
-void background_errors::OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason reason, rocksdb::Status,
-                                             bool* by_itself) {
-    *by_itself = reason == rocksdb::BackgroundErrorReason::kCompaction;
-}
-
-namespace {
 
 rocksdb::CompressionType first_supported(std::initializer_list<rocksdb::CompressionType> list) {
     const auto supported = rocksdb::GetSupportedCompressions();

@@ -64,36 +64,263 @@ struct rocksdb_store::parts {
         : database(folder, options), hints(database.hint_bytes()), lately_read(database.cache()),
           ingest_rows(options.ingest_rows) {}
 
-    [[nodiscard]] std::vector<table_description> load_catalogue() const;
-    [[nodiscard]] bool add_existing(const table_description& description);
-    void add_new(const table_description& description);
+    // --- tables ---
+
+    [[nodiscard]] std::vector<table_description> load_catalogue() const {
+        constexpr std::string_view prefix = "table/";
+        std::vector<table_description> found;
+        const std::unique_ptr<rocksdb::Iterator> at(database->NewIterator(rocksdb::ReadOptions()));
+        for (at->Seek(slice(as_bytes(prefix))); at->Valid(); at->Next()) {
+            const std::string_view name = as_text(view(at->key()));
+            if (!name.starts_with(prefix)) break;
+            table_description table{std::string(name.substr(prefix.size())), {}};
+            std::string_view keys = as_text(view(at->value()));
+            for (std::size_t end; (end = keys.find('\n')) != keys.npos; keys.remove_prefix(end + 1))
+                table.key_names.emplace_back(keys.substr(0, end));
+            found.push_back(std::move(table));
+        }
+        check_status(at->status(), [&] { return database.name() + ": read the list of tables"; });
+        return found;
+    }
+
+    // False for a reader that opened while the table was being made: it was not there yet.
+    [[nodiscard]] bool add_existing(const table_description& description) {
+        const std::string& name = description.name;
+        const family_handle family = database.family("table/" + name);
+        if (!family && !database.read_only())
+            fail_damaged(database.name() + ": table \"" + name + "\" lacks its column family");
+        if (family) tables.push_back({name, family, description.key_names, {}});
+        return family != nullptr;
+    }
+
+    // The family first, the catalogue last: what a crash leaves is a family that the next call
+    // uses.
+    void add_new(const table_description& description) {
+        const std::string& name = description.name;
+        if (description.key_names.size() > rocksdb_key::most_keys)
+            throw usage_error(database.name() + ": table \"" + name + "\" would have " +
+                              std::to_string(description.key_names.size()) + " keys; at most " +
+                              std::to_string(rocksdb_key::most_keys) + " are possible");
+        const family_handle family = database.make_family("table/" + name);
+        std::string keys;
+        for (const std::string& key : description.key_names)
+            keys += key + "\n";
+        const std::array<std::byte, 8> zero{};
+        rocksdb::WriteBatch batch;
+        batch.Put("table/" + name, keys);
+        batch.Put(family, rocksdb_key::of_count(), slice(zero));
+        write(batch, true);
+        tables.push_back({name, family, description.key_names, {}});
+    }
+
+    // --- reading ---
 
     [[nodiscard]] std::optional<pinned_row> stored(table_id table, std::uint32_t id,
-                                                   const rocksdb::ReadOptions& how) const;
+                                                   const rocksdb::ReadOptions& how) const {
+        rocksdb::PinnableSlice value;
+        const auto status =
+            database->Get(how, tables[table.value].family, rocksdb_key::of_row(id), &value);
+        if (status.IsNotFound()) return std::nullopt;
+        check_status(status, [&] { return at(table, id); });
+        const auto held =
+            std::make_shared<const pinned_value>(pinned_value{database.cache(), std::move(value)});
+        return pinned_row(id, view(held->value), held);
+    }
+
+    [[nodiscard]] bytes_view record_of(table_id table, std::uint32_t id, bytes_view row) const {
+        const auto record = detail::record_of(row);
+        if (!record) fail_damaged(at(table, id) + ": the row is malformed");
+        return *record;
+    }
+
     [[nodiscard]] std::optional<pinned_row> row(table_id table, std::uint32_t id,
-                                                const rocksdb::ReadOptions& how) const;
+                                                const rocksdb::ReadOptions& how) const {
+        auto row = how.snapshot ? stored(table, id, how) : cached(table, id);
+        if (row) row->narrow(record_of(table, id, row->record()));
+        return row;
+    }
+
+    [[nodiscard]] std::uint32_t id_of(bytes_view bytes, table_id table,
+                                      std::string_view what) const {
+        if (bytes.size() != sizeof(std::uint32_t))
+            fail_damaged(at(table) + ": " + std::string(what) + " has an id of " +
+                         std::to_string(bytes.size()) + " bytes");
+        return detail::load_big<std::uint32_t>(bytes.data());
+    }
+
+    [[nodiscard]] row_ids ids_of(bytes_view bytes, table_id table) const {
+        constexpr std::size_t size = sizeof(std::uint32_t);
+        if (bytes.empty() || bytes.size() % size != 0)
+            fail_damaged(at(table) + ": a key entry has ids of " + std::to_string(bytes.size()) +
+                         " bytes");
+        row_ids ids;
+        for (; !bytes.empty(); bytes = bytes.subspan(size))
+            ids.push_back(detail::load_big<std::uint32_t>(bytes.data()));
+        return ids;
+    }
+
     [[nodiscard]] row_ids owners(table_id table, std::uint32_t index, bytes_view key,
-                                 const rocksdb::ReadOptions& how) const;
+                                 const rocksdb::ReadOptions& how) const {
+        rocksdb::PinnableSlice value;
+        const auto status =
+            database->Get(how, tables[table.value].family, rocksdb_key::of_key(index, key), &value);
+        if (status.IsNotFound()) return {};
+        check_status(status, [&] { return at(table, index, key); });
+        return ids_of(view(value), table);
+    }
+
     [[nodiscard]] std::optional<pinned_row> row(table_id table, std::uint32_t index, bytes_view key,
                                                 const row_predicate& counts,
-                                                const rocksdb::ReadOptions& how);
-    [[nodiscard]] std::optional<pinned_row> cached(table_id table, std::uint32_t id) const;
+                                                const rocksdb::ReadOptions& how) {
+        const std::uint64_t seen = lately_read.changes();
+        const row_ids all = owners(table, index, key, how);
+        const auto id = std::ranges::find_if(all, std::cref(counts));
+        if (id == all.end()) return std::nullopt;
+        auto found = row(table, *id, how);
+        if (found && all.size() == 1 && how.snapshot == nullptr)
+            lately_read.unless_changed(
+                seen, [&] { hints.remember(hints.hash(table.value, index, key), *id); });
+        if (found) return found;
+        // The row may have been erased between the two reads, and only reads of one instant tell. A
+        // read-only store stands still, so there one look is enough.
+        if (how.snapshot == nullptr && !database.read_only()) {
+            rocksdb::ManagedSnapshot instant(&*database);
+            rocksdb::ReadOptions then;
+            then.snapshot = instant.snapshot();
+            return row(table, index, key, counts, then);
+        }
+        fail_damaged(at(table, index, key) + ": leads to row " + std::to_string(*id) +
+                     ", which is missing");
+    }
+
+    // As stored(), of now.
+    [[nodiscard]] std::optional<pinned_row> cached(table_id table, std::uint32_t id) const {
+        if (auto row = lately_read.find(table, id)) return row;
+        const std::uint64_t seen = lately_read.changes();
+        auto row = stored(table, id, rocksdb::ReadOptions());
+        if (row) lately_read.remember(table, id, row->record(), seen);
+        return row;
+    }
+
+    // A batch that takes a key away rewrites or erases the row that had it, so a row that has the
+    // key is one that it leads to; and only keys that lead to one row are hinted.
     [[nodiscard]] std::optional<pinned_row>
-    hinted(table_id table, std::uint32_t index, bytes_view key, const row_predicate& counts) const;
+    hinted(table_id table, std::uint32_t index, bytes_view key, const row_predicate& counts) const {
+        const auto id = hints.find(hints.hash(table.value, index, key));
+        if (!id || !counts(*id)) return std::nullopt;
+        auto found = cached(table, *id);
+        if (!found || !detail::has_key(found->record(), {index, key})) return std::nullopt;
+        found->narrow(record_of(table, *id, found->record()));
+        return found;
+    }
+
     [[nodiscard]] std::optional<pinned_row> find(table_id table, std::uint32_t index,
-                                                 bytes_view key, const row_predicate& counts);
-    [[nodiscard]] bytes_view record_of(table_id table, std::uint32_t id, bytes_view row) const;
-    [[nodiscard]] std::uint32_t id_of(bytes_view bytes, table_id table,
-                                      std::string_view what) const;
-    [[nodiscard]] row_ids ids_of(bytes_view bytes, table_id table) const;
-    [[nodiscard]] std::uint64_t count(table_id table) const;
-    [[nodiscard]] std::uint64_t first_unused(table_id table) const;
-    [[nodiscard]] std::uint64_t grown(std::uint32_t table, const detail::batch_plan& plan) const;
-    void carry_out(const detail::batch_plan& plan);
-    void write_out(const detail::batch_plan& plan);
-    void fill(rocksdb::WriteBatch& batch, const detail::batch_plan& plan) const;
-    void ingest(const detail::batch_plan& plan);
-    void write(rocksdb::WriteBatch& batch, bool sync);
+                                                 bytes_view key, const row_predicate& counts) {
+        if (auto found = hinted(table, index, key, counts)) return found;
+        return row(table, index, key, counts, rocksdb::ReadOptions());
+    }
+
+    [[nodiscard]] std::uint64_t count(table_id table) const {
+        rocksdb::PinnableSlice value;
+        check_status(database->Get(rocksdb::ReadOptions(), tables[table.value].family,
+                                   rocksdb_key::of_count(), &value),
+                     [&] { return at(table) + ": read its count"; });
+        if (value.size() != sizeof(std::uint64_t))
+            fail_damaged(at(table) + ": its count is malformed");
+        return detail::load_little<std::uint64_t>(view(value).data());
+    }
+
+    [[nodiscard]] std::uint64_t first_unused(table_id table) const {
+        const rocksdb_key last = rocksdb_key::of_row(UINT32_MAX);
+        const std::unique_ptr<rocksdb::Iterator> found(
+            database->NewIterator(rocksdb::ReadOptions(), tables[table.value].family));
+        found->SeekForPrev(last);
+        check_status(found->status(), [&] { return at(table) + ": look for its last row"; });
+        if (!found->Valid()) return 0;
+        return std::uint64_t{id_of(rocksdb_key::content(found->key()), table, "a row")} + 1;
+    }
+
+    // --- writing ---
+
+    void carry_out(const detail::batch_plan& plan) {
+        if (plan.rows().empty()) return;
+        if (plan.replaces()) {
+            detail::rocksdb_row_cache::change of(lately_read);
+            write_out(plan);
+            for (const auto& row : plan.rows())
+                of.forget({row.table}, row.id);
+            for (const auto& key : plan.keys())
+                hints.forget(hints.hash(key.table, key.index, key.key));
+        } else {
+            write_out(plan);
+        }
+        for (const auto& row : plan.rows())
+            if (auto& first = tables[row.table].first_unused; first && *first <= row.id)
+                first = std::uint64_t{row.id} + 1;
+    }
+
+    void write_out(const detail::batch_plan& plan) {
+        if (plan.rows().size() >= ingest_rows) return ingest(plan);
+        rocksdb::WriteBatch batch(plan.bytes * 2); // keys stand in rows and for themselves
+        fill(batch, plan);
+        write(batch, false);
+    }
+
+    [[nodiscard]] std::uint64_t grown(std::uint32_t table, const detail::batch_plan& plan) const {
+        return count({table}) + static_cast<std::uint64_t>(plan.growth().at(table));
+    }
+
+    void fill(rocksdb::WriteBatch& batch, const detail::batch_plan& plan) const {
+        for (const auto& [table, id, row] : plan.rows()) {
+            const family_handle family = tables[table].family;
+            const rocksdb_key key = rocksdb_key::of_row(id);
+            row ? batch.Put(family, key, slice(*row)) : batch.Delete(family, key);
+        }
+        for (const auto& change : plan.keys()) {
+            const family_handle family = tables[change.table].family;
+            const rocksdb_key key = rocksdb_key::of_key(change.index, change.key);
+            change.rows.empty() ? batch.Delete(family, key)
+                                : batch.Put(family, key, ids_bytes(change.rows));
+        }
+        for (const auto& growth : plan.growth()) {
+            std::array<std::byte, 8> total;
+            detail::store_little(total.data(), grown(growth.first, plan));
+            batch.Put(tables[growth.first].family, rocksdb_key::of_count(), slice(total));
+        }
+    }
+
+    // One file a table. Rows and keys apart would only be synced apart: objects finish in another
+    // order than that of their ids, so rows are merged as keys are.
+    void ingest(const detail::batch_plan& plan) {
+        detail::rocksdb_ingest files(database);
+        auto row = plan.rows().begin();
+        auto key = plan.keys().begin();
+        while (row != plan.rows().end()) {
+            const std::uint32_t table = row->table;
+            const family_handle family = tables[table].family;
+            files.begin(family);
+            for (; row != plan.rows().end() && row->table == table; ++row) {
+                const rocksdb_key at = rocksdb_key::of_row(row->id);
+                row->row ? files.put(at, slice(*row->row)) : files.erase(at);
+            }
+            for (; key != plan.keys().end() && key->table == table; ++key) {
+                const rocksdb_key at = rocksdb_key::of_key(key->index, key->key);
+                key->rows.empty() ? files.erase(at) : files.put(at, ids_bytes(key->rows));
+            }
+            if (!plan.growth().contains(table)) continue;
+            std::array<std::byte, 8> total;
+            detail::store_little(total.data(), grown(table, plan));
+            files.put(rocksdb_key::of_count(), slice(total));
+        }
+        ingested_bytes += files.finish();
+    }
+
+    void write(rocksdb::WriteBatch& batch, bool sync) {
+        check_status(database.write(batch, sync), [&] {
+            return database.name() + ": write a batch of " + std::to_string(batch.Count()) +
+                   " entries";
+        });
+    }
 
     [[nodiscard]] std::string at(table_id table) const {
         return database.name() + ": table \"" + tables[table.value].name + "\"";
@@ -122,263 +349,6 @@ struct rocksdb_store::parts {
     std::vector<table> tables;
     std::mutex writing; // batches are planned against what the one before left
 };
-
-// --- tables --------------------------------------------------------------------------------------
-
-std::vector<table_description> rocksdb_store::parts::load_catalogue() const {
-    constexpr std::string_view prefix = "table/";
-    std::vector<table_description> found;
-    const std::unique_ptr<rocksdb::Iterator> at(database->NewIterator(rocksdb::ReadOptions()));
-    for (at->Seek(slice(as_bytes(prefix))); at->Valid(); at->Next()) {
-        const std::string_view name = as_text(view(at->key()));
-        if (!name.starts_with(prefix)) break;
-        table_description table{std::string(name.substr(prefix.size())), {}};
-        std::string_view keys = as_text(view(at->value()));
-        for (std::size_t end; (end = keys.find('\n')) != keys.npos; keys.remove_prefix(end + 1))
-            table.key_names.emplace_back(keys.substr(0, end));
-        found.push_back(std::move(table));
-    }
-    check_status(at->status(), [&] { return database.name() + ": read the list of tables"; });
-    return found;
-}
-
-// False for a reader that opened while the table was being made: it was not there yet.
-bool rocksdb_store::parts::add_existing(const table_description& description) {
-    const std::string& name = description.name;
-    const family_handle family = database.family("table/" + name);
-    if (!family && !database.read_only())
-        fail_damaged(database.name() + ": table \"" + name + "\" lacks its column family");
-    if (family) tables.push_back({name, family, description.key_names, {}});
-    return family != nullptr;
-}
-
-// The family first, the catalogue last: what a crash leaves is a family that the next call uses.
-void rocksdb_store::parts::add_new(const table_description& description) {
-    const std::string& name = description.name;
-    if (description.key_names.size() > rocksdb_key::most_keys)
-        throw usage_error(database.name() + ": table \"" + name + "\" would have " +
-                          std::to_string(description.key_names.size()) + " keys; at most " +
-                          std::to_string(rocksdb_key::most_keys) + " are possible");
-    const family_handle family = database.make_family("table/" + name);
-    std::string keys;
-    for (const std::string& key : description.key_names)
-        keys += key + "\n";
-    const std::array<std::byte, 8> zero{};
-    rocksdb::WriteBatch batch;
-    batch.Put("table/" + name, keys);
-    batch.Put(family, rocksdb_key::of_count(), slice(zero));
-    write(batch, true);
-    tables.push_back({name, family, description.key_names, {}});
-}
-
-// --- reading -------------------------------------------------------------------------------------
-
-std::optional<pinned_row> rocksdb_store::parts::stored(table_id table, std::uint32_t id,
-                                                       const rocksdb::ReadOptions& how) const {
-    rocksdb::PinnableSlice value;
-    const auto status =
-        database->Get(how, tables[table.value].family, rocksdb_key::of_row(id), &value);
-    if (status.IsNotFound()) return std::nullopt;
-    check_status(status, [&] { return at(table, id); });
-    const auto held =
-        std::make_shared<const pinned_value>(pinned_value{database.cache(), std::move(value)});
-    return pinned_row(id, view(held->value), held);
-}
-
-bytes_view rocksdb_store::parts::record_of(table_id table, std::uint32_t id, bytes_view row) const {
-    const auto record = detail::record_of(row);
-    if (!record) fail_damaged(at(table, id) + ": the row is malformed");
-    return *record;
-}
-
-std::optional<pinned_row> rocksdb_store::parts::row(table_id table, std::uint32_t id,
-                                                    const rocksdb::ReadOptions& how) const {
-    auto row = how.snapshot ? stored(table, id, how) : cached(table, id);
-    if (row) row->narrow(record_of(table, id, row->record()));
-    return row;
-}
-
-std::uint32_t rocksdb_store::parts::id_of(bytes_view bytes, table_id table,
-                                          std::string_view what) const {
-    if (bytes.size() != sizeof(std::uint32_t))
-        fail_damaged(at(table) + ": " + std::string(what) + " has an id of " +
-                     std::to_string(bytes.size()) + " bytes");
-    return detail::load_big<std::uint32_t>(bytes.data());
-}
-
-row_ids rocksdb_store::parts::ids_of(bytes_view bytes, table_id table) const {
-    constexpr std::size_t size = sizeof(std::uint32_t);
-    if (bytes.empty() || bytes.size() % size != 0)
-        fail_damaged(at(table) + ": a key entry has ids of " + std::to_string(bytes.size()) +
-                     " bytes");
-    row_ids ids;
-    for (; !bytes.empty(); bytes = bytes.subspan(size))
-        ids.push_back(detail::load_big<std::uint32_t>(bytes.data()));
-    return ids;
-}
-
-row_ids rocksdb_store::parts::owners(table_id table, std::uint32_t index, bytes_view key,
-                                     const rocksdb::ReadOptions& how) const {
-    rocksdb::PinnableSlice value;
-    const auto status =
-        database->Get(how, tables[table.value].family, rocksdb_key::of_key(index, key), &value);
-    if (status.IsNotFound()) return {};
-    check_status(status, [&] { return at(table, index, key); });
-    return ids_of(view(value), table);
-}
-
-std::optional<pinned_row> rocksdb_store::parts::row(table_id table, std::uint32_t index,
-                                                    bytes_view key, const row_predicate& counts,
-                                                    const rocksdb::ReadOptions& how) {
-    const std::uint64_t seen = lately_read.changes();
-    const row_ids all = owners(table, index, key, how);
-    const auto id = std::ranges::find_if(all, std::cref(counts));
-    if (id == all.end()) return std::nullopt;
-    auto found = row(table, *id, how);
-    if (found && all.size() == 1 && how.snapshot == nullptr)
-        lately_read.unless_changed(
-            seen, [&] { hints.remember(hints.hash(table.value, index, key), *id); });
-    if (found) return found;
-    // The row may have been erased between the two reads, and only reads of one instant tell. A
-    // read-only store stands still, so there one look is enough.
-    if (how.snapshot == nullptr && !database.read_only()) {
-        rocksdb::ManagedSnapshot instant(&*database);
-        rocksdb::ReadOptions then;
-        then.snapshot = instant.snapshot();
-        return row(table, index, key, counts, then);
-    }
-    fail_damaged(at(table, index, key) + ": leads to row " + std::to_string(*id) +
-                 ", which is missing");
-}
-
-// As stored(), of now.
-std::optional<pinned_row> rocksdb_store::parts::cached(table_id table, std::uint32_t id) const {
-    if (auto row = lately_read.find(table, id)) return row;
-    const std::uint64_t seen = lately_read.changes();
-    auto row = stored(table, id, rocksdb::ReadOptions());
-    if (row) lately_read.remember(table, id, row->record(), seen);
-    return row;
-}
-
-// A batch that takes a key away rewrites or erases the row that had it, so a row that has the key
-// is one that it leads to; and only keys that lead to one row are hinted.
-std::optional<pinned_row> rocksdb_store::parts::hinted(table_id table, std::uint32_t index,
-                                                       bytes_view key,
-                                                       const row_predicate& counts) const {
-    const auto id = hints.find(hints.hash(table.value, index, key));
-    if (!id || !counts(*id)) return std::nullopt;
-    auto found = cached(table, *id);
-    if (!found || !detail::has_key(found->record(), {index, key})) return std::nullopt;
-    found->narrow(record_of(table, *id, found->record()));
-    return found;
-}
-
-std::optional<pinned_row> rocksdb_store::parts::find(table_id table, std::uint32_t index,
-                                                     bytes_view key, const row_predicate& counts) {
-    if (auto found = hinted(table, index, key, counts)) return found;
-    return row(table, index, key, counts, rocksdb::ReadOptions());
-}
-
-std::uint64_t rocksdb_store::parts::count(table_id table) const {
-    rocksdb::PinnableSlice value;
-    check_status(database->Get(rocksdb::ReadOptions(), tables[table.value].family,
-                               rocksdb_key::of_count(), &value),
-                 [&] { return at(table) + ": read its count"; });
-    if (value.size() != sizeof(std::uint64_t)) fail_damaged(at(table) + ": its count is malformed");
-    return detail::load_little<std::uint64_t>(view(value).data());
-}
-
-std::uint64_t rocksdb_store::parts::first_unused(table_id table) const {
-    const rocksdb_key last = rocksdb_key::of_row(UINT32_MAX);
-    const std::unique_ptr<rocksdb::Iterator> found(
-        database->NewIterator(rocksdb::ReadOptions(), tables[table.value].family));
-    found->SeekForPrev(last);
-    check_status(found->status(), [&] { return at(table) + ": look for its last row"; });
-    if (!found->Valid()) return 0;
-    return std::uint64_t{id_of(rocksdb_key::content(found->key()), table, "a row")} + 1;
-}
-
-// --- writing -------------------------------------------------------------------------------------
-
-void rocksdb_store::parts::carry_out(const detail::batch_plan& plan) {
-    if (plan.rows().empty()) return;
-    if (plan.replaces()) {
-        detail::rocksdb_row_cache::change of(lately_read);
-        write_out(plan);
-        for (const auto& row : plan.rows())
-            of.forget({row.table}, row.id);
-        for (const auto& key : plan.keys())
-            hints.forget(hints.hash(key.table, key.index, key.key));
-    } else {
-        write_out(plan);
-    }
-    for (const auto& row : plan.rows())
-        if (auto& first = tables[row.table].first_unused; first && *first <= row.id)
-            first = std::uint64_t{row.id} + 1;
-}
-
-void rocksdb_store::parts::write_out(const detail::batch_plan& plan) {
-    if (plan.rows().size() >= ingest_rows) return ingest(plan);
-    rocksdb::WriteBatch batch(plan.bytes * 2); // keys stand in rows and for themselves
-    fill(batch, plan);
-    write(batch, false);
-}
-
-std::uint64_t rocksdb_store::parts::grown(std::uint32_t table,
-                                          const detail::batch_plan& plan) const {
-    return count({table}) + static_cast<std::uint64_t>(plan.growth().at(table));
-}
-
-void rocksdb_store::parts::fill(rocksdb::WriteBatch& batch, const detail::batch_plan& plan) const {
-    for (const auto& [table, id, row] : plan.rows()) {
-        const family_handle family = tables[table].family;
-        const rocksdb_key key = rocksdb_key::of_row(id);
-        row ? batch.Put(family, key, slice(*row)) : batch.Delete(family, key);
-    }
-    for (const auto& change : plan.keys()) {
-        const family_handle family = tables[change.table].family;
-        const rocksdb_key key = rocksdb_key::of_key(change.index, change.key);
-        change.rows.empty() ? batch.Delete(family, key)
-                            : batch.Put(family, key, ids_bytes(change.rows));
-    }
-    for (const auto& growth : plan.growth()) {
-        std::array<std::byte, 8> total;
-        detail::store_little(total.data(), grown(growth.first, plan));
-        batch.Put(tables[growth.first].family, rocksdb_key::of_count(), slice(total));
-    }
-}
-
-// One file a table. Rows and keys apart would only be synced apart: objects finish in another order
-// than that of their ids, so rows are merged as keys are.
-void rocksdb_store::parts::ingest(const detail::batch_plan& plan) {
-    detail::rocksdb_ingest files(database);
-    auto row = plan.rows().begin();
-    auto key = plan.keys().begin();
-    while (row != plan.rows().end()) {
-        const std::uint32_t table = row->table;
-        const family_handle family = tables[table].family;
-        files.begin(family);
-        for (; row != plan.rows().end() && row->table == table; ++row) {
-            const rocksdb_key at = rocksdb_key::of_row(row->id);
-            row->row ? files.put(at, slice(*row->row)) : files.erase(at);
-        }
-        for (; key != plan.keys().end() && key->table == table; ++key) {
-            const rocksdb_key at = rocksdb_key::of_key(key->index, key->key);
-            key->rows.empty() ? files.erase(at) : files.put(at, ids_bytes(key->rows));
-        }
-        if (!plan.growth().contains(table)) continue;
-        std::array<std::byte, 8> total;
-        detail::store_little(total.data(), grown(table, plan));
-        files.put(rocksdb_key::of_count(), slice(total));
-    }
-    ingested_bytes += files.finish();
-}
-
-void rocksdb_store::parts::write(rocksdb::WriteBatch& batch, bool sync) {
-    check_status(database.write(batch, sync), [&] {
-        return database.name() + ": write a batch of " + std::to_string(batch.Count()) + " entries";
-    });
-}
 
 class rocksdb_store::state final : public detail::current_state {
 public:

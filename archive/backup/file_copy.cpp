@@ -1,5 +1,5 @@
+#include <archive/backup/file_copy.hpp>
 #include <archive/detail/fault_steps.hpp>
-#include <archive/detail/file_copy.hpp>
 #include <archive/rocksdb/store_folder.hpp>
 #include <chainbase/files.hpp>
 #include <pool_allocator/error.hpp>

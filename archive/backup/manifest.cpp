@@ -1,5 +1,5 @@
 #include <archive/backup.hpp>
-#include <archive/detail/unfinished_folder.hpp>
+#include <archive/backup/unfinished_folder.hpp>
 #include <chainbase/files.hpp>
 #include <pool_allocator/error.hpp>
 

@@ -1,5 +1,5 @@
+#include <archive/backup/unfinished_folder.hpp>
 #include <archive/detail/fault_steps.hpp>
-#include <archive/detail/unfinished_folder.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/file_error.hpp>
 #include <pool_allocator/private_folder.hpp>

@@ -1,7 +1,7 @@
 #include <archive/backup.hpp>
+#include <archive/backup/file_copy.hpp>
+#include <archive/backup/unfinished_folder.hpp>
 #include <archive/detail/fault_steps.hpp>
-#include <archive/detail/file_copy.hpp>
-#include <archive/detail/unfinished_folder.hpp>
 #include <archive/open_archive.hpp>
 #include <archive/rocksdb_store.hpp>
 #include <chainbase/checkpoint/copy.hpp>
