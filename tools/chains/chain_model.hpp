@@ -74,14 +74,15 @@ public:
     [[nodiscard]] virtual std::uint64_t answer(std::uint64_t question) const = 0;
 
     /// Takes up to `limit` finished objects whose end cannot be undone from memory to the archive,
-    /// as changes of the session under way. Returns how many. See archive::lifecycle.
-    virtual std::size_t hand_over(std::size_t limit) = 0;
+    /// as changes of the session under way. Returns how many: none in a chain where nothing is ever
+    /// finished. See archive::lifecycle.
+    virtual std::size_t hand_over(std::size_t /*limit*/) { return 0; }
     /// The same while another thread writes, in full batches only: what leaves memory now is what
     /// an earlier call began.
-    virtual std::size_t hand_over_behind(std::size_t batch) = 0;
+    virtual std::size_t hand_over_behind(std::size_t /*batch*/) { return 0; }
 
     /// Objects of each type that left memory for the archive.
-    [[nodiscard]] virtual named_counts archived() const = 0;
+    [[nodiscard]] virtual named_counts archived() const { return {}; }
 
     /// The counts by which a replay is judged; chain's README.md says what each must be.
     [[nodiscard]] virtual named_counts oracle() const = 0;
