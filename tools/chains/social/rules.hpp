@@ -274,6 +274,8 @@ public:
         return kind < 9 ? about_comment(about) : about_cashouts(about);
     }
 
+    // --- what a replay is judged by ---
+
     [[nodiscard]] named_counts oracle() const override {
         const global_object& all = global();
         return {{"paid_posts", all.paid_posts},
@@ -456,8 +458,6 @@ private:
             sum += at->votes + at->children;
         return sum;
     }
-
-    // --- what a replay is judged by ---
 
     [[nodiscard]] int128 sum_of_balances() const {
         int128 sum = 0;
