@@ -1,12 +1,8 @@
 #pragma once
 
 #include <archive/fwd.hpp>
-#include <archive/write_batch.hpp>
 
-#include <condition_variable>
-#include <exception>
-#include <mutex>
-#include <thread>
+#include <memory>
 
 namespace chainbase::archive {
 
@@ -18,7 +14,7 @@ namespace chainbase::archive {
 /// the first batch, and ends, after the batch under way, with the object.
 class background_write {
 public:
-    explicit background_write(store& rows) noexcept : rows_(rows) {}
+    explicit background_write(store& rows) noexcept;
     ~background_write();
     background_write(const background_write&) = delete;
     background_write& operator=(const background_write&) = delete;
@@ -33,17 +29,11 @@ public:
     void finish();
 
 private:
-    void work();
+    class writer; // the thread and what it shares with the owner's
 
     store& rows_;
     bool started_ = false;
-    mutable std::mutex mutex_;
-    std::condition_variable changed_;
-    write_batch batch_;
-    std::exception_ptr failure_;
-    bool running_ = false;
-    bool ending_ = false;
-    std::thread thread_;
+    std::unique_ptr<writer> writer_; ///< from the first batch on
 };
 
 } // namespace chainbase::archive
