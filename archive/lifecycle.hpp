@@ -68,8 +68,8 @@ public:
 
     /// As database::create, but asks both places: throws duplicate_key_error, with nothing changed,
     /// also when an object in the archive has one of the unique keys by which it is found there.
-    /// database::create is for who knows already, from find(). Throws also what reading the store
-    /// throws.
+    /// database::create is for callers that know already, from find(). Throws also what reading the
+    /// store throws.
     template <typename Constructor>
     const T& create(Constructor&& construct);
 

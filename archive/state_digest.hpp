@@ -30,9 +30,9 @@ void append_described(const found<T>& object, byte_buffer& to) {
 ///     digest := SHA-256 of (length:u32 name type)*    its types by name
 ///
 /// The fingerprint of each record is that of described_record: it says what the catalogue knows of
-/// the type, so that who has the catalogue alone comes to the same digest (chainbase-inspect). That
-/// of the record itself is another one only of types with enums, `char` or signed integers of 128
-/// bits.
+/// the type, so that a program with the catalogue alone computes the same digest
+/// (chainbase-inspect). That of the record itself is another one only of types with enums, `char`
+/// or signed integers of 128 bits.
 ///
 /// What belongs to the bookkeeping of a node rather than to the state (what a life cycle and a
 /// store in memory keep there) is not to be added. Used by one thread, under the state's read lock.

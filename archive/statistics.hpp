@@ -145,8 +145,8 @@ private:
     trace::clock::ticks start_ = 0;
 };
 
-/// How a lookup ended. The store records hit_in_archive and miss; who asks shared memory first
-/// records hit_in_memory and known_miss, which needed no look into the store.
+/// How a lookup ended. The store records hit_in_archive and miss; a caller that asks shared memory
+/// first records hit_in_memory and known_miss, which needed no look into the store.
 enum class lookup { hit_in_memory, hit_in_archive, miss, known_miss };
 
 /// How often something took place and how long it took.

@@ -111,7 +111,8 @@ public:
 
     [[nodiscard]] const statistics& stats() const noexcept { return *counted_; }
 
-    /// For who asks shared memory first, to record hits there beside the store's own lookups.
+    /// For callers that ask shared memory first: hits there are recorded beside the store's own
+    /// lookups.
     [[nodiscard]] statistics& stats() noexcept { return *counted_; }
 
     /// Counts in `folder` from now on, where others can look (class statistics_page), and from

@@ -28,8 +28,8 @@ namespace {
 
 using rocksdb::IOStatus;
 
-/// The operating system's files as RocksDB uses them, but for the rights of those that it makes:
-/// they are for who may look at the store's folder, whatever the umask. Thread-safe.
+/// The operating system's files as RocksDB uses them, except for the permissions of new files:
+/// whoever may read the store's folder may read them, whatever the umask. Thread-safe.
 class private_file_system final : public rocksdb::FileSystemWrapper {
 public:
     /// For a store in `folder`. Throws as private_folder does.

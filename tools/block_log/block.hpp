@@ -42,7 +42,7 @@ struct block {
 /// block's checksum. The id of no block, which the first one follows, is all zero.
 ///
 /// Ids tell the blocks of honest peers apart. They are 128 bits of XXH3, so they prove nothing to
-/// who does not trust the peer: a node that needs that has its own ids, with signatures.
+/// a node that does not trust the peer: such a node has its own ids, with signatures.
 struct block_id {
     std::uint64_t high = 0;
     std::uint64_t low = 0;

@@ -13,8 +13,8 @@
 
 namespace chainbase {
 
-/// Delivers the records of a log one after the other, each verified but not unpacked, for who
-/// copies them as they are; made by block_log_reader::whole_records.
+/// Delivers the records of a log one after the other, each verified but not unpacked, to be
+/// copied as they are; made by block_log_reader::whole_records.
 ///
 /// Not thread-safe; several of one reader are independent.
 class block_log_records {
@@ -30,7 +30,8 @@ public:
     /// Bytes of the log up to the end of the record delivered last.
     [[nodiscard]] std::uint64_t position() const noexcept;
 
-    /// Throws damaged_error naming the record delivered last, for who finds a fault in it.
+    /// Throws damaged_error naming the record delivered last: for a caller that finds a fault in
+    /// it.
     [[noreturn]] void fail(const std::string& reason) const;
 
 private:

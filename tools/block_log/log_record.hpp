@@ -95,7 +95,7 @@ public:
     /// it then stays where it is.
     [[nodiscard]] std::optional<block> next();
 
-    /// A block's encoding, for who decodes it in another way than decode_block. Valid as long as
+    /// A block's encoding, for callers that do not decode it by decode_block. Valid as long as
     /// the record's blocks are.
     struct encoded_block {
         std::uint64_t number;

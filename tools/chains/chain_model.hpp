@@ -106,8 +106,8 @@ public:
 using run_of_blocks = std::span<const decoded_block* const>;
 
 /// Applies whole blocks: each begun, all of its transactions, ended. `at` is the one under way, for
-/// who is told of what one throws. Calls after_each(block), if there is such a function, when one
-/// is ended.
+/// the caller that handles what one throws. Calls after_each(block), if there is such a function,
+/// when one is ended.
 void apply_blocks(chain_model& model, run_of_blocks run, std::size_t& at,
                   const std::function<void(const decoded_block&)>& after_each = {});
 

@@ -7,8 +7,8 @@
 
 namespace chainbase {
 
-/// A block or an operation that breaks a rule of its chain. The message says which rule; who
-/// applies the block adds where it was.
+/// A block or an operation that breaks a rule of its chain. The message says which rule; the
+/// caller that applies the block adds where it was.
 class rejected_error : public error {
 public:
     using error::error;
