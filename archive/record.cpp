@@ -310,4 +310,3 @@ std::string described_record::problem_of(bytes_view content, std::uint32_t id) c
 }
 
 } // namespace chainbase::archive
-
