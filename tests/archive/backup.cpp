@@ -1,7 +1,7 @@
 // A backup of state and archive: what was there comes back, what is not whole is refused by name,
 // and a writer may be at work beside it.
 
-#include <archive/detail/unfinished_folder.hpp>
+#include <archive/backup/unfinished_folder.hpp>
 #include <chainbase/checkpoint/copy.hpp>
 #include <chainbase/files.hpp>
 #include <pool_allocator/error.hpp>

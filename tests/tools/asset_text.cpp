@@ -1,4 +1,4 @@
-#include <tools/chains/swap/asset.hpp>
+#include <tools/chains/swap/operations.hpp>
 
 #include <catch2/catch.hpp>
 

@@ -1,8 +1,7 @@
 #include <pool_allocator/error.hpp>
 #include <tools/block_log/block_log_format.hpp>
-#include <tools/block_log/checksum.hpp>
+#include <tools/block_log/bytes.hpp>
 #include <tools/block_log/log_record.hpp>
-#include <tools/block_log/record_search.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/tools/captured_log.hpp>

@@ -1,6 +1,6 @@
 #include <pool_allocator/error.hpp>
-#include <tools/block_log/byte_writer.hpp>
-#include <tools/block_log/record_blocks.hpp>
+#include <tools/block_log/bytes.hpp>
+#include <tools/block_log/log_record.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/tools/captured_log.hpp>

@@ -3,7 +3,7 @@
 // or of another moment, is never a reason to cut.
 
 #include <pool_allocator/error.hpp>
-#include <tools/block_log/log_header.hpp>
+#include <tools/block_log/block_log_contents.hpp>
 #include <tools/block_log/synced_mark.hpp>
 
 #include <catch2/catch.hpp>

@@ -1,6 +1,6 @@
 #include <pool_allocator/error.hpp>
-#include <tools/block_log/checksum.hpp>
-#include <tools/block_log/log_header.hpp>
+#include <tools/block_log/block_log_contents.hpp>
+#include <tools/block_log/bytes.hpp>
 #include <tools/block_log/synced_mark.hpp>
 #include <tools/chains/social/operations.hpp>
 #include <tools/driver/block_log_tools/log_making.hpp>

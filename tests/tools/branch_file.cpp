@@ -1,6 +1,6 @@
 #include <pool_allocator/error.hpp>
 #include <tools/block_log/branch_file.hpp>
-#include <tools/block_log/checksum.hpp>
+#include <tools/block_log/bytes.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/support/random_source.hpp>

@@ -1,6 +1,6 @@
 #include <pool_allocator/error.hpp>
 #include <tools/block_log/block_log_reader.hpp>
-#include <tools/chains/rejected.hpp>
+#include <tools/chains/checked.hpp>
 #include <tools/driver/chain_state.hpp>
 #include <tools/driver/generate/branch_dealer.hpp>
 

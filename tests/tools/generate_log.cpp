@@ -1,5 +1,5 @@
 #include <pool_allocator/error.hpp>
-#include <tools/block_log/checksum.hpp>
+#include <tools/block_log/bytes.hpp>
 #include <tools/chains/social/operations.hpp>
 #include <tools/driver/generate/activity.hpp>
 #include <tools/driver/replay.hpp>

@@ -1,4 +1,4 @@
-#include <tools/chains/rejected.hpp>
+#include <tools/chains/checked.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/tools/live_support.hpp>

@@ -1,5 +1,5 @@
+#include <tools/chains/checked.hpp>
 #include <tools/chains/payments/operations.hpp>
-#include <tools/chains/rejected.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/support/random_source.hpp>

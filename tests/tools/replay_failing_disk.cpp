@@ -1,6 +1,6 @@
 #include <chainbase/segment.hpp>
 #include <pool_allocator/error.hpp>
-#include <tools/chains/rejected.hpp>
+#include <tools/chains/checked.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/tools/captured_log.hpp>

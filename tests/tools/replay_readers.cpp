@@ -1,4 +1,4 @@
-#include <archive/none_store.hpp>
+#include <archive/open_archive.hpp>
 #include <chainbase/database.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/chains/chains.hpp>

@@ -1,5 +1,5 @@
 #include <tools/chains/checked.hpp>
-#include <tools/chains/social/payout.hpp>
+#include <tools/chains/social/rules.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/tools/captured_log.hpp>

@@ -1,9 +1,9 @@
 #include <tools/bench/bench_setup.hpp>
 #include <tools/bench/chain_modes.hpp>
 #include <tools/bench/stopwatch.hpp>
+#include <tools/chains/chain_model.hpp>
 #include <tools/chains/chains.hpp>
-#include <tools/chains/lookahead.hpp>
-#include <tools/chains/rejected.hpp>
+#include <tools/chains/checked.hpp>
 #include <tools/driver/block_feed.hpp>
 #include <tools/driver/replay.hpp>
 

@@ -1,8 +1,8 @@
 #include <chainbase/key_parts.hpp>
 #include <tools/bench/growth_blocks.hpp>
 #include <tools/block_log/block.hpp>
-#include <tools/chains/operations_block.hpp>
 #include <tools/chains/payments/operations.hpp>
+#include <tools/chains/rules_of_chain.hpp>
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,6 @@
 #include <tools/block_log/block_log_contents.hpp>
 #include <tools/block_log/block_log_format.hpp>
 #include <tools/block_log/block_log_writer.hpp>
-#include <tools/block_log/log_header.hpp>
 
 #include <spdlog/spdlog.h>
 

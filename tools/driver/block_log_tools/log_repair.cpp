@@ -1,6 +1,5 @@
 #include <pool_allocator/error.hpp>
 #include <tools/block_log/block_log_contents.hpp>
-#include <tools/block_log/log_header.hpp>
 #include <tools/driver/block_log_tools/log_pieces.hpp>
 #include <tools/driver/block_log_tools/log_repair.hpp>
 #include <tools/driver/block_log_tools/record_walk.hpp>

@@ -1,4 +1,3 @@
-#include <archive/detail/probe_key.hpp>
 #include <archive/key.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/archive/archived_rows.hpp>

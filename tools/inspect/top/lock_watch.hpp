@@ -1,6 +1,6 @@
 #pragma once
 
-#include <archive/latency_histogram.hpp>
+#include <archive/statistics.hpp>
 #include <chainbase/lock_report.hpp>
 
 #include <chrono>
