@@ -3,6 +3,7 @@
 #include <archive/described_record.hpp>
 #include <archive/found.hpp>
 #include <chainbase/object.hpp>
+#include <chainbase/schema_of.hpp>
 
 #include <cstdint>
 

@@ -3,6 +3,7 @@
 #include <archive/archived_by.hpp>
 #include <archive/key.hpp>
 #include <chainbase/schema.hpp>
+#include <chainbase/schema_of.hpp>
 
 #include <boost/mp11.hpp>
 

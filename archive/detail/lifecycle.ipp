@@ -3,6 +3,7 @@
 #include <archive/detail/hand_over_step.hpp>
 #include <archive/detail/stored_row.hpp>
 #include <archive/lifecycle.hpp>
+#include <chainbase/segment.hpp>
 #include <pool_allocator/trace.hpp>
 
 #include <algorithm>

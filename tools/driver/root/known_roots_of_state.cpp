@@ -1,4 +1,5 @@
 #include <chainbase/schema.hpp>
+#include <chainbase/schema_of.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/driver/bookkeeping.hpp>
 #include <tools/driver/root/known_roots.hpp>
