@@ -49,7 +49,7 @@ using detail::view;
 
 /// What keeps a value in place: the block it lies in, and the cache that block belongs to, which
 /// may otherwise be gone with the store. Destroyed in that order.
-struct pin {
+struct pinned_value {
     std::shared_ptr<rocksdb::Cache> cache;
     rocksdb::PinnableSlice value;
 };
@@ -184,7 +184,8 @@ std::optional<pinned_row> rocksdb_store::parts::stored(table_id table, std::uint
         database->Get(how, tables[table.value].family, rocksdb_key::of_row(id), &value);
     if (status.IsNotFound()) return std::nullopt;
     check_status(status, [&] { return at(table, id); });
-    const auto held = std::make_shared<const pin>(pin{database.cache(), std::move(value)});
+    const auto held =
+        std::make_shared<const pinned_value>(pinned_value{database.cache(), std::move(value)});
     return pinned_row(id, view(held->value), held);
 }
 

@@ -23,8 +23,8 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-const trace::site read_wait("lock.read.wait");
-const trace::site write_wait("lock.write.wait");
+const trace::site process_read_wait("lock.read.wait");
+const trace::site process_write_wait("lock.write.wait");
 
 /// Sleeps end after so long, to see whether the one that is waited for still lives.
 constexpr auto look_for_reader = std::chrono::milliseconds(20);
@@ -83,7 +83,7 @@ struct process_lock::reader_turn {
     }
     void wake() noexcept { detail::wake_on(slot.word); }
     [[gnu::cold]] bool await_writer() {
-        if (!timed) timed.emplace(read_wait);
+        if (!timed) timed.emplace(process_read_wait);
         if (all.has_writer()) {
             give_up.reset();
         } else {
@@ -115,7 +115,7 @@ struct process_lock::writer_turn {
     void wake(std::uint32_t n) noexcept { detail::wake_on(all.file_.slot(n).word); }
     [[gnu::cold]] void await_reader(std::uint32_t n, turn seen) {
         if (!timed) {
-            timed.emplace(write_wait);
+            timed.emplace(process_write_wait);
             warning = clock::now() + between_warnings;
         }
         reader_slot& slot = all.file_.slot(n);

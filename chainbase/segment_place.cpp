@@ -22,7 +22,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int format = 1;
+constexpr int place_format = 1;
 constexpr const char* home_prefix = "chainbase-";
 
 fs::path place_file(const fs::path& state) {
@@ -70,9 +70,9 @@ struct tie {
     file_mark mark; ///< of segment.json
 
     void write(const fs::path& home) const {
-        const json content = {{"format", format},     {"state", state},
-                              {"identity", identity}, {"device", mark.device},
-                              {"inode", mark.inode},  {"changed", mark.changed}};
+        const json content = {{"format", place_format}, {"state", state},
+                              {"identity", identity},   {"device", mark.device},
+                              {"inode", mark.inode},    {"changed", mark.changed}};
         replace_file(tie_file(home), content.dump(1) + "\n");
     }
     [[nodiscard]] static tie read(const fs::path& home) {
@@ -89,15 +89,16 @@ struct place {
     std::string identity; ///< empty as long as it is not settled
 
     [[nodiscard]] std::string text() const {
-        return json({{"format", format}, {"home", home.string()}, {"identity", identity}}).dump(1) +
+        return json({{"format", place_format}, {"home", home.string()}, {"identity", identity}})
+                   .dump(1) +
                "\n";
     }
     [[nodiscard]] static place read(const fs::path& file) {
         try {
             const json from = json::parse(read_file(file));
-            if (from.at("format") != format)
+            if (from.at("format") != place_format)
                 throw format_error(file.string() + ": format " + from.at("format").dump() +
-                                   ", this program reads " + std::to_string(format) +
+                                   ", this program reads " + std::to_string(place_format) +
                                    "; open it with the program that wrote it");
             return {from.at("home").get<std::string>(), from.at("identity").get<std::string>()};
         } catch (const json::exception& e) {

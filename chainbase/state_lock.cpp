@@ -4,8 +4,8 @@ namespace chainbase {
 
 namespace {
 
-const trace::site read_wait("lock.read.wait");
-const trace::site write_wait("lock.write.wait");
+const trace::site thread_read_wait("lock.read.wait");
+const trace::site thread_write_wait("lock.write.wait");
 
 } // namespace
 
@@ -14,7 +14,7 @@ const trace::site state_lock::write_hold("lock.write.hold", trace::kind::sampled
 
 /// Until that writer's bits are gone: with the next writer's the phase is another one.
 void state_lock::await_writer(std::uint32_t writer) noexcept {
-    const trace::span timed(read_wait);
+    const trace::span timed(thread_read_wait);
     for (std::uint32_t now = readers_in_.load(); (now & writer_bits) == writer;
          now = readers_in_.load())
         readers_in_.wait(now);
@@ -38,11 +38,11 @@ void state_lock::lock() noexcept {
         const std::uint32_t came = readers_in_.fetch_add(present | (ticket & phase));
         if (readers_out_.load() == came) [[likely]]
             return;
-        const trace::span timed(write_wait);
+        const trace::span timed(thread_write_wait);
         await_readers(came);
         return;
     }
-    const trace::span timed(write_wait);
+    const trace::span timed(thread_write_wait);
     await_turn(ticket);
     await_readers(readers_in_.fetch_add(present | (ticket & phase)));
 }

@@ -27,6 +27,12 @@ void add_to(number& n, std::uint64_t amount) noexcept {
     n.store(value_of(n) + amount, std::memory_order_relaxed);
 }
 
+} // namespace
+
+namespace detail {
+
+struct thread_record;
+
 /// Which entries of a sampled site are measured: all while there are credits, of which one comes
 /// every 20 us, up to 64; without one, each in 64 on average. Distances are random, so that no
 /// rhythm of the program is mistaken for its average.
@@ -53,12 +59,6 @@ private:
     clock::ticks last_ = 0;
     std::uint32_t state_ = 2'463'534'242;
 };
-
-} // namespace
-
-namespace detail {
-
-struct thread_record;
 
 /// What one thread counted at one site; times in ticks of the clock.
 struct alignas(64) cell : entry_count {

@@ -30,7 +30,7 @@ struct open_file {
 };
 
 /// What RocksDB needs to open: not its lock, its messages and what it has not named yet.
-std::set<std::string> files_in(const fs::path& folder) {
+std::set<std::string> files_to_copy(const fs::path& folder) {
     std::set<std::string> files;
     for (const std::string& name : disk::of_system().names_in(folder))
         if (name.ends_with(".log") || name.ends_with(".sst") || name.starts_with("MANIFEST") ||
@@ -57,13 +57,13 @@ bool is_manifest_unchanged(const std::vector<open_file>& files) {
 
 /// Nothing when files came or went meanwhile. An opening that fails then is no failure of a disk.
 std::optional<std::vector<open_file>> files_of_one_moment(const fs::path& folder) {
-    const std::set<std::string> before = files_in(folder);
+    const std::set<std::string> before = files_to_copy(folder);
     try {
         std::vector<open_file> files = open_all(folder, before);
-        if (files_in(folder) != before || !is_manifest_unchanged(files)) return std::nullopt;
+        if (files_to_copy(folder) != before || !is_manifest_unchanged(files)) return std::nullopt;
         return files;
     } catch (const io_error&) {
-        if (files_in(folder) != before) return std::nullopt;
+        if (files_to_copy(folder) != before) return std::nullopt;
         throw;
     }
 }

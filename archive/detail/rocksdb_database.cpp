@@ -23,7 +23,7 @@ constexpr const char* way_out = "; restore the archive from a backup or rebuild 
 }
 
 /// The names of RocksDB's data files: tables, logs and manifests.
-std::set<std::string> files_in(const std::filesystem::path& folder) {
+std::set<std::string> data_files_in(const std::filesystem::path& folder) {
     std::set<std::string> files;
     std::error_code gone; // no folder is found out by RocksDB, with a better message
     for (const auto& entry : std::filesystem::directory_iterator(folder, gone)) {
@@ -144,9 +144,9 @@ void rocksdb_database::open_reader() {
     if (!mark) throw format_error(name() + " was never completely made; open it for writing once");
     constexpr int attempts = 100;
     for (int attempt = 1;; ++attempt) {
-        const auto before = files_in(folder_.rocksdb());
+        const auto before = data_files_in(folder_.rocksdb());
         const rocksdb::Status status = open_for_reading();
-        const auto after = files_in(folder_.rocksdb());
+        const auto after = data_files_in(folder_.rocksdb());
         if (status.ok() && same_content(before, after)) return require_synced(*mark);
         if (status.ok()) close_handles();
         if (!status.ok() && before == after) throw_open_status(status, name());

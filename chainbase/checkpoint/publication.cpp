@@ -19,18 +19,18 @@ namespace {
 
 using nlohmann::json;
 
-constexpr char magic[16] = "chainbase state";
-constexpr std::uint32_t format = 1;
+constexpr char publication_magic[16] = "chainbase state";
+constexpr std::uint32_t publication_format = 1;
 constexpr std::size_t pages_of_a_leaf = 256;
 
-struct header {
+struct publication_header {
     char magic[16];
     std::uint32_t format;
     std::uint32_t text_bytes;
     std::uint64_t leaves;
     std::uint64_t sum;
 };
-static_assert(sizeof(header) == 40 && offsetof(header, sum) == 32);
+static_assert(sizeof(publication_header) == 40 && offsetof(publication_header, sum) == 32);
 
 struct stored_leaf {
     std::uint32_t slot;
@@ -42,8 +42,9 @@ static_assert(sizeof(stored_leaf) == 16);
 std::uint64_t sum_of_file(std::span<const std::byte> content) {
     XXH3_state_t* state = XXH3_createState();
     XXH3_64bits_reset(state);
-    XXH3_64bits_update(state, content.data(), offsetof(header, sum));
-    XXH3_64bits_update(state, content.data() + sizeof(header), content.size() - sizeof(header));
+    XXH3_64bits_update(state, content.data(), offsetof(publication_header, sum));
+    XXH3_64bits_update(state, content.data() + sizeof(publication_header),
+                       content.size() - sizeof(publication_header));
     const std::uint64_t sum = XXH3_64bits_digest(state);
     XXH3_freeState(state);
     return sum;
@@ -101,19 +102,21 @@ publication from_text(const json& text) {
 void require_sound(const publication& one, std::uint64_t leaves,
                    const std::filesystem::path& from) {
     if (one.window_bytes == 0 || one.window_bytes % page_bytes != 0)
-        damaged(from, sizeof(header), "windows of " + std::to_string(one.window_bytes) + " bytes");
+        damaged(from, sizeof(publication_header),
+                "windows of " + std::to_string(one.window_bytes) + " bytes");
     std::uint64_t expected = 0;
     std::set<std::uint32_t> windows;
     for (const publication::file& file : one.files) {
         if (!windows.insert(file.index).second)
-            damaged(from, sizeof(header),
+            damaged(from, sizeof(publication_header),
                     "window " + std::to_string(file.index) + " has two files");
         const bool is_plain = !file.name.empty() && file.name.front() != '.' &&
                               file.name.find('/') == std::string::npos &&
                               file.name.find('\0') == std::string::npos;
         if (!is_plain || file.bytes % page_bytes != 0 || file.bytes > one.window_bytes ||
             file.index >= one.windows)
-            damaged(from, sizeof(header), "\"" + file.name + "\" is no file of a segment");
+            damaged(from, sizeof(publication_header),
+                    "\"" + file.name + "\" is no file of a segment");
         expected += leaves_of(file.bytes);
     }
     if (leaves != expected)
@@ -125,9 +128,9 @@ void require_sound(const publication& one, std::uint64_t leaves,
 
 std::vector<std::byte> publication::encode() const {
     const std::string text = text_of(*this).dump();
-    header h{};
-    std::memcpy(h.magic, magic, sizeof magic);
-    h.format = format;
+    publication_header h{};
+    std::memcpy(h.magic, publication_magic, sizeof publication_magic);
+    h.format = publication_format;
     h.text_bytes = static_cast<std::uint32_t>(text.size());
     for (const file& one : files)
         h.leaves += one.leaves.size();
@@ -148,19 +151,19 @@ std::vector<std::byte> publication::encode() const {
 
 publication publication::decode(std::span<const std::byte> content,
                                 const std::filesystem::path& from) {
-    header h{};
+    publication_header h{};
     if (content.size() < sizeof h) damaged(from, content.size(), "the file ends here");
     std::memcpy(&h, content.data(), sizeof h);
-    if (std::memcmp(h.magic, magic, sizeof magic) != 0)
+    if (std::memcmp(h.magic, publication_magic, sizeof publication_magic) != 0)
         damaged(from, 0, "not a published checkpoint");
     const std::size_t rest = content.size() - sizeof h;
     if (h.text_bytes > rest || h.leaves > (rest - h.text_bytes) / sizeof(stored_leaf))
         damaged(from, content.size(), "the file ends here");
     content = content.first(sizeof h + h.text_bytes + h.leaves * sizeof(stored_leaf));
     if (h.sum != sum_of_file(content)) damaged(from, 32, "the checksum does not match");
-    if (h.format != format)
+    if (h.format != publication_format)
         throw format_error(from.string() + ": format " + std::to_string(h.format) +
-                           ", this program reads " + std::to_string(format) +
+                           ", this program reads " + std::to_string(publication_format) +
                            "; open it with the program that wrote it, or replay");
     try {
         const auto* text = reinterpret_cast<const char*>(content.data()) + sizeof h;

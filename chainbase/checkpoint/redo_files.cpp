@@ -19,16 +19,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr char magic[16] = "chainbase redo";
-constexpr std::uint32_t format = 2; // 1 had no redo_block::head::synced
+constexpr char redo_magic[16] = "chainbase redo";
+constexpr std::uint32_t redo_format = 2; // 1 had no redo_block::head::synced
 constexpr std::string_view prefix = "redo.";
 
 } // namespace
 
 redo_header redo_header::make(const slot_file::identity& state, std::uint64_t first) noexcept {
     redo_header made{};
-    std::memcpy(made.magic, checkpoint::magic, sizeof made.magic);
-    made.format = checkpoint::format;
+    std::memcpy(made.magic, redo_magic, sizeof made.magic);
+    made.format = redo_format;
     made.state = state;
     made.first = first;
     made.sum = XXH3_64bits(&made, offsetof(redo_header, sum));
@@ -36,12 +36,12 @@ redo_header redo_header::make(const slot_file::identity& state, std::uint64_t fi
 }
 
 std::string redo_header::difference(const slot_file::identity& of, std::uint64_t begin) const {
-    if (std::memcmp(magic, checkpoint::magic, sizeof magic) != 0) return "not a redo log";
+    if (std::memcmp(magic, redo_magic, sizeof magic) != 0) return "not a redo log";
     if (sum != XXH3_64bits(this, offsetof(redo_header, sum)))
         return "the header's checksum does not match";
-    if (format != checkpoint::format)
+    if (format != redo_format)
         return "format " + std::to_string(format) + ", this program reads " +
-               std::to_string(checkpoint::format);
+               std::to_string(redo_format);
     if (state != of) return "the redo log of another state";
     if (first != begin) return "begins with another block than its name says";
     return {};

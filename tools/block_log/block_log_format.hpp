@@ -42,6 +42,9 @@ struct file_header {
 };
 static_assert(sizeof(file_header) == 64 && offsetof(file_header, checksum) == 56);
 
+/// Of the bytes before it.
+[[nodiscard]] std::uint64_t checksum_of(const file_header& header);
+
 /// Precedes a record's packed payload.
 struct record_header {
     little_uint32_buf_t magic;

@@ -35,10 +35,6 @@ byte_view view_of(const T& value) {
     return std::as_bytes(std::span(&value, 1));
 }
 
-std::uint64_t checksum_of(const file_header& header) {
-    return checksum(view_of(header).first(offsetof(file_header, checksum)));
-}
-
 file_header header_for(std::string_view chain) {
     if (chain.empty()) throw usage_error("a branch file needs the name of its chain");
     const chain_name name(chain);

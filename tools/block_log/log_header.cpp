@@ -7,13 +7,14 @@
 #include <cstring>
 
 namespace chainbase {
+
+std::uint64_t block_log_format::checksum_of(const file_header& header) {
+    return checksum(std::as_bytes(std::span(&header, 1)).first(offsetof(file_header, checksum)));
+}
+
 namespace {
 
 using namespace block_log_format;
-
-std::uint64_t checksum_of(const file_header& header) {
-    return checksum(std::as_bytes(std::span(&header, 1)).first(offsetof(file_header, checksum)));
-}
 
 void require_magic(const file& log, const file_header& header, std::size_t size) {
     const std::size_t present = std::min(size, sizeof(header.magic));

@@ -30,7 +30,7 @@ const trace::counter block_hits("archive.block_cache_hits");
 const trace::counter block_misses("archive.block_cache_misses");
 const trace::counter filter_hits("archive.filter_hits");
 const trace::counter filter_misses("archive.filter_misses");
-const trace::counter log_bytes("archive.log_bytes");
+const trace::counter archive_log_bytes("archive.log_bytes");
 const trace::counter flushed_bytes("archive.flushed_bytes");
 const trace::counter ingested_bytes("archive.ingested_bytes");
 const trace::counter compacted_bytes("archive.compacted_bytes");
@@ -76,7 +76,7 @@ void show_engine(const rocksdb_statistics& now, const rocksdb_statistics& before
     block_misses.add(now.block_misses - before.block_misses);
     filter_hits.add(now.filter_hits - before.filter_hits);
     filter_misses.add(now.filter_misses - before.filter_misses);
-    log_bytes.add(now.log_bytes - before.log_bytes);
+    archive_log_bytes.add(now.log_bytes - before.log_bytes);
     flushed_bytes.add(now.flushed_bytes - before.flushed_bytes);
     ingested_bytes.add(now.ingested_bytes - before.ingested_bytes);
     compacted_bytes.add(now.compacted_bytes - before.compacted_bytes);

@@ -11,7 +11,7 @@ const trace::gauge irreversible("chain.irreversible.block");
 const trace::gauge operations("chain.operations");
 const trace::gauge archived("chain.archived.objects");
 const trace::gauge segment_bytes("segment.bytes");
-const trace::gauge log_bytes("segment.undo_log.bytes");
+const trace::gauge undo_log_bytes("segment.undo_log.bytes");
 const trace::gauge checkpoints_made("checkpoint.made");
 const trace::gauge checkpoints_failed("checkpoint.failed");
 const trace::gauge redo_blocks("redo.blocks");
@@ -56,7 +56,7 @@ void chain_gauges::show(const chain_state& state) {
     archive_.show(state.rows());
     const segment_statistics memory = state.memory();
     segment_bytes.set(static_cast<double>(memory.total));
-    log_bytes.set(static_cast<double>(memory.log.total));
+    undo_log_bytes.set(static_cast<double>(memory.log.total));
     for (const type_statistics& type : memory.types) {
         set("type.bytes", type.name, static_cast<double>(type.total().total));
         set("type.objects", type.name, static_cast<double>(type.objects));

@@ -371,6 +371,11 @@ std::optional<std::string> chain_state::chain_of(const std::filesystem::path& fo
     return chain;
 }
 
+std::string chain_state::require_chain(const std::filesystem::path& folder) {
+    if (const auto chain = chain_of(folder, {})) return *chain;
+    throw usage_error(folder.string() + ": no state of a chain is there; check the path");
+}
+
 void chain_state::close() {
     parts_->close();
 }

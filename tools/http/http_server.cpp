@@ -22,13 +22,13 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 using tcp = asio::ip::tcp;
 
-namespace {
-
 struct answer_source {
     http_server::handler answer;
     http_options options;
     std::atomic<std::size_t> connections{0};
 };
+
+namespace {
 
 using received = http::request<http::empty_body>;
 using response = http::response<http::string_body>;

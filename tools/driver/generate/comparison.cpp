@@ -12,7 +12,7 @@
 namespace chainbase::generate {
 namespace {
 
-constexpr std::uint64_t one = 1 << 16; // of a factor
+constexpr std::uint64_t factor_of_one = 1 << 16; // of a factor
 
 /// Real values times `factor`, rounded up as often as the rest asks for.
 summary scaled(const fitted_distribution& real, uint128 factor) {
@@ -20,8 +20,8 @@ summary scaled(const fitted_distribution& real, uint128 factor) {
     std::vector<std::int64_t> values;
     for (std::uint64_t i = 0; i < places; ++i) {
         const auto value = static_cast<uint128>(value_at(real.points, (2 * i + 1) << 47));
-        const std::uint64_t rounding = i * 40'503 % one;
-        values.push_back(static_cast<std::int64_t>((value * factor + rounding) / one));
+        const std::uint64_t rounding = i * 40'503 % factor_of_one;
+        values.push_back(static_cast<std::int64_t>((value * factor + rounding) / factor_of_one));
     }
     std::ranges::sort(values);
     summary result = summary_of(values);
@@ -44,11 +44,12 @@ uint128 common_factor(const measures& generated, distribution of_posts) {
                          (post.count + reply.count);
     const uint128 real = static_cast<uint128>(total_of(post) + total_of(reply)) *
                          std::max<std::uint64_t>(made_post.count + made_reply.count, 1);
-    return made * one / real;
+    return made * factor_of_one / real;
 }
 
 uint128 own_factor(const summary& real, const summary& made) {
-    return static_cast<uint128>(made.mean_milli) * one / static_cast<uint128>(real.mean_milli);
+    return static_cast<uint128>(made.mean_milli) * factor_of_one /
+           static_cast<uint128>(real.mean_milli);
 }
 
 compared_distribution compare(const measures& generated, distribution which) {

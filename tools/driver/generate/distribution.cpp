@@ -6,9 +6,9 @@
 namespace chainbase::generate {
 namespace {
 
-using names = std::pair<std::string_view, std::string_view>;
+using two_names = std::pair<std::string_view, std::string_view>;
 
-constexpr std::array<names, distribution_count> all_names{{
+constexpr std::array<two_names, distribution_count> all_names{{
     {"posts: bytes of the title", "post_title_bytes"},
     {"posts: bytes of the body", "post_body_bytes"},
     {"posts: bytes of the permlink", "post_permlink_bytes"},

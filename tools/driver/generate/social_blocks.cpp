@@ -10,7 +10,7 @@ namespace {
 
 using kind = operation_mix::kind;
 
-constexpr std::uint64_t one = 1 << 16; // of a factor
+constexpr std::uint64_t whole_factor = 1 << 16; // of a factor
 constexpr std::uint64_t blocks_per_day = 24 * 60 * 60 / block_builder::seconds_per_block;
 constexpr int tries = 4;
 constexpr std::size_t most_deposited = 1 << 16;
@@ -51,9 +51,10 @@ social_blocks::social_blocks(const chain_options& options)
                                        open_comments::most_awaited / 2);
     };
     if (comments == 0) return;
-    votes_ = {votes * 1000 * one / comments / mean_of(distribution::post_votes), target(votes)};
+    votes_ = {votes * 1000 * whole_factor / comments / mean_of(distribution::post_votes),
+              target(votes)};
     const fitted_distribution& descendants = steem_2016_fit.of(distribution::post_descendants);
-    replies_ = {std::uint64_t{steem_2016_fit.reply_permille} * 1000 * one /
+    replies_ = {std::uint64_t{steem_2016_fit.reply_permille} * 1000 * whole_factor /
                     (1000 - steem_2016_fit.reply_permille) /
                     static_cast<std::uint64_t>(descendants.real.mean_milli),
                 target(replies)};
@@ -210,7 +211,7 @@ void social_blocks::await(open_comments::awaited what, const follow_up& how, ope
     const bool is_few = open_.waiting(what) < how.target;
     const std::uint64_t factor = how.per_comment * (is_few ? 11 : 9) / 10;
     const auto value = static_cast<std::uint64_t>(value_at(steem_2016_fit.of(which).points, place));
-    std::uint64_t count = (value * factor + random_.below(one)) / one;
+    std::uint64_t count = (value * factor + random_.below(whole_factor)) / whole_factor;
     count = std::min<std::uint64_t>(count, options_.accounts / 2);
     count = std::min<std::uint64_t>(count, open_comments::most_awaited - open_.waiting(what));
     const std::int64_t cashout = open_[at].cashout_time;

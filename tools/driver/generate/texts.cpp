@@ -10,8 +10,8 @@ namespace {
 constexpr std::string_view consonants = "bdfghjklmnprstvwyzcx";
 constexpr std::string_view vowels = "aeiou";
 constexpr std::uint64_t syllables = 100; // consonants times vowels
-constexpr std::uint64_t names = syllables * syllables * syllables * syllables;
-static_assert(most_accounts <= names);
+constexpr std::uint64_t possible_names = syllables * syllables * syllables * syllables;
+static_assert(most_accounts <= possible_names);
 
 constexpr std::array<std::string_view, 32> words{
     "how",   "the",    "market", "daily",  "photo",   "my",       "first", "steem",
@@ -37,7 +37,7 @@ void append_letters(std::string& to, std::size_t count, random_numbers& random) 
 
 fixed_string<16> name_of_account(std::uint32_t n) {
     // An odd factor that 5 does not divide leaves every number below `names` in one place.
-    std::uint64_t rest = (std::uint64_t{n} * 48'271'003 + 7'654'321) % names;
+    std::uint64_t rest = (std::uint64_t{n} * 48'271'003 + 7'654'321) % possible_names;
     std::array<char, 16> text{};
     std::size_t size = 0;
     for (int i = 0; i < 4; ++i, rest /= syllables) {

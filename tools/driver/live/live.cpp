@@ -14,7 +14,7 @@ namespace chainbase::driver::live {
 namespace {
 
 /// A place to stop at between two blocks, however long the next one takes to come.
-constexpr auto between_looks = std::chrono::milliseconds(100);
+constexpr auto time_between_looks = std::chrono::milliseconds(100);
 
 /// Transactions that may wait, whatever is asked for.
 constexpr std::size_t least_room = std::size_t{1} << 16;
@@ -95,7 +95,7 @@ run::outcome run::follow() {
         source_.announce();
         if (opened_) work_until_due();
         if (signals_.noted()) break;
-        const outcome step = sync_.step(between_looks);
+        const outcome step = sync_.step(time_between_looks);
         if (step == outcome::end_of_chain || step == outcome::stop_reached) return step;
         if (step == outcome::applied) // what was missed while nothing came is not made up for
             opened_->due = std::max(opened_->due + options_.interval, clock::now());
@@ -111,7 +111,7 @@ void run::work_until_due() {
     const auto due = opened_->due + options_.interval;
     while (options_.interval.count() != 0 && clock::now() < due && !signals_.noted()) {
         node.work(due);
-        queue_.wait(std::min(due, clock::now() + between_looks));
+        queue_.wait(std::min(due, clock::now() + time_between_looks));
     }
 }
 

@@ -14,7 +14,7 @@ constexpr std::int64_t money_of_each = 1'000'000'000;
 constexpr std::uint32_t accounts_per_block = 10'000;
 constexpr std::uint64_t highest_amount = 100;
 
-payments::account_name name_of(std::uint64_t number) {
+payments::account_name payments_name_of(std::uint64_t number) {
     return payments::account_name(fmt::format("user{:08}", number));
 }
 
@@ -28,8 +28,8 @@ public:
         block one{number, time, {}};
         for (const std::uint32_t end = std::min(accounts_, made_ + accounts_per_block); made_ < end;
              ++made_)
-            one.transactions.push_back(
-                {{payments::encode(payments::account_create{name_of(made_), money_of_each})}});
+            one.transactions.push_back({{payments::encode(
+                payments::account_create{payments_name_of(made_), money_of_each})}});
         return one;
     }
 
@@ -38,7 +38,8 @@ private:
         const std::uint64_t from = random_() % accounts_;
         const std::uint64_t to = (from + 1 + random_() % (accounts_ - 1)) % accounts_;
         const auto amount = static_cast<std::int64_t>(1 + random_() % highest_amount);
-        return {{payments::encode(payments::payment{name_of(from), name_of(to), amount})}};
+        return {{payments::encode(
+            payments::payment{payments_name_of(from), payments_name_of(to), amount})}};
     }
 
     std::uint32_t accounts_;

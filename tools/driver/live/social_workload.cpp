@@ -10,7 +10,7 @@ namespace chainbase::driver::live {
 
 namespace {
 
-constexpr std::int64_t money_of_each = 1'000'000'000;
+constexpr std::int64_t social_money_of_each = 1'000'000'000;
 constexpr std::uint32_t operations_per_block = 10'000;
 constexpr std::uint32_t posts = 20'000;
 /// Posts that votes go to are not paid while anybody measures.
@@ -19,7 +19,7 @@ constexpr std::int64_t ten_years = std::int64_t{10} * 365 * 24 * 3600;
 constexpr std::int64_t shortest_wait = 5;
 constexpr std::uint64_t longest_wait = 60;
 
-social::account_name name_of(std::uint64_t number) {
+social::account_name social_name_of(std::uint64_t number) {
     return social::account_name(fmt::format("user{:08}", number));
 }
 std::string permlink_of(std::uint64_t number) {
@@ -44,9 +44,9 @@ public:
 
 private:
     [[nodiscard]] social::operation set_up_operation(std::int64_t time) const {
-        if (done_ < accounts_) return social::account_create{name_of(done_)};
+        if (done_ < accounts_) return social::account_create{social_name_of(done_)};
         if (done_ < 2 * std::uint64_t{accounts_})
-            return social::deposit{name_of(done_ - accounts_), money_of_each};
+            return social::deposit{social_name_of(done_ - accounts_), social_money_of_each};
         social::comment post = comment_by(author_of(done_ - 2 * std::uint64_t{accounts_}),
                                           done_ - 2 * std::uint64_t{accounts_});
         post.cashout_time = time + ten_years;
@@ -64,15 +64,15 @@ private:
         if (lot < 960) return next_transfer();
         if (lot < 990) return social::claim{someone()};
         if (lot < 995) return social::deposit{someone(), 1000};
-        return social::account_create{name_of(accounts_ + new_accounts_++)};
+        return social::account_create{social_name_of(accounts_ + new_accounts_++)};
     }
 
-    social::account_name someone() { return name_of(random_() % accounts_); }
+    social::account_name someone() { return social_name_of(random_() % accounts_); }
     [[nodiscard]] std::uint64_t author_of(std::uint64_t post) const { return post % accounts_; }
 
     [[nodiscard]] static social::comment comment_by(std::uint64_t author, std::uint64_t number) {
         social::comment one;
-        one.author = name_of(author);
+        one.author = social_name_of(author);
         one.permlink = permlink_of(number);
         one.parent_permlink = "category";
         one.title_bytes = 40;
@@ -87,8 +87,8 @@ private:
         const std::uint64_t post = votes_ % posts;
         const std::uint64_t voter = (votes_ / posts + post * 7919) % accounts_;
         ++votes_;
-        return social::vote{name_of(voter), name_of(author_of(post)), permlink_of(post),
-                            social::full_percent,
+        return social::vote{social_name_of(voter), social_name_of(author_of(post)),
+                            permlink_of(post), social::full_percent,
                             static_cast<std::int64_t>(1 + random_() % 1'000'000)};
     }
 
@@ -99,7 +99,7 @@ private:
             until + shortest_wait + static_cast<std::int64_t>(random_() % longest_wait);
         if (comments_ % 3 != 0) {
             const std::uint64_t parent = random_() % posts;
-            one.parent_author = name_of(author_of(parent));
+            one.parent_author = social_name_of(author_of(parent));
             one.parent_permlink = permlink_of(parent);
         }
         return one;
@@ -108,7 +108,7 @@ private:
     social::operation next_transfer() {
         const std::uint64_t from = random_() % accounts_;
         const std::uint64_t to = (from + 1 + random_() % (accounts_ - 1)) % accounts_;
-        return social::transfer{name_of(from), name_of(to), 1, "thanks"};
+        return social::transfer{social_name_of(from), social_name_of(to), 1, "thanks"};
     }
 
     std::uint32_t accounts_;
