@@ -7,6 +7,7 @@
 #include <archive/rocksdb_store.hpp>
 #include <chainbase/database.hpp>
 #include <chainbase/files.hpp>
+#include <chainbase/segment.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/file_error.hpp>
 #include <pool_allocator/private_folder.hpp>

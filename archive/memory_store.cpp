@@ -3,6 +3,7 @@
 #include <archive/detail/stored_row.hpp>
 #include <archive/memory_store.hpp>
 #include <chainbase/database.hpp>
+#include <chainbase/segment.hpp>
 #include <pool_allocator/error.hpp>
 
 #include <algorithm>

@@ -1,13 +1,10 @@
 #pragma once
 
-#include <chainbase/fixed_string.hpp>
-#include <chainbase/id.hpp>
 #include <pool_allocator/shared_buffer.hpp>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include <algorithm>
 #include <compare>
 #include <concepts>
 #include <cstddef>
@@ -173,6 +170,9 @@ std::string text_of(const V& value) {
         return "?";
 }
 
+/// Throws the usage_error of a bound that no key can have.
+[[noreturn]] void throw_no_bound(const std::string& bound);
+
 } // namespace detail
 
 /// The parts of a key, compared one after the other. A lookup value is a tuple of as many leading
@@ -202,7 +202,7 @@ struct key_parts {
     /// Whether `a` comes before `b`; either may be a lookup value, which ends the comparison early.
     template <typename A, typename B>
     static bool less(const A& a, const B& b) {
-        return less_from<0, std::min(length<A>(), length<B>())>(a, b);
+        return less_from<0, (length<A>() < length<B>() ? length<A>() : length<B>())>(a, b);
     }
     /// Whether all parts are equal.
     template <typename A, typename B>
@@ -252,10 +252,7 @@ struct key_parts {
     /// type cannot hold, since it has no place.
     template <typename... K>
     static auto make_bound(const K&... keys) {
-        if (!can_hold(keys...))
-            throw usage_error("the bound " + text(std::tie(keys...)) +
-                              " is beyond what the key's parts can hold; search for a value of "
-                              "their types");
+        if (!can_hold(keys...)) detail::throw_no_bound(text(std::tie(keys...)));
         return make_lookup(keys...);
     }
 

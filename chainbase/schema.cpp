@@ -1,6 +1,15 @@
-#include <chainbase/schema.hpp>
+#include <chainbase/schema_of.hpp>
+#include <pool_allocator/error.hpp>
+
+#include <algorithm>
 
 namespace chainbase {
+
+std::string detail::name_of_type(std::string_view function) {
+    constexpr std::string_view before = "Type = ";
+    const std::size_t begin = function.find(before) + before.size();
+    return std::string(function.substr(begin, function.size() - 1 - begin));
+}
 
 namespace {
 

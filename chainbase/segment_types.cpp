@@ -18,6 +18,19 @@ using detail::first_type_window;
 
 namespace {
 
+/// A barrier for memory that nothing refers to yet.
+class unlogged_barrier final : public write_barrier {
+public:
+    explicit unlogged_barrier(const address_space& range) : write_barrier(range) {
+        enter_operation();
+        set_fresh(nullptr, SIZE_MAX);
+    }
+    ~unlogged_barrier() override { leave_operation(); }
+
+private:
+    void extend(std::size_t) override {}
+};
+
 /// Its files are called after a type.
 void require_file_name(const std::string& type) {
     const auto is_plain = [](char c) {
@@ -107,6 +120,11 @@ type_windows& segment::open_type(const type_schema& schema) {
     types_.push_back(map_type(added, window::mode::create));
     catalogue_.add(std::move(added));
     return *types_.back();
+}
+
+void segment::initialise_unlogged(void (*build)(void*), void* with) {
+    const unlogged_barrier barrier(*addresses_);
+    build(with);
 }
 
 void segment::publish_type(type_windows& type) {

@@ -81,8 +81,7 @@ segment_statistics read_once(segment& from, const log_sample& log) {
 }
 
 [[noreturn]] void throw_unreadable(const window& log) {
-    throw damaged_error(log.file().string() +
-                        ": offset 64: the log or its sessions lie outside of its " +
+    throw damaged_error(log.file() + ": offset 64: the log or its sessions lie outside of its " +
                         std::to_string(log.bytes()) +
                         " bytes; restore the folder from a copy, or replay into a new one");
 }

@@ -70,7 +70,7 @@ void hash_table::grow() {
     const std::uint32_t from = state_.log2_capacity;
     const std::uint32_t to = from + 1;
     if (to > max_log2)
-        throw limit_error(window_.file().string() + ": a hashed key holds at most 2^" +
+        throw limit_error(window_.file() + ": a hashed key holds at most 2^" +
                           std::to_string(max_log2) + " entries");
     write_barrier::active().note_outgrown(*this);
     const std::size_t used_before = window_.bytes();

@@ -10,9 +10,8 @@ namespace chainbase {
 
 namespace {
 
-window open_window(const address_space& addresses, std::uint32_t index,
-                   const std::filesystem::path& file, const window::geometry& shape,
-                   window::mode how) {
+window open_window(const address_space& addresses, std::uint32_t index, const std::string& file,
+                   const window::geometry& shape, window::mode how) {
     if (how == window::mode::create) return window::create({&addresses, index}, file, shape);
     return window::open({&addresses, index}, file, shape, how);
 }
@@ -30,18 +29,18 @@ size_classes::size_class::size_class(window&& opened, bool create)
     if (create) state = {0, 1, 1}; // slot 0 stays unused, so that 0 means none
 }
 
-size_classes::size_classes(const address_space& addresses, const std::filesystem::path& folder,
+size_classes::size_classes(const address_space& addresses, const std::string& folder,
                            window::mode how) {
     const bool create = how == window::mode::create;
     for (std::size_t c = 0; c < class_count; ++c) {
         const auto index = static_cast<std::uint32_t>(first_window + c);
-        const auto file = folder / ("buffers." + std::to_string(bytes_of_class(c)));
+        const auto file = folder + ("/buffers." + std::to_string(bytes_of_class(c)));
         classes_[c] = std::make_unique<size_class>(
             open_window(addresses, index, file, geometry(c), how), create);
     }
     runs_ =
         std::make_unique<page_runs>(open_window(addresses, first_window + class_count,
-                                                folder / "buffers.runs", page_runs::geometry, how),
+                                                folder + "/buffers.runs", page_runs::geometry, how),
                                     create);
 }
 

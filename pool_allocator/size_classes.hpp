@@ -1,38 +1,17 @@
 #pragma once
 
+#include <pool_allocator/address_space.hpp>
 #include <pool_allocator/page_runs.hpp>
-#include <pool_allocator/pool.hpp>
+#include <pool_allocator/shared_buffer.hpp>
 
 #include <array>
 #include <bit>
-#include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace chainbase {
-
-/// The handle of an immutable buffer in the segment: 8 bytes, all zero for "empty".
-///
-///     bits  0-31  length in bytes
-///     bits 32-62  slot within the pool of the length's size class, or first page of a run
-///     bit  63     set: tells it from the heap pointer that a string outside a segment holds
-struct buffer_handle {
-    std::uint64_t bits = 0;
-
-    static constexpr std::uint64_t in_segment_bit = std::uint64_t{1} << 63;
-
-    static constexpr buffer_handle make(slot_number slot, std::uint32_t length) noexcept {
-        return {in_segment_bit | std::uint64_t{slot} << 32 | length};
-    }
-    [[nodiscard]] constexpr bool in_segment() const noexcept { return bits & in_segment_bit; }
-    [[nodiscard]] constexpr std::uint32_t length() const noexcept {
-        return static_cast<std::uint32_t>(bits);
-    }
-    [[nodiscard]] constexpr slot_number slot() const noexcept {
-        return static_cast<slot_number>(bits >> 32) & 0x7FFF'FFFF;
-    }
-};
 
 /// The buffers of strings and arrays: one pool per size class, shared by all types of a database,
 /// and page runs for what is larger than the largest class.
@@ -68,8 +47,7 @@ public:
 
     /// Opens, or creates if `how` says so, the windows in `folder`. Throws io_error,
     /// out_of_space_error, damaged_error, format_error.
-    size_classes(const address_space& addresses, const std::filesystem::path& folder,
-                 window::mode how);
+    size_classes(const address_space& addresses, const std::string& folder, window::mode how);
     /// Lets operations of `barrier` change the buffers; it outlives them. Throws std::bad_alloc.
     void attach(write_barrier& barrier);
 

@@ -1,6 +1,6 @@
 #include <pool_allocator/error.hpp>
-#include <pool_allocator/trace.hpp>
 #include <pool_allocator/trace_clock.hpp>
+#include <pool_allocator/trace_reading.hpp>
 #include <pool_allocator/trace_ring.hpp>
 
 #include <pthread.h>
@@ -10,6 +10,7 @@
 #include <array>
 #include <bit>
 #include <deque>
+#include <memory>
 #include <mutex>
 
 namespace chainbase::trace {

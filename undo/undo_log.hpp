@@ -5,8 +5,7 @@
 #include <pool_allocator/write_barrier.hpp>
 #include <undo/fwd.hpp>
 #include <undo/logged_objects.hpp>
-
-#include <boost/circular_buffer.hpp>
+#include <undo/ring.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -80,8 +79,6 @@ public:
     [[nodiscard]] std::optional<log_position> find_session(revision_number revision) const noexcept;
     /// Log bytes between the oldest session and the tail.
     [[nodiscard]] std::uint64_t bytes_in_use() const noexcept;
-    /// Where the file's bytes are: `values` are those in use, slots are chunks.
-    [[nodiscard]] usage measure() const noexcept;
 
     /// Calls visit(trailer, body) for every record from the tail down to `until`, newest first.
     template <typename Visitor>
@@ -309,8 +306,8 @@ private:
     const address_space& addresses_;
     window& window_;
     pool chunks_;
-    boost::circular_buffer<slot_number> chain_;  ///< the linked chunks, oldest first
-    boost::circular_buffer<live_session> stack_; ///< oldest first
+    ring<slot_number> chain_;  ///< the linked chunks, oldest first
+    ring<live_session> stack_; ///< oldest first
     std::size_t open_ = 0;
     block_boundary* boundary_ = nullptr;
     /// The lowest place of the log that changed since changes are noted.

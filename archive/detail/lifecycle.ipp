@@ -3,6 +3,7 @@
 #include <archive/detail/fault_steps.hpp>
 #include <archive/detail/stored_row.hpp>
 #include <archive/lifecycle.hpp>
+#include <chainbase/segment.hpp>
 #include <pool_allocator/trace.hpp>
 
 #include <algorithm>

@@ -22,7 +22,7 @@ T copy_of(const std::byte* from) {
 
 void require_length(const window& file, std::uint64_t used) {
     if (used <= file.bytes()) return;
-    throw damaged_error(file.file().string() + ": truncated to " + std::to_string(file.bytes()) +
+    throw damaged_error(file.file() + ": truncated to " + std::to_string(file.bytes()) +
                         " of at least " + std::to_string(used) +
                         " bytes; restore the folder from a copy, or replay into a new one");
 }
@@ -42,9 +42,8 @@ void require_log(const window& file) {
                              std::uint64_t{words.chunks.high_water} * undo_log::chunk_bytes);
     for (const log_position at : {words.tail, words.completed})
         if (at <= window_header::page_bytes || at > file.bytes())
-            throw damaged_error(file.file().string() + ": offset 64: the log ends at " +
-                                std::to_string(at) + ", outside its " +
-                                std::to_string(file.bytes()) +
+            throw damaged_error(file.file() + ": offset 64: the log ends at " + std::to_string(at) +
+                                ", outside its " + std::to_string(file.bytes()) +
                                 " bytes; restore the folder from a copy, or replay into a new one");
 }
 

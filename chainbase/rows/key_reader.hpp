@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chainbase/key_parts.hpp>
 #include <chainbase/rows/buffer_source.hpp>
 #include <chainbase/rows/field_type.hpp>
 

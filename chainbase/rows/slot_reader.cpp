@@ -13,7 +13,7 @@ constexpr std::size_t first_slot = window_header::page_bytes;
 
 chainbase::detail::root_prefix root_of(const window& objects) {
     if (readable(objects) < window_header::page_bytes)
-        throw damaged_error(objects.file().string() + ": truncated, to less than a page");
+        throw damaged_error(objects.file() + ": truncated, to less than a page");
     return copy_at<chainbase::detail::root_prefix>(objects.root());
 }
 
@@ -32,7 +32,7 @@ slot_number slot_reader::slot_of(std::uint32_t id) const {
     const std::size_t at = window_header::page_bytes + std::size_t{id} * sizeof(slot_number);
     if (at + sizeof(slot_number) > readable(ids_))
         throw damaged_error(
-            fmt::format("{}: truncated, it has no entry for object {}", ids_.file().string(), id));
+            fmt::format("{}: truncated, it has no entry for object {}", ids_.file(), id));
     return copy_at<slot_number>(ids_.base() + at);
 }
 
@@ -40,7 +40,7 @@ const std::byte* slot_reader::node(slot_number slot) const {
     if (slot >= end_)
         throw damaged_error(fmt::format("{}: something leads to slot {}, it has {}; run "
                                         "chainbase-inspect check",
-                                        objects_.file().string(), slot, end_));
+                                        objects_.file(), slot, end_));
     return objects_.base() + first_slot + std::size_t{slot} * schema_.node_bytes;
 }
 
@@ -49,9 +49,9 @@ std::uint32_t slot_reader::id(slot_number slot) const {
 }
 
 void slot_reader::throw_damaged(slot_number slot, std::size_t at, const char* what) const {
-    throw damaged_error(fmt::format(
-        "{}: offset {}: slot {}: {}; run chainbase-inspect check", objects_.file().string(),
-        first_slot + std::size_t{slot} * schema_.node_bytes + at, slot, what));
+    throw damaged_error(
+        fmt::format("{}: offset {}: slot {}: {}; run chainbase-inspect check", objects_.file(),
+                    first_slot + std::size_t{slot} * schema_.node_bytes + at, slot, what));
 }
 
 } // namespace chainbase::rows

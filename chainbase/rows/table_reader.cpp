@@ -30,8 +30,7 @@ table_reader::table_reader(const slot_reader& objects, const window& file,
     if (!is_possible || 2 * bytes_of(words_.log2_capacity) > readable(file))
         throw damaged_error(fmt::format("{}: a table of 2^{} entries is not in a file of {} bytes; "
                                         "run chainbase-inspect check",
-                                        file.file().string(), words_.log2_capacity,
-                                        readable(file)));
+                                        file.file(), words_.log2_capacity, readable(file)));
 }
 
 slot_number table_reader::head(const probe& key) const {

@@ -1,5 +1,7 @@
 #include <chainbase/detail/root_prefix.hpp>
+#include <chainbase/keys.hpp>
 #include <chainbase/rows/type_layout.hpp>
+#include <pool_allocator/compact_links.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/hash_table.hpp>
 #include <pool_allocator/window.hpp>

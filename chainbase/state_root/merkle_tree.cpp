@@ -1,3 +1,4 @@
+#include <chainbase/segment.hpp>
 #include <chainbase/state_root/merkle_tree.hpp>
 #include <chainbase/state_root/tree_update.hpp>
 #include <pool_allocator/error.hpp>

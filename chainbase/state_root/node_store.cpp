@@ -1,3 +1,4 @@
+#include <chainbase/segment.hpp>
 #include <chainbase/state_root/node_store.hpp>
 #include <pool_allocator/error.hpp>
 #include <undo/operation.hpp>

@@ -2,7 +2,7 @@
 
 #include <chainbase/trace/growing_file.hpp>
 #include <chainbase/trace/ticker.hpp>
-#include <pool_allocator/trace.hpp>
+#include <pool_allocator/trace_reading.hpp>
 
 #include <chrono>
 #include <cstdint>

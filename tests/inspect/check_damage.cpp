@@ -14,6 +14,7 @@
 #include <tests/support/sample_types.hpp>
 #include <tests/support/scratch_state.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <functional>

@@ -1,3 +1,5 @@
+#include <pool_allocator/error.hpp>
+
 #include <tests/inspect/check_support.hpp>
 
 #include <stdexcept>

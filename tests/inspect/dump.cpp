@@ -5,6 +5,7 @@
 #include <tests/inspect/sample_state.hpp>
 #include <tests/support/scratch_state.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>

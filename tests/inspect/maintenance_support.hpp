@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chainbase/database.hpp>
+#include <pool_allocator/error.hpp>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,5 @@
 #include <chainbase/database.hpp>
+#include <pool_allocator/trace_histogram.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/inspect/map_sums.hpp>

@@ -2,6 +2,7 @@
 // sees.
 #include <chainbase/database.hpp>
 #include <chainbase/rows/row_cursor.hpp>
+#include <pool_allocator/error.hpp>
 #include <tools/inspect/rows/row_query.hpp>
 #include <tools/inspect/rows/row_source.hpp>
 

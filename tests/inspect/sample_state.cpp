@@ -1,4 +1,5 @@
 #include <chainbase/database.hpp>
+#include <pool_allocator/error.hpp>
 
 #include <fcntl.h>
 #include <signal.h>

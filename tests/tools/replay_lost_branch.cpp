@@ -1,5 +1,6 @@
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/trace.hpp>
+#include <pool_allocator/trace_reading.hpp>
 #include <tools/driver/chain_state.hpp>
 
 #include <catch2/catch.hpp>

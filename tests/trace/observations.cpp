@@ -2,6 +2,7 @@
 
 #include <archive/store.hpp>
 #include <chainbase/database.hpp>
+#include <chainbase/files.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/driver/observation.hpp>
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chainbase/object.hpp>
+#include <chainbase/object_layout.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/bench/baselines/undo_state.hpp>
 

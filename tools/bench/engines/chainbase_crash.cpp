@@ -1,5 +1,7 @@
 #include <chainbase/checkpoint/disk.hpp>
 #include <chainbase/database.hpp>
+#include <chainbase/files.hpp>
+#include <chainbase/segment.hpp>
 #include <tools/bench/crash_engine.hpp>
 #include <tools/bench/engines/stored_account.hpp>
 #include <tools/bench/stopwatch.hpp>

@@ -1,5 +1,6 @@
 #include <chainbase/check/runs_words.hpp>
 #include <chainbase/detail/root_prefix.hpp>
+#include <pool_allocator/error.hpp>
 #include <pool_allocator/file_descriptor.hpp>
 #include <pool_allocator/file_error.hpp>
 #include <pool_allocator/hash_table.hpp>

@@ -1,4 +1,5 @@
 #include <chainbase/object.hpp>
+#include <chainbase/schema_of.hpp>
 #include <chainbase/state_root/node.hpp>
 #include <chainbase/state_root/tree_head.hpp>
 #include <tools/inspect/root/root_types.hpp>
