@@ -1,7 +1,7 @@
 // The contract of `chainbase-bench chain` and `growth`: what they print and how they end, on small
 // chains. That the states of all engines and modes are equal is checked by the program itself.
 
-#include <tools/bench/scratch_directory.hpp>
+#include <tools/bench/bench_setup.hpp>
 #include <tools/block_log/block_log_writer.hpp>
 #include <tools/chains/payments/operations.hpp>
 #include <tools/chains/social/operations.hpp>

@@ -3,7 +3,7 @@
 // views find what the map has. Both ways to keep hashed keys.
 
 #include <tools/bench/baselines/classical_database.hpp>
-#include <tools/bench/scratch_directory.hpp>
+#include <tools/bench/bench_setup.hpp>
 
 #include <boost/describe/class.hpp>
 #include <catch2/catch.hpp>

@@ -2,7 +2,7 @@
 // sessions that are undone, squashed and committed agree with copies of a std::map.
 
 #include <tools/bench/baselines/classical_index.hpp>
-#include <tools/bench/scratch_directory.hpp>
+#include <tools/bench/bench_setup.hpp>
 
 #include <catch2/catch.hpp>
 

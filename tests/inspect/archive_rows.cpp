@@ -1,6 +1,6 @@
 #include <archive/store.hpp>
 #include <archive/write_batch.hpp>
-#include <tools/inspect/archive/archive_report.hpp>
+#include <tools/inspect/archive/archive.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/inspect/unchanged.hpp>

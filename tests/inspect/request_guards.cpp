@@ -1,7 +1,6 @@
 // Who may look at the web page: names, origins and tokens.
 
 #include <pool_allocator/error.hpp>
-#include <tools/inspect/serve/query_string.hpp>
 #include <tools/inspect/serve/request_guard.hpp>
 
 #include <catch2/catch.hpp>

@@ -1,7 +1,7 @@
 // The figures of `top`, and what its looks at the locks come to.
 
 #include <tools/inspect/top/figures.hpp>
-#include <tools/inspect/top/lock_watch.hpp>
+#include <tools/inspect/top/views.hpp>
 
 #include <catch2/catch.hpp>
 

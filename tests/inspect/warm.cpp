@@ -1,8 +1,6 @@
 // `warm`: what is in memory before and after, that holes and contents stay, and what it says of
 // huge pages. Whether pages are made depends on the machine; what is said must be true on each.
 
-#include <tools/inspect/maintenance/resident_file.hpp>
-#include <tools/inspect/maintenance/segment_warming.hpp>
 #include <tools/inspect/maintenance/warm.hpp>
 
 #include <catch2/catch.hpp>

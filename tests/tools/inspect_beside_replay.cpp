@@ -1,5 +1,5 @@
 #include <pool_allocator/error.hpp>
-#include <tools/inspect/archive/archive_report.hpp>
+#include <tools/inspect/archive/archive.hpp>
 #include <tools/inspect/memory/state_report.hpp>
 
 #include <catch2/catch.hpp>

@@ -4,7 +4,7 @@
 #include <chainbase/segment.hpp>
 #include <tools/bench/crash_engine.hpp>
 #include <tools/bench/engines/stored_account.hpp>
-#include <tools/bench/stopwatch.hpp>
+#include <tools/bench/measurements.hpp>
 
 #include <boost/describe.hpp>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <tools/exit_code.hpp>
-#include <tools/inspect/archive/archive_report.hpp>
+#include <tools/inspect/archive/archive.hpp>
 #include <tools/inspect/memory/state_growth.hpp>
 #include <tools/inspect/memory/state_report.hpp>
 

@@ -2,7 +2,7 @@
 #include <archive/open_archive.hpp>
 #include <chainbase/checkpoint/disk.hpp>
 #include <pool_allocator/error.hpp>
-#include <tools/inspect/archive/archive_report.hpp>
+#include <tools/inspect/archive/archive.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/state/check.hpp>
 #include <tools/inspect/verbs.hpp>
