@@ -8,7 +8,7 @@
 #include <chainbase/database.hpp>
 #include <chainbase/schema.hpp>
 
-#include <boost/mp11.hpp>
+#include <boost/mp11/algorithm.hpp>
 
 #include <array>
 #include <cstddef>

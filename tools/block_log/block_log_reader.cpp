@@ -10,8 +10,8 @@ namespace chainbase {
 block_log_reader::block_log_reader(const std::filesystem::path& path,
                                    std::string_view expected_chain, const opening_options& options)
     : log_(std::make_shared<const file>(file::open_read(path, options.on))),
-      contents_(
-          std::make_shared<const log_contents>(read_contents(*log_, expected_chain, options))) {
+      contents_(std::make_shared<const block_log_contents>(
+          read_contents(*log_, expected_chain, options))) {
     if (torn_bytes() > 0)
         spdlog::warn("{}: {}", path.string(), describe_torn_end(*contents_, "are left out"));
 }
@@ -66,7 +66,8 @@ block_log_records block_log_reader::whole_records(std::uint64_t from) const {
 }
 
 block_log_stream::block_log_stream(std::shared_ptr<const file> log,
-                                   std::shared_ptr<const log_contents> contents, std::uint64_t from)
+                                   std::shared_ptr<const block_log_contents> contents,
+                                   std::uint64_t from)
     : log_(std::move(log)), contents_(std::move(contents)) {
     const block_log_index& index = contents_->index;
     end_record_ = index.entries().size();
@@ -84,7 +85,8 @@ block_log_stream::block_log_stream(std::shared_ptr<const file> log,
 }
 
 block_log_stream::block_log_stream(std::shared_ptr<const file> log,
-                                   std::shared_ptr<const log_contents> contents, only_record record)
+                                   std::shared_ptr<const block_log_contents> contents,
+                                   only_record record)
     : log_(std::move(log)), contents_(std::move(contents)), next_record_(record.number),
       end_record_(record.number + 1),
       blocks_behind_(contents_->index.entries()[record.number].blocks_before) {}
@@ -141,7 +143,7 @@ void block_log_stream::fail(std::size_t record, const std::string& reason) const
 }
 
 block_log_records::block_log_records(std::shared_ptr<const file> log,
-                                     std::shared_ptr<const log_contents> contents,
+                                     std::shared_ptr<const block_log_contents> contents,
                                      std::uint64_t from)
     : log_(std::move(log)), contents_(std::move(contents)) {
     const block_log_index& index = contents_->index;

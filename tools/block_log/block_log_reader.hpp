@@ -37,11 +37,11 @@ public:
 private:
     friend class block_log_reader;
 
-    block_log_records(std::shared_ptr<const file> log, std::shared_ptr<const log_contents> contents,
-                      std::uint64_t from);
+    block_log_records(std::shared_ptr<const file> log,
+                      std::shared_ptr<const block_log_contents> contents, std::uint64_t from);
 
     std::shared_ptr<const file> log_;
-    std::shared_ptr<const log_contents> contents_;
+    std::shared_ptr<const block_log_contents> contents_;
     std::size_t next_ = 0;
 };
 
@@ -73,13 +73,13 @@ public:
 private:
     friend class block_log_reader;
 
-    block_log_stream(std::shared_ptr<const file> log, std::shared_ptr<const log_contents> contents,
-                     std::uint64_t from);
+    block_log_stream(std::shared_ptr<const file> log,
+                     std::shared_ptr<const block_log_contents> contents, std::uint64_t from);
     struct only_record {
         std::size_t number;
     };
-    block_log_stream(std::shared_ptr<const file> log, std::shared_ptr<const log_contents> contents,
-                     only_record record);
+    block_log_stream(std::shared_ptr<const file> log,
+                     std::shared_ptr<const block_log_contents> contents, only_record record);
 
     template <class Take>
     [[nodiscard]] auto take(Take&& next_of);
@@ -87,7 +87,7 @@ private:
     [[noreturn]] void fail(std::size_t record, const std::string& reason) const;
 
     std::shared_ptr<const file> log_;
-    std::shared_ptr<const log_contents> contents_;
+    std::shared_ptr<const block_log_contents> contents_;
     std::size_t next_record_ = 0;       // the one after the record that is open
     std::size_t end_record_ = 0;        // the one that is not opened any more
     std::optional<record_blocks> open_; // the one that blocks are taken from
@@ -164,7 +164,7 @@ public:
 
 private:
     std::shared_ptr<const file> log_;
-    std::shared_ptr<const log_contents> contents_;
+    std::shared_ptr<const block_log_contents> contents_;
 };
 
 } // namespace chainbase
