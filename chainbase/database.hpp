@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chainbase/open_options.hpp>
-#include <chainbase/state_guard.hpp>
 #include <chainbase/state_lock.hpp>
 #include <chainbase/views.hpp>
 #include <undo/session.hpp>

@@ -1,7 +1,7 @@
-#include <chainbase/detail/futex.hpp>
 #include <chainbase/detail/lock_protocol.hpp>
 #include <chainbase/files.hpp>
 #include <chainbase/process_lock.hpp>
+#include <chainbase/reader_file.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/trace.hpp>
 

@@ -1,23 +1,40 @@
-#include <chainbase/detail/futex.hpp>
 #include <chainbase/detail/lock_protocol.hpp>
-#include <chainbase/detail/segment_header.hpp>
 #include <chainbase/files.hpp>
 #include <chainbase/reader_file.hpp>
+#include <chainbase/segment_header.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/private_folder.hpp>
 
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cctype>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <ctime>
 #include <string>
+
+namespace chainbase::detail {
+
+void sleep_on(const std::uint32_t& word, std::uint32_t seen,
+              std::chrono::nanoseconds most) noexcept {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(most);
+    const timespec relative{seconds.count(), (most - seconds).count()};
+    syscall(SYS_futex, &word, FUTEX_WAIT, seen, &relative, nullptr, 0);
+}
+
+void wake_on(const std::uint32_t& word) noexcept {
+    syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+} // namespace chainbase::detail
 
 namespace chainbase {
 

@@ -1,6 +1,16 @@
+#include <chainbase/checkpoint/restore.hpp>
 #include <chainbase/detail/segment_parts.hpp>
+#include <chainbase/process_lock.hpp>
+#include <chainbase/segment.hpp>
+#include <chainbase/segment_header.hpp>
+#include <chainbase/segment_place.hpp>
 #include <pool_allocator/error.hpp>
 
+#include <spdlog/spdlog.h>
+
+#include <array>
+#include <cstring>
+#include <string>
 #include <utility>
 
 /// The part of class segment that makes checkpoints while a state is written.
@@ -85,6 +95,122 @@ void segment::sync_before_checkpoints(std::function<void()> call) {
 
 checkpoint::history segment::checkpoints() const {
     return checkpoints_ ? checkpoints_->service.so_far() : checkpoint::history();
+}
+
+/// The part of class segment that puts a checkpoint in the place of a segment that is lost.
+namespace fs = std::filesystem;
+using detail::boot_id;
+using detail::fresh_header;
+using detail::write_header;
+
+bool segment::has_checkpoint() const {
+    disk& on = checkpoint_disk();
+    return on.exists(checkpoint_folder() / "published.0") ||
+           on.exists(checkpoint_folder() / "published.1");
+}
+
+std::string segment::why_restore() const {
+    return detail::why_restore(place_);
+}
+
+void segment::restore_if_needed() {
+    fs::remove_all(state_ / "segment.old"); // a restore that was killed left it
+    if (!has_checkpoint()) return;
+    opened_.why = why_restore();
+    if (opened_.why.empty()) return;
+    spdlog::info("{}: {}; restoring the last checkpoint", state_.string(), opened_.why);
+    segment_place next = segment_place::prepare(state_, memory_for_new());
+    require_promise(next);
+    const fs::path fresh = next.home() / "segment.new";
+    const checkpoint::restored done =
+        checkpoint::restore(checkpoint_disk(), checkpoint_folder(), fresh, options_.restoring);
+    segment_header header = fresh_header(done.from.window_bytes, done.from.windows);
+    require_same_identity(done.from.state, fresh);
+    header.identity = done.from.state;
+    const std::string boot = boot_id();
+    std::memcpy(header.boot, boot.data(), boot.size());
+    write_header(fresh, header);
+    if (!done.unusable.empty()) { // before anybody can build upon it
+        checkpoint_disk().rename(done.unusable, done.unusable.string() + ".damaged");
+        checkpoint_disk().sync_folder(checkpoint_folder());
+    }
+    turns_->replaced_segment(); // readers of the one before must not miss it
+    put_in_place(std::move(next), done.from.state);
+    opened_.how = opening::way::restored;
+    opened_.generation = done.from.generation;
+    opened_.blocks = done.blocks;
+    if (!done.end_of_blocks.empty()) {
+        opened_.why += "; blocks after revision " + std::to_string(done.revision) +
+                       (done.lost_blocks ? " are lost, though they had been synced: "
+                                         : " are not restored: ") +
+                       done.end_of_blocks;
+        if (done.lost_blocks)
+            spdlog::error("{}: the redo log is damaged: blocks after revision {} are lost, though "
+                          "they had been synced; replay them ({})",
+                          state_.string(), done.revision, done.end_of_blocks);
+        else
+            spdlog::info("{}: the redo log ends within a block, which had not been synced ({})",
+                         state_.string(), done.end_of_blocks);
+    }
+    if (!done.damage.empty()) {
+        opened_.why +=
+            "; another checkpoint, which may have been newer, is damaged: " + done.damage;
+        spdlog::warn("{}: a checkpoint is damaged, it may have been the newest: {}",
+                     state_.string(), done.damage);
+    }
+    spdlog::info("{}: restored checkpoint {} of revision {} and {} blocks after it, {} MiB in "
+                 "{:.1f} s",
+                 state_.string(), done.from.generation, done.from.revision, done.blocks,
+                 done.bytes >> 20, done.seconds);
+}
+
+/// Of the segment that is there, if its header can be read, and of the checkpoint, which was
+/// restored to `fresh`.
+void segment::require_same_identity(const std::array<std::byte, 16>& of_checkpoint,
+                                    const fs::path& fresh) const {
+    if (!place_.why_foreign().empty() || !fs::exists(folder() / "header")) return;
+    const std::string content = read_file(folder() / "header");
+    segment_header found;
+    std::memcpy(&found, content.data(), sizeof found); // why_restore() has seen that it is whole
+    if (found.identity == of_checkpoint) return;
+    fs::remove_all(fresh);
+    throw usage_error(checkpoint_folder().string() +
+                      ": holds the checkpoint of another state than " + folder().string() +
+                      "; put the folder of this state in its place, or move it away");
+}
+
+/// Where to make a segment: in memory, if that is asked for, or as before.
+fs::path segment::memory_for_new() const {
+    if (!options_.memory_folder.empty()) return options_.memory_folder;
+    return place_.is_in_memory() ? place_.home().parent_path() : fs::path();
+}
+
+void segment::require_promise(const segment_place& place) const {
+    if (!place.is_in_memory() || options_.promise != durability::process ||
+        !place.is_lost_with_the_machine())
+        return;
+    throw usage_error(state_.string() + ": a segment in " + place.home().parent_path().string() +
+                      " is lost with the machine, so closing it would promise nothing; open the "
+                      "state with checkpoints (durability::checkpoint)");
+}
+
+/// Makes the segment that is complete in `next` the state's. The one before is of no use, but goes
+/// only when the other one is in its place; a foreign one stays.
+void segment::put_in_place(segment_place next, const std::array<std::byte, 16>& identity) {
+    const fs::path old = next.home() / "segment.old";
+    fs::remove_all(old);
+    if (fs::exists(next.folder())) fs::rename(next.folder(), old);
+    fs::rename(next.home() / "segment.new", next.folder());
+    sync_folder(next.home());
+    next.settle(identity);
+    fs::remove_all(old);
+    const segment_place before = std::exchange(place_, std::move(next));
+    if (before.home() == place_.home()) return;
+    if (!before.why_foreign().empty())
+        spdlog::warn("{}: {}; it is left alone, and to be removed by who needs it no more",
+                     state_.string(), before.why_foreign());
+    else
+        fs::remove_all(before.is_in_memory() ? before.home() : before.folder());
 }
 
 } // namespace chainbase

@@ -1,16 +1,21 @@
-#include <chainbase/detail/file_lengths.hpp>
-#include <chainbase/detail/former_segment.hpp>
-#include <chainbase/detail/segment_header.hpp>
 #include <chainbase/detail/segment_parts.hpp>
 #include <chainbase/process_lock.hpp>
+#include <chainbase/rows/mapped_bytes.hpp>
+#include <chainbase/segment_header.hpp>
+#include <chainbase/segment_place.hpp>
 #include <pool_allocator/error.hpp>
+#include <pool_allocator/file_error.hpp>
+#include <pool_allocator/flat_tables.hpp>
 #include <pool_allocator/private_folder.hpp>
-#include <pool_allocator/quoted.hpp>
+#include <undo/undo_log.hpp>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 
@@ -90,6 +95,48 @@ void require_free(const fs::path& state, const segment_place& place) {
                             "back to, move the segment's folder away");
     throw format_error(state.string() + ": the folder is not empty and holds no chainbase state; "
                                         "name another folder");
+}
+
+// Of a state that was not closed: what its root blocks count as used must be in its files, since a
+// store beyond a file's end kills. What requires that throws damaged_error.
+
+void require_length(const window& file, std::uint64_t used) {
+    if (used <= file.bytes()) return;
+    throw damaged_error(file.file() + ": truncated to " + std::to_string(file.bytes()) +
+                        " of at least " + std::to_string(used) +
+                        " bytes; restore the folder from a copy, or replay into a new one");
+}
+
+/// Of objects and buffers; page runs count their pages in the same word.
+void require_slots(const window& file) {
+    const auto pool = rows::copy_at<pool_state>(file.root());
+    const window_header& h = file.header();
+    if (pool.high_water > 1) // slot 0 is never stored to
+        require_length(file, h.first_slot + std::uint64_t{pool.high_water} * h.slot_bytes);
+}
+
+void require_log(const window& file) {
+    const auto words = rows::copy_at<log_words>(file.root());
+    require_length(file, window_header::page_bytes +
+                             std::uint64_t{words.chunks.high_water} * undo_log::chunk_bytes);
+    for (const log_position at : {words.tail, words.completed})
+        if (at <= window_header::page_bytes || at > file.bytes())
+            throw damaged_error(file.file() + ": offset 64: the log ends at " + std::to_string(at) +
+                                ", outside its " + std::to_string(file.bytes()) +
+                                " bytes; restore the folder from a copy, or replay into a new one");
+}
+
+void require_type(const type_windows& type) {
+    require_slots(*type.objects);
+    const auto root = rows::copy_at<detail::root_prefix>(type.objects->root());
+    require_length(*type.ids, window_header::page_bytes + std::uint64_t{root.next_id} * 4);
+    const std::byte* states = type.objects->root() + sizeof root;
+    for (const auto& table : type.tables) {
+        const auto state = rows::copy_at<hash_state>(states);
+        const std::uint64_t area = hash_table::entry_bytes << std::min(state.log2_capacity, 32U);
+        require_length(*table, 2 * area); // an area lies at its own length
+        states += sizeof state;
+    }
 }
 
 } // namespace
@@ -238,10 +285,10 @@ void segment::check_roots() const {
 /// words change, and a reader does not store.
 void segment::check_lengths() const {
     if (!writable()) return;
-    detail::require_log(*log_file_);
-    buffers_->each_window([](const window& file) { detail::require_slots(file); });
+    require_log(*log_file_);
+    buffers_->each_window([](const window& file) { require_slots(file); });
     for (const auto& type : types_)
-        detail::require_type(*type);
+        require_type(*type);
 }
 
 } // namespace chainbase

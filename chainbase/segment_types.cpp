@@ -1,8 +1,7 @@
 #include <chainbase/detail/segment_parts.hpp>
 #include <chainbase/process_lock.hpp>
 #include <pool_allocator/error.hpp>
-#include <pool_allocator/hash_table.hpp>
-#include <pool_allocator/id_table.hpp>
+#include <pool_allocator/flat_tables.hpp>
 
 #include <fmt/format.h>
 

@@ -1,4 +1,7 @@
+#include <chainbase/segment.hpp>
 #include <chainbase/state_lock.hpp>
+
+#include <mutex>
 
 namespace chainbase {
 
@@ -53,6 +56,30 @@ void state_lock::unlock() noexcept {
     readers_in_.notify_all();
     served_.store(ticket + 1);
     served_.notify_all();
+}
+
+std::uint32_t read_guard::take_turn() {
+    const std::uint32_t slot = state_->begin_reading();
+    try {
+        if (state_->is_outdated()) [[unlikely]] {
+            const std::unique_lock alone(threads_); // no writer waits behind it: this only reads
+            if (state_->is_outdated()) state_->refresh();
+        }
+    } catch (...) {
+        state_->end_reading(slot);
+        throw;
+    }
+    return slot;
+}
+
+void read_guard::end_turn() noexcept {
+    state_->end_reading(slot_);
+}
+
+write_turn::write_turn(segment& state) : state_(state), is_ours_(state.begin_writing()) {}
+
+write_turn::~write_turn() {
+    if (is_ours_) state_.end_writing();
 }
 
 } // namespace chainbase

@@ -2,7 +2,7 @@
 
 #include <archive/bytes.hpp>
 #include <chainbase/rows/buffer_source.hpp>
-#include <chainbase/rows/field_type.hpp>
+#include <chainbase/rows/value_type.hpp>
 #include <chainbase/schema.hpp>
 
 #include <cstdint>

@@ -1,10 +1,9 @@
 #include <chainbase/bulk_load/segment_replacement.hpp>
 #include <chainbase/checkpoint/disk.hpp>
 #include <chainbase/checkpoint/publication.hpp>
-#include <chainbase/detail/former_segment.hpp>
-#include <chainbase/detail/segment_header.hpp>
 #include <chainbase/files.hpp>
 #include <chainbase/process_lock.hpp>
+#include <chainbase/segment_header.hpp>
 #include <chainbase/segment_place.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/file_error.hpp>

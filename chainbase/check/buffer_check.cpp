@@ -1,5 +1,4 @@
 #include <chainbase/check/buffer_check.hpp>
-#include <chainbase/check/runs_words.hpp>
 
 #include <fmt/format.h>
 

@@ -1,9 +1,10 @@
 #pragma once
 
 #include <chainbase/check/mapped_state.hpp>
-#include <chainbase/check/pool_check.hpp>
+#include <chainbase/check/object_slots.hpp>
 #include <chainbase/check/report.hpp>
 #include <chainbase/rows/buffer_source.hpp>
+#include <pool_allocator/size_classes.hpp>
 
 #include <cstddef>
 #include <cstdint>

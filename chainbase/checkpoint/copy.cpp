@@ -1,5 +1,5 @@
 #include <chainbase/checkpoint/copy.hpp>
-#include <chainbase/checkpoint/page_table.hpp>
+#include <chainbase/checkpoint/publication.hpp>
 #include <pool_allocator/error.hpp>
 
 #include <algorithm>

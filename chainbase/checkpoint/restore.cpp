@@ -1,4 +1,4 @@
-#include <chainbase/checkpoint/page_table.hpp>
+#include <chainbase/checkpoint/publication.hpp>
 #include <chainbase/checkpoint/redo_files.hpp>
 #include <chainbase/checkpoint/restore.hpp>
 #include <chainbase/files.hpp>

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <chainbase/key_parts.hpp>
+#include <chainbase/keys.hpp>
 #include <chainbase/rows/buffer_source.hpp>
-#include <chainbase/rows/field_type.hpp>
+#include <chainbase/rows/value_type.hpp>
 
 #include <compare>
 #include <cstddef>

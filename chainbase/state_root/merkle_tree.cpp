@@ -1,13 +1,190 @@
 #include <chainbase/segment.hpp>
+#include <chainbase/state_root/draft.hpp>
+#include <chainbase/state_root/helpers.hpp>
 #include <chainbase/state_root/merkle_tree.hpp>
-#include <chainbase/state_root/tree_update.hpp>
+#include <chainbase/state_root/tree_hash.hpp>
 #include <pool_allocator/error.hpp>
 
+#include <boost/container/static_vector.hpp>
+
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <memory_resource>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace chainbase::state_root {
+
+/// The changes of many objects at once, on their way into a tree: first made out, in all branches
+/// of the root at the same time; then written.
+class tree_update {
+public:
+    /// Makes out what changes. `changes` are in the order of their keys, no two of one key, and
+    /// must outlive this; so must the tree, as it is, until write(). `helping` may be null. Throws
+    /// what drafter::replace throws.
+    tree_update(const node_store& tree, std::span<const leaf_change> changes, helpers* helping);
+    ~tree_update();
+    tree_update(const tree_update&) = delete;
+    tree_update& operator=(const tree_update&) = delete;
+
+    /// The nodes that write() takes, by capacity.
+    [[nodiscard]] const std::array<std::uint32_t, capacities.size()>& needed() const noexcept {
+        return needed_;
+    }
+    /// Writes the nodes and the head. Within node_store::apply, after
+    /// node_store::reserve(needed()).
+    void write(node_store& tree);
+
+private:
+    struct branch;
+
+    void divide(std::span<const leaf_change> changes);
+    void assemble_root();
+    node_ref write(node_store& tree, const node_draft& draft);
+
+    const node_store& tree_;
+    std::vector<std::unique_ptr<branch>> branches_;
+    std::pmr::monotonic_buffer_resource memory_;
+    drafter making_;
+    child_draft root_;
+    std::array<std::uint32_t, capacities.size()> needed_{};
+};
+
+namespace {
+
+/// Below this many changes threads would wait for each other longer than they work.
+constexpr std::size_t worth_sharing = 64;
+
+template <typename T>
+using one_per_branch = boost::container::static_vector<T, branches_per_node>;
+
+/// Whether the digests are all that differs from the node that it was.
+bool has_same_children(const node_draft& draft) {
+    const node_view& old = draft.was;
+    if (old.branches() != draft.branches || old.leaves() != draft.leaves) return false;
+    return std::ranges::all_of(draft.changed, [&](const node_draft::changed_child& one) {
+        const unsigned place = old.place_of(one.digit);
+        return one.now.entry.reference == old.reference(place) &&
+               one.now.entry.type == old.type(place);
+    });
+}
+
+one_per_branch<child> children_of(const node_draft& draft) {
+    one_per_branch<child> all;
+    auto changed = draft.changed.begin();
+    for (unsigned digit = 0; digit < branches_per_node; ++digit) {
+        const bool is_changed = changed != draft.changed.end() && changed->digit == digit;
+        if (draft.branches >> digit & 1)
+            all.push_back(is_changed ? changed->now.entry : draft.was.at_digit(digit));
+        if (is_changed) ++changed;
+    }
+    return all;
+}
+
+} // namespace
+
+/// The changes below one branch of the root, and memory for what they come to.
+struct tree_update::branch {
+    branch(const node_store& tree, unsigned number, std::span<const leaf_change> below)
+        : digit(number), changes(below), making(tree, memory) {
+        const auto root = tree.root();
+        if (!root) return;
+        const node_view node = tree.node_at(*root, 0);
+        if (node.has(digit)) old = node.at_digit(digit);
+    }
+
+    unsigned digit;
+    std::span<const leaf_change> changes;
+    std::optional<child> old;
+    std::pmr::monotonic_buffer_resource memory;
+    drafter making;
+    child_draft now;
+};
+
+tree_update::tree_update(const node_store& tree, std::span<const leaf_change> changes,
+                         helpers* helping)
+    : tree_(tree), making_(tree, memory_) {
+    divide(changes);
+    const auto make = [&](std::size_t number) {
+        branch& one = *branches_[number];
+        one.now = one.making.replace(one.old, one.changes, 1);
+    };
+    if (helping && changes.size() >= worth_sharing)
+        helping->run(branches_.size(), make);
+    else
+        for (std::size_t number = 0; number < branches_.size(); ++number)
+            make(number);
+    assemble_root();
+    needed_ = making_.needed();
+    for (const auto& one : branches_)
+        for (unsigned number = 0; number < capacities.size(); ++number)
+            needed_[number] += one->making.needed()[number];
+}
+
+tree_update::~tree_update() = default;
+
+void tree_update::divide(std::span<const leaf_change> changes) {
+    each_digit(changes, 0, [&](unsigned digit, std::span<const leaf_change> below) {
+        branches_.push_back(std::make_unique<branch>(tree_, digit, below));
+    });
+}
+
+void tree_update::assemble_root() {
+    one_per_branch<node_draft::changed_child> changed;
+    for (const auto& one : branches_)
+        if (!one->now.is_same_as(one->old)) changed.push_back({one->digit, one->now});
+    const std::optional<node_ref> old = tree_.root();
+    if (old || !changed.empty()) root_ = making_.assemble(old, changed, 0);
+}
+
+void tree_update::write(node_store& tree) {
+    std::optional<node_ref> root;
+    if (root_.node)
+        root = write(tree, *root_.node);
+    else if (root_.exists)
+        root = tree.root();
+    std::int64_t added = 0;
+    for (const auto& one : branches_) {
+        added += one->making.added();
+        for (const node_ref gone : one->making.gone())
+            tree.let_go(gone);
+    }
+    for (const node_ref gone : making_.gone())
+        tree.let_go(gone);
+    tree_head head = tree.head();
+    head.leaves += static_cast<std::uint64_t>(added);
+    head.digest = root_.exists ? root_.entry.digest : sha256_digest{};
+    head.has_root = root ? 1 : 0;
+    head.root = root ? root->bits() : 0;
+    tree.write_head(head);
+}
+
+/// Children come before their node, which refers to them.
+node_ref tree_update::write(node_store& tree, const node_draft& draft) {
+    for (node_draft::changed_child& one : draft.changed)
+        if (one.now.node) one.now.entry.reference = write(tree, *one.now.node).bits();
+    if (draft.stays() && has_same_children(draft)) {
+        for (const node_draft::changed_child& one : draft.changed)
+            tree.write_digest(draft.was, one.digit, one.now.entry.digest);
+        if (draft.groups) tree.write_groups(draft.was, *draft.groups);
+        return *draft.old;
+    }
+    const auto children = children_of(draft);
+    const node_content content{draft.branches, draft.leaves, children, draft.groups};
+    if (draft.stays()) {
+        tree.write(*draft.old, content);
+        return *draft.old;
+    }
+    const node_ref made = tree.take(draft.capacity_class());
+    tree.write(made, content);
+    if (draft.old) tree.let_go(*draft.old);
+    return made;
+}
 
 void merkle_tree::update(std::vector<leaf_change> changes, helpers* helping) {
     if (!is_of_this_format())
@@ -46,6 +223,28 @@ void merkle_tree::note_revision(std::int64_t revision) {
         head.revision = revision;
         nodes_.write_head(head);
     });
+}
+
+namespace {
+
+sha256_digest digest_of(std::span<const whole_leaf> leaves, unsigned level, tree_hash& hash) {
+    if (leaves.size() == 1 && level > 0) return leaves.front().leaf;
+    std::uint16_t branches = 0;
+    std::vector<sha256_digest> children;
+    each_digit(leaves, level, [&](unsigned digit, std::span<const whole_leaf> below) {
+        branches = static_cast<std::uint16_t>(branches | 1u << digit);
+        children.push_back(digest_of(below, level + 1, hash));
+    });
+    return hash.node(branches, children);
+}
+
+} // namespace
+
+sha256_digest root_of(std::vector<whole_leaf> leaves) {
+    if (leaves.empty()) return {};
+    std::ranges::sort(leaves, {}, &whole_leaf::key);
+    tree_hash hash;
+    return digest_of(leaves, 0, hash);
 }
 
 } // namespace chainbase::state_root

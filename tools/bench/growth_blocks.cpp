@@ -1,4 +1,4 @@
-#include <chainbase/key_parts.hpp>
+#include <chainbase/keys.hpp>
 #include <tools/bench/growth_blocks.hpp>
 #include <tools/block_log/block.hpp>
 #include <tools/chains/operations_block.hpp>

@@ -3,7 +3,6 @@
 #include <chainbase/database.hpp>
 #include <chainbase/state_root/helpers.hpp>
 #include <chainbase/state_root/merkle_tree.hpp>
-#include <chainbase/state_root/whole_root.hpp>
 
 #include <cstdint>
 #include <filesystem>

@@ -1,6 +1,6 @@
 #include <chainbase/rows/mapped_bytes.hpp>
 #include <chainbase/rows/type_layout.hpp>
-#include <pool_allocator/hash_table.hpp>
+#include <pool_allocator/flat_tables.hpp>
 #include <pool_allocator/window.hpp>
 #include <tools/inspect/maintenance/compact_estimate.hpp>
 #include <undo/undo_log.hpp>

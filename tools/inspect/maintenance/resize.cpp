@@ -1,6 +1,6 @@
-#include <chainbase/detail/segment_header.hpp>
 #include <chainbase/files.hpp>
 #include <chainbase/process_lock.hpp>
+#include <chainbase/segment_header.hpp>
 #include <chainbase/segment_place.hpp>
 #include <pool_allocator/address_space.hpp>
 #include <pool_allocator/error.hpp>

@@ -1,4 +1,4 @@
-#include <chainbase/detail/segment_header.hpp>
+#include <chainbase/segment_header.hpp>
 #include <chainbase/segment_place.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/memory/segment_files.hpp>

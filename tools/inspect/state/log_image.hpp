@@ -2,7 +2,7 @@
 
 #include <chainbase/segment_header.hpp>
 #include <pool_allocator/address_space.hpp>
-#include <undo/log_walk.hpp>
+#include <undo/log_contents.hpp>
 
 #include <chrono>
 #include <cstddef>

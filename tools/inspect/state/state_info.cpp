@@ -2,8 +2,7 @@
 #include <chainbase/check/checkpoint_check.hpp>
 #include <chainbase/checkpoint/disk.hpp>
 #include <chainbase/checkpoint/publication.hpp>
-#include <chainbase/detail/segment_header.hpp>
-#include <chainbase/detail/why_restore.hpp>
+#include <chainbase/segment_header.hpp>
 #include <chainbase/segment_place.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/private_folder.hpp>

@@ -1,5 +1,5 @@
+#include <chainbase/rows/buffer_source.hpp>
 #include <chainbase/rows/mapped_bytes.hpp>
-#include <chainbase/rows/segment_buffers.hpp>
 
 namespace chainbase::rows {
 

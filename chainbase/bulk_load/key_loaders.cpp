@@ -1,4 +1,4 @@
-#include <chainbase/bulk_load/table_loader.hpp>
+#include <chainbase/bulk_load/key_loaders.hpp>
 #include <chainbase/rows/mapped_bytes.hpp>
 #include <pool_allocator/error.hpp>
 #include <undo/operation.hpp>
@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -114,6 +115,48 @@ void table_loader::load(std::span<const entry> entries) {
                                         "chainbase-inspect check",
                                         of_.schema.name, key_.key->name, entries.size(),
                                         of_.end - 1));
+}
+
+namespace {
+
+constexpr slot_number nowhere = UINT32_MAX;
+
+/// A link is a distance in nodes.
+std::int32_t distance(slot_number from, slot_number to) noexcept {
+    return to == nowhere ? links::no_node : static_cast<std::int32_t>(to - from);
+}
+
+} // namespace
+
+void tree_loader::store(slot_number slot, links::word at, std::uint32_t value) noexcept {
+    std::memcpy(nodes_ + slot * node_bytes_ + links_at_ + static_cast<std::size_t>(at), &value,
+                sizeof value);
+}
+
+void tree_loader::store_links(slot_number slot, slot_number parent, slot_number left,
+                              slot_number right, bool is_red) noexcept {
+    store(slot, links::word::parent, links::parent_bits(distance(slot, parent), is_red));
+    store(slot, links::word::left, static_cast<std::uint32_t>(distance(slot, left)));
+    store(slot, links::word::right, static_cast<std::uint32_t>(distance(slot, right)));
+}
+
+slot_number tree_loader::link(std::span<const slot_number> order, slot_number parent,
+                              int levels_above) noexcept {
+    if (order.empty()) return nowhere;
+    const std::size_t middle = order.size() / 2;
+    const slot_number slot = order[middle];
+    const slot_number left = link(order.first(middle), slot, levels_above + 1);
+    const slot_number right = link(order.subspan(middle + 1), slot, levels_above + 1);
+    store_links(slot, parent, left, right, levels_above >= black_levels_);
+    if (is_ranked_) store(slot, links::word::size, static_cast<std::uint32_t>(order.size()));
+    return slot;
+}
+
+void tree_loader::link(std::span<const slot_number> order) noexcept {
+    black_levels_ = static_cast<int>(std::bit_width(order.size() + 1)) - 1; // which are full
+    const slot_number root = link(order, 0, 0);
+    const bool is_empty = order.empty();
+    store_links(0, root, is_empty ? 0 : order.front(), is_empty ? 0 : order.back(), true);
 }
 
 } // namespace chainbase::bulk_load

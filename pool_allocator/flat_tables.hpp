@@ -7,6 +7,55 @@
 
 namespace chainbase {
 
+/// The flat table that finds an object's slot from its id: one 4-byte slot number per id ever
+/// given, 0 for a removed object. Entries at or above the type's next id are garbage by design
+/// (undo does not clear them), so a caller tests the id against next id first.
+class id_table {
+public:
+    explicit id_table(window& window) noexcept : window_(window) {}
+
+    static constexpr window::geometry geometry{window_kind::ids, sizeof(slot_number),
+                                               window_header::page_bytes};
+
+    /// The slot of object `id`, 0 if it was removed. Requires id < next id.
+    [[nodiscard]] slot_number at(std::uint32_t id) const noexcept { return entry(id); }
+
+    /// Asks for the memory of an entry.
+    void prefetch(std::uint32_t id) const noexcept { __builtin_prefetch(&entry(id)); }
+
+    /// Makes room for entry `id`. Throws out_of_space_error, limit_error.
+    void reserve(std::uint32_t id) {
+        const std::size_t end = window_header::page_bytes + (std::size_t{id} + 1) * entry_bytes;
+        if (end > window_.bytes()) window_.grow_to(end);
+    }
+    /// Enters an id that was never entered before. Needs no log: it is not below next id.
+    void set_new(std::uint32_t id, slot_number slot) noexcept {
+        write_barrier::active().written(&entry(id), entry_bytes);
+        entry(id) = slot;
+    }
+    /// Changes the entry of an existing id, through the barrier.
+    void set(std::uint32_t id, slot_number slot) noexcept {
+        write_barrier::active().record_word(&entry(id));
+        entry(id) = slot;
+    }
+
+    /// Punches whole pages without a live entry (not on tmpfs) and cuts what lies beyond `next_id`.
+    /// Requires that nothing can be undone.
+    void trim(std::uint32_t next_id);
+
+    /// Where the file's bytes are, `live` of its entries being in use.
+    [[nodiscard]] usage measure(std::uint32_t live) const noexcept;
+
+private:
+    static constexpr std::size_t entry_bytes = sizeof(slot_number);
+
+    [[nodiscard]] slot_number& entry(std::uint32_t id) const noexcept {
+        return reinterpret_cast<slot_number*>(window_.base() + window_header::page_bytes)[id];
+    }
+
+    window& window_;
+};
+
 /// The words of a hash table, kept in its type's root block.
 ///
 ///     0  log2_capacity   4   which area is in use
@@ -16,6 +65,16 @@ struct hash_state {
     std::uint32_t used; ///< entries, one per distinct key
 };
 static_assert(sizeof(hash_state) == 8 && offsetof(hash_state, used) == 4);
+
+/// An entry of a hash table.
+///
+///     0  slot   4   0 for none
+///     4  hash   4
+struct hash_entry {
+    slot_number slot;
+    std::uint32_t hash;
+};
+static_assert(sizeof(hash_entry) == 8 && offsetof(hash_entry, hash) == 4);
 
 /// The flat table behind a hashed key: open addressing with linear probing, a power of two of
 /// entries, erase by backward shift.
@@ -33,9 +92,25 @@ class hash_table {
 public:
     static constexpr std::uint32_t min_log2 = 9; ///< the first area follows the header page
     static constexpr std::uint32_t max_log2 = 31;
-    static constexpr std::size_t entry_bytes = 8;
+    static constexpr std::size_t entry_bytes = sizeof(hash_entry);
     static constexpr window::geometry geometry{window_kind::hashed_key, entry_bytes,
                                                window_header::page_bytes};
+
+    /// Where the area for 2^log2 entries begins in the file; it is as long.
+    [[nodiscard]] static constexpr std::size_t area_offset(std::uint32_t log2) noexcept {
+        return entry_bytes << log2;
+    }
+    /// Whether a table of these words, which may hold anything, lies within a file of `bytes`.
+    [[nodiscard]] static constexpr bool fits(const hash_state& words,
+                                             std::uint64_t bytes) noexcept {
+        return words.log2_capacity >= min_log2 && words.log2_capacity <= max_log2 &&
+               2 * area_offset(words.log2_capacity) <= bytes;
+    }
+    /// The entry at which a search for `hash` begins.
+    [[nodiscard]] static constexpr std::uint32_t home(std::uint32_t hash,
+                                                      std::uint32_t log2) noexcept {
+        return hash >> (32 - log2);
+    }
 
     /// `barrier` is null when only reading. What an earlier process outgrew counts as kept.
     hash_table(window& window, hash_state& state, write_barrier* barrier);
@@ -104,17 +179,8 @@ public:
     [[nodiscard]] usage measure() const noexcept;
 
 private:
-    ///     0  slot   4   0 for none
-    ///     4  hash   4
-    struct entry {
-        slot_number slot;
-        std::uint32_t hash;
-    };
-    static_assert(sizeof(entry) == entry_bytes && offsetof(entry, hash) == 4);
+    using entry = hash_entry;
 
-    static constexpr std::size_t area_offset(std::uint32_t log2) noexcept {
-        return entry_bytes << log2;
-    }
     [[nodiscard]] entry* area(std::uint32_t log2) const noexcept {
         return reinterpret_cast<entry*>(window_.base() + area_offset(log2));
     }
@@ -123,7 +189,7 @@ private:
         return (std::uint32_t{1} << state_.log2_capacity) - 1;
     }
     [[nodiscard]] std::uint32_t home(std::uint32_t hash) const noexcept {
-        return hash >> (32 - state_.log2_capacity);
+        return home(hash, state_.log2_capacity);
     }
     [[nodiscard]] std::uint32_t next(std::uint32_t i) const noexcept { return (i + 1) & mask(); }
     [[nodiscard]] std::uint32_t position(std::uint32_t hash, slot_number slot) const noexcept;
