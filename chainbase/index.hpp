@@ -6,8 +6,8 @@
 #include <chainbase/object_layout.hpp>
 #include <pool_allocator/flat_tables.hpp>
 #include <pool_allocator/shared_buffer.hpp>
-#include <undo/operation.hpp>
 #include <undo/session_changes.hpp>
+#include <undo/undo_log.hpp>
 
 #include <array>
 #include <cstddef>

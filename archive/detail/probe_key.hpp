@@ -1,7 +1,7 @@
 #pragma once
 
 #include <archive/bytes.hpp>
-#include <chainbase/rows/probe.hpp>
+#include <chainbase/rows/key_reader.hpp>
 
 #include <optional>
 

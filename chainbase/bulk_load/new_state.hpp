@@ -1,12 +1,12 @@
 #pragma once
 
-#include <chainbase/bulk_load/key_orders.hpp>
-#include <chainbase/rows/buffer_source.hpp>
+#include <chainbase/bulk_load/key_loaders.hpp>
+#include <chainbase/rows/mapped_bytes.hpp>
 #include <chainbase/rows/type_layout.hpp>
 #include <chainbase/rows/type_rows.hpp>
 #include <chainbase/rows/value_type.hpp>
 #include <chainbase/segment.hpp>
-#include <undo/operation.hpp>
+#include <undo/undo_log.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <chainbase/check/object_slots.hpp>
+#include <chainbase/check/slot_checks.hpp>
 #include <chainbase/rows/key_reader.hpp>
 #include <chainbase/rows/type_layout.hpp>
 #include <pool_allocator/flat_tables.hpp>

@@ -2,12 +2,13 @@
 #include <chainbase/check/mapped_state.hpp>
 #include <chainbase/check/report.hpp>
 #include <chainbase/files.hpp>
-#include <chainbase/reader_file.hpp>
-#include <chainbase/segment_header.hpp>
-#include <chainbase/segment_place.hpp>
+#include <chainbase/lock/reader_file.hpp>
+#include <chainbase/segment/segment_header.hpp>
+#include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/file_error.hpp>
 #include <pool_allocator/flat_tables.hpp>
+#include <pool_allocator/ofd_lock.hpp>
 #include <pool_allocator/private_folder.hpp>
 #include <undo/log_check.hpp>
 
@@ -188,11 +189,8 @@ void mapped_state::keep_writers_out(part_report& to) {
     const bool is_usable = check_file(file, "lock", to);
     lock_.emplace(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
     if (lock_->number() < 0 && is_usable) throw_file_error(file, "open");
-    struct flock lock{};
-    lock.l_type = F_RDLCK;
-    lock.l_whence = SEEK_SET;
-    if (!is_usable || fcntl(lock_->number(), F_OFD_SETLK, &lock) == 0) return;
-    if (errno != EAGAIN && errno != EACCES) throw_file_error(file, "lock");
+    if (!is_usable || ofd_lock::take(lock_->number(), ofd_lock::kind::shared)) return;
+    if (!ofd_lock::is_taken()) throw_file_error(file, "lock");
     std::string holder = read_file(file);
     while (!holder.empty() && holder.back() == '\n')
         holder.pop_back();

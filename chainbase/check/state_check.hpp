@@ -1,10 +1,9 @@
 #pragma once
 
-#include <chainbase/check/buffer_check.hpp>
 #include <chainbase/check/checkpoint_check.hpp>
 #include <chainbase/check/mapped_state.hpp>
-#include <chainbase/check/object_slots.hpp>
 #include <chainbase/check/report.hpp>
+#include <chainbase/check/slot_checks.hpp>
 #include <chainbase/rows/key_reader.hpp>
 #include <chainbase/rows/type_layout.hpp>
 

@@ -1,5 +1,5 @@
 #include <pool_allocator/flat_tables.hpp>
-#include <undo/operation.hpp>
+#include <undo/undo_log.hpp>
 
 #include <catch2/catch.hpp>
 #include <unistd.h>

@@ -1,5 +1,5 @@
+#include <chainbase/state_root/merkle_tree.hpp>
 #include <chainbase/state_root/proof.hpp>
-#include <chainbase/state_root/tree_diff.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/bench/allocations.hpp>
 #include <tools/bench/bench_setup.hpp>

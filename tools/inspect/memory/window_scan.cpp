@@ -1,4 +1,4 @@
-#include <chainbase/check/buffer_check.hpp>
+#include <chainbase/check/slot_checks.hpp>
 #include <chainbase/index_base.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/file_descriptor.hpp>

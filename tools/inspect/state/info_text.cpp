@@ -1,4 +1,4 @@
-#include <chainbase/segment_header.hpp>
+#include <chainbase/segment/segment_header.hpp>
 #include <tools/bytes_in_words.hpp>
 #include <tools/inspect/state/info.hpp>
 #include <tools/inspect/state/named_state.hpp>

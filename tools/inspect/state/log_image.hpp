@@ -1,6 +1,6 @@
 #pragma once
 
-#include <chainbase/segment_header.hpp>
+#include <chainbase/segment/segment_header.hpp>
 #include <pool_allocator/address_space.hpp>
 #include <undo/log_contents.hpp>
 

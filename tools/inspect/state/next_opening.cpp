@@ -1,4 +1,4 @@
-#include <chainbase/segment_header.hpp>
+#include <chainbase/segment/segment_header.hpp>
 #include <pool_allocator/file_error.hpp>
 #include <tools/inspect/state/next_opening.hpp>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <archive/latency_histogram.hpp>
-#include <chainbase/lock_report.hpp>
+#include <chainbase/lock/process_lock.hpp>
 
 #include <chrono>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include <chainbase/files.hpp>
-#include <chainbase/segment_header.hpp>
-#include <chainbase/segment_place.hpp>
+#include <chainbase/segment/segment_header.hpp>
+#include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/private_folder.hpp>
 

@@ -1,5 +1,5 @@
-#include <chainbase/detail/segment_parts.hpp>
-#include <chainbase/process_lock.hpp>
+#include <chainbase/lock/process_lock.hpp>
+#include <chainbase/segment/segment_parts.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/flat_tables.hpp>
 

@@ -1,7 +1,7 @@
-#include <chainbase/detail/segment_parts.hpp>
 #include <chainbase/doctor.hpp>
-#include <chainbase/process_lock.hpp>
-#include <chainbase/segment_header.hpp>
+#include <chainbase/lock/process_lock.hpp>
+#include <chainbase/segment/segment_header.hpp>
+#include <chainbase/segment/segment_parts.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/private_folder.hpp>
 #include <pool_allocator/trace.hpp>

@@ -1,8 +1,8 @@
-#include <chainbase/detail/segment_parts.hpp>
-#include <chainbase/process_lock.hpp>
+#include <chainbase/lock/process_lock.hpp>
 #include <chainbase/rows/mapped_bytes.hpp>
-#include <chainbase/segment_header.hpp>
-#include <chainbase/segment_place.hpp>
+#include <chainbase/segment/segment_header.hpp>
+#include <chainbase/segment/segment_parts.hpp>
+#include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/file_error.hpp>
 #include <pool_allocator/flat_tables.hpp>

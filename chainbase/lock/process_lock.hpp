@@ -1,6 +1,6 @@
 #pragma once
 
-#include <chainbase/reader_file.hpp>
+#include <chainbase/lock/reader_file.hpp>
 #include <pool_allocator/file_descriptor.hpp>
 
 #include <atomic>
@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <vector>
 
 namespace chainbase {
 
@@ -23,7 +25,7 @@ namespace chainbase {
 /// Thread-safety: lock_shared and unlock_shared may be called by any thread. A writer's object is
 /// used by one thread at a time. Not recursive.
 ///
-/// Invariants (why they hold is told, and tried in every order, in detail/lock_protocol.hpp):
+/// Invariants (why they hold is told, and tried in every order, in lock_protocol.hpp):
 ///  1. While the writer is in, nobody reads, and after it died within, too.
 ///  2. No wake-up is lost: who sleeps looks again when what it waits for changes, and at the latest
 ///     after a tenth of a second, since a process may die before it wakes another one.
@@ -96,6 +98,37 @@ private:
     // A reader's:
     std::unique_ptr<std::atomic<hold>[]> holds_; ///< by slot
     std::mutex claiming_;
+};
+
+/// Who holds and awaits the lock between processes, at about one moment. Takes nothing and waits
+/// for nothing, so it works where all others hang.
+struct lock_report {
+    enum class doing {
+        idle,    ///< neither of the others
+        waiting, ///< a writer for readers to leave; a reader for the writer
+        inside,  ///< writing, reading
+    };
+    struct of_writer {
+        std::uint32_t process = 0; ///< who opened the state for writing last; 0: nobody yet
+        bool is_alive = false;     ///< somebody has it open for writing
+        doing what = doing::idle;  ///< of one who died: where that was
+        double seconds = 0;        ///< since it came to that, unless it is idle
+    };
+    struct of_reader {
+        std::uint32_t slot = 0;
+        std::uint32_t process = 0; ///< its number where it runs
+        std::uint32_t thread = 0;  ///< that had the slot last
+        std::string name;          ///< of the process
+        bool is_alive = false;
+        doing what = doing::idle;
+        double seconds = 0; ///< since it asked for what it is waiting for or inside of
+    };
+
+    of_writer writer;
+    std::vector<of_reader> readers; ///< by slot; those that nobody has are left out
+
+    /// Of the state in a folder. Throws format_error when none is there, io_error, damaged_error.
+    [[nodiscard]] static lock_report read(const std::filesystem::path& state);
 };
 
 } // namespace chainbase

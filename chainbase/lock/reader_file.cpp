@@ -1,8 +1,9 @@
-#include <chainbase/detail/lock_protocol.hpp>
 #include <chainbase/files.hpp>
-#include <chainbase/reader_file.hpp>
-#include <chainbase/segment_header.hpp>
+#include <chainbase/lock/lock_protocol.hpp>
+#include <chainbase/lock/reader_file.hpp>
+#include <chainbase/segment/segment_header.hpp>
 #include <pool_allocator/error.hpp>
+#include <pool_allocator/ofd_lock.hpp>
 #include <pool_allocator/private_folder.hpp>
 
 #include <fcntl.h>
@@ -50,13 +51,8 @@ constexpr std::size_t end_of(std::uint32_t n) noexcept {
     return page + (std::size_t{n} + 1) * sizeof(reader_slot);
 }
 
-struct flock bytes_of(std::uint32_t n, short type) {
-    struct flock lock{};
-    lock.l_type = type;
-    lock.l_whence = SEEK_SET;
-    lock.l_start = static_cast<off_t>(end_of(n) - sizeof(reader_slot));
-    lock.l_len = sizeof(reader_slot);
-    return lock;
+ofd_lock::range bytes_of(std::uint32_t n) {
+    return {end_of(n) - sizeof(reader_slot), sizeof(reader_slot)};
 }
 
 /// Of the header's page: for making the file what it has to be.
@@ -64,25 +60,14 @@ class header_lock {
 public:
     explicit header_lock(int descriptor, const std::filesystem::path& file)
         : descriptor_(descriptor) {
-        struct flock lock = whole_header(F_WRLCK);
-        while (fcntl(descriptor_, F_OFD_SETLKW, &lock) != 0)
-            if (errno != EINTR) throw_file_error(file, "lock");
+        if (!ofd_lock::await(descriptor_, ofd_lock::kind::exclusive, {0, page}))
+            throw_file_error(file, "lock");
     }
-    ~header_lock() {
-        struct flock lock = whole_header(F_UNLCK);
-        fcntl(descriptor_, F_OFD_SETLK, &lock);
-    }
+    ~header_lock() { ofd_lock::release(descriptor_, {0, page}); }
     header_lock(const header_lock&) = delete;
     header_lock& operator=(const header_lock&) = delete;
 
 private:
-    static struct flock whole_header(short type) {
-        struct flock lock{};
-        lock.l_type = type;
-        lock.l_whence = SEEK_SET;
-        lock.l_len = page;
-        return lock;
-    }
     int descriptor_;
 };
 
@@ -208,8 +193,7 @@ void reader_file::grow_for(std::uint32_t n) const {
 }
 
 bool reader_file::lock_bytes(std::uint32_t n) const noexcept {
-    struct flock lock = bytes_of(n, F_WRLCK);
-    return fcntl(descriptor_.number(), F_OFD_SETLK, &lock) == 0;
+    return ofd_lock::take(descriptor_.number(), ofd_lock::kind::exclusive, bytes_of(n));
 }
 
 void reader_file::clear(std::uint32_t n) const noexcept {
@@ -239,13 +223,12 @@ bool reader_file::claim(std::uint32_t n) {
 }
 
 void reader_file::give_up(std::uint32_t n) noexcept {
-    struct flock lock = bytes_of(n, F_UNLCK);
-    fcntl(descriptor_.number(), F_OFD_SETLK, &lock);
+    ofd_lock::release(descriptor_.number(), bytes_of(n));
 }
 
 bool reader_file::is_held(std::uint32_t n) const noexcept {
-    struct flock lock = bytes_of(n, F_RDLCK);
-    return fcntl(descriptor_.number(), F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+    return ofd_lock::in_the_way(descriptor_.number(), ofd_lock::kind::shared, bytes_of(n)) !=
+           ofd_lock::kind::none; // also when the kernel does not say
 }
 
 bool reader_file::bury(std::uint32_t n) noexcept {

@@ -1,4 +1,3 @@
-#include <chainbase/rows/buffer_source.hpp>
 #include <chainbase/rows/mapped_bytes.hpp>
 
 namespace chainbase::rows {

@@ -1,5 +1,5 @@
 #include <chainbase/files.hpp>
-#include <chainbase/segment_header.hpp>
+#include <chainbase/segment/segment_header.hpp>
 #include <pool_allocator/error.hpp>
 
 #include <boost/crc.hpp>

@@ -1,9 +1,9 @@
 #include <chainbase/checkpoint/restore.hpp>
-#include <chainbase/detail/segment_parts.hpp>
-#include <chainbase/process_lock.hpp>
+#include <chainbase/lock/process_lock.hpp>
 #include <chainbase/segment.hpp>
-#include <chainbase/segment_header.hpp>
-#include <chainbase/segment_place.hpp>
+#include <chainbase/segment/segment_header.hpp>
+#include <chainbase/segment/segment_parts.hpp>
+#include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/error.hpp>
 
 #include <spdlog/spdlog.h>

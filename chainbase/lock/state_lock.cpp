@@ -1,5 +1,5 @@
+#include <chainbase/lock/state_lock.hpp>
 #include <chainbase/segment.hpp>
-#include <chainbase/state_lock.hpp>
 
 #include <mutex>
 
