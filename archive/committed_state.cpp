@@ -1,9 +1,9 @@
 #include <archive/committed_state.hpp>
 #include <archive/state_digest.hpp>
 #include <chainbase/state_root/helpers.hpp>
-#include <chainbase/state_root/whole_root.hpp>
+#include <chainbase/state_root/merkle_tree.hpp>
 #include <pool_allocator/error.hpp>
-#include <undo/touched_objects.hpp>
+#include <undo/session_changes.hpp>
 
 #include <algorithm>
 #include <set>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <archive/bytes.hpp>
-#include <chainbase/rows/buffer_source.hpp>
+#include <chainbase/rows/mapped_bytes.hpp>
 #include <chainbase/rows/value_type.hpp>
 #include <chainbase/schema.hpp>
 

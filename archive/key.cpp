@@ -1,6 +1,6 @@
 #include <archive/key.hpp>
+#include <chainbase/rows/key_reader.hpp>
 #include <chainbase/rows/mapped_bytes.hpp>
-#include <chainbase/rows/probe.hpp>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

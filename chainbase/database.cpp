@@ -2,7 +2,7 @@
 #include <chainbase/segment.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/trace.hpp>
-#include <undo/operation.hpp>
+#include <undo/undo_log.hpp>
 
 #include <algorithm>
 #include <string>

@@ -1,8 +1,7 @@
 #pragma once
 
+#include <chainbase/lock/state_lock.hpp>
 #include <chainbase/open_options.hpp>
-#include <chainbase/state_guard.hpp>
-#include <chainbase/state_lock.hpp>
 #include <chainbase/views.hpp>
 #include <undo/session.hpp>
 

@@ -1,21 +1,35 @@
 #pragma once
 
-#include <chainbase/change.hpp>
-#include <chainbase/detail/root_prefix.hpp>
 #include <chainbase/fwd.hpp>
+#include <chainbase/id.hpp>
 #include <chainbase/index_base.hpp>
 #include <chainbase/object_layout.hpp>
-#include <pool_allocator/hash_table.hpp>
-#include <pool_allocator/id_table.hpp>
-#include <undo/operation.hpp>
+#include <pool_allocator/flat_tables.hpp>
+#include <pool_allocator/shared_buffer.hpp>
 #include <undo/session_changes.hpp>
+#include <undo/undo_log.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace chainbase {
+
+enum class change_kind { created, modified, removed };
+
+/// What a session did to one object.
+template <typename T>
+struct change {
+    change_kind kind;
+    chainbase::id<T> id;
+    /// The object when the session began (modified and removed), with its strings; a copy outside
+    /// the segment.
+    std::optional<T> before;
+    /// The object as it is (created and modified); valid until the next change.
+    const T* now = nullptr;
+};
 
 /// All objects of one type: their slots, their ids and their keys.
 ///

@@ -1,6 +1,6 @@
 #include <chainbase/fixed_string.hpp>
 #include <chainbase/index_base.hpp>
-#include <chainbase/key_parts.hpp>
+#include <chainbase/keys.hpp>
 #include <chainbase/segment.hpp>
 #include <pool_allocator/error.hpp>
 #include <undo/undo_log.hpp>

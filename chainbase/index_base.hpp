@@ -1,12 +1,24 @@
 #pragma once
 
 #include <chainbase/fwd.hpp>
+#include <pool_allocator/pool.hpp>
 #include <pool_allocator/window.hpp>
 
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
+
+namespace chainbase::detail {
+
+/// The words that begin every type's root block, whatever its container.
+struct root_prefix {
+    pool_state pool;
+    std::uint32_t next_id;
+    // hash_state tables[]
+};
+
+} // namespace chainbase::detail
 
 namespace chainbase {
 

@@ -4,8 +4,8 @@
 #include <chainbase/files.hpp>
 #include <chainbase/index_base.hpp>
 #include <chainbase/open_options.hpp>
-#include <chainbase/segment_header.hpp>
-#include <chainbase/segment_place.hpp>
+#include <chainbase/segment/segment_header.hpp>
+#include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/address_space.hpp>
 #include <pool_allocator/size_classes.hpp>
 #include <undo/undo_log.hpp>

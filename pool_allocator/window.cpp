@@ -1,6 +1,6 @@
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/fault_injection.hpp>
-#include <pool_allocator/missing_file.hpp>
+#include <pool_allocator/file_error.hpp>
 #include <pool_allocator/private_folder.hpp>
 #include <pool_allocator/resource_limits.hpp>
 #include <pool_allocator/window.hpp>

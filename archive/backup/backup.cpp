@@ -4,7 +4,7 @@
 #include <archive/detail/fault_steps.hpp>
 #include <archive/open_archive.hpp>
 #include <archive/rocksdb_store.hpp>
-#include <chainbase/checkpoint/copy.hpp>
+#include <chainbase/checkpoint/restore.hpp>
 #include <chainbase/files.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/private_folder.hpp>

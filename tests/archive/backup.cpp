@@ -2,7 +2,7 @@
 // and a writer may be at work beside it.
 
 #include <archive/backup/unfinished_folder.hpp>
-#include <chainbase/checkpoint/copy.hpp>
+#include <chainbase/checkpoint/restore.hpp>
 #include <chainbase/files.hpp>
 #include <pool_allocator/error.hpp>
 

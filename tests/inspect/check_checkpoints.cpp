@@ -2,7 +2,7 @@
 // them; a flip in any byte of what they name is found; what a restore would take is told.
 
 #include <chainbase/check/checkpoint_check.hpp>
-#include <chainbase/checkpoint/page_table.hpp>
+#include <chainbase/checkpoint/publication.hpp>
 #include <chainbase/database.hpp>
 #include <pool_allocator/error.hpp>
 

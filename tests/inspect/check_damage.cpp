@@ -3,10 +3,10 @@
 // check ends, and throws nothing but what it says.
 
 #include <chainbase/database.hpp>
-#include <chainbase/detail/root_prefix.hpp>
+#include <chainbase/index_base.hpp>
 #include <chainbase/rows/type_layout.hpp>
 #include <pool_allocator/error.hpp>
-#include <pool_allocator/hash_table.hpp>
+#include <pool_allocator/flat_tables.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/inspect/check_support.hpp>

@@ -1,6 +1,6 @@
 // Segments of other formats, of other programs and of nobody: every verb says what it is in the
 // way, none crashes, and nothing is changed.
-#include <chainbase/detail/segment_header.hpp>
+#include <chainbase/segment/segment_header.hpp>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

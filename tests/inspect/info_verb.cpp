@@ -1,7 +1,7 @@
 // What `info` foresees is what the next opening does, whatever is wrong with a state.
 
 #include <chainbase/database.hpp>
-#include <chainbase/detail/segment_header.hpp>
+#include <chainbase/segment/segment_header.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/memory/mapped_pages.hpp>
 

@@ -1,7 +1,7 @@
 // Objects read through the catalogue alone: the same ones, in the same order, as their program
 // sees.
 #include <chainbase/database.hpp>
-#include <chainbase/rows/row_cursor.hpp>
+#include <chainbase/rows/type_rows.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/rows/row_query.hpp>
 #include <tools/inspect/rows/row_source.hpp>

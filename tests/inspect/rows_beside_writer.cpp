@@ -1,6 +1,6 @@
 // Objects read while a process changes them, and after it was killed.
 #include <chainbase/database.hpp>
-#include <chainbase/rows/row_cursor.hpp>
+#include <chainbase/rows/type_rows.hpp>
 #include <tools/inspect/rows/row_query.hpp>
 #include <tools/inspect/rows/row_scan.hpp>
 #include <tools/inspect/rows/row_source.hpp>

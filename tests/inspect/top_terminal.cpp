@@ -1,6 +1,6 @@
 // `top` on a terminal: what is on the screen, and that the terminal is given back.
 
-#include <chainbase/lock_report.hpp>
+#include <chainbase/lock/process_lock.hpp>
 #include <tools/inspect/memory/live_sample.hpp>
 
 #include <catch2/catch.hpp>

@@ -1,7 +1,7 @@
 // What `undo` says of sessions is what the test did in them.
 
 #include <chainbase/database.hpp>
-#include <chainbase/detail/segment_header.hpp>
+#include <chainbase/segment/segment_header.hpp>
 #include <tools/inspect/state/undo.hpp>
 
 #include <catch2/catch.hpp>

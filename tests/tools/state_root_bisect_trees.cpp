@@ -1,7 +1,6 @@
 // What bisect finds in two trees, which it reads a few nodes at a time, is what state_root::diff
 // finds.
 #include <chainbase/state_root/merkle_tree.hpp>
-#include <chainbase/state_root/tree_diff.hpp>
 
 #include <tests/support/random_source.hpp>
 #include <tests/tools/generated_logs.hpp>

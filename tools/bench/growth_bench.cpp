@@ -1,4 +1,4 @@
-#include <chainbase/key_parts.hpp>
+#include <chainbase/keys.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/bench/bench_setup.hpp>
 #include <tools/bench/benches.hpp>

@@ -2,8 +2,6 @@
 #include <chainbase/state_root/helpers.hpp>
 #include <chainbase/state_root/merkle_tree.hpp>
 #include <chainbase/state_root/proof.hpp>
-#include <chainbase/state_root/tree_diff.hpp>
-#include <chainbase/state_root/whole_root.hpp>
 #include <chainbase/statistics.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/bench/bench_setup.hpp>

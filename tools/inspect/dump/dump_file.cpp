@@ -1,4 +1,4 @@
-#include <chainbase/catalogue_text.hpp>
+#include <chainbase/catalogue.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/dump/dump_file.hpp>
 

@@ -1,4 +1,4 @@
-#include <chainbase/bulk_load/key_orders.hpp>
+#include <chainbase/bulk_load/key_loaders.hpp>
 #include <chainbase/bulk_load/new_state.hpp>
 #include <chainbase/files.hpp>
 #include <pool_allocator/error.hpp>

@@ -3,7 +3,7 @@
 #include <chainbase/rows/type_layout.hpp>
 #include <chainbase/segment.hpp>
 #include <pool_allocator/error.hpp>
-#include <pool_allocator/hash_table.hpp>
+#include <pool_allocator/flat_tables.hpp>
 #include <pool_allocator/window.hpp>
 #include <tools/inspect/compare/state_diff.hpp>
 #include <tools/inspect/look_at.hpp>

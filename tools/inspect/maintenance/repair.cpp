@@ -1,6 +1,6 @@
 #include <chainbase/checkpoint/disk.hpp>
 #include <chainbase/files.hpp>
-#include <chainbase/segment_place.hpp>
+#include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/maintenance/rebuild.hpp>

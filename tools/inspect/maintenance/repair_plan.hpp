@@ -1,6 +1,6 @@
 #pragma once
 
-#include <chainbase/bulk_load/key_orders.hpp>
+#include <chainbase/bulk_load/key_loaders.hpp>
 #include <chainbase/check/state_check.hpp>
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include <chainbase/rows/field_type.hpp>
+#include <chainbase/rows/value_type.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/dump/dump_file.hpp>
 #include <tools/inspect/maintenance/dump_rescue.hpp>

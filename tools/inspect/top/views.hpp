@@ -1,7 +1,7 @@
 #pragma once
 
 #include <archive/statistics.hpp>
-#include <chainbase/lock_report.hpp>
+#include <chainbase/lock/process_lock.hpp>
 #include <tools/inspect/memory/live_sample.hpp>
 #include <tools/inspect/memory/state_growth.hpp>
 #include <tools/inspect/state/checkpoint_info.hpp>
