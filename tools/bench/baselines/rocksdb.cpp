@@ -20,11 +20,6 @@ namespace chainbase::bench {
 
 namespace {
 
-template <std::size_t N>
-rocksdb::Slice slice_of(const std::array<char, N>& key) noexcept {
-    return {key.data(), N};
-}
-
 /// Three column families: the account by id, the id by name, nothing by (balance, id). Each change
 /// is one WriteBatch without the write-ahead log; creating looks the name up first, as a unique
 /// index must.
