@@ -49,11 +49,12 @@ void check_space(const account_options& options) {
                   "fewer objects");
 }
 
-using measure = void (account_engine::*)(const account_plan&, const store_options&, measurements&);
+using measured_group = void (account_engine::*)(const account_plan&, const store_options&,
+                                                measurements&);
 
 /// Runs one group of rows in a folder of its own. Between two engines free memory goes back to the
 /// system, so that none starts with the leavings of the one before.
-void run_group(account_engine& engine, measure group, const account_plan& plan,
+void run_group(account_engine& engine, measured_group group, const account_plan& plan,
                const account_options& options, measurements& out) {
     throw_if_interrupted();
     const scratch_directory scratch(options.directory);
@@ -86,7 +87,7 @@ measurements run_rounds(const account_options& options) {
     return result;
 }
 
-std::string in_words(const report& result) {
+std::string table_of(const report& result) {
     std::ostringstream text;
     print_table(text, result);
     return text.str();
@@ -109,7 +110,7 @@ void run(const account_options& options) {
                   options.objects, options.types,
                   options.rounds,  {}};
     result.rows = run_rounds(options).rows();
-    print_or_throw(options.json ? to_json(result).dump() + "\n" : in_words(result));
+    print_or_throw(options.json ? to_json(result).dump() + "\n" : table_of(result));
 }
 
 } // namespace

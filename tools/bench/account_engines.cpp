@@ -6,7 +6,7 @@ namespace chainbase::bench {
 
 namespace {
 
-const account_engine_entry engines[] = {
+const account_engine_entry every_account_engine[] = {
     {"chainbase", make_chainbase_engine},
     {"classical", make_classical_engine},
     {"heap", make_heap_engine},
@@ -20,11 +20,11 @@ const account_engine_entry engines[] = {
 } // namespace
 
 std::span<const account_engine_entry> account_engines() noexcept {
-    return engines;
+    return every_account_engine;
 }
 
 const account_engine_entry* find_account_engine(std::string_view name) noexcept {
-    for (const account_engine_entry& entry : engines)
+    for (const account_engine_entry& entry : every_account_engine)
         if (entry.name == name) return &entry;
     return nullptr;
 }

@@ -4,7 +4,7 @@ namespace chainbase::bench {
 
 namespace {
 
-const chain_engine_entry engines[] = {
+const chain_engine_entry every_chain_engine[] = {
     {"chainbase", make_chainbase_chain, true},
     {"classical", make_classical_chain, false},
     {"classical_hashed", make_classical_hashed_chain, false},
@@ -14,11 +14,11 @@ const chain_engine_entry engines[] = {
 } // namespace
 
 std::span<const chain_engine_entry> chain_engines() noexcept {
-    return engines;
+    return every_chain_engine;
 }
 
 const chain_engine_entry* find_chain_engine(std::string_view name) noexcept {
-    for (const chain_engine_entry& entry : engines)
+    for (const chain_engine_entry& entry : every_chain_engine)
         if (entry.name == name) return &entry;
     return nullptr;
 }

@@ -4,7 +4,7 @@ namespace chainbase::bench {
 
 namespace {
 
-const crash_engine_entry engines[] = {
+const crash_engine_entry every_crash_engine[] = {
     {"chainbase", open_chainbase, lose_chainbase_memory},
     {"chainbase_process", open_chainbase_process, nullptr},
     {"chainbase_commit", open_chainbase_commit, lose_chainbase_memory},
@@ -20,11 +20,11 @@ const crash_engine_entry engines[] = {
 } // namespace
 
 std::span<const crash_engine_entry> crash_engines() noexcept {
-    return engines;
+    return every_crash_engine;
 }
 
 const crash_engine_entry* find_crash_engine(std::string_view name) noexcept {
-    for (const crash_engine_entry& entry : engines)
+    for (const crash_engine_entry& entry : every_crash_engine)
         if (entry.name == name) return &entry;
     return nullptr;
 }

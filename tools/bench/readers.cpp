@@ -27,7 +27,7 @@ using steady = std::chrono::steady_clock;
 
 constexpr std::uint32_t changes_per_block = 300;
 
-double nanoseconds(steady::duration lasted) {
+double nanoseconds_of(steady::duration lasted) {
     return std::chrono::duration<double, std::nano>(lasted).count();
 }
 
@@ -67,11 +67,11 @@ public:
         for (; blocks == 0 || steady::now() < end; ++blocks) {
             const auto asked = steady::now();
             db_.with_write_lock([&] {
-                sum.lock += nanoseconds(steady::now() - asked);
+                sum.lock += nanoseconds_of(steady::now() - asked);
                 apply_block();
             });
         }
-        sum.clock = nanoseconds(steady::now() - begin) / blocks;
+        sum.clock = nanoseconds_of(steady::now() - begin) / blocks;
         sum.processor = (processor_time() - processor) / blocks;
         sum.lock /= blocks;
         return sum;

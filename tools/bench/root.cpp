@@ -35,7 +35,7 @@ constexpr std::uint32_t blocks_per_round = 10; ///< of the small ones, with as m
 constexpr std::uint32_t proofs_per_round = 10'000;
 constexpr std::uint32_t differing = 1'000;
 
-void require(bool holds, const char* what) {
+void require_figures(bool holds, const char* what) {
     if (!holds) throw damaged_error(std::string("bench: ") + what + "; no figure counts");
 }
 
@@ -178,7 +178,7 @@ private:
             verifying.add(nanoseconds([&] {
                 found = state_root::verify(root, versioned_objects::type, id, own, proof);
             }));
-            require(found == shown::included, "a proof does not hold");
+            require_figures(found == shown::included, "a proof does not hold");
             bytes.add(static_cast<double>(proof.size()));
         }
         measured_.add("prove", metric::ns, making.at(50));
@@ -193,7 +193,7 @@ private:
         std::vector<state_root::whole_leaf> leaves = objects_.leaves();
         sha256_digest root{};
         const double ns = nanoseconds([&] { root = state_root::root_of(std::move(leaves)); });
-        require(root == tree_.tree().root(), "the root from scratch is another one");
+        require_figures(root == tree_.tree().root(), "the root from scratch is another one");
         measured_.add("root_from_scratch", metric::ns, ns);
     }
 
@@ -201,8 +201,8 @@ private:
     void measure_differences() {
         root_tree other(place_ / "other");
         measured_.add("build", metric::ns, other.build(objects_, &helping_) / per_object());
-        require(other.tree().root() == tree_.tree().root(),
-                "a tree of the same objects has another root");
+        require_figures(other.tree().root() == tree_.tree().root(),
+                        "a tree of the same objects has another root");
         const auto change_of_one = change(1);
         tree_.apply_block(change_of_one, nullptr);
         measured_.add("diff_1", metric::ns, difference_from(other, 1));
@@ -216,7 +216,7 @@ private:
             state_root::diff(tree_.tree().nodes(), other.tree().nodes(),
                              [&](const state_root::difference&) { ++found; });
         });
-        require(found == expected, "two trees do not differ in what was changed");
+        require_figures(found == expected, "two trees do not differ in what was changed");
         return ns;
     }
 
@@ -238,7 +238,7 @@ void measure_replay(const root_options& options, const std::filesystem::path& pl
     }
 }
 
-std::vector<row> measure(const root_options& options, const catch_interruption& signals) {
+std::vector<row> measure_rounds(const root_options& options, const catch_interruption& signals) {
     const scratch_directory place(options.directory);
     root_rows rows(options, place.path());
     rows.measure_build();
@@ -261,7 +261,7 @@ void run_root(const root_options& options) {
     const catch_interruption signals(catch_interruption::further_signals::end_the_process);
     const nlohmann::json machine = describe_machine(options.directory);
     const report result{"root", machine,        options.objects,
-                        1,      options.rounds, measure(options, signals)};
+                        1,      options.rounds, measure_rounds(options, signals)};
     if (options.json) {
         auto all = to_json(result);
         all["operations"] = options.operations;

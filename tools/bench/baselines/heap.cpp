@@ -7,11 +7,11 @@ namespace chainbase::bench {
 
 namespace {
 
-using accounts = ordered_accounts<counting_allocator<account>>;
+using heap_accounts = ordered_accounts<counting_allocator<account>>;
 using hashed_name_accounts = hashed_accounts<counting_allocator<account>>;
 
 /// The container on the heap, without undo: what an ordinary program would use.
-class heap_store : public account_table<accounts> {
+class heap_store : public account_table<heap_accounts> {
 public:
     class hashed : public account_table<hashed_name_accounts> {
     public:
@@ -26,7 +26,7 @@ public:
     [[nodiscard]] std::uint64_t held_bytes() const { return heap_bytes_held(); }
 
 private:
-    accounts objects_;
+    heap_accounts objects_;
 };
 
 } // namespace

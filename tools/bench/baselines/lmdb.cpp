@@ -1,7 +1,7 @@
-#include <pool_allocator/error.hpp>
 #include <tools/bench/account_workload.hpp>
 #include <tools/bench/baselines/account_bytes.hpp>
 #include <tools/bench/baselines/baselines.hpp>
+#include <tools/bench/baselines/lmdb_calls.hpp>
 
 #include <lmdb.h>
 
@@ -11,22 +11,9 @@ namespace chainbase::bench {
 
 namespace {
 
-void check(int code, const char* what) {
-    if (code != MDB_SUCCESS) throw error(std::string("lmdb: ") + what + ": " + mdb_strerror(code));
-}
-
 template <typename T>
 MDB_val bytes_of(const T& value) noexcept {
     return {sizeof(T), const_cast<T*>(&value)};
-}
-
-/// The data may stand at any even address, so it is copied out; the compiler keeps of the copy only
-/// what is read.
-template <typename T>
-T value_of(const MDB_val& bytes) noexcept {
-    T value;
-    std::memcpy(&value, bytes.mv_data, sizeof(T));
-    return value;
 }
 
 /// Three B+trees in one environment: the account by id, the id by name, nothing by (balance, id).

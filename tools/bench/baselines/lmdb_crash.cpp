@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <tools/bench/baselines/lmdb_calls.hpp>
 #include <tools/bench/crash_account.hpp>
 #include <tools/bench/crash_engine.hpp>
 
@@ -11,17 +11,6 @@
 namespace chainbase::bench {
 
 namespace {
-
-void check(int code, const char* what) {
-    if (code != MDB_SUCCESS) throw error(std::string("lmdb: ") + what + ": " + mdb_strerror(code));
-}
-
-template <typename T>
-T value_of(const MDB_val& bytes) noexcept {
-    T value;
-    std::memcpy(&value, bytes.mv_data, sizeof value);
-    return value;
-}
 
 /// One tree by name, and one with the block's number. A block is a transaction. Without
 /// MDB_WRITEMAP: with it a stray store in the process damages the database, and pages are written

@@ -7,15 +7,15 @@ namespace chainbase::bench {
 
 namespace {
 
-using accounts = ordered_accounts<slot_allocator<account>>;
+using pooled_accounts = ordered_accounts<slot_allocator<account>>;
 
 /// The container in a pool of equal slots, its links Boost's own, as offset pointers.
-class offset_ptr_pool_store : public account_table<accounts> {
+class offset_ptr_pool_store : public account_table<pooled_accounts> {
 public:
     explicit offset_ptr_pool_store(const store_options& options)
         : account_table(objects_),
           pool_(options.directory / "slots", most_bytes_per_object * (options.objects + 1)),
-          objects_(accounts::ctor_args_list(), slot_allocator<account>(pool_)) {}
+          objects_(pooled_accounts::ctor_args_list(), slot_allocator<account>(pool_)) {}
 
     [[nodiscard]] std::uint64_t held_bytes() const { return pool_.held_bytes(); }
 
@@ -23,7 +23,7 @@ private:
     static constexpr std::size_t most_bytes_per_object = 256;
 
     slot_pool pool_;
-    accounts objects_;
+    pooled_accounts objects_;
 };
 
 } // namespace

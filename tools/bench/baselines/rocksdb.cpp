@@ -2,6 +2,7 @@
 #include <tools/bench/account_workload.hpp>
 #include <tools/bench/baselines/account_bytes.hpp>
 #include <tools/bench/baselines/baselines.hpp>
+#include <tools/bench/baselines/rocksdb_calls.hpp>
 
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
@@ -18,27 +19,6 @@
 namespace chainbase::bench {
 
 namespace {
-
-void check(const rocksdb::Status& status, const char* what) {
-    if (!status.ok()) throw error(std::string("rocksdb: ") + what + ": " + status.ToString());
-}
-
-template <std::size_t N>
-rocksdb::Slice slice_of(const std::array<char, N>& key) noexcept {
-    return {key.data(), N};
-}
-
-template <typename T>
-rocksdb::Slice slice_of(const T& value) noexcept {
-    return {reinterpret_cast<const char*>(&value), sizeof(T)};
-}
-
-template <typename T>
-T value_of(const rocksdb::Slice& bytes) noexcept {
-    T value;
-    std::memcpy(&value, bytes.data(), sizeof(T));
-    return value;
-}
 
 /// Three column families: the account by id, the id by name, nothing by (balance, id). Each change
 /// is one WriteBatch without the write-ahead log; creating looks the name up first, as a unique

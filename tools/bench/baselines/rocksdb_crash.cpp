@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <tools/bench/baselines/rocksdb_calls.hpp>
 #include <tools/bench/crash_account.hpp>
 #include <tools/bench/crash_engine.hpp>
 
@@ -16,22 +16,6 @@
 namespace chainbase::bench {
 
 namespace {
-
-void check(const rocksdb::Status& status, const char* what) {
-    if (!status.ok()) throw error(std::string("rocksdb: ") + what + ": " + status.ToString());
-}
-
-template <typename T>
-rocksdb::Slice slice_of(const T& value) noexcept {
-    return {reinterpret_cast<const char*>(&value), sizeof value};
-}
-
-template <typename T>
-T value_of(const rocksdb::Slice& bytes) noexcept {
-    T value;
-    std::memcpy(&value, bytes.data(), sizeof value);
-    return value;
-}
 
 /// Accounts by name; a block is a WriteBatch, which goes to the write-ahead log.
 class rocksdb_accounts final : public crash_engine {

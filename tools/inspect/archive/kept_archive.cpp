@@ -74,15 +74,17 @@ words lines_of(std::string_view text) {
     return lines;
 }
 
+} // namespace
+
 /// Walks objects in the order of a key of theirs, some of them ahead.
 template <typename Found>
-class walk {
+class kept_archive_walk {
 public:
     using reader = std::function<Found(const rows::type_rows&, slot_number)>;
 
     /// What begins with `all`, from `from` on.
-    walk(row_source& state, const char* type, const char* key, const words& from, const words& all,
-         reader read)
+    kept_archive_walk(row_source& state, const char* type, const char* key, const words& from,
+                      const words& all, reader read)
         : state_(state), type_(type), read_(std::move(read)) {
         state_.take_turn([&] {
             const rows::type_rows of = state_.of(type_);
@@ -119,6 +121,8 @@ private:
     bool is_at_end_ = false;
 };
 
+namespace {
+
 std::uint64_t rows_of(const archive::store& archive, const std::string& type) {
     std::uint32_t number = 0;
     for (const archive::table_description& table : archive.tables()) {
@@ -147,7 +151,7 @@ public:
     void next() override { rows_.next(); }
 
 private:
-    walk<pinned_row> rows_;
+    kept_archive_walk<pinned_row> rows_;
 };
 
 class kept_archive::key_source_of final : public archive::key_cursor_source {
@@ -170,7 +174,7 @@ private:
         std::string bytes;
         std::uint32_t row;
     };
-    walk<entry> keys_;
+    kept_archive_walk<entry> keys_;
 };
 
 kept_archive::kept_archive(row_source& state) : state_(state) {

@@ -19,7 +19,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-struct call {
+struct diff_call {
     std::string a;
     std::string b;
     state_diff::question question;
@@ -61,7 +61,7 @@ std::string left_out_of(const state_diff& found) {
     return text;
 }
 
-std::string as_text(const state_diff& found, const call& asked) {
+std::string diff_text(const state_diff& found, const diff_call& asked) {
     std::string text = fmt::format("a  {}, revision {}\nb  {}, revision {}\n\n", asked.a,
                                    found.revision_a, asked.b, found.revision_b);
     text_table table(
@@ -84,7 +84,7 @@ std::string as_text(const state_diff& found, const call& asked) {
 }
 
 /// Members that say where a row is.
-std::string where_of(const state_diff::row& row, const call& asked) {
+std::string where_of(const state_diff::row& row, const diff_call& asked) {
     if (!asked.question.has_archive) return {};
     return fmt::format(",\"archived_in_a\":{},\"archived_in_b\":{}", row.is_archived_in_a,
                        row.is_archived_in_b);
@@ -106,7 +106,7 @@ json type_json(const state_diff::type& type) {
 }
 
 /// Rows are taken as they are: a tree of values could change their numbers.
-std::string as_json(const state_diff& found, const call& asked) {
+std::string diff_json(const state_diff& found, const diff_call& asked) {
     json head{{"schema_version", 1},
               {"a", asked.a},
               {"b", asked.b},
@@ -128,18 +128,18 @@ std::string as_json(const state_diff& found, const call& asked) {
     return text + "]}\n";
 }
 
-exit_code run(const call& asked) {
+exit_code run_diff(const diff_call& asked) {
     row_source a(asked.a);
     row_source b(asked.b);
     const state_diff found = state_diff::of(a, b, asked.question);
-    print_or_throw(asked.json ? as_json(found, asked) : as_text(found, asked));
+    print_or_throw(asked.json ? diff_json(found, asked) : diff_text(found, asked));
     return found.is_same() ? exit_code::done : exit_code::different;
 }
 
 } // namespace
 
 void add_diff(CLI::App& program, exit_code& result) {
-    const auto asked = std::make_shared<call>();
+    const auto asked = std::make_shared<diff_call>();
     CLI::App* verb = program.add_subcommand("diff", "What two states do not have in common");
     verb->add_option("A", asked->a, "The folder of a state")->required();
     verb->add_option("B", asked->b, "The folder of another one")->required();
@@ -153,7 +153,7 @@ void add_diff(CLI::App& program, exit_code& result) {
     verb->add_flag("--json", asked->json, "Print one JSON object");
     verb->callback([asked, &result] {
         asked->question.ignored = {asked->ignored.begin(), asked->ignored.end()};
-        result = look_at(asked->a, [&] { return run(*asked); });
+        result = look_at(asked->a, [&] { return run_diff(*asked); });
     });
 }
 

@@ -20,7 +20,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-struct call {
+struct digest_call {
     std::string state;
     content_digest::question question;
     bool json = false;
@@ -31,7 +31,7 @@ json known(const std::string& text) {
     return text.empty() ? json(nullptr) : json(text);
 }
 
-std::string as_json(const content_digest& found, const call& asked) {
+std::string digest_json(const content_digest& found, const digest_call& asked) {
     json report{{"schema_version", 1},           {"state", asked.state},
                 {"revision", found.revision},    {"rolled_back", found.is_rolled_back},
                 {"moved", found.has_moved},      {"memory_only", asked.question.memory_only},
@@ -46,7 +46,7 @@ std::string as_json(const content_digest& found, const call& asked) {
     return report.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-std::string as_text(const content_digest& found) {
+std::string digest_text(const content_digest& found) {
     text_table table({"type", "rows", "archived", "digest"});
     table.is_text(3);
     for (const content_digest::type& one : found.types)
@@ -61,16 +61,16 @@ std::string as_text(const content_digest& found) {
     return text + fmt::format("\nrevision {}\ndigest   {}\n", found.revision, found.digest);
 }
 
-exit_code run(const call& asked) {
+exit_code run_digest(const digest_call& asked) {
     const content_digest found = content_digest::of(asked.state, asked.question);
     if (found.is_rolled_back)
         spdlog::warn("{}: its writer died; this is what the next opening rolls back to, revision "
                      "{}",
                      asked.state, found.revision);
     if (asked.json)
-        print_or_throw(as_json(found, asked));
+        print_or_throw(digest_json(found, asked));
     else if (!found.has_moved)
-        print_or_throw(as_text(found));
+        print_or_throw(digest_text(found));
     if (!found.has_moved) return exit_code::done;
     spdlog::error("{}: its writer changed it each time that it was read, and a digest of different "
                   "blocks is none; take that of its newest checkpoint ({}@checkpoint), or call "
@@ -83,7 +83,7 @@ exit_code run(const call& asked) {
 } // namespace
 
 void add_digest(CLI::App& program, exit_code& result) {
-    const auto asked = std::make_shared<call>();
+    const auto asked = std::make_shared<digest_call>();
     asked->question.threads = std::max(1U, std::thread::hardware_concurrency());
     CLI::App* verb = program.add_subcommand("digest", "What a state means, as one number");
     verb->add_option("DIR", asked->state, "The folder of the state")->required();
@@ -95,7 +95,7 @@ void add_digest(CLI::App& program, exit_code& result) {
                    "Without objects that are in the archive only");
     verb->add_flag("--json", asked->json, "Print one JSON object");
     verb->callback(
-        [asked, &result] { result = look_at(asked->state, [&] { return run(*asked); }); });
+        [asked, &result] { result = look_at(asked->state, [&] { return run_digest(*asked); }); });
 }
 
 } // namespace chainbase::inspect

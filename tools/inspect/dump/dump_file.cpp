@@ -14,7 +14,7 @@
 namespace chainbase::inspect {
 
 namespace fs = std::filesystem;
-using json = nlohmann::json;
+using sorted_json = nlohmann::json;
 
 namespace {
 
@@ -27,18 +27,19 @@ namespace {
 }
 
 /// What a line says; discarded for what is no JSON.
-json parsed(const std::string& line) {
-    return json::parse(line, nullptr, /*allow_exceptions=*/false);
+sorted_json parsed(const std::string& line) {
+    return sorted_json::parse(line, nullptr, /*allow_exceptions=*/false);
 }
 
 /// {"TYPE": {"id": ..., ...}}, of the archive with "archived": true. Its end where it is no row.
-json::const_iterator row_in(const json& line) {
+sorted_json::const_iterator row_in(const sorted_json& line) {
     if (!line.is_object()) return line.end();
-    const auto row =
-        std::find_if(line.begin(), line.end(), [](const json& value) { return value.is_object(); });
-    const bool is_archived = line.size() == 2 && line.value("archived", json()) == json(true);
+    const auto row = std::find_if(line.begin(), line.end(),
+                                  [](const sorted_json& value) { return value.is_object(); });
+    const bool is_archived =
+        line.size() == 2 && line.value("archived", sorted_json()) == sorted_json(true);
     if (row == line.end() || (line.size() != 1 && !is_archived)) return line.end();
-    const json id = row->value("id", json());
+    const sorted_json id = row->value("id", sorted_json());
     return id.is_number_unsigned() && id < UINT32_MAX ? row : line.end();
 }
 
@@ -64,8 +65,8 @@ dump_file::standing standing_of(const fs::path& file, std::uint64_t& end) {
         last.swap(line);
     }
     if (found.rows == 0) return found;
-    const json row = parsed(last);
-    found.is_complete = row.is_object() && row.value("complete", json()).is_boolean();
+    const sorted_json row = parsed(last);
+    found.is_complete = row.is_object() && row.value("complete", sorted_json()).is_boolean();
     if (found.is_complete) return found;
     const auto last_row = row_in(row);
     if (last_row == row.end())

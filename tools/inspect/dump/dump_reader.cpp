@@ -14,9 +14,9 @@ namespace chainbase::inspect {
 namespace {
 
 using bulk_load::key_orders;
-using nlohmann::json;
+using sorted_json = nlohmann::json;
 
-void append(std::vector<key_orders::entry>& to, const json& line) {
+void append(std::vector<key_orders::entry>& to, const sorted_json& line) {
     const auto ids = line.at("ids").get<std::vector<std::uint32_t>>();
     const auto hashes = line.at("hashes").get<std::vector<std::uint32_t>>();
     const auto follows = line.at("follows").get<std::vector<bool>>();
@@ -24,7 +24,7 @@ void append(std::vector<key_orders::entry>& to, const json& line) {
         to.push_back({ids[n], hashes.at(n), follows.at(n)});
 }
 
-void append(std::vector<std::uint32_t>& to, const json& line) {
+void append(std::vector<std::uint32_t>& to, const sorted_json& line) {
     const auto ids = line.at("ids").get<std::vector<std::uint32_t>>();
     to.insert(to.end(), ids.begin(), ids.end());
 }
@@ -61,11 +61,11 @@ void dump_reader::read_line() {
         return;
     }
     ++number_;
-    line_ = json::parse(text_, nullptr, /*allow_exceptions=*/false);
+    line_ = sorted_json::parse(text_, nullptr, /*allow_exceptions=*/false);
     if (!line_.is_object()) refuse("no JSON object");
 }
 
-const json* dump_reader::next_row(const std::string& type) {
+const sorted_json* dump_reader::next_row(const std::string& type) {
     read_line();
     if (!line_.is_object() || line_.size() != 1 || line_.begin().key() != type) return nullptr;
     if (is_key_line(text_)) return nullptr;
@@ -98,15 +98,16 @@ dump_reader::tail dump_reader::end() {
         throw damaged_error(place() + ": the dump ends here, without its last line, so it is not "
                                       "whole; go on with it (dump --output --resume), or make it "
                                       "again");
-    if (line_.value("complete", json()) != json(true))
+    if (line_.value("complete", sorted_json()) != sorted_json(true))
         refuse("neither a row of the type whose turn it is nor the last line");
-    const json rows = line_.value("rows", json());
-    const json revision = line_.value("revision", json());
+    const sorted_json rows = line_.value("rows", sorted_json());
+    const sorted_json revision = line_.value("revision", sorted_json());
     if (!rows.is_number_unsigned() || !revision.is_number_integer())
         refuse("the last line has no number of rows, or no revision");
     if (rows != rows_)
         refuse(fmt::format("{} rows are counted, {} were there", rows.dump(), rows_));
-    const tail found{revision.get<std::int64_t>(), line_.value("moved", json()) != json(false)};
+    const tail found{revision.get<std::int64_t>(),
+                     line_.value("moved", sorted_json()) != sorted_json(false)};
     if (std::string more; std::getline(in_, more)) refuse("something follows the last line");
     return found;
 }

@@ -22,7 +22,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct call {
+struct load_call {
     std::string state;
     std::string dump = "-";
     std::string readers_group;
@@ -65,7 +65,7 @@ bool needs_archive(const dump_head& head) {
     });
 }
 
-exit_code run(const call& asked) {
+exit_code run_load(const load_call& asked) {
     dump_reader from(asked.dump);
     if (from.head().has_archive)
         throw damaged_error(from.place() + ": a dump with rows of the archive, which are not to be "
@@ -111,7 +111,7 @@ exit_code run(const call& asked) {
 } // namespace
 
 void add_load(CLI::App& program, exit_code& result) {
-    const auto asked = std::make_shared<call>();
+    const auto asked = std::make_shared<load_call>();
     CLI::App* verb = program.add_subcommand("load", "A new state from a dump");
     verb->add_option("DIR", asked->state, "The folder to make; it must not be there")->required();
     verb->add_option("FILE", asked->dump, "What dump wrote; without it, or as -, stdin");
@@ -121,7 +121,7 @@ void add_load(CLI::App& program, exit_code& result) {
                    "Also of a dump whose state went on while it was made");
     verb->add_flag("--json", asked->json, "Print one JSON object");
     verb->callback(
-        [asked, &result] { result = look_at(asked->state, [&] { return run(*asked); }); });
+        [asked, &result] { result = look_at(asked->state, [&] { return run_load(*asked); }); });
 }
 
 } // namespace chainbase::inspect

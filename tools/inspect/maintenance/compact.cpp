@@ -24,14 +24,14 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-struct call {
+struct compact_call {
     std::string state;
     bool only_tells = false;
     bool commits = false;
     bool json = false;
 };
 
-std::string as_text(const std::vector<compacted_part>& parts, bool is_done) {
+std::string compact_text(const std::vector<compacted_part>& parts, bool is_done) {
     text_table table(
         {"", is_done ? "bytes before" : "bytes now", is_done ? "after" : "then, about"});
     for (const compacted_part& one : parts) {
@@ -41,14 +41,15 @@ std::string as_text(const std::vector<compacted_part>& parts, bool is_done) {
     return table.text();
 }
 
-std::string as_json(const call& asked, const std::vector<compacted_part>& parts, bool is_done) {
+std::string compact_json(const compact_call& asked, const std::vector<compacted_part>& parts,
+                         bool is_done) {
     json all{{"schema_version", 1}, {"state", asked.state}, {"done", is_done}};
     for (const compacted_part& one : parts)
         all["parts"].push_back({{"name", one.name}, {"before", one.now}, {"after", one.then}});
     return all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-void require_nothing_to_undo(const state_report& state, const call& asked) {
+void require_nothing_to_undo(const state_report& state, const compact_call& asked) {
     if (state.sessions != 0 && !asked.commits && !asked.only_tells)
         throw usage_error(fmt::format("{}: {} block(s) after revision {} can still be undone, and "
                                       "could not be any more; commit them in the program, or call "
@@ -57,7 +58,7 @@ void require_nothing_to_undo(const state_report& state, const call& asked) {
 }
 
 /// All types, in their order, with all objects.
-void copy_into(bulk_load::new_state& to, row_source& from) {
+void copy_all(bulk_load::new_state& to, row_source& from) {
     from.take_turn([&] {
         for (const type_schema* schema : from.types()) {
             if (catch_interruption::noted())
@@ -92,14 +93,14 @@ void require_whole(const std::string& state) {
                         first_findings(found.report(), 3));
 }
 
-void compact(const call& asked) {
+void compact(const compact_call& asked) {
     const catch_interruption interruption;
     bulk_load::segment_replacement replacement(asked.state);
     require_whole(asked.state);
     {
         row_source from(asked.state);
         bulk_load::new_state made(replacement.folder(), replacement.limits());
-        copy_into(made, from);
+        copy_all(made, from);
         require_same(replacement.folder(), from);
     }
     require_sound(replacement.folder());
@@ -113,7 +114,7 @@ std::vector<compacted_part> estimate_of(const state_report& state) {
     return compact_estimate(state, segment(state.state, reading));
 }
 
-exit_code run(const call& asked) {
+exit_code run_compact(const compact_call& asked) {
     const state_report before = read_state(asked.state);
     require_at_rest(before);
     require_nothing_to_undo(before, asked);
@@ -126,14 +127,14 @@ exit_code run(const call& asked) {
             parts[number].then = after[number].now;
     }
     const bool is_done = !asked.only_tells;
-    print_or_throw(asked.json ? as_json(asked, parts, is_done) : as_text(parts, is_done));
+    print_or_throw(asked.json ? compact_json(asked, parts, is_done) : compact_text(parts, is_done));
     return exit_code::done;
 }
 
 } // namespace
 
 void add_compact(CLI::App& program, exit_code& result) {
-    const auto asked = std::make_shared<call>();
+    const auto asked = std::make_shared<compact_call>();
     CLI::App* verb =
         program.add_subcommand("compact", "Make the segment anew, without what is free in it");
     verb->add_option("DIR", asked->state, "The folder of the state")->required();
@@ -142,7 +143,7 @@ void add_compact(CLI::App& program, exit_code& result) {
                    "Although blocks can still be undone: keeps their changes for good");
     verb->add_flag("--json", asked->json, "Print one JSON object instead of a table");
     verb->callback(
-        [asked, &result] { result = look_at(asked->state, [&] { return run(*asked); }); });
+        [asked, &result] { result = look_at(asked->state, [&] { return run_compact(*asked); }); });
 }
 
 } // namespace chainbase::inspect

@@ -27,7 +27,7 @@ namespace {
 using json = nlohmann::ordered_json;
 using way = repair_plan::way;
 
-struct call {
+struct repair_call {
     std::string state;
     std::string from;
     bool is_meant = false;
@@ -42,7 +42,7 @@ struct outcome {
     std::filesystem::path kept_as; ///< where what was damaged is; empty: nothing was done
 };
 
-way chosen_way(const repair_plan& plan, const call& asked) {
+way chosen_way(const repair_plan& plan, const repair_call& asked) {
     if (plan.findings == 0 || asked.from.empty())
         return plan.best; // the segment is sound, or no wish
     if (asked.from == "objects") {
@@ -53,8 +53,8 @@ way chosen_way(const repair_plan& plan, const call& asked) {
     throw usage_error("--from checkpoint: " + plan.why_no_checkpoint);
 }
 
-void copy_into(bulk_load::new_state& to, const std::vector<rescued_type>& types,
-               const rows::buffer_source& buffers, std::int64_t revision) {
+void copy_rescued(bulk_load::new_state& to, const std::vector<rescued_type>& types,
+                  const rows::buffer_source& buffers, std::int64_t revision) {
     for (const rescued_type& type : types) {
         if (catch_interruption::noted()) throw interrupted_error("stopped; nothing was changed");
         bulk_load::object_loader loader = to.add_type(type.from->schema());
@@ -98,7 +98,7 @@ std::filesystem::path renew_checkpoints(const std::filesystem::path& state) {
     return kept;
 }
 
-outcome look_and_mend(const call& asked) {
+outcome look_and_mend(const repair_call& asked) {
     const catch_interruption interruption;
     std::optional<bulk_load::segment_replacement> replacement;
     if (asked.is_meant) replacement.emplace(asked.state);
@@ -111,7 +111,7 @@ outcome look_and_mend(const call& asked) {
     if (!asked.is_meant) return done;
     if (done.chosen == way::objects) {
         bulk_load::new_state made(replacement->folder(), replacement->limits());
-        copy_into(made, in_order(rescued), state->buffers(), state->log().revision);
+        copy_rescued(made, in_order(rescued), state->buffers(), state->log().revision);
     }
     rescued.clear();
     state.reset(); // lets writers in
@@ -150,7 +150,7 @@ std::string plan_text(const repair_plan& plan) {
     return text;
 }
 
-std::string as_text(const call& asked, const outcome& done) {
+std::string repair_text(const repair_call& asked, const outcome& done) {
     std::string refused;
     for (const std::string& one : done.plan.refused)
         refused += "refused: " + one + "\n";
@@ -174,7 +174,7 @@ std::string as_text(const call& asked, const outcome& done) {
     return text;
 }
 
-std::string as_json(const call& asked, const outcome& done) {
+std::string repair_json(const repair_call& asked, const outcome& done) {
     json all{{"schema_version", 1},
              {"state", asked.state},
              {"findings", done.plan.findings},
@@ -198,9 +198,9 @@ std::string as_json(const call& asked, const outcome& done) {
     return all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-exit_code run(const call& asked) {
+exit_code run_repair(const repair_call& asked) {
     const outcome done = look_and_mend(asked);
-    print_or_throw(asked.json ? as_json(asked, done) : as_text(asked, done));
+    print_or_throw(asked.json ? repair_json(asked, done) : repair_text(asked, done));
     for (const std::string& one : done.plan.refused)
         spdlog::error(one);
     if (done.chosen != way::nothing && done.kept_as.empty()) return exit_code::damaged;
@@ -210,7 +210,7 @@ exit_code run(const call& asked) {
 } // namespace
 
 void add_repair(CLI::App& program, exit_code& result) {
-    const auto asked = std::make_shared<call>();
+    const auto asked = std::make_shared<repair_call>();
     CLI::App* verb = program.add_subcommand(
         "repair", "How a damaged state can be mended, and with --yes mends it");
     verb->add_option("DIR", asked->state, "The folder of the state")->required();
@@ -221,7 +221,7 @@ void add_repair(CLI::App& program, exit_code& result) {
         ->check(CLI::IsMember({"objects", "checkpoint"}));
     verb->add_flag("--json", asked->json, "Print one JSON object instead of text");
     verb->callback(
-        [asked, &result] { result = look_at(asked->state, [&] { return run(*asked); }); });
+        [asked, &result] { result = look_at(asked->state, [&] { return run_repair(*asked); }); });
 }
 
 } // namespace chainbase::inspect

@@ -17,7 +17,7 @@ namespace chainbase::inspect {
 
 namespace {
 
-struct call : warming_options {
+struct warm_call : warming_options {
     std::string state;
     bool json = false;
 };
@@ -48,13 +48,13 @@ private:
     std::chrono::steady_clock::time_point last_ = begin_;
 };
 
-warming_report warmed(const call& asked) {
+warming_report warmed(const warm_call& asked) {
     progress_line line;
     return warm_segment(asked.state, asked,
                         [&line](std::uint64_t done, std::uint64_t all) { line.show(done, all); });
 }
 
-exit_code run(const call& asked) {
+exit_code run_warm(const warm_call& asked) {
     const catch_interruption signals;
     const warming_report found = warmed(asked);
     print_or_throw(asked.json ? as_json(found) : as_text(found));
@@ -67,7 +67,7 @@ exit_code run(const call& asked) {
 } // namespace
 
 void add_warm(CLI::App& program, exit_code& result) {
-    const auto asked = std::make_shared<call>();
+    const auto asked = std::make_shared<warm_call>();
     CLI::App* verb = program.add_subcommand(
         "warm", "Bring a state into memory, so that the next start does not wait for the disk");
     verb->add_option("DIR", asked->state, "The folder of the state")->required();
@@ -76,7 +76,7 @@ void add_warm(CLI::App& program, exit_code& result) {
     verb->add_flag("--dry-run", asked->is_dry_run, "Tell what is in memory and do nothing");
     verb->add_flag("--json", asked->json, "Print one JSON object instead of a table");
     verb->callback(
-        [asked, &result] { result = look_at(asked->state, [&] { return run(*asked); }); });
+        [asked, &result] { result = look_at(asked->state, [&] { return run_warm(*asked); }); });
 }
 
 } // namespace chainbase::inspect

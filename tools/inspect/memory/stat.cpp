@@ -24,7 +24,7 @@ bool has_lost_archive(const state_report& state, const std::optional<archive_rep
     return state.condition == condition::closed && archive && !archive->refusal.empty();
 }
 
-exit_code run(const watch_options& asked) {
+exit_code run_stat(const watch_options& asked) {
     const named_state named(asked.state);
     state_report state = read_state(named.folder());
     state.state = asked.state;
@@ -72,8 +72,9 @@ void add_stat(CLI::App& program, exit_code& result) {
         ->transform(whole_number(1, UINT64_MAX));
     verb->callback([asked, watch, &result] {
         asked->pause = std::chrono::seconds(asked->seconds);
-        result = look_at(asked->state,
-                         [&] { return watch->count() > 0 ? watch_state(*asked) : run(*asked); });
+        result = look_at(asked->state, [&] {
+            return watch->count() > 0 ? watch_state(*asked) : run_stat(*asked);
+        });
     });
 }
 

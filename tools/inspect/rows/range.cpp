@@ -19,7 +19,7 @@ namespace chainbase::inspect {
 
 namespace {
 
-struct call {
+struct range_call {
     std::string state;
     row_query query;
     std::uint64_t limit = 100;
@@ -27,7 +27,7 @@ struct call {
     bool json = false;
 };
 
-void add_query(CLI::App& verb, call& asked) {
+void add_query(CLI::App& verb, range_call& asked) {
     verb.add_option("DIR", asked.state, "The folder of the state")->required();
     verb.add_option("TYPE", asked.query.type, "The name of a type (`schema` lists them)")
         ->required();
@@ -41,7 +41,7 @@ void add_query(CLI::App& verb, call& asked) {
     verb.add_flag("--archive", asked.archive, "Also objects that are in the archive only");
 }
 
-void warn_if_moved(merged_rows& rows, const call& asked) {
+void warn_if_moved(merged_rows& rows, const range_call& asked) {
     if (rows.has_moved())
         spdlog::warn("{}: objects left memory for the archive meanwhile; some of them may be "
                      "missing, so call again",
@@ -49,7 +49,7 @@ void warn_if_moved(merged_rows& rows, const call& asked) {
 }
 
 /// Rows of both places, in one order.
-exit_code run_merged_range(const call& asked) {
+exit_code run_merged_range(const range_call& asked) {
     row_source from(asked.state);
     const auto archive = open_whole_archive(from);
     merged_rows rows(from, asked.query, archive.get());
@@ -67,7 +67,7 @@ exit_code run_merged_range(const call& asked) {
     return exit_code::done;
 }
 
-exit_code run_range(const call& asked) {
+exit_code run_range(const range_call& asked) {
     if (asked.archive) return run_merged_range(asked);
     row_source from(asked.state);
     const auto cursor = asked.query.cursor(from);
@@ -102,7 +102,7 @@ std::uint64_t count_rows(row_source& from, const row_query& query) {
     return rows;
 }
 
-std::uint64_t count_merged(row_source& from, const call& asked) {
+std::uint64_t count_merged(row_source& from, const range_call& asked) {
     const auto archive = open_whole_archive(from);
     merged_rows all(from, asked.query, archive.get());
     std::uint64_t rows = 0;
@@ -112,7 +112,7 @@ std::uint64_t count_merged(row_source& from, const call& asked) {
     return rows;
 }
 
-exit_code run_count(const call& asked) {
+exit_code run_count(const range_call& asked) {
     row_source from(asked.state);
     const std::uint64_t rows =
         asked.archive ? count_merged(from, asked) : count_rows(from, asked.query);
@@ -132,7 +132,7 @@ exit_code run_count(const call& asked) {
 } // namespace
 
 void add_range(CLI::App& program, exit_code& result) {
-    const auto asked = std::make_shared<call>();
+    const auto asked = std::make_shared<range_call>();
     CLI::App* verb = program.add_subcommand("range", "Objects in the order of a key");
     add_query(*verb, *asked);
     verb->add_flag("--reverse", asked->query.is_reverse, "From the last one to the first");
@@ -143,7 +143,7 @@ void add_range(CLI::App& program, exit_code& result) {
 }
 
 void add_count(CLI::App& program, exit_code& result) {
-    const auto asked = std::make_shared<call>();
+    const auto asked = std::make_shared<range_call>();
     CLI::App* verb = program.add_subcommand("count", "How many objects there are, or have a key");
     add_query(*verb, *asked);
     verb->add_flag("--json", asked->json, "Print one JSON object");

@@ -1,3 +1,4 @@
+#include <tools/inspect/json_text.hpp>
 #include <tools/inspect/serve/row_page.hpp>
 
 #include <fmt/format.h>
@@ -13,10 +14,6 @@ using json = nlohmann::ordered_json;
 
 /// More than this on one page nobody reads.
 constexpr std::size_t most_bytes = std::size_t{1} << 20;
-
-std::string text_of(const json& value) {
-    return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
 
 } // namespace
 
@@ -38,7 +35,7 @@ void row_page::add(std::uint32_t id, std::string_view row, bool is_archived) {
 
 void row_page::add(std::uint32_t id, std::vector<std::string> cells, bool is_archived) {
     if (wanted_.with_archive) cells.emplace_back(is_archived ? "archive" : "memory");
-    append(id, text_of(std::move(cells)));
+    append(id, line_of(std::move(cells)));
 }
 
 std::string row_page::text(const row_source& from, facts told) const {
@@ -51,7 +48,7 @@ std::string row_page::text(const row_source& from, facts told) const {
         head["archive_searched"] = told.is_archive_searched;
         head["moved"] = told.has_moved;
     }
-    std::string all = text_of(head);
+    std::string all = line_of(head);
     all.pop_back();
     return all + fmt::format(",\"{}\":[{}],\"more\":{},\"after\":{}}}\n",
                              wanted_.is_text ? "cells" : "rows", text_, is_more_,

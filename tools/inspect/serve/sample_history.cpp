@@ -1,4 +1,5 @@
 #include <chainbase/trace/quiet_thread.hpp>
+#include <tools/inspect/json_text.hpp>
 #include <tools/inspect/serve/sample_history.hpp>
 #include <tools/inspect/serve/sample_json.hpp>
 
@@ -11,11 +12,6 @@ namespace chainbase::inspect {
 namespace {
 
 using json = nlohmann::ordered_json;
-
-/// What a lock file or a path holds may be any bytes.
-std::string text_of(const json& value) {
-    return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
 
 } // namespace
 
@@ -67,7 +63,7 @@ void sample_history::keep(const live_sample& sample) {
 }
 
 void sample_history::begin_anew(const live_sample& sample) {
-    begun_ = text_of(unix_seconds(sample.time));
+    begun_ = line_of(unix_seconds(sample.time));
     samples_.clear();
     taken_ = 0;
     last_.reset();
@@ -82,7 +78,7 @@ void sample_history::keep_failure(const std::string& why) {
 void sample_history::push(json sample) {
     json numbered = {{"number", ++taken_}};
     numbered.update(sample);
-    samples_.push_back({taken_, text_of(numbered)});
+    samples_.push_back({taken_, line_of(numbered)});
     if (samples_.size() > options_.samples) samples_.pop_front();
     last_taken_ = clock::now();
     changed_.notify_all();
@@ -90,7 +86,7 @@ void sample_history::push(json sample) {
 
 std::string sample_history::head() const {
     return "{\"schema_version\":1,\"begun\":" + begun_ +
-           ",\"state\":" + text_of(sampler_.state().string()) + ",\"types\":" + text_of(types_);
+           ",\"state\":" + line_of(sampler_.state().string()) + ",\"types\":" + line_of(types_);
 }
 
 void sample_history::note_attention() {

@@ -16,7 +16,7 @@ namespace chainbase::inspect {
 
 namespace {
 
-struct call {
+struct check_call {
     std::string state;
     int detail = 0;
     bool checkpoint = false;
@@ -74,14 +74,14 @@ exit_code told(const check::part_report& report) {
     return refused.empty() ? exit_code::done : exit_code::failed;
 }
 
-exit_code check_state(const call& asked) {
+exit_code check_state(const check_call& asked) {
     check::state_check state(asked.state);
     check_archive(state);
     print_or_throw(asked.json ? as_json(state) : as_text(state, asked.detail));
     return told(state.report());
 }
 
-exit_code check_checkpoint(const call& asked) {
+exit_code check_checkpoint(const check_call& asked) {
     const auto found = check::check_checkpoints(disk::of_system(), asked.state);
     print_or_throw(asked.json ? as_json(asked.state, found)
                               : as_text(asked.state, found, asked.detail));
@@ -91,7 +91,7 @@ exit_code check_checkpoint(const call& asked) {
 } // namespace
 
 void add_check(CLI::App& program, exit_code& result) {
-    const auto asked = std::make_shared<call>();
+    const auto asked = std::make_shared<check_call>();
     CLI::App* verb = program.add_subcommand("check", "Whether a state that nobody writes is sound");
     verb->add_option("DIR", asked->state, "The folder of the state")->required();
     verb->add_flag("-v", asked->detail,

@@ -9,7 +9,7 @@ namespace chainbase::inspect {
 
 namespace {
 
-void run(const std::string& state, bool is_json) {
+void run_info(const std::string& state, bool is_json) {
     const state_info info = read_info(state);
     print_or_throw(is_json ? as_json(info) : as_text(info));
 }
@@ -55,7 +55,7 @@ void add_info(CLI::App& program, exit_code& result) {
     verb->add_option("DIR", asked->state, "The folder of the state")->required();
     verb->add_flag("--json", asked->json, "Print one JSON object instead of text");
     verb->callback([asked, &result] {
-        look_at(asked->state, [&] { run(asked->state, asked->json); });
+        look_at(asked->state, [&] { run_info(asked->state, asked->json); });
         result = exit_code::done;
     });
 }

@@ -61,7 +61,7 @@ bool holds_check_lock(const std::filesystem::path& state) {
            lock.l_type == F_RDLCK;
 }
 
-void run(const std::string& state, bool is_json) {
+void run_locks(const std::string& state, bool is_json) {
     const state_locks found = state_locks::read(state);
     print_or_throw(is_json ? as_json(found) : as_text(found));
 }
@@ -121,7 +121,7 @@ void add_locks(CLI::App& program, exit_code& result) {
     verb->add_option("DIR", asked->state, "The folder of the state")->required();
     verb->add_flag("--json", asked->json, "Print one JSON object instead of a table");
     verb->callback([asked, &result] {
-        look_at(asked->state, [&] { run(asked->state, asked->json); });
+        look_at(asked->state, [&] { run_locks(asked->state, asked->json); });
         result = exit_code::done;
     });
 }

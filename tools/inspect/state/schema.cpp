@@ -20,7 +20,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-struct call {
+struct schema_call {
     std::string state;
     std::vector<std::string> types;
     bool json = false;
@@ -96,7 +96,7 @@ std::string dot_text(const std::string& text) {
     return safe;
 }
 
-std::string print_as(const call& asked, const schema_report& report) {
+std::string print_as(const schema_call& asked, const schema_report& report) {
     if (asked.json) return as_json(report);
     if (asked.c_header) return c_header_of(report.types);
     return asked.dot ? as_dot(report) : as_text(report);
@@ -157,7 +157,7 @@ schema_report read_schema(const std::filesystem::path& state,
 }
 
 void add_schema(CLI::App& program, exit_code& result) {
-    const auto asked = std::make_shared<call>();
+    const auto asked = std::make_shared<schema_call>();
     CLI::App* verb = program.add_subcommand("schema", "The types of a state: fields and keys");
     verb->add_option("DIR", asked->state, "The folder of the state")->required();
     verb->add_option("TYPE", asked->types, "These types only");

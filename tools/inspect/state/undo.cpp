@@ -8,7 +8,7 @@ namespace chainbase::inspect {
 
 namespace {
 
-void run(const std::string& state, bool is_json) {
+void run_undo(const std::string& state, bool is_json) {
     const undo_report report = read_undo(state);
     print_or_throw(is_json ? as_json(report) : as_text(report));
 }
@@ -26,7 +26,7 @@ void add_undo(CLI::App& program, exit_code& result) {
     verb->add_option("DIR", asked->state, "The folder of the state")->required();
     verb->add_flag("--json", asked->json, "Print one JSON object instead of tables");
     verb->callback([asked, &result] {
-        look_at(asked->state, [&] { run(asked->state, asked->json); });
+        look_at(asked->state, [&] { run_undo(asked->state, asked->json); });
         result = exit_code::done;
     });
 }

@@ -20,7 +20,7 @@ void add(styled_line& to, std::string text, text_style style = text_style::plain
     to.push_back({std::move(text), style});
 }
 
-std::string rate(double figure, const char* of) {
+std::string rate_text(double figure, const char* of) {
     return fmt::format("{} {}/s", short_number(figure), of);
 }
 
@@ -74,9 +74,9 @@ styled_line rates_line(const top_sample& sample) {
         return line;
     }
     const live_rates& rates = *sample.rates;
-    add(line, rate(rates.revisions, "blocks") + "   ");
-    add(line, rate(rates.operations, "changes") + "   ", text_style::title);
-    add(line, rate(rates.objects, "objects") + "   ");
+    add(line, rate_text(rates.revisions, "blocks") + "   ");
+    add(line, rate_text(rates.operations, "changes") + "   ", text_style::title);
+    add(line, rate_text(rates.objects, "objects") + "   ");
     add(line, "files " + gained_bytes(rates.growth) + "/s");
     return line;
 }
@@ -133,8 +133,8 @@ styled_line archive_line(const top_sample& sample) {
     const archive::statistics_summary& all = sample.now.archive->figures;
     const std::uint64_t finds = all.hits_in_archive.count + all.misses.count;
     if (sample.rates)
-        add(line, rate(sample.rates->archive_finds, "lookups") + "   " +
-                      rate(sample.rates->archive_rows, "rows handed over") + "   ");
+        add(line, rate_text(sample.rates->archive_finds, "lookups") + "   " +
+                      rate_text(sample.rates->archive_rows, "rows handed over") + "   ");
     const double found = static_cast<double>(all.hits_in_archive.count);
     if (finds == 0)
         add(line, "nothing looked for there yet", text_style::dim);
