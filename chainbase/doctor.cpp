@@ -20,7 +20,13 @@
 #include <string>
 #include <string_view>
 
+#ifndef MADV_COLLAPSE // Linux 6.1; the C library's header is older
+#define MADV_COLLAPSE 25
+#endif
+
 namespace chainbase::doctor {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -252,12 +258,6 @@ void tell(const subject& of) {
         spdlog::log(one.how == severity::warn ? spdlog::level::warn : spdlog::level::info, "{}: {}",
                     of.state.string(), one.text);
 }
-
-namespace fs = std::filesystem;
-
-#ifndef MADV_COLLAPSE // Linux 6.1; the C library's header is older
-#define MADV_COLLAPSE 25
-#endif
 
 namespace {
 

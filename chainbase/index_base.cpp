@@ -5,6 +5,9 @@
 #include <pool_allocator/error.hpp>
 #include <undo/undo_log.hpp>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include <string>
 
 /// What the headers of typed objects have that depends on no type, so that it is compiled once.
@@ -57,6 +60,10 @@ void index_base::throw_taken(const std::string& key, const std::string& value,
 
 void index_base::throw_taken() const {
     throw duplicate_key_error(name_ + ": a unique key is taken");
+}
+
+std::uint64_t detail::hash_of_bytes(std::string_view bytes, std::uint64_t seed) noexcept {
+    return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
 }
 
 void detail::throw_no_fit(std::string_view text, std::size_t capacity) {

@@ -4,12 +4,6 @@
 
 #include <boost/mp11.hpp>
 
-#include <cstddef>
-#include <string_view>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <compare>
 #include <concepts>
 #include <cstddef>
@@ -125,6 +119,9 @@ constexpr std::uint64_t mix(std::uint64_t h) noexcept {
     return h ^ h >> 33;
 }
 
+/// XXH3 of bytes.
+[[nodiscard]] std::uint64_t hash_of_bytes(std::string_view bytes, std::uint64_t seed) noexcept;
+
 /// Hashes are stored in the segment, so they depend on nothing but the value: XXH3 for bytes.
 template <typename V>
 std::uint64_t hash_of(const V& value, std::uint64_t seed) noexcept {
@@ -141,7 +138,7 @@ std::uint64_t hash_of(const V& value, std::uint64_t seed) noexcept {
         return seed;
     } else {
         const std::string_view text(comparable(value));
-        return XXH3_64bits_withSeed(text.data(), text.size(), seed);
+        return hash_of_bytes(text, seed);
     }
 }
 

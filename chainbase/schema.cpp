@@ -1,7 +1,10 @@
-#include <chainbase/schema_of.hpp>
-#include <pool_allocator/error.hpp>
+#include <chainbase/schema.hpp>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include <algorithm>
+#include <string>
 
 namespace chainbase {
 

@@ -17,6 +17,8 @@
 
 namespace chainbase::checkpoint {
 
+namespace fs = std::filesystem;
+
 redo_block::head redo_block::head::end_mark(std::uint64_t seed, std::uint64_t synced) noexcept {
     head mark{};
     mark.sequence = synced | UINT32_MAX; // behind every block of its run
@@ -156,11 +158,6 @@ void redo_block::decode(const head& of, std::span<const std::byte> body) {
     const auto content = body.last(of.content);
     content_.assign(content.begin(), content.end());
 }
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-namespace fs = std::filesystem;
 
 namespace {
 

@@ -154,7 +154,7 @@ void object_index<T>::throw_duplicate(const T& object) const {
 /// in the cache then arrives together.
 template <typename T>
 void object_index<T>::fetch_paths(const T& object) const {
-    const std::byte* at[T::keys::count];
+    const std::byte* at[T::keys::count != 0 ? T::keys::count : 1];
     const auto node_of = [](auto k, auto links) {
         return links ? reinterpret_cast<const std::byte*>(links) - tree_node<k>::links_at : nullptr;
     };
