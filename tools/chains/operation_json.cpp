@@ -1,3 +1,4 @@
+#include <pool_allocator/error.hpp>
 #include <tools/chains/codec.hpp>
 #include <tools/chains/operation_json.hpp>
 #include <tools/chains/operations.hpp>
