@@ -27,7 +27,7 @@ struct range_call {
     bool json = false;
 };
 
-void add_query(command& verb, call& asked) {
+void add_query(command& verb, range_call& asked) {
     verb.add_option("DIR", asked.state, "The folder of the state").required();
     verb.add_option("TYPE", asked.query.type, "The name of a type (`schema` lists them)")
         .required();

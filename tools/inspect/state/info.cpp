@@ -54,7 +54,7 @@ void declare_info(command& verb) {
     verb.add_option("DIR", asked->state, "The folder of the state").required();
     verb.add_flag("--json", asked->json, "Print one JSON object instead of text");
     verb.runs([asked] {
-        look_at(asked->state, [&] { run(asked->state, asked->json); });
+        look_at(asked->state, [&] { run_info(asked->state, asked->json); });
         return exit_code::done;
     });
 }

@@ -120,7 +120,7 @@ void declare_locks(command& verb) {
     verb.add_option("DIR", asked->state, "The folder of the state").required();
     verb.add_flag("--json", asked->json, "Print one JSON object instead of a table");
     verb.runs([asked] {
-        look_at(asked->state, [&] { run(asked->state, asked->json); });
+        look_at(asked->state, [&] { run_locks(asked->state, asked->json); });
         return exit_code::done;
     });
 }
