@@ -131,6 +131,4 @@ std::string known_roots::to_text() const {
     return text;
 }
 
-namespace {} // namespace
-
 } // namespace chainbase::driver

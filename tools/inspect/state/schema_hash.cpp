@@ -1,6 +1,7 @@
 #include <tools/inspect/state/schema_hash.hpp>
 
 #include <fmt/format.h>
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <algorithm>
