@@ -7,9 +7,7 @@
 #include <pool_allocator/window.hpp>
 
 #include <catch2/catch.hpp>
-#include <tests/failure/note.hpp>
-#include <tests/failure/sample_notes.hpp>
-#include <tests/failure/state_image.hpp>
+#include <tests/failure/sample_states.hpp>
 
 #include <algorithm>
 #include <set>

@@ -3,7 +3,7 @@
 
 #include <boost/crc.hpp>
 #include <catch2/catch.hpp>
-#include <tests/failure/state_image.hpp>
+#include <tests/failure/sample_states.hpp>
 
 #include <cstddef>
 #include <cstring>

@@ -9,7 +9,7 @@
 #include <catch2/catch.hpp>
 #include <spdlog/spdlog.h>
 #include <tests/failure/durable_chain.hpp>
-#include <tests/support/digest.hpp>
+#include <tests/support/modelled_type.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tests/failure/killed_chain.hpp>
+#include <tests/support/chain_model.hpp>
 #include <tests/support/mismatch.hpp>
 #include <tests/support/simulated_disk.hpp>
 
