@@ -5,9 +5,8 @@
 #include <pool_allocator/error.hpp>
 
 #include <catch2/catch.hpp>
-#include <spdlog/spdlog.h>
 #include <sys/syscall.h>
-#include <tests/failure/checkpointed_chain.hpp>
+#include <tests/failure/chains_on_disk.hpp>
 #include <tests/failure/sample_states.hpp>
 #include <tests/support/scratch_state.hpp>
 #include <tests/support/simulated_disk.hpp>
@@ -100,7 +99,7 @@ bool fail_call(std::uint64_t n, const failure& fail, random_source& random) {
 TEST_CASE("each call of a checkpoint's disk fails, and the next checkpoint is whole") {
     const std::uint64_t seed = test_seed(new_seed());
     CAPTURE(seed);
-    spdlog::set_level(spdlog::level::off);
+    const quiet_log quiet;
     random_source random(seed);
     const failure full = [] { throw out_of_space_error("full, as asked for"); };
     const failure broken = [] { throw io_error("broken, as asked for"); };
@@ -111,7 +110,6 @@ TEST_CASE("each call of a checkpoint's disk fails, and the next checkpoint is wh
             }
         CHECK(calls > 5);
     }
-    spdlog::set_level(spdlog::level::warn);
 }
 
 TEST_CASE("checkpoints that are made beside the writer are of one moment") {
@@ -211,7 +209,7 @@ private:
 } // namespace
 
 TEST_CASE("power lost at each call of checkpoints") {
-    spdlog::set_level(spdlog::level::off);
+    const quiet_log quiet;
     std::uint64_t losses = 0;
     const std::uint64_t chains = test_operations(60'000) / 20'000;
     for (std::uint64_t n = 0; n < chains; ++n) {
@@ -233,7 +231,6 @@ TEST_CASE("power lost at each call of checkpoints") {
         }
         losses += loss.count;
     }
-    spdlog::set_level(spdlog::level::warn);
     WARN(losses << " losses of power"); // each as chance had it
     CHECK(losses > 100 * chains);
 }
@@ -257,7 +254,7 @@ extern "C" int fdatasync(int file) {
 }
 
 TEST_CASE("a state whose sync failed once never counts as closed") {
-    spdlog::set_level(spdlog::level::off);
+    const quiet_log quiet;
     open_options how = quick_options();
     how.promise = durability::process;
     how.sync = true;
@@ -277,7 +274,6 @@ TEST_CASE("a state whose sync failed once never counts as closed") {
         again.add_type<note>("note");
         CHECK(again.count<note>() == 1);
     }
-    spdlog::set_level(spdlog::level::warn);
 }
 
 // Sums of a checkpoint's pages stand for their contents after a kill, so they are each state's own.
