@@ -50,10 +50,14 @@ if [ "$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1)" -ge 1048576 ] 2>
     scratch=/dev/shm
 fi
 
-# The programs of engine and archive, by the names of their tests, and those in which threads meet.
+# The programs of engine and archive, by the names of their tests.
 engine=(pool_allocator undo chainbase state_root trace faults failure kill_during_replacement
     archive archive_faults store_allocations)
-threads=(archive chainbase failure state_root trace live_threads observation sync)
+# Those in which threads meet, and the tests of them that take no other process.
+threads=(archive chainbase failure live_threads observation state_root sync trace)
+threads_tests='^((archive|live_threads|observation|state_root|sync|trace):|'
+threads_tests+='failure:(blocks are durable |checkpoints |what was made durable )|'
+threads_tests+='chainbase:(readers (see|get in) |a writer gets in |a reader waits |writers exclude ))'
 
 # The tests that a preset skipped.
 skipped_in() { sed -n 's/^[[:space:]0-9]* - \(.*\) (Skipped)$/\1/p' "build/$1/tests.log" | sort; }
@@ -95,12 +99,12 @@ sanitized() {
     export CHAINBASE_TEST_OPERATIONS=${CHAINBASE_TEST_OPERATIONS:-20000}
     export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 }
-either() { printf '^(%s):' "$(IFS='|' && echo "$*")"; }
+engine_tests="^($(IFS='|' && echo "${engine[*]}")):"
 
 if [ $tier = sanitize-engine ]; then
     tools/setup.sh
     sanitized
-    run asan-ubsan "$(either "${engine[@]}")" "${engine[@]/#/test_}"
+    run asan-ubsan "$engine_tests" "${engine[@]/#/test_}"
 else
     # Without a browser only the test of the web page is skipped.
     tools/setup.sh --browser || echo "run.sh: the web page is not tested in a browser" >&2
@@ -117,7 +121,7 @@ if [ $tier = all ]; then
     # RocksDB and zstd are not built for it: what they synchronise it cannot see. Nor does it know
     # fences, of which g++ warns (they serve readers in other processes).
     export TSAN_OPTIONS=${TSAN_OPTIONS:-ignore_noninstrumented_modules=1}
-    run tsan "$(either "${threads[@]}")" "${threads[@]/#/test_}"
+    run tsan "$threads_tests" "${threads[@]/#/test_}"
 fi
 
 printf '\n'
