@@ -5,7 +5,7 @@
 #include <chainbase/state_root/merkle_tree.hpp>
 #include <chainbase/state_root/tree_hash.hpp>
 
-#include <catch2/catch.hpp>
+#include <tests/support/mismatch.hpp>
 #include <tests/support/random_source.hpp>
 
 #include <map>
@@ -98,20 +98,21 @@ public:
     }
 
     void require_right() const {
-        REQUIRE(tree_.size() == leaves_.size());
-        REQUIRE(tree_.root() == reference_root(leaves_));
+        expect(tree_.size() == leaves_.size(), "the number of leaves");
+        expect(tree_.root() == reference_root(leaves_), "another root than the definition's");
     }
     void require_sound() const {
-        REQUIRE(tree_.size() == leaves_.size());
+        expect(tree_.size() == leaves_.size(), "the number of leaves");
         require_nodes();
     }
     /// Every node is in the tree or free, and the leaves are as many as the tree says.
     void require_nodes() const {
         const state_root::tree_shape shape = state_root::tree_shape::of(tree_.nodes());
-        REQUIRE(shape.leaves == tree_.size());
+        expect(shape.leaves == tree_.size(), "the leaves of all nodes");
         for (unsigned number = 0; number < state_root::capacities.size(); ++number)
-            REQUIRE(shape.nodes_by_capacity[number] + shape.free_by_capacity[number] ==
-                    tree_.nodes().made(number));
+            expect(shape.nodes_by_capacity[number] + shape.free_by_capacity[number] ==
+                       tree_.nodes().made(number),
+                   "nodes that are neither in the tree nor free");
     }
 
     [[nodiscard]] const state_root::merkle_tree& tree() const noexcept { return tree_; }

@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 #include <tests/state_root/told_tree.hpp>
+#include <tests/support/operation_sequence.hpp>
 #include <tests/support/random_source.hpp>
 #include <tests/support/scratch_state.hpp>
 
@@ -26,39 +27,50 @@ using state_root::leaf_change;
 // order and however it was cut into updates.
 
 TEST_CASE("the root is the one that its definition gives after any changes and any undo") {
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
-    random_source random(seed);
-    const scratch_folder folder;
-    database db(folder / "state", quick_options());
-    told_tree told(db);
-    told.require_right();
-    state_root::helpers helping(1);
-    const std::uint64_t steps = test_operations(3'000);
-    for (std::uint64_t step = 0; step < steps; ++step) {
-        const std::uint32_t ids = step % 500 < 250 ? 2000 : 40; // it grows and shrinks
-        const reference_leaves before = told.leaves();
-        session block = db.start_session();
-        const std::uint32_t most = random.chance(100) ? 600 : 60; // so many that they are shared
-        told.update(random_changes(told, random, ids, most),
-                    random.chance(500) ? &helping : nullptr);
-        if (ids == 40 && random.chance(100)) {
-            std::vector<leaf_change> all;
-            for (std::uint32_t id = 40; id < 2000; ++id)
-                if (random.chance(200)) all.push_back(told.gone(0, id));
-            told.update(all);
+    const std::uint64_t count = test_operations(3'000);
+    check_random_operations(test_seed(new_seed()), count, [&](operation_sequence& steps) {
+        const auto tell = steps.tell();
+        const scratch_folder folder;
+        database db(folder / "state", quick_options());
+        told_tree told(db);
+        told.require_right();
+        state_root::helpers helping(1);
+        random_source random(0);
+        while (steps.next(random)) {
+            const std::uint32_t ids =
+                steps.played() % 500 < 250 ? 2000 : 40; // it grows and shrinks
+            const reference_leaves before = told.leaves();
+            session block = db.start_session();
+            const std::uint32_t most =
+                random.chance(100) ? 600 : 60; // so many that they are shared
+            const auto changes = random_changes(told, random, ids, most);
+            const bool helps = random.chance(500);
+            if (tell)
+                tell("update " + std::to_string(changes.size()) + " of " + std::to_string(ids) +
+                     " objects" + (helps ? ", with a thread that helps" : ""));
+            told.update(changes, helps ? &helping : nullptr);
+            if (ids == 40 && random.chance(100)) {
+                std::vector<leaf_change> all;
+                for (std::uint32_t id = 40; id < 2000; ++id)
+                    if (random.chance(200)) all.push_back(told.gone(0, id));
+                if (tell) tell("remove " + std::to_string(all.size()));
+                told.update(all);
+            }
+            if (random.chance(300)) {
+                if (tell) tell("undo");
+                block.undo();
+                told.leaves() = before;
+            } else {
+                block.push();
+                if (random.chance(100)) db.commit(db.revision());
+            }
+            // Of a part that fails each step counts.
+            if (tell || steps.played() % 10 == 1 || steps.played() == count) told.require_right();
+            if (steps.played() % 100 == 1) told.require_sound();
         }
-        if (random.chance(300)) {
-            block.undo();
-            told.leaves() = before;
-        } else {
-            block.push();
-            if (random.chance(100)) db.commit(db.revision());
-        }
-        if (step % 10 == 0 || step + 1 == steps) told.require_right();
-        if (step % 100 == 0) told.require_sound();
-    }
-    told.require_sound();
+        told.require_right();
+        told.require_sound();
+    });
 }
 
 TEST_CASE("the root of one object and of none") {
