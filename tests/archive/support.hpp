@@ -20,9 +20,17 @@ namespace archive_test {
 using namespace chainbase;
 using namespace chainbase::archive;
 using chainbase::test::new_seed;
-using chainbase::test::random_bytes;
 using chainbase::test::random_source;
 using chainbase::test::scratch_folder;
+
+/// At most so many bytes of any value, often zero, one or 0xff: where escapes and ends are.
+inline std::string random_bytes(random_source& random, std::uint32_t longest) {
+    std::string bytes(random.below(longest + 1), '\0');
+    for (char& c : bytes)
+        c = random.one_in(2) ? "\x00\x01\xff\xfe"[random.below(4)]
+                             : static_cast<char>(random.below(256));
+    return bytes;
+}
 
 /// As the vectors of shared memory: read as data() and size(), assigned from a span.
 template <typename E>

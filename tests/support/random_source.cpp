@@ -48,12 +48,4 @@ std::string random_text(random_source& random) {
     return text;
 }
 
-std::string random_bytes(random_source& random, std::uint32_t longest) {
-    std::string bytes(random.below(longest + 1), '\0');
-    for (char& c : bytes)
-        c = random.one_in(2) ? "\x00\x01\xff\xfe"[random.below(4)]
-                             : static_cast<char>(random.below(256));
-    return bytes;
-}
-
 } // namespace chainbase::test

@@ -47,7 +47,5 @@ private:
 /// A text of random length: mostly short, at times empty or long, seldom larger than any class of
 /// buffers.
 [[nodiscard]] std::string random_text(random_source& random);
-/// At most so many bytes of any value, often zero, one or 0xff: where escapes and ends are.
-[[nodiscard]] std::string random_bytes(random_source& random, std::uint32_t longest);
 
 } // namespace chainbase::test

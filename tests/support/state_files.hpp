@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <set>
@@ -34,15 +33,6 @@ private:
 void write_all(const std::filesystem::path& file, const std::string& content);
 /// Overwrites bytes within a file.
 void write_at(const std::filesystem::path& file, std::size_t offset, const std::string& bytes);
-
-/// Flips a bit of a file.
-inline void flip_bit(const std::filesystem::path& file, std::uint64_t bit) {
-    std::fstream both(file, std::ios::binary | std::ios::in | std::ios::out);
-    both.seekg(static_cast<std::streamoff>(bit / 8));
-    const char byte = static_cast<char>(both.get() ^ (1 << bit % 8));
-    both.seekp(static_cast<std::streamoff>(bit / 8));
-    both.put(byte);
-}
 
 /// Whether something failed with one of the engine's exceptions, or worked.
 enum class verdict { works, refused };
