@@ -3,8 +3,8 @@
 # run here is skipped; one that is skipped with a sanitizer only is a failure.
 #
 #     tests/run.sh                    the release build: everything that guards a promise
-#     tests/run.sh --sanitize-engine  engine and archive under the address and undefined-behaviour
-#                                     sanitizers, whose randomized tests are shorter; nothing else
+#     tests/run.sh --sanitize-engine  that, and engine and archive under the address and
+#                                     undefined-behaviour sanitizers; random tests are shorter there
 #     tests/run.sh --all              release; all under these sanitizers; those where threads meet
 #                                     under the thread sanitizer; the fuzz targets, for about a
 #                                     minute; clang; a build without unity; every header alone
@@ -101,14 +101,12 @@ sanitized() {
 }
 engine_tests="^($(IFS='|' && echo "${engine[*]}")):"
 
+# Without a browser only the test of the web page is skipped.
+tools/setup.sh --browser || echo "run.sh: the web page is not tested in a browser" >&2
+run release
 if [ $tier = sanitize-engine ]; then
-    tools/setup.sh
     sanitized
     run asan-ubsan "$engine_tests" "${engine[@]/#/test_}"
-else
-    # Without a browser only the test of the web page is skipped.
-    tools/setup.sh --browser || echo "run.sh: the web page is not tested in a browser" >&2
-    run release
 fi
 if [ $tier = all ]; then
     check headers-gcc headers-clang bench-clang
