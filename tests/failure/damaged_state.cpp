@@ -186,10 +186,12 @@ private:
         whole_->restore();
         return said;
     }
-    /// What a refusal names: the file whose header is wrong, else at least its folder.
+    /// What a refusal names: the file whose header is wrong, else at least its folder; the state
+    /// where the header of the segment tells of another boot.
     [[nodiscard]] fs::path place_of(const std::string& name, const std::string& where) const {
-        if (kind_ == "restarted" || !name.starts_with("segment/")) return path();
-        const bool is_window = name != "segment/header" && name != "segment/catalogue.json";
+        if (kind_ == "restarted" || !name.starts_with("segment/") || name == "segment/header")
+            return path();
+        const bool is_window = name != "segment/catalogue.json";
         return where == "header" && is_window ? path() / name : path() / "segment";
     }
 
