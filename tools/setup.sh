@@ -9,7 +9,7 @@
 set -euo pipefail
 
 packages=(
-    build-essential cmake ninja-build ccache git ca-certificates
+    build-essential cmake ninja-build ccache git ca-certificates librapidcheck-dev
     libboost1.81-dev librocksdb-dev catch2 libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev
     zlib1g-dev libzstd-dev libssl-dev libxxhash-dev liblmdb-dev libsqlite3-dev libncurses-dev gnuplot-nox
     clang-19 libclang-rt-19-dev clang-format-19

@@ -3,7 +3,7 @@
 #include <archive/key.hpp>
 #include <archive/open_archive.hpp>
 
-#include <tests/archive/any_store.hpp>
+#include <tests/archive/stores.hpp>
 
 #include <atomic>
 #include <thread>

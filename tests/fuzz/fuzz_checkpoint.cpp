@@ -11,7 +11,6 @@
 #include <tools/block_log/bytes.hpp>
 
 #include <spdlog/spdlog.h>
-#include <tests/fuzz/disk_files.hpp>
 #include <tests/fuzz/notes.hpp>
 #include <tests/support/simulated_disk.hpp>
 

@@ -6,7 +6,7 @@
 #include <tools/driver/observation.hpp>
 
 #include <catch2/catch.hpp>
-#include <tests/archive/heap_store.hpp>
+#include <tests/archive/stores.hpp>
 #include <tests/trace/exposition.hpp>
 #include <tests/trace/found.hpp>
 #include <tests/trace/http_client.hpp>

@@ -8,7 +8,8 @@
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
-#include <tests/tools/temporary_folder.hpp>
+#include <tests/support/scratch_state.hpp>
+#include <tests/support/state_files.hpp>
 #include <tests/trace/exposition.hpp>
 #include <tests/trace/found.hpp>
 #include <tests/trace/http_client.hpp>
@@ -30,7 +31,7 @@ std::uint16_t port_of(const observation& watched) {
 }
 
 /// Sites and metrics that a node has: those of the engine, and of a store.
-void touch_engine(const temporary_folder& folder) {
+void touch_engine(const scratch_folder& folder) {
     database state(folder / "state");
     const auto rows = archive::open_store(folder / "archive");
     rows->sync();
@@ -50,7 +51,7 @@ TEST_CASE("without options nothing is watched") {
 }
 
 TEST_CASE("the options reach the reporters, and tracing ends with them") {
-    const temporary_folder folder;
+    const scratch_folder folder;
     observation_options options;
     options.trace_file = folder / "t.json";
     options.trace_log = folder / "log";
@@ -67,12 +68,12 @@ TEST_CASE("the options reach the reporters, and tracing ends with them") {
         CHECK(page.values.at("chainbase_process_resident_bytes") > 1'000'000);
     }
     CHECK_FALSE(trace::enabled());
-    const auto events = nlohmann::json::parse(test::read_file(folder / "t.json"));
+    const auto events = nlohmann::json::parse(read_all(folder / "t.json"));
     CHECK(std::ranges::any_of(events,
                               [](const auto& e) { return e.at("name") == "chainbase.open"; }));
     bool opened = false;
     nlohmann::json line;
-    std::istringstream lines(test::read_file(folder / "log"));
+    std::istringstream lines(read_all(folder / "log"));
     for (std::string text; std::getline(lines, text);) {
         line = nlohmann::json::parse(text);
         opened = opened || line.at("spans").contains("chainbase.open");
@@ -82,8 +83,8 @@ TEST_CASE("the options reach the reporters, and tracing ends with them") {
 }
 
 TEST_CASE("what cannot be watched is told before the work begins") {
-    const temporary_folder folder;
-    write_file(folder / "there", "mine");
+    const scratch_folder folder;
+    write_all(folder / "there", "mine");
     observation_options options;
     options.trace_file = folder / "there";
     CHECK_THROWS_AS(observation(options), usage_error);
@@ -93,7 +94,7 @@ TEST_CASE("what cannot be watched is told before the work begins") {
     options.metrics = "192.0.2.1:0"; // of no machine
     CHECK_THROWS_AS(observation(options), io_error);
     CHECK_FALSE(trace::enabled());
-    CHECK(test::read_file(folder / "there") == "mine");
+    CHECK(read_all(folder / "there") == "mine");
 }
 
 TEST_CASE("the options on a command line") {
