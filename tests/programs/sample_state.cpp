@@ -473,6 +473,10 @@ private:
             notes_->remove(id<note>(number(in)));
         } else if (what == "some_notes") { // SEED
             some_notes(number<std::uint64_t>(in));
+        } else if (what == "erase_row") {
+            archive::write_batch batch;
+            batch.erase(archive::table_id{0}, number(in));
+            rows_->write(batch);
         } else if (what == "sync_rows") {
             rows_->sync();
         } else if (what == "look_up") { // N: in each place, and what is nowhere
