@@ -1,24 +1,13 @@
-#!/usr/bin/env python3
-"""The inspector's web page in a real browser, while a driver changes the state that it shows.
-
-    web_page.py INSPECT DRIVER
-
-with the two programs. Exits with 77 when chromedriver or chromium is not installed.
-"""
+"""The inspector's web page in a real browser, while a driver changes the state that it shows."""
 
 import contextlib
 import re
 import shutil
-import signal
-import subprocess
-import sys
-import tempfile
 import time
-from pathlib import Path
 
+from programs import TREE, need
 from web_driver import Browser
 
-SKIPPED = 77
 TABS = ["overview", "memory", "types", "rows", "locks", "archive"]
 SELECTED = "return document.querySelector('[role=tab][aria-selected=true]').textContent"
 FOCUSED = "return document.activeElement.textContent"
@@ -31,7 +20,7 @@ CHOOSE = """
 ARCHIVE_BOX = """
     return document.querySelector('#rows input[name=archive]').getClientRects().length > 0
 """
-CARRIED_LOG = Path(__file__).parents[3] / "tools/chains/social/data/steem-2016.blocks"
+CARRIED_LOG = TREE / "tools/chains/social/data/steem-2016.blocks"
 # What is drawn on a chart.
 INK = "return document.querySelectorAll('.chart canvas')[arguments[0]].toDataURL()"
 # Contrast of each text with what is behind it, as WCAG defines it; those that have too little.
@@ -66,43 +55,31 @@ def check(holds, what):
 
 
 @contextlib.contextmanager
-def running(*command, **how):
-    """A process, ended by SIGINT at the end, with its first line of stdout as `line`."""
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **how)
-    try:
-        process.line = process.stdout.readline().strip()
-        yield process
-    finally:
-        process.send_signal(signal.SIGINT)
-        try:
-            process.wait(30)
-        finally:
-            process.kill()
-            process.stdout.close()
+def running(program, *args):
+    """A program, ended by SIGINT at the end, with its first line of stdout as `line`."""
+    with program.start(*args) as started:
+        started.line = started.wait_for(r"(.*)\n").group(1)
+        yield started
+        started.interrupt()
 
 
 @contextlib.contextmanager
 def changing_state(driver, folder):
     """A state that a node changes: blocks come from a peer, readers ask."""
     log = folder / "social.blocks"
-    subprocess.run([driver, "generate", "--operations", "300000", "--to", log], check=True,
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    silent = {"stderr": subprocess.DEVNULL}
-    with running(driver, "serve", "--block-log", log, "--from-head", "1000",
-                 "--blocks-per-second", "40", **silent) as peer:
+    driver("generate", "--operations", "300000", "--to", log)
+    serve = ("serve", "--block-log", log, "--from-head", "1000", "--blocks-per-second", "40")
+    with running(driver, *serve) as peer:
         address = re.search(r"listening at (\S+)", peer.line).group(1)
-        node = subprocess.Popen([driver, "live", "--peer", address, "--state", folder / "state",
-                                 "--readers", "2", "--pending", "200"],
-                                stdout=subprocess.DEVNULL, **silent)
-        try:
-            while not (folder / "state" / "segment" / "header").exists():
-                check(node.poll() is None, "the node ended")
+        state = folder / "state"
+        options = ("--readers", "2", "--pending", "200")
+        with driver.start("live", "--peer", address, "--state", state, *options) as node:
+            while not (state / "segment/header").exists():
+                assert node.is_running, node.wait(None)
                 time.sleep(0.1)
             time.sleep(1)
-            yield folder / "state"
-        finally:
-            node.send_signal(signal.SIGINT)
-            node.wait(60)
+            yield state
+            node.interrupt()
 
 
 def no_errors(browser, step):
@@ -211,8 +188,7 @@ def an_archived_row_is_found(browser, inspect, driver, folder):
     """In a state of real blocks, whose first comments left memory."""
     log = folder / CARRIED_LOG.name
     shutil.copy(CARRIED_LOG, log)
-    subprocess.run([driver, "replay", "--block-log", log, "--state", folder / "archived"],
-                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    driver("replay", "--block-log", log, "--state", folder / "archived")
     with running(inspect, "serve", folder / "archived") as server:
         browser.open("about:blank")
         browser.open(f"{server.line}#/rows")
@@ -283,28 +259,15 @@ def survives_the_server(browser, inspect, state):
     browser.log()  # what could not be loaded meanwhile
 
 
-def test(inspect, driver, folder):
-    with changing_state(driver, folder) as state, Browser() as browser:
+def test_the_page_in_a_browser(inspect, driver, scratch):
+    need("chromedriver", "chromium")
+    with changing_state(driver, scratch) as state, Browser() as browser:
         with running(inspect, "serve", state) as server:
             loads(browser, server.line)
             charts_move(browser)
             points_grow(browser)
             keyboard_is_enough(browser, server.line)
             a_row_is_found(browser, server.line)
-            an_archived_row_is_found(browser, inspect, driver, folder)
+            an_archived_row_is_found(browser, inspect, driver, scratch)
             both_schemes_are_readable(browser, server.line)
         survives_the_server(browser, inspect, state)
-
-
-def main():
-    if not shutil.which("chromedriver") or not shutil.which("chromium"):
-        print("skipped: chromium and chromedriver are not installed")
-        return SKIPPED
-    with tempfile.TemporaryDirectory(prefix="chainbase-web-page-") as folder:
-        test(sys.argv[1], sys.argv[2], Path(folder))
-    print("the page is good")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,7 +1,5 @@
-"""A browser that is told what to do: Chromium without a window, through chromedriver's W3C WebDriver.
-
-Only what the standard library has, since that is what a machine with python3 has.
-"""
+"""A browser that is told what to do: Chromium without a window, through chromedriver (W3C
+WebDriver)."""
 
 import base64
 import json
