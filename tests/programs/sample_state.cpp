@@ -485,7 +485,8 @@ private:
                     notes_->find(id<note>(70)))
                     throw std::runtime_error("objects are not where they were made");
         } else if (what == "notes") { // [KEY [VALUE]]: [id, archived, weight] in this order
-            list_notes(word(in), rest(in), answer);
+            const std::string key = word(in);
+            list_notes(key, rest(in), answer);
         } else if (what == "notes_digest") {
             archive::state_digest digest;
             digest.add(*notes_);
@@ -547,9 +548,14 @@ private:
         } else if (what == "write_lock") {
             db_.with_write_lock([] { hold(); });
         } else if (what == "busy") { // TYPE FIELD IDS STEP: in turns without a pause, one revision
-            busy(word(in), word(in), number(in), number(in, 1U));
+            const std::string type = word(in);
+            const std::string field = word(in);
+            const auto ids = number(in);
+            busy(type, field, ids, number(in, 1U));
         } else if (what == "busy_blocks") { // TYPE FIELD IDS
-            busy_blocks(word(in), word(in), number(in));
+            const std::string type = word(in);
+            const std::string field = word(in);
+            busy_blocks(type, field, number(in));
         } else if (what == "busy_labels") { // N: blocks of so many new labels
             busy_labels(number(in));
         } else if (what == "calm") {
