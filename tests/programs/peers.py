@@ -172,23 +172,24 @@ class ScriptedPeer:
                 count = self.connections
                 self.connections += 1
                 self._came.notify_all()
-            with Connection(self._current) as one, contextlib.suppress(Hung):
-                try:
+            try:
+                with Connection(self._current) as one:
                     self.script(one, count)
-                except (Hung, OSError):
-                    pass
-                except Exception as problem:  # pylint: disable=broad-except
-                    self.failure = self.failure or problem
+            except (Hung, OSError):
+                pass
+            except Exception as problem:  # told when the test ends
+                self.failure = self.failure or problem
 
 
 # --- chains to give ---
 
 class GivenChain:
-    """A chain in a tree, for peers to give."""
+    """A chain in a tree, for peers to give. `known`: what the client had that was given it last."""
 
-    def __init__(self, random, blocks=30, lag=5):
-        self.tree = PaymentsTree(random, lag)
+    def __init__(self, random, blocks=30):
+        self.tree = PaymentsTree(random)
         self.chain = [1] + self.tree.grow(1, blocks - 1)
+        self.known = None
 
     def place(self, i):
         return self.tree[self.chain[i]].place
@@ -201,13 +202,31 @@ class GivenChain:
 
     def give_all(self, to, _count=0):
         """All that a client lacks, and that this is all."""
-        known = {one: i + 1 for i, one in enumerate(self.tree[at].place for at in self.chain)}
-        common = next((known[one] for one in to.greet() if one in known), 0)
+        self.known = to.greet()
+        have = {self.tree[at].place: i + 1 for i, at in enumerate(self.chain)}
+        common = next((have[one] for one in self.known if one in have), 0)
         self.give(to, common, len(self.chain))
         to.send(caught_up(self.place(-1)))
         to.wait_for_end()
+
+    def write_log(self, path):
+        return self.tree.write_log(path, self.chain[-1])
 
 
 def frame_of(tree, index):
     """One block of a tree."""
     return blocks(tree[tree[index].parent].place, [tree[index].encoded])
+
+
+# --- the programs ---
+
+def serve(driver, log, *more, listen="127.0.0.1:0"):
+    """A server beside the test, with its `address`."""
+    server = driver.start("serve", "--block-log", log, "--listen", listen, "--json", *more)
+    server.address = server.first_json()["listening"]
+    return server
+
+
+def sync_call(state, *peers, verb="sync"):
+    return [verb, "--state", state, "--once", "--json"] + [
+        word for one in peers for word in ("--peer", one)]
