@@ -28,10 +28,10 @@ TEST_CASE("clients that say nothing, take nothing or talk on are hung up on in t
     driver::block_server::options how;
     how.hello_limit = how.request_limit = how.write_limit = milliseconds(200);
     const served server(story.folder / "log", how);
-    const auto silent = raw_connection::to(server.port());
-    const auto half = raw_connection::to(server.port());
+    const auto silent = peer_socket::to(server.port());
+    const auto half = peer_socket::to(server.port());
     half.send(bytes(7));
-    const auto talks = raw_connection::to(server.port());
+    const auto talks = peer_socket::to(server.port());
     talks.say_hello();
     talks.ask_for_all();
     talks.send(driver::framed_keepalive());
@@ -51,7 +51,7 @@ TEST_CASE("a client that reads nothing is hung up on, whatever it was sent") {
     driver::block_server::options how;
     how.write_limit = milliseconds(200);
     const served server(folder / "log", how);
-    const auto lazy = raw_connection::to(server.port());
+    const auto lazy = peer_socket::to(server.port());
     lazy.say_hello();
     lazy.ask_for_all();
     std::this_thread::sleep_for(milliseconds(600));
@@ -66,7 +66,7 @@ TEST_CASE("a client has longer to ask than to say who it is") {
     driver::block_server::options how;
     how.hello_limit = milliseconds(50);
     const served server(story.folder / "log", how);
-    const auto busy = raw_connection::to(server.port());
+    const auto busy = peer_socket::to(server.port());
     busy.say_hello();
     static_cast<void>(busy.receive());
     std::this_thread::sleep_for(milliseconds(200));
@@ -110,32 +110,6 @@ TEST_CASE("with losing branches, bad ones too, a served log leads to the digest 
         RC_ASSERT(overlap || report.followed.chain.popped == popped);
         RC_ASSERT(report.followed.source.connections == 1u);
     });
-}
-
-TEST_CASE("blocks appear at the rate asked for, and a client waits for them") {
-    const small_log story;
-    driver::block_server::options how;
-    how.there = 10;
-    how.blocks_per_second = 200;
-    const served server(story.folder / "log", how);
-    const auto client = raw_connection::to(server.port());
-    client.say_hello();
-    client.ask_for_all();
-    std::uint32_t blocks = 0;
-    int waits = 0;
-    for (bool is_end = false; !is_end;) {
-        const auto frame = client.receive();
-        if (frame.type == driver::wire::message::blocks)
-            blocks += driver::blocks_reader(frame.payload).count();
-        if (frame.type != driver::wire::message::caught_up) continue;
-        const auto said = driver::read_caught_up(frame.payload);
-        CHECK(said.head.number == blocks);
-        is_end = said.is_end;
-        ++waits;
-    }
-    CHECK(blocks == 41);
-    CHECK(waits > 1);
-    story.serves_others(server);
 }
 
 TEST_CASE("reading the log ends when it is to") {

@@ -34,7 +34,7 @@ struct storm {
             driver::framed(driver::caught_up_message{tree.at(tree.head()).place, true});
         frames.insert(frames.end(), end.begin(), end.end());
     }
-    void send(raw_connection& to) const {
+    void send(peer_socket& to) const {
         to.greet();
         to.send(frames);
         to.wait_for_end();
@@ -49,7 +49,7 @@ TEST_CASE("storms of forks and bad blocks, over a connection, end where the mode
     std::uint64_t rejected = 0;
     check_property(8, 200, [&] {
         const storm all;
-        const scripted_peer peer([&](raw_connection& with) { all.send(with); });
+        const scripted_peer peer([&](peer_socket& with) { all.send(with); });
         sync_call call({peer.address()});
         call.options.lag = all.lag;
         call.options.verify = true;
@@ -70,7 +70,7 @@ TEST_CASE("a node in storms of forks and bad blocks ends where the model ends") 
     driver::live::live_figures all;
     check_property(8, 200, [&] {
         const storm blocks;
-        const scripted_peer peer([&](raw_connection& with) { blocks.send(with); });
+        const scripted_peer peer([&](peer_socket& with) { blocks.send(with); });
         const temporary_folder folder(memory_or_disk());
         driver::live::live_options how;
         follow_impatiently(how, {peer.address()}, folder / "state");
@@ -96,17 +96,17 @@ TEST_CASE("a node in storms of forks and bad blocks ends where the model ends") 
 }
 
 TEST_CASE("a peer that is silent or too slow costs its connection; the next one's turn comes") {
-    const auto [why, evil] = GENERATE(table<const char*, void (*)(raw_connection&)>(
-        {{"too slow", [](raw_connection&) {}},
+    const auto [why, evil] = GENERATE(table<const char*, void (*)(peer_socket&)>(
+        {{"too slow", [](peer_socket&) {}},
          {"too slow",
-          [](raw_connection& with) {
+          [](peer_socket& with) {
               const bytes begun = {std::byte{232}, std::byte{3}, {}, {}, std::byte{3}, {}, {}, {}};
               for (const std::byte one : begun) {
                   with.send({&one, 1});
                   std::this_thread::sleep_for(milliseconds(50));
               }
           }},
-         {"no blocks for", [](raw_connection& with) {
+         {"no blocks for", [](peer_socket& with) {
               for (;;) {
                   with.send(driver::framed_keepalive());
                   std::this_thread::sleep_for(milliseconds(20));
@@ -114,12 +114,12 @@ TEST_CASE("a peer that is silent or too slow costs its connection; the next one'
           }}}));
     const captured_log quiet;
     const given_chain all;
-    const scripted_peer bad([&, evil = evil](raw_connection& with) {
+    const scripted_peer bad([&, evil = evil](peer_socket& with) {
         all.give(with, with.greet().front().number, 10);
         evil(with);
         with.wait_for_end();
     });
-    const scripted_peer good([&](raw_connection& with) { all.give_all(with); });
+    const scripted_peer good([&](peer_socket& with) { all.give_all(with); });
     sync_call call({bad.address()});
     call.options.lag = 5;
     call.options.network.attempts = 2;
@@ -135,7 +135,7 @@ TEST_CASE("a peer that is silent or too slow costs its connection; the next one'
 TEST_CASE("a fault that is found when the connection has ended counts for its peer") {
     const captured_log quiet;
     const given_chain all;
-    const scripted_peer peer([&](raw_connection& with) {
+    const scripted_peer peer([&](peer_socket& with) {
         with.greet();
         all.give(with, 0, 1);
     });
@@ -187,7 +187,7 @@ TEST_CASE("a name that takes too long to look up costs its peer only") {
     freeaddrinfo(found);
     const captured_log quiet;
     const given_chain all;
-    const scripted_peer peer([&](raw_connection& with) { all.give_all(with); });
+    const scripted_peer peer([&](peer_socket& with) { all.give_all(with); });
     sync_call call({"localhost:" + std::to_string(peer.port())});
     CHECK(call.run().state.state_digest == all.digest());
     sync_call slow({"localhost:" + std::to_string(peer.port())});

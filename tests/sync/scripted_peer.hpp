@@ -4,11 +4,8 @@
 #include <tools/driver/sync/serve.hpp>
 #include <tools/driver/sync/sync.hpp>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <tests/sync/payments_chains.hpp>
-#include <unistd.h>
+#include <tests/sync/raw_connection.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -22,30 +19,13 @@
 
 namespace chainbase::test {
 
-/// A socket that blocks, and frames over it. Throws when the other end hangs up.
-class raw_connection {
+/// Frames over a socket.
+class peer_socket : public raw_connection {
 public:
-    /// Takes it over.
-    explicit raw_connection(int socket) : socket_(socket) {}
+    using raw_connection::raw_connection;
+    explicit peer_socket(raw_connection from) : raw_connection(std::move(from)) {}
     /// Connects.
-    static raw_connection to(std::uint16_t port) {
-        raw_connection made(::socket(AF_INET, SOCK_STREAM, 0));
-        const sockaddr_in address = loopback(port);
-        if (::connect(made.socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address))
-            throw std::runtime_error("cannot connect");
-        return made;
-    }
-    raw_connection(raw_connection&& from) noexcept : socket_(std::exchange(from.socket_, -1)) {}
-    raw_connection& operator=(raw_connection&&) = delete;
-    ~raw_connection() { close(); }
-
-    void send(byte_view data) const {
-        while (!data.empty()) {
-            const ssize_t sent = ::send(socket_, data.data(), data.size(), MSG_NOSIGNAL);
-            if (sent <= 0) throw std::runtime_error("cannot send");
-            data = data.subspan(static_cast<std::size_t>(sent));
-        }
-    }
+    static peer_socket to(std::uint16_t port) { return peer_socket(raw_connection::to(port)); }
 
     struct frame {
         driver::wire::message type{};
@@ -68,46 +48,13 @@ public:
     /// What a client says first.
     void say_hello() const { send(driver::framed(driver::hello_message{"payments", {}, {}})); }
     void ask_for_all() const { send(driver::framed(driver::request_message{{{}}})); }
-
-    /// Waits until the other end has hung up.
-    void wait_for_end() const {
-        char ignored[4096];
-        while (::recv(socket_, ignored, sizeof ignored, 0) > 0) {
-        }
-    }
-    /// Ends what waits in another thread.
-    void shut_down() const { ::shutdown(socket_, SHUT_RDWR); }
-    void close() {
-        if (socket_ >= 0) ::close(std::exchange(socket_, -1));
-    }
-
-    static sockaddr_in loopback(std::uint16_t port) {
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_port = htons(port);
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        return address;
-    }
-
-private:
-    [[nodiscard]] bytes exactly(std::size_t size) const {
-        bytes all(size);
-        for (std::size_t have = 0; have < size;) {
-            const ssize_t got = ::recv(socket_, all.data() + have, size - have, 0);
-            if (got <= 0) throw std::runtime_error("hung up");
-            have += static_cast<std::size_t>(got);
-        }
-        return all;
-    }
-
-    int socket_;
 };
 
 /// A peer that does what a test says, with one connection after the other.
 class scripted_peer {
 public:
     /// In a thread of its own. What it throws ends the connection.
-    using script = std::function<void(raw_connection&)>;
+    using script = std::function<void(peer_socket&)>;
 
     explicit scripted_peer(script todo) : listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
         sockaddr_in address = raw_connection::loopback(0);
@@ -141,7 +88,7 @@ private:
         for (;;) {
             const int accepted = ::accept(listener_, nullptr, nullptr);
             if (accepted < 0) return;
-            raw_connection one(accepted);
+            peer_socket one(accepted);
             {
                 const std::lock_guard held(mutex_);
                 if (is_stopping_) return;
@@ -234,12 +181,12 @@ struct given_chain {
             chain.push_back(one);
     }
     /// Those from the one at `first` on, up to the one at `end`.
-    void give(raw_connection& with, std::size_t first, std::size_t end) const {
+    void give(peer_socket& with, std::size_t first, std::size_t end) const {
         for (std::size_t i = first; i < end; ++i)
             with.send(frame_of(tree, chain[i]));
     }
     /// All that a client lacks whose blocks are all of this chain, and that this is all.
-    void give_all(raw_connection& with) const {
+    void give_all(peer_socket& with) const {
         give(with, with.greet().front().number, chain.size());
         with.send(driver::framed(driver::caught_up_message{tree.at(chain.back()).place, true}));
         with.wait_for_end();

@@ -1,13 +1,13 @@
+/// Blocks in runs of any length, from senders that come and go, beside what is made of them: one
+/// block at a time, its transactions before it.
+
 #include <tools/driver/live/announcing_source.hpp>
 
 #include <catch2/catch.hpp>
-#include <tests/support/random_source.hpp>
-#include <tests/tools/live_support.hpp>
+#include <tests/sync/payments_chains.hpp>
 
 #include <set>
 
-/// Blocks in runs of any length, from senders that come and go, beside what is made of them: one
-/// block at a time, its transactions before it.
 using namespace chainbase;
 using namespace chainbase::test;
 using driver::block_place;
