@@ -277,15 +277,28 @@ def test_the_lines_add_up_to_what_the_run_did(watched):
                 assert span["average_us"] <= span["longest_us"] * 1.001
 
 
-def test_a_log_is_continued_behind_its_last_whole_line(driver, scratch):
+WHOLE_LINE = '{"time":"2023-11-14T22:13:20.123Z"}\n'
+
+
+@pytest.mark.parametrize("whole", [2 * WHOLE_LINE, ""], ids=["two_lines", "no_line"])
+@pytest.mark.parametrize("half", ['{"time":"20', '{"time":' + 10_000 * "x"], ids=["short", "long"])
+def test_a_log_is_continued_behind_its_last_whole_line(driver, scratch, whole, half):
     log = scratch / "log"
-    whole = '{"time":"2023-11-14T22:13:20.123Z"}\n'
-    log.write_text(whole + '{"time":"20')
+    log.write_text(whole + half)
     driver("replay", "--block-log", carried_log(EOS, scratch), "--state", scratch / "state",
-           "--trace-log", log)
-    first, *more = log.read_text().splitlines(keepends=True)
-    assert first == whole
-    assert more and all(json.loads(line)["spans"] is not None for line in more)
+           "--stop-at", "1", "--trace-log", log)
+    text = log.read_text()
+    assert text.startswith(whole)
+    more = text[len(whole):].splitlines()
+    assert more and all("spans" in json.loads(line) for line in more)
+
+
+def test_a_line_is_not_written_where_a_file_would_be_renamed_over_somebodys(driver, scratch):
+    (scratch / "log.2").write_text("mine\n")
+    driver("replay", "--block-log", carried_log(EOS, scratch), "--state", scratch / "state",
+           "--trace-log", scratch / "log", code=2).says("log.2")
+    assert (scratch / "log.2").read_text() == "mine\n"
+    assert not (scratch / "log").exists()
 
 
 # --- the file of spans ---
@@ -330,15 +343,20 @@ def test_killed_in_the_middle_every_line_but_the_last_is_whole(driver, scratch):
 
 def test_a_full_disk_ends_the_file_and_not_the_program(driver, scratch):
     spans, log = scratch / "spans", scratch / "log"
+    def without_the_signal():  # a write beyond the limit is refused, as on a full disk
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
     process = driver.start(
         "load", "--accounts", "100", "--start-rate", "1000", "--step", "1", "--last-rate", "1000",
-        "--seconds", "3", "--interval-ms", "10", "--json", "--trace", spans, "--trace-log", log)
-    process.wait_for(".", "err")
+        "--seconds", "3", "--interval-ms", "10", "--json", "--trace", spans, "--trace-log", log,
+        preexec=without_the_signal)
+    while not spans.exists() or spans.stat().st_size < 4096:
+        assert process.is_running
+        time.sleep(0.005)
     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (4096, 4096))
     run = process.wait()
     assert run.json["steps"][0]["rate"] == 1000
     run.says(str(spans))
-    assert spans.stat().st_size <= max(4096, len(spans.read_text()))
     assert whole_events(spans.read_text())
     assert spans.read_text().endswith("\n")
     assert all(json.loads(line) for line in log.read_text().splitlines())

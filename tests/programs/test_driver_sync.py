@@ -9,8 +9,8 @@ import struct
 import time
 
 import pytest
-from blocks import NO_BLOCK, PaymentsTree, Place, encoded_block, unsigned, signed, write_branches
-from blocks import write_log
+from blocks import (NO_BLOCK, PaymentsTree, Place, encoded_block, signed, unsigned,
+                    write_branches)
 from carried_logs import DIGESTS, EOS, STEEM, carried_log
 from peers import (BLOCKS, BUSY, CAUGHT_UP, HELLO, KEEPALIVE, MALFORMED, NO_COMMON_BLOCK,
                    WRONG_CHAIN, Connection, GivenChain, Hung, ScriptedPeer, blocks, blocks_payload,
@@ -437,6 +437,8 @@ def test_a_block_that_there_is_no_memory_for_ends_the_connection_and_not_the_nod
             peak = re.search(r"VmPeak:\s+(\d+)", open(f"/proc/{process.pid}/status").read())
             process.kill()
         limit = (int(peak[1]) << 10) + (100 << 20)
+        if limit > 1 << 40:
+            pytest.skip("a sanitizer takes all addresses for itself")
         driver(*call, code=1, preexec=poor).says(bad.address, "follows block 1",
                                                  "more memory than there is")
     with ScriptedPeer(given.give_all) as good:
@@ -597,24 +599,27 @@ def test_generated_forks_are_followed_and_left_good_ones_and_bad_ones(driver, sc
     assert said["sync"]["rejected_blocks"] > 0
 
 
-@pytest.mark.parametrize("verb", ["sync", "live", "replay"])
+@pytest.mark.parametrize("killed, ended", [("sync", "sync"), ("sync", "live"), ("sync", "replay"),
+                                           ("live", "live"), ("live", "sync")])
 def test_what_is_killed_among_forks_goes_on_to_the_same_state_and_root(
-        driver, scratch, rng, forked, verb):
+        driver, scratch, rng, forked, killed, ended):
     log, replayed = forked
     server = serve(driver, log, "--forks", f"{log}.forks")
-    root = ["--state-root", "all"]
-    _, longest = timed(driver, [*sync_call(scratch / "undisturbed", server.address), *root])
-    state = scratch / "state"
+    state, root = scratch / "state", ["--state-root", "all"]
+
+    def call(verb, to=state):
+        if verb == "replay":
+            return ["replay", "--block-log", log, "--state", to, "--json", *root]
+        more = ["--pending", "200", "--readers", "1"] if verb == "live" else []
+        return [*sync_call(to, server.address, verb=verb), *root, *more]
+
+    _, longest = timed(driver, call(killed, scratch / "undisturbed"))
     for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL, signal.SIGKILL):
-        process = driver.start(*sync_call(state, server.address), *root)
+        process = driver.start(*call(killed))
         time.sleep(rng.uniform(0, longest))
         process.signal(number)
-        process.wait(None)
-    if verb == "replay":
-        call = ["replay", "--block-log", log, "--state", state, "--json"]
-    else:
-        call = sync_call(state, server.address, verb=verb)
-    end = driver(*call, *root).json
+        process.wait(None).expect((0, 3, -number))
+    end = driver(*call(ended)).json
     assert end["state_digest"] == replayed["state_digest"]
     assert end["head"] == replayed["head"]
     verified = driver.json("replay", "--block-log", log, "--state", state, "--verify-roots")

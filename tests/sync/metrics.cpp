@@ -6,6 +6,7 @@
 #include <tools/driver/archive_metrics.hpp>
 #include <tools/driver/metrics_server.hpp>
 #include <tools/driver/metrics_source.hpp>
+#include <tools/driver/observation.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/sync/raw_connection.hpp>
@@ -141,4 +142,19 @@ TEST_CASE("what is shown in the trace is added up once however often it is shown
         CHECK(counter_called("archive.misses") == before + times);
         CHECK(counter_called("archive.rows") == put + times);
     }
+}
+
+TEST_CASE("tracing is on while something is watched, and off again") {
+    CHECK_FALSE(trace::enabled());
+    const driver::observation nothing({});
+    CHECK_FALSE(trace::enabled());
+    CHECK(nothing.metrics_address().empty());
+    driver::observation_options how;
+    how.metrics = ":0";
+    {
+        const driver::observation watched(how);
+        CHECK(trace::enabled());
+        CHECK_THAT(watched.metrics_address(), Catch::StartsWith("127.0.0.1:"));
+    }
+    CHECK_FALSE(trace::enabled());
 }
