@@ -31,6 +31,25 @@ bool add_up(const trace::span_reading& whole, const trace::span_reading& part) {
     return whole.own_ns + part.total_ns + 1 - whole.total_ns <= 2;
 }
 
+/// Enters and leaves a place.
+void pass(const trace::site& place, int times = 1) {
+    for (int i = 0; i < times; ++i)
+        const trace::span timed(place);
+}
+
+/// What a recording had of all threads.
+struct taken {
+    std::uint64_t events = 0;
+    std::uint64_t dropped = 0;
+
+    explicit taken(trace::recording& from) {
+        for (const auto& thread : from.take()) {
+            events += thread.events.size();
+            dropped += thread.dropped;
+        }
+    }
+};
+
 std::size_t events_of(const std::vector<trace::recording::of_thread>& all, const char* thread) {
     std::size_t count = 0;
     for (const auto& one : all)
@@ -126,12 +145,8 @@ TEST_CASE("sites and counters of one name are one") {
     const trace::site second("test.twice");
     const trace::counter one("test.twice.events");
     const trace::counter two("test.twice.events");
-    {
-        const trace::span timed(first);
-    }
-    {
-        const trace::span timed(second);
-    }
+    pass(first);
+    pass(second);
     one.add(2);
     two.add(3);
     CHECK(span_called("test.twice").count == 2);
@@ -388,23 +403,14 @@ TEST_CASE("what does not fit is dropped and counted, and the thread goes on") {
     const tracing on;
     const trace::site place("test.dropped");
     trace::recording kept(64);
-    for (int i = 0; i < 1000; ++i)
-        const trace::span timed(place);
-    std::size_t events = 0;
-    std::uint64_t dropped = 0;
-    for (const auto& thread : kept.take()) {
-        events += thread.events.size();
-        dropped += thread.dropped;
-    }
-    CHECK(events == 64);
-    CHECK(events + dropped == 1000);
-    {
-        const trace::span timed(place);
-    }
-    for (const auto& thread : kept.take()) {
-        CHECK(thread.events.size() == 1);
-        CHECK(thread.dropped == 0);
-    }
+    pass(place, 1000);
+    const taken first(kept);
+    CHECK(first.events == 64);
+    CHECK(first.events + first.dropped == 1000);
+    pass(place);
+    const taken more(kept);
+    CHECK(more.events == 1);
+    CHECK(more.dropped == 0);
     CHECK(span_called("test.dropped").count == 1001);
 }
 
@@ -419,8 +425,8 @@ TEST_CASE("taking beside a thread that never stops loses nothing but what is cou
     });
     std::uint64_t seen = 0;
     const auto count = [&] {
-        for (const auto& thread : kept.take())
-            seen += thread.events.size() + thread.dropped;
+        const taken some(kept);
+        seen += some.events + some.dropped;
     };
     while (seen < 100'000)
         count();
@@ -435,18 +441,10 @@ TEST_CASE("what threads recorded that end faster than it is taken is counted") {
     const trace::site place("test.departed");
     trace::recording kept(4);
     for (int t = 0; t < 300; ++t)
-        std::thread([&] {
-            for (int i = 0; i < 5; ++i)
-                const trace::span timed(place);
-        }).join();
-    std::size_t events = 0;
-    std::uint64_t dropped = 0;
-    for (const auto& thread : kept.take()) {
-        events += thread.events.size();
-        dropped += thread.dropped;
-    }
-    CHECK(events >= 256 * 4);
-    CHECK(events + dropped == 300 * 5);
+        std::thread([&] { pass(place, 5); }).join();
+    const taken all(kept);
+    CHECK(all.events >= 256 * 4);
+    CHECK(all.events + all.dropped == 300 * 5);
 }
 
 TEST_CASE("one recording at a time; a new one begins empty") {
@@ -457,10 +455,7 @@ TEST_CASE("one recording at a time; a new one begins empty") {
         CHECK_THROWS_AS(trace::recording(16), usage_error);
         const trace::span timed(place);
     }
-    {
-        const trace::span timed(place);
-    }
+    pass(place);
     trace::recording second(16);
-    for (const auto& thread : second.take())
-        CHECK(thread.events.empty());
+    CHECK(taken(second).events == 0);
 }
