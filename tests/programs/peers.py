@@ -230,3 +230,8 @@ def serve(driver, log, *more, listen="127.0.0.1:0"):
 def sync_call(state, *peers, verb="sync"):
     return [verb, "--state", state, "--once", "--json"] + [
         word for one in peers for word in ("--peer", one)]
+
+
+def digest_of(driver, log, state):
+    """Of a new state to which replay applies the log."""
+    return driver.json("replay", "--block-log", log, "--state", state)["state_digest"]

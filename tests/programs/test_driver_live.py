@@ -9,7 +9,7 @@ import time
 import pytest
 from blocks import PaymentsTree
 from carried_logs import DIGESTS, EOS, STEEM, carried_log
-from peers import ScriptedPeer, caught_up, frame_of, serve, sync_call
+from peers import ScriptedPeer, caught_up, frame_of, sync_call
 from programs import need
 
 # Enough of a log for everything to happen in it, and little enough to be quick.

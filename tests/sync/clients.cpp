@@ -1,5 +1,5 @@
 /// The server's side: clients that are too slow for limits that the program keeps to itself, and
-/// frames of any size. What else a client can do wrong is in tests/programs/test_driver_sync.py.
+/// frames of any size. What else a client can do wrong is in tests/programs/test_driver_peers.py.
 
 #include <catch2/catch.hpp>
 #include <tests/sync/scripted_peer.hpp>

@@ -1,6 +1,6 @@
 /// The client's side with its network thread: storms of forks, and peers that are too slow for
 /// limits that the programs keep to themselves. What else a peer can do wrong is in
-/// tests/programs/test_driver_sync.py.
+/// tests/programs/test_driver_peers.py.
 
 #include <pool_allocator/error.hpp>
 #include <tools/driver/live/live.hpp>
