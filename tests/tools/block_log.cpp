@@ -9,7 +9,7 @@
 #include <catch2/catch.hpp>
 #include <tests/support/mismatch.hpp>
 #include <tests/tools/file_size_limit.hpp>
-#include <tests/tools/property.hpp>
+#include <tests/tools/mutations.hpp>
 #include <tests/tools/sample_logs.hpp>
 
 #include <algorithm>
@@ -458,7 +458,7 @@ TEST_CASE("branches come back as they were written, up to where their file is cu
 TEST_CASE("a file of branches that is altered anywhere gives true branches and typed errors") {
     const sample_forks forks;
     const byte_view view = bytes_of(forks.whole);
-    check_property(2000, [&] {
+    check_property(2000, 100, [&] {
         forks.replace(text_of(mutated({view.begin(), view.end()}, *some_mutations())));
         try {
             (void)forks.reads_whole();

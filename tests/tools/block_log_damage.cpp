@@ -8,7 +8,7 @@
 #include <tools/driver/block_log_tools/log_verification.hpp>
 
 #include <catch2/catch.hpp>
-#include <tests/tools/property.hpp>
+#include <tests/tools/mutations.hpp>
 #include <tests/tools/sample_logs.hpp>
 #include <tests/tools/seeming_records.hpp>
 
@@ -610,12 +610,12 @@ TEST_CASE("mutated blocks and random bytes decode to themselves or are refused w
         }
     };
     const auto blocks = sample_blocks(200);
-    check_property(20'000, [&] {
+    check_property(20'000, 100, [&] {
         const block& original = blocks[*rc::gen::inRange<std::size_t>(0, blocks.size())];
         recode(mutated(encode_block(original), *some_mutations()));
     });
     CHECK(accepted > 0); // a flipped byte of an operation is not the codec's to notice
-    check_property(10'000, [&](const std::vector<std::uint8_t>& input) {
+    check_property(10'000, 100, [&](const std::vector<std::uint8_t>& input) {
         const auto view = std::as_bytes(std::span(input));
         recode({view.begin(), view.end()});
     });
@@ -624,7 +624,7 @@ TEST_CASE("mutated blocks and random bytes decode to themselves or are refused w
 TEST_CASE("a mutated log delivers a prefix of the truth and only typed errors") {
     const sample_log log(30, 150);
     const byte_view whole = bytes_of(log.whole);
-    check_property(3000, [&](bool has_index) {
+    check_property(3000, 100, [&](bool has_index) {
         const bytes content = mutated({whole.begin(), whole.end()}, *some_mutations());
         write_file(log.path, text_of(content));
         has_index ? write_file(index_path(log.path), log.index) : log.remove_index();

@@ -12,8 +12,8 @@
 
 #include <catch2/catch.hpp>
 #include <sys/resource.h>
+#include <tests/support/property.hpp>
 #include <tests/tools/file_size_limit.hpp>
-#include <tests/tools/property.hpp>
 #include <tests/tools/sample_logs.hpp>
 
 #include <algorithm>
@@ -66,7 +66,7 @@ void check_pieces(const sample_log& log, const made_logs& made, const std::strin
 } // namespace
 
 TEST_CASE("random cuts of random logs hold the blocks that a vector says") {
-    check_property(60, [] {
+    check_property(60, 100, [] {
         const auto count = *rc::gen::inRange<std::size_t>(1, 80);
         const sample_log log(count, *rc::gen::inRange<std::uint32_t>(0, 600),
                              *rc::gen::arbitrary<std::uint32_t>());

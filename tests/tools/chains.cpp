@@ -5,9 +5,9 @@
 #include <tools/driver/block_feed.hpp>
 
 #include <catch2/catch.hpp>
+#include <tests/support/property.hpp>
 #include <tests/tools/captured_log.hpp>
 #include <tests/tools/forged_block.hpp>
-#include <tests/tools/property.hpp>
 #include <tests/tools/small_chain.hpp>
 
 #include <chrono>
@@ -181,41 +181,42 @@ TEST_CASE("random blocks, pops and pending transactions agree with a list of bal
         return from_alice ? payment("alice", "bob", amount) : payment("bob", "alice", amount);
     };
     using payments_of_step = std::vector<std::pair<bool, std::uint8_t>>;
-    check_property(40, [&](const std::vector<std::pair<std::uint8_t, payments_of_step>>& steps) {
-        payments_chain chain(8);
-        std::vector<balances> at(1); // after each block
-        for (const auto& [what, payments] : steps) {
-            balances known = at.back();
-            if (what % 4 == 0) {
-                const bool can_pop =
-                    at.size() > std::max<std::size_t>(1, chain.state.irreversible());
-                if (can_pop) chain.pop();
-                if (can_pop) at.pop_back();
-            } else if (what % 4 == 1) {
-                std::vector<payments::operation> operations;
-                std::vector<bool> expected;
-                for (const auto& [from_alice, amount] : payments) {
-                    operations.push_back(op_of(from_alice, 1 + amount % 60));
-                    expected.push_back(known.pay(from_alice, 1 + amount % 60));
+    check_property(
+        40, 100, [&](const std::vector<std::pair<std::uint8_t, payments_of_step>>& steps) {
+            payments_chain chain(8);
+            std::vector<balances> at(1); // after each block
+            for (const auto& [what, payments] : steps) {
+                balances known = at.back();
+                if (what % 4 == 0) {
+                    const bool can_pop =
+                        at.size() > std::max<std::size_t>(1, chain.state.irreversible());
+                    if (can_pop) chain.pop();
+                    if (can_pop) at.pop_back();
+                } else if (what % 4 == 1) {
+                    std::vector<payments::operation> operations;
+                    std::vector<bool> expected;
+                    for (const auto& [from_alice, amount] : payments) {
+                        operations.push_back(op_of(from_alice, 1 + amount % 60));
+                        expected.push_back(known.pay(from_alice, 1 + amount % 60));
+                    }
+                    chain.state.drop_pending();
+                    RC_ASSERT(chain.pend(operations) == expected);
+                } else if (!payments.empty()) {
+                    const auto [from_alice, amount] = payments.front();
+                    const auto op = op_of(from_alice, 1 + amount % 60);
+                    if (known.pay(from_alice, 1 + amount % 60)) {
+                        chain.next(op);
+                        at.push_back(known);
+                    } else {
+                        RC_ASSERT_THROWS_AS(chain.next(op), rejected_error);
+                    }
                 }
-                chain.state.drop_pending();
-                RC_ASSERT(chain.pend(operations) == expected);
-            } else if (!payments.empty()) {
-                const auto [from_alice, amount] = payments.front();
-                const auto op = op_of(from_alice, 1 + amount % 60);
-                if (known.pay(from_alice, 1 + amount % 60)) {
-                    chain.next(op);
-                    at.push_back(known);
-                } else {
-                    RC_ASSERT_THROWS_AS(chain.next(op), rejected_error);
-                }
+                RC_ASSERT(chain.state.head() == at.size());
             }
-            RC_ASSERT(chain.state.head() == at.size());
-        }
-        chain.state.drop_pending();
-        chain.state.model().check();
-        RC_ASSERT(chain.oracle("payments") == static_cast<std::int64_t>(at.size()) - 1);
-    });
+            chain.state.drop_pending();
+            chain.state.model().check();
+            RC_ASSERT(chain.oracle("payments") == static_cast<std::int64_t>(at.size()) - 1);
+        });
 }
 
 // --- social ---

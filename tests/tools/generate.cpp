@@ -9,9 +9,9 @@
 #include <tools/driver/generate/texts.hpp>
 
 #include <catch2/catch.hpp>
+#include <tests/support/property.hpp>
 #include <tests/tools/captured_log.hpp>
 #include <tests/tools/generated_logs.hpp>
-#include <tests/tools/property.hpp>
 #include <tests/tools/real_logs.hpp>
 #include <tests/tools/sample_logs.hpp>
 
@@ -101,7 +101,7 @@ applied_branches apply_all(const std::filesystem::path& log, const std::filesyst
 
 TEST_CASE("a branch has the transactions of the chain in its order, none later") {
     int made = 0;
-    check_property(5'000, [&](std::uint32_t seed) {
+    check_property(5'000, 100, [&](std::uint32_t seed) {
         random_numbers random(seed);
         const std::vector<block> blocks = sample_blocks(12, seed);
         const std::size_t length = random.between(1, 9);

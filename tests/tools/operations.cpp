@@ -6,7 +6,7 @@
 #include <tools/chains/swap/operations.hpp>
 
 #include <catch2/catch.hpp>
-#include <tests/tools/property.hpp>
+#include <tests/tools/mutations.hpp>
 
 #include <algorithm>
 #include <variant>
@@ -53,7 +53,7 @@ T any() {
 /// are refused; altered they are other operations, or refused with the place.
 template <class Operation, class Decode>
 void check_codec(Decode decode) {
-    check_property(10'000, [&] {
+    check_property(10'000, 100, [&] {
         const auto original = any<Operation>();
         const bytes encoded = encode(original);
         RC_ASSERT(decode(encoded) == original);

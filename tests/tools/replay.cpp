@@ -3,6 +3,7 @@
 #include <chainbase/segment.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/trace.hpp>
+#include <tools/chains/payments/operations.hpp>
 #include <tools/chains/rejected.hpp>
 #include <tools/driver/bookkeeping.hpp>
 #include <tools/driver/time_left.hpp>
@@ -12,10 +13,10 @@
 #include <signal.h>
 #include <sys/wait.h>
 #include <tests/support/child_process.hpp>
+#include <tests/support/random_source.hpp>
 #include <tests/tools/captured_log.hpp>
 #include <tests/tools/file_size_limit.hpp>
 #include <tests/tools/generated_logs.hpp>
-#include <tests/tools/payments_tree.hpp>
 #include <tests/tools/real_logs.hpp>
 #include <tests/tools/small_chain.hpp>
 #include <unistd.h>
@@ -264,62 +265,67 @@ TEST_CASE("an archive that was moved away is missed, and no empty one takes its 
 
 namespace {
 
-/// Two branches behind the third block, whose last blocks are the same, byte for byte.
-struct forked {
-    captured_log quiet;
-    random_source random{7};
-    payments_tree tree{100};
-    std::size_t common = tree.add(tree.add(1, random), random);
-    std::size_t lost = tree.add(common, random);
-    std::size_t won = tree.add(common, random);
-    std::size_t end_of_lost = tree.add(lost, random);
-    std::size_t end_of_won = tree.add_copy(won, tree.at(end_of_lost).value);
-    temporary_folder folder;
+using blocks = std::vector<block>;
 
-    [[nodiscard]] block_log_reader log(std::size_t last) {
-        const std::string path = folder / ("log" + std::to_string(last));
-        write_blocks(path, "payments", tree.chain_to(last));
-        return block_log_reader(path);
-    }
-    void apply_lost(chain_state& state) {
-        for (const block& one : tree.chain_to(end_of_lost))
+/// From alice to bob.
+block payment(std::uint64_t number, std::int64_t amount) {
+    return {number,
+            static_cast<std::int64_t>(1000 + number),
+            {{{payments::encode(payments::payment{"alice", "bob", amount})}}}};
+}
+
+const block first{1,
+                  1000,
+                  {{{payments::encode(payments::account_create{"alice", 1000})}},
+                   {{payments::encode(payments::account_create{"bob", 0})}}}};
+/// Two branches behind the third block, whose last blocks are the same, byte for byte.
+const blocks lost{first, payment(2, 1), payment(3, 2), payment(4, 3), payment(5, 5)};
+const blocks won{first, payment(2, 1), payment(3, 2), payment(4, 4), payment(5, 5), payment(6, 6)};
+
+/// A payments chain at the end of these blocks.
+struct payments_chain : small_chain {
+    explicit payments_chain(const blocks& all, std::int64_t lag = 3)
+        : small_chain("payments", lag) {
+        for (const block& one : all)
             state.apply(one);
+    }
+    /// With a log of the first blocks of a branch.
+    void go_on_with(const blocks& branch, std::ptrdiff_t count) {
+        const auto path = folder / ("log" + std::to_string(count));
+        write_blocks(path, "payments", {branch.begin(), branch.begin() + count});
+        state.go_on_with(block_log_reader(path));
     }
 };
 
 } // namespace
 
 TEST_CASE("a state on a branch that lost goes back to where the log's branch begins") {
-    forked all;
-    REQUIRE(all.tree.at(all.end_of_lost).value == all.tree.at(all.end_of_won).value);
-    const std::size_t last = all.tree.add(all.end_of_won, all.random);
-    small_chain here("payments", /*lag=*/3);
-    all.apply_lost(here.state);
-    here.state.go_on_with(all.log(last));
+    const captured_log said;
+    payments_chain here(lost);
+    here.go_on_with(won, 6);
     CHECK(here.state.head() == 3);
-    CHECK(all.quiet.says("going back from block 5 to 3"));
-    for (const std::size_t one : {all.won, all.end_of_won, last})
-        here.state.apply(all.tree.at(one).value);
-    CHECK(here.state.model().state_digest() == all.tree.digest_at(last));
-    CHECK(here.state.head_id() == all.tree.at(last).place.id);
+    CHECK(said.says("going back from block 5 to 3"));
+    for (std::size_t i = 3; i < won.size(); ++i)
+        here.state.apply(won[i]);
+    const payments_chain there(won);
+    CHECK(here.state.model().state_digest() == there.state.model().state_digest());
+    CHECK(here.state.head_id() == there.state.head_id());
 }
 
 TEST_CASE("blocks that cannot be popped, and a log that is too short, are refused") {
-    forked all;
-    small_chain here("payments", /*lag=*/1);
-    all.apply_lost(here.state);
-    CHECK_THROWS_AS(here.state.go_on_with(all.log(all.end_of_won)), usage_error);
-    small_chain other("payments", /*lag=*/3);
-    all.apply_lost(other.state);
-    CHECK_THROWS_AS(other.state.go_on_with(all.log(all.lost)), usage_error);
-    CHECK(here.state.head() == 5);
+    const captured_log quiet;
+    payments_chain final(lost, /*lag=*/1);
+    CHECK_THROWS_AS(final.go_on_with(won, 5), usage_error);
+    CHECK(final.state.head() == 5);
+    payments_chain other(lost);
+    CHECK_THROWS_AS(other.go_on_with(lost, 4), usage_error);
     CHECK(other.state.head() == 5);
-    other.state.go_on_with(all.log(all.end_of_lost));
+    other.go_on_with(lost, 5);
     CHECK(other.state.head() == 5);
 }
 
 TEST_CASE("what was applied is counted, in whatever runs") {
-    forked all;
+    const captured_log quiet;
     trace::enable(true);
     const auto counted = [] {
         for (const auto& one : trace::snapshot().counters)
@@ -327,20 +333,15 @@ TEST_CASE("what was applied is counted, in whatever runs") {
         return std::uint64_t{0};
     };
     const std::uint64_t before = counted();
-    small_chain here("payments", /*lag=*/3);
-    all.apply_lost(here.state);
+    payments_chain here(lost);
     const auto decode = decoder_of("payments");
-    block next = all.tree.at(all.end_of_lost).value;
-    for (int i = 0; i < 3; ++i) { // and as runs of two
-        std::vector<std::shared_ptr<const decoded_block>> run;
-        std::vector<const decoded_block*> blocks;
-        for (int k = 0; k < 2; ++k) {
-            ++next.number;
-            run.push_back(decode(encode_block(next)));
-            blocks.push_back(run.back().get());
-        }
-        here.state.apply_irreversible(blocks);
+    for (std::uint64_t number = 6; number < 12; number += 2) { // and as runs of two
+        const std::array run{decode(encode_block(payment(number, 1))),
+                             decode(encode_block(payment(number + 1, 1)))};
+        const std::array<const decoded_block*, 2> pointers{run[0].get(), run[1].get()};
+        here.state.apply_irreversible(pointers);
     }
+    CHECK(here.state.operations() == 2 + 4 + 6);
     CHECK(counted() - before == here.state.operations());
     trace::enable(false);
 }
