@@ -6,6 +6,7 @@ A block is (number, time, [transaction, ...]), a transaction a list of encoded o
 
 import ctypes
 import ctypes.util
+import functools
 import struct
 from pathlib import Path
 
@@ -14,17 +15,17 @@ RECORD_HEADER = struct.Struct("<4sIIIQQ")
 HEADER_BYTES = 64
 
 
-def _library(name):
+@functools.cache
+def library(name):
+    """A library of the system."""
     return ctypes.CDLL(ctypes.util.find_library(name) or f"lib{name}.so")
 
 
-def checksum(data):
+def checksum(data, seed=0):
     """XXH3-64, by the system's libxxhash."""
-    if not hasattr(checksum, "of"):
-        checksum.of = _library("xxhash").XXH3_64bits
-        checksum.of.restype = ctypes.c_uint64
-        checksum.of.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
-    return checksum.of(data, len(data))
+    of = library("xxhash").XXH3_64bits_withSeed
+    of.restype, of.argtypes = ctypes.c_uint64, [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64]
+    return of(data, len(data), seed)
 
 
 def sealed(data):
@@ -132,25 +133,20 @@ def stored_frame(data):
     return out
 
 
-def record(blocks, *, count=None, first=None, last=None):
-    """A record of these blocks; what it states of them may be forged."""
-    unpacked = b"".join(text(encode_block(one)) for one in blocks)
+def record_of(unpacked, count, first, last):
+    """A record of encoded blocks, each with its length in front; what it states may be forged."""
     packed = stored_frame(unpacked)
-    out = RECORD_HEADER.pack(
-        b"\x8d\xe2CR",
-        len(packed),
-        len(unpacked),
-        len(blocks) if count is None else count,
-        blocks[0][0] if first is None else first,
-        blocks[-1][0] if last is None else last,
-    )
+    out = RECORD_HEADER.pack(b"\x8d\xe2CR", len(packed), len(unpacked), count, first, last)
     return sealed(out + packed + struct.pack("<I4s", 48 + len(packed), b"\x8d\xe2CE"))
 
 
-def header(chain, version=1):
-    return sealed(
-        struct.pack("<8sII32sQ", b"\x8eBLKLOG\n", version, HEADER_BYTES, chain.encode(), 0)
-    )
+def record(blocks, *, last=None):
+    unpacked = b"".join(text(encode_block(one)) for one in blocks)
+    return record_of(unpacked, len(blocks), blocks[0][0], blocks[-1][0] if last is None else last)
+
+
+def header(chain, magic=b"\x8eBLKLOG\n"):
+    return sealed(struct.pack("<8sII32sQ", magic, 1, HEADER_BYTES, chain.encode(), 0))
 
 
 def mark(log, synced, *, is_open):
@@ -228,15 +224,12 @@ def sample_blocks(count, rng):
 
 
 def _zstd():
-    library = _library("zstd")
-    if not hasattr(library, "is_told"):
-        library.ZSTD_compressBound.restype = ctypes.c_size_t
-        library.ZSTD_compressBound.argtypes = [ctypes.c_size_t]
-        library.ZSTD_createCCtx.restype = ctypes.c_void_p
-        library.ZSTD_compressStream2.restype = ctypes.c_size_t
-        library.ZSTD_compressStream2.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_int]
-        library.is_told = True
-    return library
+    zstd = library("zstd")
+    zstd.ZSTD_compressBound.restype = zstd.ZSTD_compressStream2.restype = ctypes.c_size_t
+    zstd.ZSTD_compressBound.argtypes = [ctypes.c_size_t]
+    zstd.ZSTD_createCCtx.restype = ctypes.c_void_p
+    zstd.ZSTD_compressStream2.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_int]
+    return zstd
 
 
 class _Buffer(ctypes.Structure):
@@ -245,18 +238,18 @@ class _Buffer(ctypes.Structure):
 
 def packed(*parts):
     """One zstd frame of these texts, by the system's libzstd; what is written is flushed after each."""
-    library = _zstd()
+    zstd = _zstd()
     raw = [one.encode() if isinstance(one, str) else one for one in parts]
-    room = library.ZSTD_compressBound(sum(map(len, raw))) + 1000
+    room = zstd.ZSTD_compressBound(sum(map(len, raw))) + 1000
     space = ctypes.create_string_buffer(room)
     out = _Buffer(ctypes.cast(space, ctypes.c_char_p), room, 0)
-    context = library.ZSTD_createCCtx()
+    context = zstd.ZSTD_createCCtx()
     for i, one in enumerate(raw):
         piece = _Buffer(one, len(one), 0)
         how = 2 if i + 1 == len(raw) else 1  # end, flush
-        while library.ZSTD_compressStream2(context, ctypes.byref(out), ctypes.byref(piece), how):
+        while zstd.ZSTD_compressStream2(context, ctypes.byref(out), ctypes.byref(piece), how):
             pass
-    library.ZSTD_freeCCtx(ctypes.c_void_p(context))
+    zstd.ZSTD_freeCCtx(ctypes.c_void_p(context))
     return space.raw[: out.pos]
 
 

@@ -6,7 +6,7 @@ import os
 import time
 
 import pytest
-from chains import EOS, STEEM, copied_log
+from chains import EOS, STEEM, carried_log
 
 DELETING = [  # many comments are deleted when they were paid, and written again
     "--mix=comment=30,comment_delete=10,vote=20,custom=30,transfer=10",
@@ -190,12 +190,12 @@ def check_distribution(name, row):
 @pytest.fixture(scope="module")
 def real(driver, tmp_path_factory):
     """The log of real data, compared to itself."""
-    log = copied_log(STEEM, tmp_path_factory.mktemp("real"))
+    log = carried_log(STEEM, tmp_path_factory.mktemp("real"))
     return driver.json("generate", "--compare", log)
 
 
 def test_the_fit_is_what_the_log_of_real_data_measures(driver, scratch, tree):
-    fit = driver("generate", "--fit", copied_log(STEEM, scratch)).out
+    fit = driver("generate", "--fit", carried_log(STEEM, scratch)).out
     assert fit == (tree / "tools/driver/generate/steem_2016_fit.hpp").read_text()
 
 
@@ -237,7 +237,7 @@ def reply_depths(driver, log):
 def test_as_many_replies_of_each_depth_as_there_really_are(make, driver, scratch):
     # Counted from the table of posts: of 1,910 replies 1,451, 261, 99, 56, 40 and 3.
     really = [0, 759, 136, 51, 29, 20, 1, 0]
-    assert reply_depths(driver, copied_log(STEEM, scratch)) == really
+    assert reply_depths(driver, carried_log(STEEM, scratch)) == really
     log, _ = make.log(400000, "--seed", 1)
     for made, wanted in zip(reply_depths(driver, log), really):
         assert is_near(made, wanted, 0, 15)
@@ -341,7 +341,7 @@ def test_wrong_calls_end_with_2_and_make_nothing(make, driver, scratch):
 
 
 def test_branches_of_a_real_log_are_made_and_logs_are_compared(make, driver, scratch):
-    real = copied_log(EOS, scratch, "real")
+    real = carried_log(EOS, scratch, "real")
     call = make.call(scratch / "forks", "--forks-of", real, "--forks", 1, "--seed", 9)
     assert driver(*call).json["branches"] > 100
     driver("generate", "--compare", real, code=2)

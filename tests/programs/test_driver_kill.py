@@ -11,7 +11,7 @@ from chains import CHAINS, STEEM, Replays
 from disks import KIB, MIB, small_disk  # noqa: F401  a fixture
 from kills import killed_at_random, until_killed
 
-each_chain = pytest.mark.parametrize("chain", CHAINS.values(), ids=CHAINS)
+each_chain = pytest.mark.parametrize("chain", CHAINS)
 
 
 @pytest.fixture
@@ -35,9 +35,9 @@ ROOT = ("--state-root", "all", "--verify-roots")
 @pytest.mark.parametrize(
     "chain, options, kills",
     [
-        *((chain, (), 20) for chain in CHAINS.values()),
+        *((chain, (), 20) for chain in CHAINS),
         *((STEEM, ("--archive", archive), 8) for archive in ("memory", "none")),
-        *((chain, ROOT, 8) for chain in CHAINS.values()),
+        *((chain, ROOT, 8) for chain in CHAINS),
     ],
     ids=lambda one: one if isinstance(one, int) else " ".join(one) if type(one) is tuple else str(one),
 )

@@ -283,8 +283,8 @@ const blocks lost{first, payment(2, 1), payment(3, 2), payment(4, 3), payment(5,
 const blocks won{first, payment(2, 1), payment(3, 2), payment(4, 4), payment(5, 5), payment(6, 6)};
 
 /// A payments chain at the end of these blocks.
-struct payments_chain : small_chain {
-    explicit payments_chain(const blocks& all, std::int64_t lag = 3)
+struct branch_state : small_chain {
+    explicit branch_state(const blocks& all, std::int64_t lag = 3)
         : small_chain("payments", lag) {
         for (const block& one : all)
             state.apply(one);
@@ -301,23 +301,23 @@ struct payments_chain : small_chain {
 
 TEST_CASE("a state on a branch that lost goes back to where the log's branch begins") {
     const captured_log said;
-    payments_chain here(lost);
+    branch_state here(lost);
     here.go_on_with(won, 6);
     CHECK(here.state.head() == 3);
     CHECK(said.says("going back from block 5 to 3"));
     for (std::size_t i = 3; i < won.size(); ++i)
         here.state.apply(won[i]);
-    const payments_chain there(won);
+    const branch_state there(won);
     CHECK(here.state.model().state_digest() == there.state.model().state_digest());
     CHECK(here.state.head_id() == there.state.head_id());
 }
 
 TEST_CASE("blocks that cannot be popped, and a log that is too short, are refused") {
     const captured_log quiet;
-    payments_chain final(lost, /*lag=*/1);
+    branch_state final(lost, /*lag=*/1);
     CHECK_THROWS_AS(final.go_on_with(won, 5), usage_error);
     CHECK(final.state.head() == 5);
-    payments_chain other(lost);
+    branch_state other(lost);
     CHECK_THROWS_AS(other.go_on_with(lost, 4), usage_error);
     CHECK(other.state.head() == 5);
     other.go_on_with(lost, 5);
@@ -333,7 +333,7 @@ TEST_CASE("what was applied is counted, in whatever runs") {
         return std::uint64_t{0};
     };
     const std::uint64_t before = counted();
-    payments_chain here(lost);
+    branch_state here(lost);
     const auto decode = decoder_of("payments");
     for (std::uint64_t number = 6; number < 12; number += 2) { // and as runs of two
         const std::array run{decode(encode_block(payment(number, 1))),
