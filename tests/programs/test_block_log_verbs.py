@@ -209,6 +209,15 @@ def test_damage(damage, tool, report, blocks_in, scratch, rng):
     assert log.path.read_bytes() == content
 
 
+def test_a_torn_end_of_any_length_is_no_damage(report, scratch, rng):
+    log = Log(scratch / "log", sample_blocks(12, rng))
+    for size in range(log.offsets[11] + 1, log.offsets[12], 9):
+        log.write(log.whole[:size])
+        torn = report("verify", log)["torn_end"]
+        assert torn["bytes"] == size - log.offsets[11]
+        assert report("info", log)["torn_bytes"] == torn["bytes"]
+
+
 def test_an_end_that_the_index_knows_as_complete_is_damage_and_the_witness_is_kept(
     tool, report, scratch, rng
 ):

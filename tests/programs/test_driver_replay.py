@@ -6,12 +6,14 @@ Kills, losses of power and full disks are in test_driver_kill.py.
 import collections
 import json
 import os
+import signal
 import subprocess
 
 import block_logs
 import pytest
 from block_logs import Log, account, block_of, post, vote
 from chains import CHAINS, EOS, STEEM, Replays
+from kills import until
 
 ARCHIVES = ("rocksdb", "memory", "none")
 each_chain = pytest.mark.parametrize("chain", CHAINS)
@@ -95,6 +97,26 @@ def test_a_replay_to_a_block_comes_to_what_blocks_one_by_one_come_to(replays):
     # tests/tools/replay.cpp applies them one by one, with any lag.
     said = replays(STEEM)("--stop-at", 140000)
     assert said["state_digest"] == "DIGEST_AT_140000"
+
+
+@pytest.mark.parametrize("lag", [0, 20])
+def test_what_sync_began_replay_goes_on_with(lag, replays, driver):
+    replay = replays(STEEM)
+    where = ["--block-log", replay.log, "--state", replay.state()]
+    begun = driver.json("sync", *where, "--once", "--lag", lag, "--stop-at", 100000)
+    assert (begun["head"], begun["irreversible"]) == (100000, 100000 - lag)
+    assert replay("--verify")["state_digest"] == STEEM.digest
+
+
+def test_a_second_writer_is_refused(replays):
+    replay = replays(STEEM)
+    writer = replay.start()
+    assert until((replay.state() / "archive/rocksdb/CURRENT").exists, writer)
+    writer.signal(signal.SIGSTOP)
+    second = replay.run(code=1)
+    writer.signal(signal.SIGCONT)
+    second.says(str(replay.state()))
+    assert writer.wait().json["state_digest"] == STEEM.digest
 
 
 @each_chain
