@@ -84,9 +84,8 @@ if [ $sanitizers = yes ]; then
     # RocksDB and zstd are not built for it: what they synchronise it cannot see. Nor does it know
     # fences, of which g++ warns (they serve readers in other processes).
     export TSAN_OPTIONS=${TSAN_OPTIONS:-ignore_noninstrumented_modules=1}
-    run tsan '^((archive|live_threads|locks|observation|state_root|store|sync|trace):|bad_input:(blocks are durable |checkpoints |what was made durable ))' \
-        test_archive test_bad_input test_live_threads test_locks test_observation test_state_root \
-        test_store test_sync test_trace
+    run tsan '^((archive|locks|state_root|store|sync|trace):|bad_input:(blocks are durable |checkpoints |what was made durable ))' \
+        test_archive test_bad_input test_locks test_state_root test_store test_sync test_trace
 fi
 
 printf '\n'
