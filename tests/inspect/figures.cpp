@@ -8,6 +8,7 @@
 #include <tools/inspect/memory/mapped_pages.hpp>
 #include <tools/inspect/memory/stat.hpp>
 #include <tools/inspect/memory/state_growth.hpp>
+#include <tools/inspect/memory/window_map.hpp>
 #include <tools/inspect/root/array_sizes.hpp>
 #include <tools/inspect/top/figures.hpp>
 #include <tools/inspect/top/lock_watch.hpp>
@@ -263,4 +264,32 @@ TEST_CASE("warm: what a report says of what is unknown") {
     report.files[0].resident_before = 0;
     report.files[0].resident_after = 4096;
     CHECK_THAT(as_text(report), Contains("4,096 bytes are not in memory after all"));
+}
+
+TEST_CASE("map: pages are told by what lies in them") {
+    window_map file;
+    file.kind = "buffers";
+    file.bytes = 12 * 4096;
+    file.slot_bytes = 1000;
+    file.header_bytes = 4096;
+    file.end = 10 * 4096;
+    file.in_use.assign(12, 0);
+    file.is_hole.assign(12, false);
+    file.is_hole[8] = file.is_hole[11] = true;
+    file.fill(0, 4096);
+    file.fill(1 * 4096, 1);           // 1-25 %
+    file.fill(2 * 4096, 1024);        // 1-25 %
+    file.fill(3 * 4096, 1025);        // 26-50 %
+    file.fill(4 * 4096, 3000);        // 51-75 %
+    file.fill(5 * 4096 + 1, 4095);    // 76-99 %
+    file.fill(6 * 4096, 4096 + 2048); // 100 %, and 26-50 % of the next one
+    CHECK(file.fullness() == window_map::histogram{2, 2, 2, 1, 1, 1});
+    CHECK(file.at(0) == window_map::page::header);
+    CHECK(file.at(7) == window_map::page::used);
+    CHECK(file.at(8) == window_map::page::punched);
+    CHECK(file.at(9) == window_map::page::empty);
+    CHECK(file.at(11) == window_map::page::never_used);
+    CHECK(file.longest_free_run().first == 8);
+    CHECK(file.longest_free_run().pages == 2);
+    CHECK(file.bytes_in_use() == 1 + 1024 + 1025 + 3000 + 4095 + 4096 + 2048);
 }
