@@ -21,6 +21,8 @@
 #include <boost/mp11.hpp>
 #include <fcntl.h>
 #include <signal.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
 #include <tests/archive/note.hpp>
 #include <tests/support/random_source.hpp>
 #include <tests/support/sample_types.hpp>
@@ -29,9 +31,8 @@
 
 #include <array>
 #include <atomic>
-#include <charconv>
 #include <cstdint>
-#include <functional>
+#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -439,7 +440,7 @@ private:
         } else if (what == "measured") { // NUMBER...
             std::vector<double> all;
             for (std::string text; in >> text;)
-                all.push_back(std::stod(text));
+                all.push_back(std::strtod(text.c_str(), nullptr)); // takes denormal ones, too
             db_.create<measured>([&](measured& one) {
                 one.single = static_cast<float>(all.front());
                 one.real = all.front();
@@ -1049,6 +1050,10 @@ int change_rows(const fs::path& state, const words& steps) {
     using namespace std::string_view_literals;
     for (const std::string& step : steps) {
         const words part = split(step, ' ');
+        if (part[0] == "open_table") {
+            (void)rows->open_table(part.at(1));
+            continue;
+        }
         const auto id = static_cast<std::uint32_t>(std::stoul(part.at(1)));
         archive::write_batch batch;
         const auto row = rows->find(table, id);
@@ -1073,9 +1078,6 @@ int change_rows(const fs::path& state, const words& steps) {
             for (std::size_t n = 2; n < part.size(); ++n)
                 keys.push_back({known.at(part[n]).first, known.at(part[n]).second});
             batch.put(table, id, record, keys);
-        } else if (part[0] == "open_table") {
-            (void)rows->open_table(part.at(2));
-            continue;
         } else {
             throw std::runtime_error("no step \"" + step + "\"");
         }
@@ -1088,6 +1090,7 @@ int change_rows(const fs::path& state, const words& steps) {
 } // namespace
 
 int main(int count, char** all) try {
+    spdlog::set_default_logger(spdlog::stderr_logger_mt("sample_state")); // stdout has answers
     const words call(all + 1, all + count);
     if (call.size() == 3 && call[0] == "make") return make(call[1], call[2]);
     if (call.size() < 2) return make("", {});

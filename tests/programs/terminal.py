@@ -11,13 +11,14 @@ import termios
 import time
 
 import programs
-import pyte
+import pytest
 
 
 class Terminal:
     """TERM is vt100 and characters are UTF-8 unless `env` says otherwise; None takes a name out."""
 
     def __init__(self, program, *args, columns=100, lines=30, env=None):
+        pyte = pytest.importorskip("pyte", reason="python3-pyte is not installed (tools/setup.sh)")
         self.master, end = pty.openpty()
         self.screen = pyte.Screen(columns, lines)
         self.stream = pyte.ByteStream(self.screen)

@@ -167,7 +167,7 @@ def test_all_kinds_of_fields_come_to_the_digest_of_their_types_and_each_one_coun
     state = scratch / "state"
     types = "everything,account,post,stake,token,label"
     steps = [f"create {type} 40" for type in types.split(",")[1:]]
-    (typed,) = change(state, types, f"everything {seed} 200", *steps,
+    _, typed = change(state, types, f"everything {seed} 200", *steps,
                       "remove everything 3 190 7", f"digest {types}")
     for threads in ("1", "2", "5"):
         assert digest(inspect, state, "--threads", threads) == typed

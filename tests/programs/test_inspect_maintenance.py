@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import tempfile
 import time
 from pathlib import Path
 
@@ -170,26 +169,6 @@ def test_two_calls_at_once_leave_the_state_whole_and_the_same(inspect, scratch, 
         inspect("check", state, "--checkpoint")
         opened = opens(state, "account", promise="checkpoint")
         assert (opened["opened"], opened["objects"]["account"]) == ("attached", 10_000)
-
-
-@pytest.fixture
-def on_disk():
-    """A folder that is not in memory: there no holes are made among ids, since reading them would
-    fill them."""
-    for place in (os.environ.get("TMPDIR"), "/tmp", "/var/tmp", os.getcwd()):
-        if not place or not os.access(place, os.W_OK):
-            continue
-        mounts = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
-        kind = max(
-            (one for one in mounts if os.path.realpath(place).startswith(one[1])),
-            key=lambda one: len(one[1]),
-        )[2]
-        if kind != "tmpfs":
-            folder = Path(tempfile.mkdtemp(prefix="chainbase-test-", dir=place))
-            yield folder
-            shutil.rmtree(folder)
-            return
-    pytest.skip("no disk to write to, all is tmpfs")
 
 
 def held(file):

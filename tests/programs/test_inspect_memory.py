@@ -2,6 +2,8 @@
 
 import json
 import os
+import shutil
+from pathlib import Path
 
 import pytest
 from programs import need
@@ -50,8 +52,9 @@ def with_files(sample):
     state = sample("sample")
     (state / "archive/inner").mkdir(parents=True)
     (state / "archive/inner/000007.sst").write_bytes(b"x" * 50_000)
-    (state / "checkpoint").mkdir()
+    (state / "checkpoint").mkdir(0o700)
     (state / "checkpoint/pages").write_bytes(b"x" * 12_345)
+    (state / "checkpoint/pages").chmod(0o600)
     (state / HOSTILE).write_bytes(b"0123456789")
     return state
 
@@ -477,8 +480,11 @@ def warm(inspect, state, *how):
     return found
 
 
-def test_after_warm_all_that_files_hold_is_in_memory_and_nothing_else_is_another(inspect, sample):
-    state = sample("sample")
+@pytest.mark.parametrize("place", ["scratch", "on_disk"])
+def test_after_warm_all_that_files_hold_is_in_memory_and_nothing_else_is_another(
+    inspect, samples, place, request
+):
+    state = Path(shutil.copytree(samples("sample"), request.getfixturevalue(place) / "state"))
     change(state, SAMPLE, "commit", "compact")  # punches holes
     before = image(state)
     held = held_below(state / "segment")

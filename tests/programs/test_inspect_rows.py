@@ -31,7 +31,7 @@ def filled(session_scratch):
             f"set stake {number} owner {number}",
             f"set stake {number} score {random.randrange(9) - 4}",
             f"set stake {number} weight {random.randrange(4)}",
-            f"set token {number} code {number * 7}",
+            f"set token {number} code {1000 + number * 7}",
             f"set token {number} kind {random.randrange(6)}",
         ]
     for _ in range(50):
@@ -327,9 +327,8 @@ def test_floats_are_short_and_those_that_json_has_not_are_texts(inspect, scratch
 
 
 def test_arrays_are_found_by_their_elements(inspect, samples):
-    for key in ("1,2,3,250", "[1,2,3,250]"):
-        found = get(inspect, samples("fields"), "everything", "by_place", key, "0")["rows"]
-        assert ids(found) == [0]
+    found = get(inspect, samples("fields"), "everything", "by_place", "1,2,3,250", "0")["rows"]
+    assert ids(found) == [0]
     assert get(inspect, samples("fields"), "everything", "by_place", "1,2,3,4", "0")["rows"] == []
     for wrong in ("1,2,3", "1,2,3,4,5", "1,2,3,256", "", "1,2,,3", "1,2,3,4,"):
         inspect("get", samples("fields"), "everything", "by_place", wrong, "0", code=2)

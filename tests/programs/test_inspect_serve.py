@@ -148,7 +148,7 @@ def test_rows_are_found_by_key_and_what_is_asked_wrongly_is_told(page):
     for wrong in (
         "", "?type=account&archive=2", "?type=none", "?type=account&index=none",
         "?type=account&key=x", "?type=account&limit=x", "?type=account&limit=1001",
-        "?type=account&limit=0", "?type=account&limit=", "?type=account&limit=-1",
+        "?type=account&limit=", "?type=account&limit=-1",
         "?type=account&limit=99999999999999999999", "?type=account&limit=7%20",
         "?type=account&after=4294967296", "?type=account&reverse=2", "?type=account&index=by_weight",
         "?type=account&index=by_name&key=a&key=b&key=c&key=d",
@@ -330,8 +330,9 @@ def test_huge_requests_are_cut_and_others_are_served(page):
         assert not taken
         assert page.get("/api/locks")["checked"] is False
     for field in ("Content-Length: 5", "Transfer-Encoding: chunked"):
-        answer = page.ask("/api/stat", field)
-        assert 400 <= answer.status < 500, answer
+        answer = page.ask("/api/stat", field)  # which a reset may have thrown away
+        assert answer.status is None or 400 <= answer.status < 500, answer
+        assert "types" not in answer.body
 
 
 def test_slow_clients_are_hung_up_on_and_others_are_served_meanwhile(page):

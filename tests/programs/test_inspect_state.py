@@ -129,7 +129,7 @@ def test_schema_has_every_type_field_and_key_as_the_program_has_it(inspect, samp
     assert [one["name"] for one in found["types"]] == ["account", "post", "token", "marker"]
     account = found["types"][0]
     assert int(account["hash"], 16) > 0
-    assert account["value_bytes"] == 56  # id, name of 16 + 1, balance, number, group, visits
+    assert account["value_bytes"] == 48  # id, name, balance, number, group, visits
     assert account["node_bytes"] >= account["value_offset"] + account["value_bytes"]
     assert account["fields"][2] == {
         "name": "balance", "type": "i64", "offset": account["fields"][2]["offset"], "bytes": 8,
@@ -214,6 +214,16 @@ int main(void) {
     run("/usr/bin/cc", *flags, scratch / "read.c", "-o", scratch / "read")
     said = run(scratch / "read", stdin=(scratch / "value").read_bytes()).out
     assert said == "1 -128 65535 -9223372036854775808 sixteen letters! 3 4 3 12"
+
+
+def test_c_header_has_floats_and_the_gaps_between_fields(inspect, scratch, run):
+    change(scratch / "state", "measured")
+    header = inspect("schema", scratch / "state", "--c-header").out
+    for part in ("float single;", "double real;", "uint64_t reals;"):
+        assert part in header, header
+    (scratch / "header.c").write_text(header)
+    flags = ["-std=c11", "-Wall", "-Wextra", "-Wpadded", "-Werror", "-fsyntax-only"]
+    run("/usr/bin/cc", *flags, scratch / "header.c")
 
 
 def test_dot_is_a_graph(inspect, samples, run):
