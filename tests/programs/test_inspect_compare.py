@@ -156,8 +156,7 @@ def test_that_of_a_state_which_was_restored_is_the_one_it_had(inspect, sample):
 
 
 CHANGES = {
-    "yes": "1", "what": None, "tiny": "5", "small": "9", "low": "1099511627776",
-    "high": "77", "name": "other", "text": "another text",
+    "tiny": 5, "small": 9, "low": 2**40, "high": 77, "name": "other", "text": "another text",
 }  # fmt: skip
 
 
@@ -172,8 +171,6 @@ def test_all_kinds_of_fields_come_to_the_digest_of_their_types_and_each_one_coun
     for threads in ("1", "2", "5"):
         assert digest(inspect, state, "--threads", threads) == typed
     for name, value in CHANGES.items():
-        if value is None:
-            continue
         (now,) = change(state, types, f"set everything 0 {name} {value}", f"digest {types}")
         assert digest(inspect, state) == now
         assert now != typed, name

@@ -665,7 +665,7 @@ def check_checkpoints(inspect, state):
 
 
 def test_checkpoints_are_checked_beside_the_writer_that_makes_them(inspect, sample, scratch):
-    plain = sample("sample")
+    plain = sample("sample", "plain")
     inspect("check", "--checkpoint", plain, code=1).says("--durability checkpoint")
     with Writer(plain):
         inspect("check", "--checkpoint", plain, code=1).says("no checkpoint was made yet")
