@@ -110,7 +110,7 @@ no_checkpoint = remove("checkpoint")
 class Row:
     """`does`: what info says that the next opening does. `trouble`: a code that info gives; "" is
     none at all; None: info cannot be asked. `check`: its exit code, and words it says. `repair`: the
-    exit code of its plan. `opens`: whether it does; None: as info says."""
+    way that its plan has; None: it is refused. `opens`: whether it does; None: as info says."""
 
     name: str
     mutate: Callable
@@ -119,19 +119,22 @@ class Row:
     condition: str
     check: int
     words: str
-    repair: object = (0, 1, 4)
+    repair: object = "checkpoint"
     base: str = "checkpointed"
     opens: object = None
 
 
 FILES = [
-    Row("nothing", lambda state: None, "attach", "", "closed", 0, "sound: nothing was found", 0),
-    Row("killed", die, "roll_back", "writer_died", "writer_died", 0, "sound"),
+    Row("nothing", lambda state: None, "attach", "", "closed", 0, "sound: nothing was found",
+        repair="nothing"),
+    Row("killed", die, "roll_back", "writer_died", "writer_died", 0, "sound",
+        repair="nothing"),
     Row("no header", remove("segment/header"), "refuse", "header_missing", "unknown",
         4, "segment/header: missing"),
     Row("header cut", cut_to("segment/header", 60), "refuse", "header_damaged", "unknown",
         4, "header"),
-    Row("newer format", newer_format, "refuse", "other_format", "unknown", 1, "format"),
+    Row("newer format", newer_format, "refuse", "other_format", "unknown", 1, "format",
+        repair=None),
     Row("no lock", remove("lock"), "refuse", "lock_missing", "closed", 4, "lock: missing"),
     # Of these and of others below `info` does not know that opening refuses them; `check` does.
     Row("lock is a folder", folder_instead("lock"), "attach", "", "closed", 4, "lock: no file",
@@ -147,17 +150,19 @@ FILES = [
     Row("readers cut", cut_to("readers", 5), "refuse", "readers_damaged", "closed",
         4, "header: readers"),
     Row("readers as a kill leaves them", cut_to("readers", 0), "refuse", "readers_damaged",
-        "closed", 0, "sound", opens=True),  # here info says too much
+        "closed", 0, "sound", opens=True,
+        repair="nothing"),  # here info says too much
     Row("a place that is none", put("segment.json", b"{"), "refuse", "place_damaged", "unknown",
         4, "segment.json: does not say where"),
     Row("catalogue cut", cut_to("segment/catalogue.json", 9), "refuse", "catalogue_damaged",
         "closed", 4, "catalogue.json"),
     Row("tail of the log", broken_tail, "refuse", "log_damaged", "writer_died", 4, "undo_log"),
     Row("state is readable by others", lambda state: widen("")(state), "refuse", "access", "closed",
-        1, "chmod -R go="),
+        1, "chmod -R go=",
+        repair=None),
     *(
         Row(f"{name} is readable by others", widen(name), does, trouble, condition, 1, "chmod go=",
-            repair=1, opens=False)
+            repair=None if "published" in name else "nothing", opens=False)
         for name, does, trouble, condition in (
             ("lock", "attach", "", "closed"),
             ("segment/header", "refuse", "access", "unknown"),
@@ -169,33 +174,45 @@ FILES = [
         )
     ),
     Row("checkpoint is a file", put("checkpoint", b"x"), "attach", "", "closed", 4,
-        "checkpoint: is no folder", opens=False),
+        "checkpoint: is no folder", opens=False,
+        repair="objects"),
     Row("one checkpoint cut", newest_cut, "attach", "checkpoint_damaged", "closed", 0,
-        "not checked: pages: against the checkpoint that closing made"),
+        "not checked: pages: against the checkpoint that closing made",
+        repair="checkpoints"),
     Row("restarted", restart, "restore", "machine_restarted", "machine_restarted", 0,
-        "the next opening takes checkpoint 2"),
+        "the next opening takes checkpoint 2",
+        repair="nothing"),
     Row("restarted while it was open", crash, "restore", "machine_restarted", "machine_restarted",
-        0, "restarted while it was open"),
+        0, "restarted while it was open",
+        repair="nothing"),
     Row("restarted, and torn", all_of(restart, tear), "restore", "machine_restarted",
-        "machine_restarted", 0, "the next opening takes checkpoint 2 of revision"),
+        "machine_restarted", 0, "the next opening takes checkpoint 2 of revision",
+        repair="nothing"),
     Row("restarted, and torn to the catalogue",
         all_of(crash, cut_to("segment/undo_log", 100), cut_to("segment/catalogue.json", 5)),
-        "restore", "machine_restarted", "machine_restarted", 0, "takes checkpoint 2"),
+        "restore", "machine_restarted", "machine_restarted", 0, "takes checkpoint 2",
+        repair="nothing"),
     Row("segment lost", remove("segment"), "restore", "segment_lost", "segment_lost", 0,
-        "its segment is not there"),
+        "its segment is not there",
+        repair="nothing"),
     Row("restarted, no checkpoint", all_of(crash, no_checkpoint), "refuse", "machine_restarted",
-        "machine_restarted", 4, "there is no checkpoint, so opening"),
+        "machine_restarted", 4, "there is no checkpoint, so opening",
+        repair="none"),
     Row("restarted, newest checkpoint cut", all_of(crash, newest_cut), "restore",
         "checkpoint_damaged", "machine_restarted", 4,
         "the next opening takes checkpoint 1 of revision"),
     Row("restarted, both checkpoints cut", all_of(crash, both_cut), "refuse", "checkpoint_damaged",
-        "machine_restarted", 4, "no checkpoint is whole, so opening fails"),
+        "machine_restarted", 4, "no checkpoint is whole, so opening fails",
+        repair="none"),
     Row("closed without storage, restarted", restart, "refuse", "not_on_storage", "closed", 4,
-        "without waiting for storage", base="unsynced"),
+        "without waiting for storage", base="unsynced",
+        repair="none"),
     Row("closed on storage, restarted", restart, "attach", "", "closed", 0, "closed properly",
-        base="synced"),
+        base="synced",
+        repair="nothing"),
     Row("open on storage, restarted", crash, "refuse", "machine_restarted", "machine_restarted", 4,
-        "there is no checkpoint", base="synced"),
+        "there is no checkpoint", base="synced",
+        repair="none"),
 ]
 
 
@@ -246,7 +263,13 @@ def test_file(row, bases, inspect, scratch):
     elif row.check == 0:
         pytest.fail("no JSON")
 
-    inspect("repair", state, code=None).expect(row.repair)
+    plan = inspect("repair", state, "--json", code=(0, 1, 4))
+    if row.repair is None:
+        plan.expect(1)
+    else:
+        assert plan.json["way"] == row.repair
+        is_refused = 1 if row.check == 1 else 0
+        plan.expect(is_refused if row.repair == "nothing" else 4)
     assert content(state) == {
         name: data for name, (_, data) in before.items() if data is not None and name != "readers"
     }, "check or repair changed the state"

@@ -122,7 +122,8 @@ def test_values_of_every_kind_come_back_bit_by_bit(inspect, scratch, seed):
         count = len(inspect("range", state, type, "--limit", "0", "--json").json_lines) - 2
         size = a.types[type]["value_bytes"]
         fields = a.types[type]["fields"]
-        plain = [f for f in fields if "shared" not in f["type"]]  # those are handles
+        # Others are handles, or have gaps of any content.
+        plain = [f for f in fields if "shared" not in f["type"] and "{" not in f["type"]]
         for id in range(count):
             with open(a.file(type + ".objects"), "rb") as one:
                 one.seek(a.value(type, id))
