@@ -38,7 +38,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-void add_accounts(database& db, std::uint32_t count) {
+/// A block of new accounts.
+void add_block(database& db, std::uint32_t count) {
     auto block = db.start_session();
     for (; count > 0; --count)
         db.create<account>([](account& one) {
@@ -47,6 +48,10 @@ void add_accounts(database& db, std::uint32_t count) {
             one.group = one.number % 5;
         });
     block.push();
+}
+
+void add_accounts(database& db, std::uint32_t count) {
+    add_block(db, count);
     db.commit(db.revision());
 }
 
@@ -155,12 +160,8 @@ TEST_CASE("a state that was opened while its segment was made anew stays as it i
 
 TEST_CASE("undo: of a log that is too long for one look the newest sessions are given") {
     open_state made(1);
-    for (int session = 0; session < 40; ++session) {
-        auto block = made.db.start_session();
-        for (int each = 0; each < 1000; ++each)
-            made.db.create<account>([&](account& one) { one.number = one.id.value; });
-        block.push();
-    }
+    for (int blocks = 0; blocks < 40; ++blocks)
+        add_block(made.db, 200);
     made.db.close();
     const fs::path folder = made.state / "segment";
     const auto header = detail::header_in(folder).value();
