@@ -270,7 +270,7 @@ def test_a_state_and_its_archive_only_grow_while_the_driver_replays_into_them(
                 continue  # not yet made, or just closing
             looks += 1
             check_stat(found.json)
-            now = found.json["revision"]
+            now = found.json["log"]["revision"]
             assert now + 1 >= revision  # the last session is squashed into the one before
             revision = max(revision, now)
             if archived.code == 0:
