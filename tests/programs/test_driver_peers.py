@@ -133,12 +133,12 @@ def test_a_faulty_peer_costs_its_connection(driver, scratch, given, what):
 
 
 ENDS = {
-    "with_nothing": (NO_BLOCK, 0, lambda given: caught_up(NO_BLOCK), "has no blocks", 0),
+    "with_nothing": (None, 0, lambda given: caught_up(NO_BLOCK), "has no blocks", 0),
     "before_the_states_head": (
-        NO_BLOCK, 10, lambda given: caught_up(given.place(8)),
+        None, 10, lambda given: caught_up(given.place(8)),
         "the state has as many blocks or more, up to block 10 ", 10),
     "below_the_irreversible_block": (
-        NO_BLOCK, 10, lambda given: caught_up(Place(1, 3, 4)),
+        None, 10, lambda given: caught_up(Place(1, 3, 4)),
         "the state has as many blocks or more", 10),
     "before_what_it_said_first": (
         29, 10, lambda given: caught_up(given.place(9)), "said before that it has block 30 ", 10),
