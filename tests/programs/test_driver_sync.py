@@ -8,7 +8,7 @@ import time
 import pytest
 from blocks import PaymentsTree, write_branches
 from carried_logs import DIGESTS, EOS, STEEM, carried_log
-from peers import (BLOCKS, CAUGHT_UP, HELLO, KEEPALIVE, Connection, GivenChain, ScriptedPeer,
+from peers import (CAUGHT_UP, HELLO, KEEPALIVE, Connection, GivenChain, ScriptedPeer,
                    caught_up, digest_of, frame, frame_of, serve, sync_call)
 
 
@@ -132,18 +132,19 @@ def test_the_carried_logs_lead_to_the_digest_of_replay(driver, scratch, chain, e
     server = serve(driver, carried_log(chain, scratch))
 
     def pass_on(to, _count):
-        known = to.greet(chain)
-        with Connection(server.address) as source:
+        known, frames = to.greet(chain), []
+        with Connection(server.address) as source:  # whose patience is not the client's
             source.ask(known, chain)
             assert source.receive()[0] == HELLO
-            sent = 0
-            while each == 0 or sent < each:
+            kind = None
+            while kind != CAUGHT_UP and (each == 0 or len(frames) < each):
                 kind, payload = source.receive()
-                to.send(frame(kind, payload))
-                sent += kind == BLOCKS
-                if kind == CAUGHT_UP:
-                    return to.wait_for_end()
-        return to.send(frame(KEEPALIVE)[:8])
+                if kind != KEEPALIVE:
+                    frames.append(frame(kind, payload))
+        to.send(*frames)
+        if kind == CAUGHT_UP:
+            to.wait_for_end()
+        to.send(frame(KEEPALIVE)[:8])
 
     with ScriptedPeer(pass_on) as peer:
         said = driver(*sync_call(scratch / "state", peer.address)).json
