@@ -1,74 +1,37 @@
-"""Blocks as the programs encode them, logs of them, and a model of which branch a node must be at.
+"""Blocks in a tree, as peers send them, and a model of which branch a node must be at.
 
-Everything here is written from the READMEs of tools/block_log and tools/driver/sync, so that a test
-also notices when a program and its README part ways.
+Written from the READMEs of tools/block_log and tools/driver/sync alone, as block_logs.py is.
 """
+
 import ctypes
 import struct
 from dataclasses import dataclass, field
+from pathlib import Path
 
-_xxh = ctypes.CDLL("libxxhash.so.0")
-_xxh.XXH3_64bits_withSeed.restype = ctypes.c_uint64
-_xxh.XXH3_64bits_withSeed.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64]
-_zstd = ctypes.CDLL("libzstd.so.1")
-_zstd.ZSTD_compressBound.restype = _zstd.ZSTD_compress.restype = ctypes.c_size_t
-_zstd.ZSTD_compressBound.argtypes = [ctypes.c_size_t]
-_zstd.ZSTD_compress.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p,
-                                ctypes.c_size_t, ctypes.c_int]
+import block_logs
+from block_logs import account as social_account
+from block_logs import checksum, payments, sealed, social, text
+from block_logs import folded as signed
+from block_logs import varint as unsigned
 
 
 class _Hash128(ctypes.Structure):
     _fields_ = [("low", ctypes.c_uint64), ("high", ctypes.c_uint64)]
 
 
-_xxh.XXH3_128bits.restype = _Hash128
-_xxh.XXH3_128bits.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
-
-
-def checksum(data, seed=0):
-    return _xxh.XXH3_64bits_withSeed(data, len(data), seed)
-
-
-# --- encodings ---
-
-def unsigned(value):
-    out = bytearray()
-    while value >= 0x80:
-        out.append(value & 0x7f | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def signed(value):
-    return unsigned(value << 1 if value >= 0 else (-value << 1) - 1)
-
-
-def text(value):
-    data = value if isinstance(value, bytes) else value.encode()
-    return unsigned(len(data)) + data
-
-
-def payments_account(name, balance):
-    return unsigned(0) + text(name) + signed(balance)
-
-
-def payment(sender, receiver, amount):
-    return unsigned(1) + text(sender) + text(receiver) + signed(amount)
-
-
-def social_account(name):
-    return unsigned(0) + text(name)
+def _hash_of(data):
+    of = block_logs.library("xxhash").XXH3_128bits
+    of.restype, of.argtypes = _Hash128, [ctypes.c_char_p, ctypes.c_size_t]
+    return of(data, len(data))
 
 
 def social_deposit(receiver, amount):
-    return unsigned(4) + text(receiver) + signed(amount)
+    return social("deposit", receiver, amount)
 
 
 def encoded_block(number, timestamp, operations):
     """A transaction for each operation."""
-    return (unsigned(number) + signed(timestamp) + unsigned(len(operations)) +
-            b"".join(unsigned(1) + text(one) for one in operations))
+    return block_logs.encode_block(block_logs.block_of(number, timestamp, *operations))
 
 
 # --- blocks and logs ---
@@ -90,38 +53,25 @@ class Place:
         return f"block {self.number} ({self.high:016x}{self.low:016x})"
 
 
-def _hash_of(data):
-    return _xxh.XXH3_128bits(data, len(data))
-
-
 NO_BLOCK = Place()
 
 
 def write_log(path, chain, blocks):
     """`blocks`: (number, encoding) each."""
-    header = struct.pack("<8sII32sQ", b"\x8eBLKLOG\n", 1, 64, chain.encode(), 0)
     unpacked = b"".join(text(encoded) for _, encoded in blocks)
-    packed = ctypes.create_string_buffer(_zstd.ZSTD_compressBound(len(unpacked)))
-    size = _zstd.ZSTD_compress(packed, len(packed), unpacked, len(unpacked), 1)
-    record = struct.pack("<IIIIQQ", 0x5243e28d, size, len(unpacked), len(blocks), blocks[0][0],
-                         blocks[-1][0]) + packed.raw[:size]
-    record += struct.pack("<II", len(record) + 16, 0x4543e28d)
-    with open(path, "wb") as out:
-        out.write(header + struct.pack("<Q", checksum(header)))
-        out.write(record + struct.pack("<Q", checksum(record)))
+    record = block_logs.record_of(unpacked, len(blocks), blocks[0][0], blocks[-1][0])
+    Path(path).write_bytes(block_logs.header(chain) + record)
     return path
 
 
 def write_branches(path, chain, branches):
     """`branches`: (number of the block they follow, [encoding]) each, as `serve --forks` reads."""
-    header = struct.pack("<8sII32sQ", b"\x8eBLKBRN\n", 1, 64, chain.encode(), 0)
-    with open(path, "wb") as out:
-        out.write(header + struct.pack("<Q", checksum(header)))
-        for forks_after, blocks in branches:
-            payload = b"".join(text(one) for one in blocks)
-            record = struct.pack("<IIIIQ", 0x4243e28d, len(payload), len(blocks), 0,
-                                 forks_after) + payload
-            out.write(record + struct.pack("<Q", checksum(record)))
+    out = block_logs.header(chain, b"\x8eBLKBRN\n")
+    for forks_after, blocks in branches:
+        payload = b"".join(map(text, blocks))
+        head = struct.pack("<4sIIIQ", b"\x8d\xe2CB", len(payload), len(blocks), 0, forks_after)
+        out += sealed(head + payload)
+    Path(path).write_bytes(out)
     return path
 
 
@@ -149,7 +99,7 @@ class PaymentsTree:
         self.lag = lag
         self.entries = [Entry()]
         self.head = self.root = 0
-        self._append(0, 1, 1000, [payments_account(f"user{i}", 1_000_000)
+        self._append(0, 1, 1000, [payments("account_create", f"user{i}", 1_000_000)
                                   for i in range(self.ACCOUNTS)])
 
     def __getitem__(self, index):
@@ -196,7 +146,7 @@ class PaymentsTree:
 
     def _pay(self, amount):
         sender, receiver = self.random.sample(range(self.ACCOUNTS), 2)
-        return payment(f"user{sender}", f"user{receiver}", amount)
+        return payments("payment", f"user{sender}", f"user{receiver}", amount)
 
     def _append(self, parent, number, timestamp, operations, is_good=True):
         encoded = encoded_block(number, timestamp, operations)

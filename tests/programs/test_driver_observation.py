@@ -11,7 +11,7 @@ import time
 from collections import Counter
 
 import pytest
-from carried_logs import DIGESTS, EOS, STEEM, carried_log
+from chains import EOS, STEEM, carried_log
 
 # --- a page, taken apart ---
 
@@ -249,7 +249,7 @@ def watched(driver, session_scratch):
 
 
 def test_what_is_watched_does_not_change_the_state(watched):
-    assert watched[0]["state_digest"] == DIGESTS[STEEM]
+    assert watched[0]["state_digest"] == STEEM.digest
 
 
 # --- the line a second ---

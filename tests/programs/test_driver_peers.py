@@ -7,7 +7,7 @@ import struct
 
 import pytest
 from blocks import NO_BLOCK, PaymentsTree, Place, encoded_block, signed, unsigned
-from carried_logs import STEEM
+from chains import STEEM
 from peers import (BLOCKS, BUSY, CAUGHT_UP, HELLO, KEEPALIVE, MALFORMED, NO_COMMON_BLOCK,
                    WRONG_CHAIN, Connection, GivenChain, Hung, ScriptedPeer, blocks, blocks_payload,
                    caught_up, digest_of, frame, frame_of, hello, refusal, request, serve,

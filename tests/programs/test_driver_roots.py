@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from blocks import encoded_block, social_account, social_deposit, write_log
-from carried_logs import DIGESTS, EOS, ROOTS, STEEM, carried_log
+from chains import EOS, STEEM, carried_log
 from conftest import copy_of
 
 WITH_ROOT = ["--state-root", "all"]
@@ -60,9 +60,9 @@ def replay(request, driver, scratch):
 
 
 def test_a_replay_comes_to_the_same_root_by_any_way(replay):
-    root = ROOTS[replay.chain]
+    root = replay.chain.root
     at_once = replay("at-once", *WITH_ROOT, "--verify-roots")
-    assert at_once["state_digest"] == DIGESTS[replay.chain]
+    assert at_once["state_digest"] == replay.chain.digest
     assert at_once["state_root"]["root"] == root
     assert at_once["state_root"]["recomputed"] is True
     roots = replay.roots("at-once")
@@ -118,7 +118,7 @@ def test_the_roots_of_some_blocks_can_be_asked_for(eos):
     last = early["blocks"][2]
     assert roots[third] == f"{third} {last['root']} {last['writes']}"
     newest = some("--newest", "1")["blocks"]
-    assert [one["root"] for one in newest] == [ROOTS[EOS]]
+    assert [one["root"] for one in newest] == [EOS.root]
     assert len(some("--from", third, "--to", third)["blocks"]) == 1
     eos.driver("roots", state, "--from", "4000000000", code=2).says("none from 4000000000")
     file = eos.write_roots("state")
@@ -135,7 +135,7 @@ def test_a_state_without_a_root_has_nothing_of_one_and_one_that_is_turned_off_ne
     steem("off", *WITH_ROOT, "--stop-at", "100000")
     off = steem("off", "--state-root", "none")
     assert off["state_root"] is None
-    assert off["state_digest"] == DIGESTS[STEEM]
+    assert off["state_digest"] == STEEM.digest
     assert not [name for name, count in off["objects"].items()
                 if "root" in name and name != "state_root.tree" and count != 0]
     assert steem("off")["state_root"] is None
@@ -146,13 +146,13 @@ def test_a_root_can_be_of_some_types_only(steem):
     root = accounts["state_root"]
     assert root["types"] == ["account"]
     assert root["objects"] == accounts["objects"]["account"]
-    assert root["root"] != ROOTS[STEEM]
+    assert root["root"] != STEEM.root
     assert steem("some", "--verify-roots")["state_root"]["root"] == root["root"]
     two = steem("some", "--state-root", "account,global", "--verify-roots")
     assert two["state_root"]["objects"] == root["objects"] + 1
-    assert steem("some", *WITH_ROOT)["state_root"]["root"] == ROOTS[STEEM]
+    assert steem("some", *WITH_ROOT)["state_root"]["root"] == STEEM.root
     steem("some", "--state-root", "acount", code=2).says('"acount"')
-    assert steem("some")["state_root"]["root"] == ROOTS[STEEM]
+    assert steem("some")["state_root"]["root"] == STEEM.root
 
 
 def test_as_many_roots_are_kept_as_are_asked_for(steem):
@@ -587,7 +587,7 @@ def test_bisect_of_states_that_are_written_ends_and_so_do_their_writers(steem):
                 assert run.json["differs"] is None
     assert moved > 0, f"{looks} looks, none of a state that moved"
     for one in writers:
-        assert one.wait().json["state_root"]["root"] == ROOTS[STEEM]
+        assert one.wait().json["state_root"]["root"] == STEEM.root
     same = steem.driver.json("bisect", a, b)
     assert same["a"]["objects_looked_at"] == same["b"]["objects_looked_at"]
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 from blocks import PaymentsTree, write_branches
-from carried_logs import DIGESTS, EOS, STEEM, carried_log
+from chains import EOS, STEEM, carried_log
 from peers import (CAUGHT_UP, HELLO, KEEPALIVE, Connection, GivenChain, ScriptedPeer,
                    caught_up, digest_of, frame, frame_of, serve, sync_call)
 
@@ -148,7 +148,7 @@ def test_the_carried_logs_lead_to_the_digest_of_replay(driver, scratch, chain, e
 
     with ScriptedPeer(pass_on) as peer:
         said = driver(*sync_call(scratch / "state", peer.address)).json
-    assert said["state_digest"] == DIGESTS[chain]
+    assert said["state_digest"] == chain.digest
     assert (said["sync"]["failures"] > 0) == (each != 0)
     assert said["sync"]["useless_blocks"] == 0
 
@@ -166,7 +166,7 @@ def test_a_sync_killed_or_interrupted_at_random_times_goes_on_to_the_same_state(
         driver, scratch, rng):
     server = serve(driver, carried_log(EOS, scratch))
     said, longest = timed(driver, sync_call(scratch / "undisturbed", server.address))
-    assert said["state_digest"] == DIGESTS[EOS]
+    assert said["state_digest"] == EOS.digest
     state, ended = scratch / "state", 0
     while ended < 12:
         process = driver.start(*sync_call(state, server.address), "--verify")
@@ -174,13 +174,13 @@ def test_a_sync_killed_or_interrupted_at_random_times_goes_on_to_the_same_state(
         process.signal(signal.SIGKILL if rng.random() < 0.7 else signal.SIGTERM)
         run = process.wait(None)
         if run.code == 0:
-            assert run.json["state_digest"] == DIGESTS[EOS]
+            assert run.json["state_digest"] == EOS.digest
             state = state.with_name(state.name + "_")
         else:
             run.expect((3, -signal.SIGKILL, -signal.SIGTERM))
             ended += 1
     said = driver(*sync_call(state, server.address), "--verify").json
-    assert said["state_digest"] == DIGESTS[EOS]
+    assert said["state_digest"] == EOS.digest
 
 
 @pytest.fixture(scope="module")

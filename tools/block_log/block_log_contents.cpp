@@ -84,7 +84,7 @@ std::string in_words(const search_result& behind) {
 }
 
 /// The block that should be at the end of what was scanned.
-std::string expected_there(const log_contents& contents,
+std::string expected_there(const block_log_contents& contents,
                            const std::optional<block_log_index>& saved) {
     const std::size_t scanned = contents.index.entries().size();
     const bool tells_of_it = saved && scanned < saved->entries().size() &&
@@ -105,8 +105,9 @@ unsynced_blocks count_blocks(const file& log, search_result found, std::uint64_t
 }
 
 /// Whether the invalid end is damage, which throws, or what a crash left.
-void judge_end(const file& log, log_contents& contents, const std::optional<block_log_index>& index,
-               const mark_check& mark, const watcher& watch) {
+void judge_end(const file& log, block_log_contents& contents,
+               const std::optional<block_log_index>& index, const mark_check& mark,
+               const watcher& watch) {
     const std::uint64_t offset = contents.index.log_bytes();
     const std::uint64_t end = offset + contents.torn_bytes;
     search_budget budget(contents.torn_bytes);
@@ -156,13 +157,14 @@ void save_quietly(const block_log_index& index, const file& log) {
 
 } // namespace
 
-log_contents read_contents(const file& log, std::string_view expected_chain,
-                           const opening_options& options) {
+block_log_contents read_contents(const file& log, std::string_view expected_chain,
+                                 const opening_options& options) {
     log_header header = read_log_header(log, expected_chain);
     // Before the log's length is taken: beside a writer it grows, and the mark after it.
     const mark_check mark = load_mark(synced_path(log.path()), header.checksum, log.on());
     saved_index saved = look_at_index(log, header, options.use_index);
-    log_contents result{header, std::move(saved.usable), 0, 0, {}, {}, std::move(saved.fault)};
+    block_log_contents result{header, std::move(saved.usable), 0, 0, {},
+                              {},     std::move(saved.fault)};
     const std::size_t known = result.index.entries().size();
     result.torn_bytes = scan(log, result.index, result.torn_reason, options.watch);
     if (result.torn_bytes > 0) judge_end(log, result, saved.unfitting, mark, options.watch);
@@ -185,7 +187,7 @@ damaged_error damage_at(const file& log, std::uint64_t offset, const std::string
                          "is good: chainbase-driver block-log salvage");
 }
 
-log_record record_of(const file& log, const log_contents& contents, std::size_t number) {
+log_record record_of(const file& log, const block_log_contents& contents, std::size_t number) {
     const block_log_index::entry& entry = contents.index.entries()[number];
     const std::uint64_t end = contents.index.end_of(number);
     record_check check = check_record(log, entry.offset, end);
@@ -198,7 +200,7 @@ log_record record_of(const file& log, const log_contents& contents, std::size_t 
     return std::move(*check.record);
 }
 
-std::string describe_torn_end(const log_contents& contents, std::string_view fate) {
+std::string describe_torn_end(const block_log_contents& contents, std::string_view fate) {
     std::string text =
         "the end is torn: " + std::to_string(contents.torn_bytes) + " bytes after " +
         (contents.index.empty() ? "the header"

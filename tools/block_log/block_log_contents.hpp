@@ -34,7 +34,7 @@ struct unsynced_blocks {
 };
 
 /// What opening a block log finds.
-struct log_contents {
+struct block_log_contents {
     log_header header;
     /// Of all valid records.
     block_log_index index;
@@ -60,8 +60,8 @@ struct log_contents {
 /// something is invalid that the saved index or the mark tells to have been valid once, or that a
 /// valid record follows: damage, not a torn end. Such records are a part of the torn end where the
 /// mark tells that nothing behind it was ever synced.
-[[nodiscard]] log_contents read_contents(const file& log, std::string_view expected_chain,
-                                         const opening_options& options = {});
+[[nodiscard]] block_log_contents read_contents(const file& log, std::string_view expected_chain,
+                                               const opening_options& options = {});
 
 /// The damaged_error of a log that is invalid at byte `offset`, where `expected` ("block 17")
 /// should be.
@@ -70,11 +70,12 @@ struct log_contents {
 
 /// The record of that number, counted from 0. Throws damaged_error when it is none, or not the one
 /// that the index tells of.
-[[nodiscard]] log_record record_of(const file& log, const log_contents& contents,
+[[nodiscard]] log_record record_of(const file& log, const block_log_contents& contents,
                                    std::size_t number);
 
 /// "the end is torn: N bytes after block M (reason) are cut", with the blocks among them, for the
 /// warning about a torn end; `fate` is what happens to them: "are cut".
-[[nodiscard]] std::string describe_torn_end(const log_contents& contents, std::string_view fate);
+[[nodiscard]] std::string describe_torn_end(const block_log_contents& contents,
+                                            std::string_view fate);
 
 } // namespace chainbase

@@ -8,8 +8,8 @@ namespace chainbase {
 block_log_reader::block_log_reader(const std::filesystem::path& path,
                                    std::string_view expected_chain, const opening_options& options)
     : log_(std::make_shared<const file>(file::open_read(path, options.on))),
-      contents_(
-          std::make_shared<const log_contents>(read_contents(*log_, expected_chain, options))) {
+      contents_(std::make_shared<const block_log_contents>(
+          read_contents(*log_, expected_chain, options))) {
     if (torn_bytes() > 0)
         spdlog::warn("{}: {}", path.string(), describe_torn_end(*contents_, "are left out"));
 }

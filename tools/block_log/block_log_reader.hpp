@@ -82,7 +82,7 @@ public:
 
 private:
     std::shared_ptr<const file> log_;
-    std::shared_ptr<const log_contents> contents_;
+    std::shared_ptr<const block_log_contents> contents_;
 };
 
 } // namespace chainbase

@@ -5,7 +5,7 @@
 namespace chainbase {
 
 block_log_records::block_log_records(std::shared_ptr<const file> log,
-                                     std::shared_ptr<const log_contents> contents,
+                                     std::shared_ptr<const block_log_contents> contents,
                                      std::uint64_t from)
     : log_(std::move(log)), contents_(std::move(contents)) {
     const block_log_index& index = contents_->index;

@@ -32,11 +32,11 @@ public:
 private:
     friend class block_log_reader;
 
-    block_log_records(std::shared_ptr<const file> log, std::shared_ptr<const log_contents> contents,
-                      std::uint64_t from);
+    block_log_records(std::shared_ptr<const file> log,
+                      std::shared_ptr<const block_log_contents> contents, std::uint64_t from);
 
     std::shared_ptr<const file> log_;
-    std::shared_ptr<const log_contents> contents_;
+    std::shared_ptr<const block_log_contents> contents_;
     std::size_t next_ = 0;
 };
 

@@ -6,7 +6,8 @@
 namespace chainbase {
 
 block_log_stream::block_log_stream(std::shared_ptr<const file> log,
-                                   std::shared_ptr<const log_contents> contents, std::uint64_t from)
+                                   std::shared_ptr<const block_log_contents> contents,
+                                   std::uint64_t from)
     : log_(std::move(log)), contents_(std::move(contents)) {
     const block_log_index& index = contents_->index;
     end_record_ = index.entries().size();
@@ -18,7 +19,8 @@ block_log_stream::block_log_stream(std::shared_ptr<const file> log,
 }
 
 block_log_stream::block_log_stream(std::shared_ptr<const file> log,
-                                   std::shared_ptr<const log_contents> contents, only_record record)
+                                   std::shared_ptr<const block_log_contents> contents,
+                                   only_record record)
     : log_(std::move(log)), contents_(std::move(contents)), next_record_(record.number),
       end_record_(record.number + 1),
       blocks_behind_(contents_->index.entries()[record.number].blocks_before) {}

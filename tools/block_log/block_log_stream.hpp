@@ -42,13 +42,13 @@ public:
 private:
     friend class block_log_reader;
 
-    block_log_stream(std::shared_ptr<const file> log, std::shared_ptr<const log_contents> contents,
-                     std::uint64_t from);
+    block_log_stream(std::shared_ptr<const file> log,
+                     std::shared_ptr<const block_log_contents> contents, std::uint64_t from);
     struct only_record {
         std::size_t number;
     };
-    block_log_stream(std::shared_ptr<const file> log, std::shared_ptr<const log_contents> contents,
-                     only_record record);
+    block_log_stream(std::shared_ptr<const file> log,
+                     std::shared_ptr<const block_log_contents> contents, only_record record);
 
     bool open_next();
     [[nodiscard]] bool record_is_used_up() const noexcept { return consumed_ == unpacked_.size(); }
@@ -63,7 +63,7 @@ private:
     [[noreturn]] void fail(std::size_t record, const std::string& reason) const;
 
     std::shared_ptr<const file> log_;
-    std::shared_ptr<const log_contents> contents_;
+    std::shared_ptr<const block_log_contents> contents_;
     std::size_t next_record_ = 0; // the one after the record in unpacked_
     std::size_t end_record_ = 0;  // the one that is not opened any more
     bytes unpacked_;

@@ -18,7 +18,7 @@ std::string in_words(const index_check& saved, const block_log_index& now) {
 
 index_repair repair_index(const std::filesystem::path& path, log_progress& shown) {
     const file log = file::open_read(path);
-    const log_contents contents = read_contents(
+    const block_log_contents contents = read_contents(
         log, {}, {.save_index = false, .use_index = false, .watch = shown.as_watcher()});
     const index_check saved = load_index(index_path(path), contents.header.checksum);
     index_repair report;
