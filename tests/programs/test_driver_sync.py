@@ -215,7 +215,7 @@ def test_what_is_killed_among_forks_goes_on_to_the_same_state_and_root(
     def call(verb, to=state):
         if verb == "replay":
             return ["replay", "--block-log", log, "--state", to, "--json", *root]
-        more = ["--pending", "200", "--readers", "1"] if verb == "live" else []
+        more = ["--pending", "20", "--readers", "1"] if verb == "live" else []
         return [*sync_call(to, server.address, verb=verb), *root, *more]
 
     _, longest = timed(driver, call(killed, scratch / "undisturbed"))
