@@ -157,6 +157,8 @@ class ScriptedPeer:
         self._listener.close()
         if self.failure and kind is None:
             raise self.failure
+        if self.failure:
+            print(f"the script of a peer failed: {self.failure!r}")
 
     def wait_for_connection(self):
         with self._came:

@@ -88,12 +88,12 @@ def test_replay_and_live_go_on_with_each_others_state(driver, scratch):
     driver(*live(log, state, "--stop-at", STOP[EOS], "--pending", "10"))
     said = driver.json("replay", "--block-log", log, "--state", state, "--verify")
     assert said["state_digest"] == EOS.digest
-    assert said["verified"] > 0
+    assert said["verified"]
 
 
 def test_a_node_refuses_a_state_beyond_the_block_to_stop_at_and_one_of_another_log(driver, scratch):
     log, state = carried_log(EOS, scratch), scratch / "state"
-    driver(*live(log, state, "--stop-at", STOP[EOS]))
+    driver(*live(log, state, "--stop-at", "269300000", "--pending", "0"))
     driver(*live(log, state, "--stop-at", "1"), code=2).says("to stop at")
     driver(*live(carried_log(STEEM, scratch), state), code=2).says("of the chain")
 

@@ -133,12 +133,12 @@ def test_a_faulty_peer_costs_its_connection(driver, scratch, given, what):
 
 
 ENDS = {
-    "with_nothing": (NO_BLOCK, 0, lambda given: caught_up(NO_BLOCK), "has no blocks", 0),
+    "with_nothing": (None, 0, lambda given: caught_up(NO_BLOCK), "has no blocks", 0),
     "before_the_states_head": (
-        NO_BLOCK, 10, lambda given: caught_up(given.place(8)),
+        None, 10, lambda given: caught_up(given.place(8)),
         "the state has as many blocks or more, up to block 10 ", 10),
     "below_the_irreversible_block": (
-        NO_BLOCK, 10, lambda given: caught_up(Place(1, 3, 4)),
+        None, 10, lambda given: caught_up(Place(1, 3, 4)),
         "the state has as many blocks or more", 10),
     "before_what_it_said_first": (
         29, 10, lambda given: caught_up(given.place(9)), "said before that it has block 30 ", 10),
@@ -273,16 +273,16 @@ def test_a_peer_that_fills_the_tree_and_hangs_up_does_not_harm_the_next(driver, 
     assert said["state_digest"] == digest_of(driver, log, scratch / "replayed")
 
 
-def least_addresses(driver, call):
-    """How many bytes of addresses a call needs, to 16 MiB."""
+def least_memory(driver, call):
+    """How many bytes of private memory a call needs, to 16 MiB."""
     def is_enough(limit):
-        return driver(*call, code=None, preexec=with_addresses(limit)).code == 0
+        return driver(*call, code=None, preexec=with_memory(limit)).code == 0
 
     enough = 1 << 26
     while not is_enough(enough):
         enough *= 2
         if enough > 1 << 36:
-            pytest.skip("a sanitizer takes all addresses for itself")
+            pytest.skip("a sanitizer takes all memory for itself")
     too_few = enough // 2
     while enough - too_few > 16 << 20:
         middle = (enough + too_few) // 2
@@ -290,8 +290,8 @@ def least_addresses(driver, call):
     return enough
 
 
-def with_addresses(limit):
-    return lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+def with_memory(limit):
+    return lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
 
 def test_a_block_that_there_is_no_memory_for_ends_the_connection_and_not_the_node(
@@ -306,9 +306,9 @@ def test_a_block_that_there_is_no_memory_for_ends_the_connection_and_not_the_nod
 
     with ScriptedPeer(script) as bad, ScriptedPeer(given.give_all) as good:
         state = scratch / "state"
-        limit = least_addresses(driver, sync_call(scratch / "other", good.address)) + (64 << 20)
+        limit = least_memory(driver, sync_call(scratch / "other", good.address)) + (64 << 20)
         call = [*sync_call(state, bad.address), "--attempts", "1"]
-        driver(*call, code=1, preexec=with_addresses(limit)).says(
+        driver(*call, code=1, preexec=with_memory(limit)).says(
             bad.address, "follows block 1", "more memory than there is")
         assert driver(*sync_call(state, good.address)).json["head"] == 30
     assert given.known[0].number == 1

@@ -1,6 +1,7 @@
 """The root that replay, sync and live keep: of the state alone, whatever the way to it; roots and
 bisect, and what they find when a run, a disk or a program changed something."""
 import itertools
+import re
 import signal
 import struct
 import time
@@ -367,12 +368,12 @@ class TwoRuns:
 
 
 def flip(state, found_by, at, bit):
-    """One bit of the bytes in a state's memory, which are there once."""
-    file = state / "segment"
-    data = file.read_bytes()
-    assert data.count(found_by) == 1
-    with file.open("r+b") as both:
-        both.seek(data.index(found_by) + at)
+    """One bit of the bytes of an object in a state's memory, which are there once."""
+    places = [(file, where.start()) for file in (state / "segment").glob("*.objects")
+              for where in re.finditer(re.escape(found_by), file.read_bytes())]
+    assert len(places) == 1, places
+    with places[0][0].open("r+b") as both:
+        both.seek(places[0][1] + at)
         both.write(bytes([found_by[at] ^ bit]))
 
 

@@ -116,7 +116,7 @@ TEST_CASE("the buckets of lookups rise to their count and are in seconds") {
           "_bucket{outcome=\"miss\",le=\"2.56e-07\"} 2\n",
           "_bucket{outcome=\"miss\",le=\"1.024e-06\"} 3\n",
           "_bucket{outcome=\"miss\",le=\"+Inf\"} 4\n", "_count{outcome=\"miss\"} 4\n",
-          "_sum{outcome=\"miss\"} 0.00500044\n", "_sum{outcome=\"hit_in_archive\"} 1\n",
+          "_sum{outcome=\"miss\"} 0.005000440\n", "_sum{outcome=\"hit_in_archive\"} 1.000000000\n",
           "_count{outcome=\"hit_in_memory\"} 0\n"})
         CHECK_THAT(page, Contains(std::string("chainbase_archive_lookup_seconds") + line));
 }
