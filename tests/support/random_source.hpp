@@ -40,9 +40,6 @@ private:
 [[nodiscard]] std::uint64_t test_operations(std::uint64_t usual);
 /// The same of a short test, which a soak does not lengthen.
 [[nodiscard]] std::uint64_t short_test_operations(std::uint64_t usual);
-/// Whether tests run with their usual seeds and lengths, so that it is known how often they come to
-/// what they are about.
-[[nodiscard]] bool is_usual_run();
 
 /// A text of random length: mostly short, at times empty or long, seldom larger than any class of
 /// buffers.
