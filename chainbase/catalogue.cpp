@@ -1,7 +1,7 @@
-#include <chainbase/catalogue_text.hpp>
+#include <chainbase/catalogue.hpp>
 #include <chainbase/files.hpp>
 #include <pool_allocator/error.hpp>
-#include <pool_allocator/missing_file.hpp>
+#include <pool_allocator/file_error.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int format = 1;
+constexpr int catalogue_format = 1;
 /// Of the containers and nodes that the versions of Boost.MultiIndex lay out which compact_links
 /// knows.
 constexpr int container_layout = 1;
@@ -80,9 +80,9 @@ catalogue catalogue_of(const std::string& text, const std::filesystem::path& fil
     catalogue result;
     try {
         const json list = json::parse(text);
-        if (list.at("format") != format)
+        if (list.at("format") != catalogue_format)
             throw format_error(file.string() + ": format " + list.at("format").dump() +
-                               ", this program reads " + std::to_string(format) +
+                               ", this program reads " + std::to_string(catalogue_format) +
                                "; open it with the program that wrote it, or replay");
         if (list.at("container_layout") != container_layout)
             throw format_error(file.string() + ": containers of layout " +
@@ -111,7 +111,7 @@ std::string catalogue::text() const {
         types.push_back(std::move(type));
     }
     const json list = {
-        {"format", format}, {"container_layout", container_layout}, {"types", types}};
+        {"format", catalogue_format}, {"container_layout", container_layout}, {"types", types}};
     return list.dump(1) + "\n";
 }
 

@@ -52,4 +52,9 @@ private:
     static inline ticks origin_ = 0;
 };
 
+/// As reports give durations.
+[[nodiscard]] inline double microseconds(std::uint64_t nanoseconds) noexcept {
+    return static_cast<double>(nanoseconds) / 1e3;
+}
+
 } // namespace chainbase::trace

@@ -1,5 +1,5 @@
 #include <tools/archive_figures.hpp>
-#include <tools/bytes_in_words.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,31 +1,24 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <tools/program.hpp>
 
 #include <string>
-#include <utility>
-#include <vector>
 
 /// What users are told of a program's command line, made from the description that parses it: so
 /// none of it can be out of date.
 namespace chainbase {
 
-/// What a manual page has besides verbs and options.
-struct manual_notes {
-    std::string version;                                       ///< "chainbase 0.1.0"
-    std::string date;                                          ///< "2026-01-31"
-    std::vector<std::pair<int, std::string>> exit_codes;       ///< and what each means
-    std::vector<std::pair<std::string, std::string>> examples; ///< a command and what it is for
-};
-
 /// A manual page of section 1, for man.
-[[nodiscard]] std::string man_page_of(const CLI::App& program, const manual_notes& notes);
+[[nodiscard]] std::string man_page_of(const program_description& program);
 
 /// @name Completion of verbs and options; other words are completed as names of files
 /// @{
-[[nodiscard]] std::string bash_completion_of(const CLI::App& program);
-[[nodiscard]] std::string zsh_completion_of(const CLI::App& program);
-[[nodiscard]] std::string fish_completion_of(const CLI::App& program);
+[[nodiscard]] std::string bash_completion_of(const program_description& program);
+[[nodiscard]] std::string zsh_completion_of(const program_description& program);
+[[nodiscard]] std::string fish_completion_of(const program_description& program);
 /// @}
+
+/// Writes all of them into a folder: NAME.1, NAME.bash, _NAME, NAME.fish. Throws io_error.
+void write_manual(const program_description& program, const std::string& folder);
 
 } // namespace chainbase

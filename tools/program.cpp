@@ -1,29 +1,131 @@
 #include <pool_allocator/error.hpp>
 #include <tools/interruption.hpp>
+#include <tools/manual.hpp>
 #include <tools/program.hpp>
 
+#include <CLI/CLI.hpp>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <csignal>
 #include <exception>
+#include <list>
+#include <map>
 
 namespace chainbase {
 
 namespace {
 
-exit_code run(const char* name, const char* description, int argc, char** argv,
-              const add_verbs& add) {
-    exit_code result = exit_code::done;
-    CLI::App program(description, name);
-    program.require_subcommand(1);
-    add_version(program);
-    add(program, result);
+std::string shown_value(const command_option& from) {
+    if (!from.choices().empty()) {
+        std::string all;
+        for (const std::string& one : from.choices())
+            all += (all.empty() ? "{" : ",") + one;
+        return all + "}";
+    }
+    return from.has_optional_value() && !from.value_name().starts_with('[')
+               ? "[" + from.value_name() + "]"
+               : from.value_name();
+}
+
+CLI::Option* add_to(CLI::App& app, command_option& from) {
+    if (from.is_flag()) {
+        const auto times_given = [&from](std::int64_t times) {
+            from.set(option_words(static_cast<std::size_t>(times)));
+        };
+        return app.add_flag_function(from.names(), times_given, from.description());
+    }
+    const auto set = [&from](const CLI::results_t& words) {
+        from.set(words);
+        return true;
+    };
+    CLI::Option* option = app.add_option(from.names(), set, from.description());
+    option->type_name(shown_value(from));
+    if (!from.default_text().empty()) option->default_str(from.default_text());
+    if (from.is_list()) option->expected(1, CLI::detail::expected_max_vector_size);
+    if (from.is_list() && from.takes_one_value_each_time()) option->allow_extra_args(false);
+    if (from.has_optional_value()) option->expected(0, 1);
+    if (from.delimiter() != 0) option->delimiter(from.delimiter());
+    if (from.is_required()) option->required();
+    for (const command_option::word_check& problem_of : from.checks())
+        option->check(
+            CLI::Validator([problem_of](std::string& word) { return problem_of(word); }, ""));
+    return option;
+}
+
+/// The parser of a command line: a command and, as far as the command line asks for them, the verbs
+/// below it.
+class parser {
+public:
+    parser(const program_description& described, const std::vector<std::string>& words)
+        : program_(described.name, described.description),
+          app_(described.description, described.name) {
+        program_.add_verbs(described.verbs);
+        add_verbs(app_, program_, words, 0);
+    }
+
+    CLI::App& app() { return app_; }
+    /// Runs the verb that was named.
+    exit_code run() const { return called_ ? called_->run() : exit_code::done; }
+
+private:
+    /// A command line that begins with a verb needs no description of the others, which takes
+    /// longer than a short verb works.
+    void add_verbs(CLI::App& app, const command& of, const std::vector<std::string>& words,
+                   std::size_t at) {
+        if (of.verbs().empty()) return;
+        app.require_subcommand(1);
+        const verb_entry* named = nullptr;
+        for (const verb_entry& one : of.verbs())
+            if (at < words.size() && words[at] == one.name) named = &one;
+        for (const verb_entry& one : of.verbs())
+            if (!named || named == &one) add_verb(app, one, words, at + 1);
+    }
+
+    void add_verb(CLI::App& app, const verb_entry& from, const std::vector<std::string>& words,
+                  std::size_t at) {
+        command& verb = commands_.emplace_back(from.name, from.description);
+        from.declare(verb);
+        CLI::App& below = *app.add_subcommand(verb.name(), verb.description());
+        std::map<const command_option*, CLI::Option*> made;
+        for (const auto& option : verb.options())
+            made[option.get()] = add_to(below, *option);
+        for (const auto& option : verb.options()) {
+            for (const command_option* other : option->needed())
+                made[option.get()]->needs(made.at(other));
+            for (const command_option* other : option->excluded())
+                made[option.get()]->excludes(made.at(other));
+        }
+        add_verbs(below, verb, words, at);
+        if (verb.verbs().empty()) below.callback([this, &verb] { called_ = &verb; });
+    }
+
+    command program_;
+    CLI::App app_;
+    std::list<command> commands_;
+    const command* called_ = nullptr;
+};
+
+exit_code run(const program_description& described, int argc, char** argv) {
+    const std::vector<std::string> words(argv + 1, argv + argc);
+    if (words.size() == 2 && words.front() == "--write-manual") {
+        write_manual(described, words.back());
+        return exit_code::done;
+    }
+    parser reads(described, words);
+    const std::string version = std::string(described.name) + " " CHAINBASE_VERSION;
+    reads.app().set_version_flag("-V,--version", version, "Print the version and exit");
     try {
-        program.parse(argc, argv);
-        return result;
+        reads.app().parse(argc, argv);
     } catch (const CLI::ParseError& problem) {
-        return program.exit(problem) == 0 ? exit_code::done : exit_code::wrong_call;
+        return reads.app().exit(problem) == 0 ? exit_code::done : exit_code::wrong_call;
+    }
+    return reads.run();
+}
+
+exit_code run_or_tell(const program_description& described, int argc, char** argv) {
+    try {
+        return run(described, argc, argv);
     } catch (const usage_error& problem) {
         spdlog::error(problem.what());
         return exit_code::wrong_call;
@@ -38,16 +140,10 @@ exit_code run(const char* name, const char* description, int argc, char** argv,
 
 } // namespace
 
-void add_version(CLI::App& program) {
-    program.set_version_flag("-V,--version", program.get_name() + " " CHAINBASE_VERSION,
-                             "Print the version and exit");
-}
-
-int run_program(const char* name, const char* description, int argc, char** argv,
-                const add_verbs& add) {
+int run_program(const program_description& program, int argc, char** argv) {
     std::signal(SIGXFSZ, SIG_IGN); // a file that may not be longer is an error like a full disk
-    spdlog::set_default_logger(spdlog::stderr_color_mt(name));
-    return static_cast<int>(run(name, description, argc, argv, add));
+    spdlog::set_default_logger(spdlog::stderr_color_mt(program.name));
+    return static_cast<int>(run_or_tell(program, argc, argv));
 }
 
 } // namespace chainbase

@@ -1,26 +1,27 @@
 #pragma once
 
-#include <tools/exit_code.hpp>
+#include <tools/command_line.hpp>
 
-#include <CLI/CLI.hpp>
-
-#include <functional>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace chainbase {
 
-/// Adds a tool's verbs. A verb that is called runs while the command line is parsed: it throws what
-/// fails and leaves in `result` how it ended.
-using add_verbs = std::function<void(CLI::App& program, exit_code& result)>;
-
-/// Adds `--version`, which prints the name of the program and the version of the project. For who
-/// describes a program without run_program(), which does it, too.
-void add_version(CLI::App& program);
+/// A program: what it is called, its verbs, and what its manual says beside them.
+struct program_description {
+    const char* name;
+    const char* description;
+    std::span<const verb_entry> verbs;
+    std::vector<std::pair<std::string, std::string>> examples; ///< a command and what it is for
+};
 
 /// What every tool's main does: logs to stderr under the tool's name, runs the verb that the
 /// command line names, and returns how it ended as the process is to. A usage_error is a wrong
-/// call, any other exception a failure.
-[[nodiscard]] int run_program(const char* name, const char* description, int argc, char** argv,
-                              const add_verbs& add);
+/// call, any other exception a failure. Two options are every program's: `--version`, and
+/// `--write-manual FOLDER`, which writes the manual page and the completions of shells
+/// (manual.hpp).
+[[nodiscard]] int run_program(const program_description& program, int argc, char** argv);
 
 } // namespace chainbase

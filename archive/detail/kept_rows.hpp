@@ -39,8 +39,9 @@ struct kept_key {
     shared_string bytes;
 
     /// Rows that share a key stand together, the newest first.
-    using keys = chainbase::keys<ordered_unique<by_bytes, &kept_key::table, &kept_key::index,
-                                                &kept_key::bytes, descending<&kept_key::row>>>;
+    using keys =
+        chainbase::keys<ordered_unique<by_bytes, &kept_key::table, &kept_key::index,
+                                       &kept_key::bytes, chainbase::descending<&kept_key::row>>>;
 };
 BOOST_DESCRIBE_STRUCT(kept_key, (), (id, table, index, row, bytes))
 

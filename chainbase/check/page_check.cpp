@@ -1,5 +1,5 @@
 #include <chainbase/check/page_check.hpp>
-#include <chainbase/checkpoint/page_table.hpp>
+#include <chainbase/checkpoint/publication.hpp>
 #include <pool_allocator/error.hpp>
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@ namespace {
 
 using checkpoint::page_bytes;
 
-constexpr std::size_t batch = 256; // pages: a MiB
+constexpr std::size_t pages_at_once = 256; // pages: a MiB
 
 } // namespace
 
@@ -52,9 +52,9 @@ std::vector<altered_bytes> page_check::compare(const window* file) {
         return all;
     }
     const checkpoint::page_table table(*saved, slots_);
-    std::vector<std::byte> content(batch * page_bytes);
-    for (std::uint64_t first = 0; first < table.pages(); first += batch) {
-        const auto count = std::min<std::uint64_t>(batch, table.pages() - first);
+    std::vector<std::byte> content(pages_at_once * page_bytes);
+    for (std::uint64_t first = 0; first < table.pages(); first += pages_at_once) {
+        const auto count = std::min<std::uint64_t>(pages_at_once, table.pages() - first);
         file->read(first * page_bytes, std::span(content).first(count * page_bytes));
         for (std::uint64_t i = 0; i < count; ++i) {
             const std::span<const std::byte, page_bytes> now(content.data() + i * page_bytes,

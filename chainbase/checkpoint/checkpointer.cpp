@@ -17,7 +17,7 @@ namespace chainbase::checkpoint {
 namespace {
 
 const trace::site capturing("checkpoint.capture");
-const trace::site writing("checkpoint.write");
+const trace::site writing_pages("checkpoint.write");
 const trace::counter pages_copied_ahead("checkpoint.pages_copied_ahead");
 
 using clock = std::chrono::steady_clock;
@@ -129,7 +129,7 @@ void checkpointer::keep(std::uint64_t number, bool is_known) noexcept {
 // --- by the other thread ---
 
 std::optional<outcome> checkpointer::write(prior_sync& before) {
-    const trace::span timed(writing);
+    const trace::span timed(writing_pages);
     const auto begin = clock::now();
     outcome result;
     result.generation = next_.generation;

@@ -4,6 +4,8 @@
 #include <boost/algorithm/hex.hpp>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <iterator>
 #include <set>
@@ -19,18 +21,18 @@ namespace {
 
 using nlohmann::json;
 
-constexpr char magic[16] = "chainbase state";
-constexpr std::uint32_t format = 1;
+constexpr char publication_magic[16] = "chainbase state";
+constexpr std::uint32_t publication_format = 1;
 constexpr std::size_t pages_of_a_leaf = 256;
 
-struct header {
+struct publication_header {
     char magic[16];
     std::uint32_t format;
     std::uint32_t text_bytes;
     std::uint64_t leaves;
     std::uint64_t sum;
 };
-static_assert(sizeof(header) == 40 && offsetof(header, sum) == 32);
+static_assert(sizeof(publication_header) == 40 && offsetof(publication_header, sum) == 32);
 
 struct stored_leaf {
     std::uint32_t slot;
@@ -42,8 +44,9 @@ static_assert(sizeof(stored_leaf) == 16);
 std::uint64_t sum_of_file(std::span<const std::byte> content) {
     XXH3_state_t* state = XXH3_createState();
     XXH3_64bits_reset(state);
-    XXH3_64bits_update(state, content.data(), offsetof(header, sum));
-    XXH3_64bits_update(state, content.data() + sizeof(header), content.size() - sizeof(header));
+    XXH3_64bits_update(state, content.data(), offsetof(publication_header, sum));
+    XXH3_64bits_update(state, content.data() + sizeof(publication_header),
+                       content.size() - sizeof(publication_header));
     const std::uint64_t sum = XXH3_64bits_digest(state);
     XXH3_freeState(state);
     return sum;
@@ -101,19 +104,21 @@ publication from_text(const json& text) {
 void require_sound(const publication& one, std::uint64_t leaves,
                    const std::filesystem::path& from) {
     if (one.window_bytes == 0 || one.window_bytes % page_bytes != 0)
-        damaged(from, sizeof(header), "windows of " + std::to_string(one.window_bytes) + " bytes");
+        damaged(from, sizeof(publication_header),
+                "windows of " + std::to_string(one.window_bytes) + " bytes");
     std::uint64_t expected = 0;
     std::set<std::uint32_t> windows;
     for (const publication::file& file : one.files) {
         if (!windows.insert(file.index).second)
-            damaged(from, sizeof(header),
+            damaged(from, sizeof(publication_header),
                     "window " + std::to_string(file.index) + " has two files");
         const bool is_plain = !file.name.empty() && file.name.front() != '.' &&
                               file.name.find('/') == std::string::npos &&
                               file.name.find('\0') == std::string::npos;
         if (!is_plain || file.bytes % page_bytes != 0 || file.bytes > one.window_bytes ||
             file.index >= one.windows)
-            damaged(from, sizeof(header), "\"" + file.name + "\" is no file of a segment");
+            damaged(from, sizeof(publication_header),
+                    "\"" + file.name + "\" is no file of a segment");
         expected += leaves_of(file.bytes);
     }
     if (leaves != expected)
@@ -125,9 +130,9 @@ void require_sound(const publication& one, std::uint64_t leaves,
 
 std::vector<std::byte> publication::encode() const {
     const std::string text = text_of(*this).dump();
-    header h{};
-    std::memcpy(h.magic, magic, sizeof magic);
-    h.format = format;
+    publication_header h{};
+    std::memcpy(h.magic, publication_magic, sizeof publication_magic);
+    h.format = publication_format;
     h.text_bytes = static_cast<std::uint32_t>(text.size());
     for (const file& one : files)
         h.leaves += one.leaves.size();
@@ -148,19 +153,19 @@ std::vector<std::byte> publication::encode() const {
 
 publication publication::decode(std::span<const std::byte> content,
                                 const std::filesystem::path& from) {
-    header h{};
+    publication_header h{};
     if (content.size() < sizeof h) damaged(from, content.size(), "the file ends here");
     std::memcpy(&h, content.data(), sizeof h);
-    if (std::memcmp(h.magic, magic, sizeof magic) != 0)
+    if (std::memcmp(h.magic, publication_magic, sizeof publication_magic) != 0)
         damaged(from, 0, "not a published checkpoint");
     const std::size_t rest = content.size() - sizeof h;
     if (h.text_bytes > rest || h.leaves > (rest - h.text_bytes) / sizeof(stored_leaf))
         damaged(from, content.size(), "the file ends here");
     content = content.first(sizeof h + h.text_bytes + h.leaves * sizeof(stored_leaf));
     if (h.sum != sum_of_file(content)) damaged(from, 32, "the checksum does not match");
-    if (h.format != format)
+    if (h.format != publication_format)
         throw format_error(from.string() + ": format " + std::to_string(h.format) +
-                           ", this program reads " + std::to_string(format) +
+                           ", this program reads " + std::to_string(publication_format) +
                            "; open it with the program that wrote it, or replay");
     try {
         const auto* text = reinterpret_cast<const char*>(content.data()) + sizeof h;
@@ -258,6 +263,77 @@ void published::publish(publication next) {
     // Each time: a process that died may have made the names without it.
     on_.sync_folder(folder_);
     content_[which] = std::move(next);
+}
+
+namespace {
+
+struct entry {
+    std::uint32_t slot;
+    std::uint32_t zero;
+    std::uint64_t sum;
+};
+static_assert(sizeof(entry) * page_table::pages_of_a_leaf == page_bytes);
+
+using entries = std::array<entry, page_table::pages_of_a_leaf>;
+
+} // namespace
+
+page_table::page_table(const publication::file& from, const slot_file& slots)
+    : pages_(from.bytes / page_bytes), leaves_(from.leaves), changed_(from.leaves.size()) {
+    for (std::size_t leaf = 0; leaf < leaves_.size(); ++leaf) {
+        if (leaves_[leaf].slot == 0) continue;
+        entries found;
+        slots.read(leaves_[leaf].slot, leaves_[leaf].sum,
+                   std::span<std::byte, page_bytes>(std::as_writable_bytes(std::span(found))));
+        const std::size_t first = leaf * pages_of_a_leaf;
+        const std::size_t count = std::min(pages_of_a_leaf, pages_.size() - first);
+        for (std::size_t i = 0; i < count; ++i)
+            pages_[first + i] = {found[i].slot, found[i].sum};
+    }
+}
+
+void page_table::resize(std::uint64_t pages, std::vector<slot>& replaced) {
+    const std::uint64_t leaves = (pages + pages_of_a_leaf - 1) / pages_of_a_leaf;
+    for (std::uint64_t page = pages; page < pages_.size(); ++page)
+        replaced.push_back(pages_[page].slot);
+    for (std::uint64_t leaf = leaves; leaf < leaves_.size(); ++leaf)
+        replaced.push_back(leaves_[leaf].slot);
+    if (pages < pages_.size() && leaves > 0) changed_[leaves - 1] = true; // it has less
+    pages_.resize(pages);
+    leaves_.resize(leaves);
+    changed_.resize(leaves);
+}
+
+void page_table::set(std::uint64_t page, placed_page to) noexcept {
+    if (pages_[page] == to) return;
+    pages_[page] = to;
+    changed_[page / pages_of_a_leaf] = true;
+}
+
+std::uint64_t page_table::changed_leaves() const noexcept {
+    return static_cast<std::uint64_t>(std::ranges::count(changed_, true));
+}
+
+void page_table::write_leaves(slot_file& to, std::vector<slot>& replaced) {
+    for (std::size_t leaf = 0; leaf < leaves_.size(); ++leaf) {
+        if (!changed_[leaf]) continue;
+        entries all{};
+        const std::size_t first = leaf * pages_of_a_leaf;
+        const std::size_t count = std::min(pages_of_a_leaf, pages_.size() - first);
+        bool is_empty = true;
+        for (std::size_t i = 0; i < count; ++i) {
+            all[i] = {pages_[first + i].slot, 0, pages_[first + i].sum};
+            is_empty = is_empty && all[i].slot == 0;
+        }
+        replaced.push_back(leaves_[leaf].slot);
+        leaves_[leaf] = {};
+        if (!is_empty) {
+            const std::span<const std::byte, page_bytes> content(std::as_bytes(std::span(all)));
+            leaves_[leaf] = {to.take(), to.sum_of(content)};
+            to.write(leaves_[leaf].slot, content);
+        }
+        changed_[leaf] = false;
+    }
 }
 
 } // namespace chainbase::checkpoint

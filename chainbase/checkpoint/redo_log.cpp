@@ -15,7 +15,7 @@ namespace {
 
 const trace::site describing("redo.block");
 const trace::site waiting_for_room("redo.wait");
-const trace::site writing("redo.write");
+const trace::site writing_redo("redo.write");
 const trace::site syncing("redo.sync");
 const trace::counter bytes_written("redo.bytes");
 
@@ -215,7 +215,7 @@ bool redo_log::take(std::vector<std::unique_ptr<waiting>>& into) {
 }
 
 void redo_log::write(std::vector<std::unique_ptr<waiting>>& blocks) {
-    const trace::span timed(writing);
+    const trace::span timed(writing_redo);
     before_.call();
     std::uint64_t content = 0;
     std::uint64_t bytes = 0;

@@ -12,21 +12,21 @@ namespace chainbase::checkpoint {
 
 namespace {
 
-constexpr char magic[16] = "chainbase pages";
-constexpr std::uint32_t format = 2;
+constexpr char slot_file_magic[16] = "chainbase pages";
+constexpr std::uint32_t slot_file_format = 2;
 constexpr std::uint32_t format_without_seed = 1;
 
-struct header {
+struct slot_file_header {
     char magic[16];
     std::uint32_t format;
     std::uint32_t reserved;
     slot_file::identity state;
     std::uint64_t sum;
 };
-static_assert(sizeof(header) == 48 && offsetof(header, sum) == 40);
+static_assert(sizeof(slot_file_header) == 48 && offsetof(slot_file_header, sum) == 40);
 
-std::uint64_t header_sum(const header& of) noexcept {
-    return XXH3_64bits(&of, offsetof(header, sum));
+std::uint64_t header_sum(const slot_file_header& of) noexcept {
+    return XXH3_64bits(&of, offsetof(slot_file_header, sum));
 }
 
 } // namespace
@@ -44,9 +44,9 @@ slot_file::slot_file(disk& on, std::filesystem::path file, const identity& state
 }
 
 void slot_file::write_header(const identity& state) {
-    header h{};
-    std::memcpy(h.magic, magic, sizeof magic);
-    h.format = format;
+    slot_file_header h{};
+    std::memcpy(h.magic, slot_file_magic, sizeof slot_file_magic);
+    h.format = slot_file_format;
     h.state = state;
     h.sum = header_sum(h);
     seed_ = h.sum;
@@ -56,9 +56,9 @@ void slot_file::write_header(const identity& state) {
 }
 
 void slot_file::check_header(const identity& state) {
-    header h{};
+    slot_file_header h{};
     const std::size_t read = file_->read(0, std::as_writable_bytes(std::span(&h, 1)));
-    if (read < sizeof h || std::memcmp(h.magic, magic, sizeof magic) != 0)
+    if (read < sizeof h || std::memcmp(h.magic, slot_file_magic, sizeof slot_file_magic) != 0)
         throw format_error(path_.string() +
                            ": offset 0: not the pages of a checkpoint; restore the "
                            "file from a copy, or replay into a new folder");
@@ -66,9 +66,9 @@ void slot_file::check_header(const identity& state) {
         throw damaged_error(path_.string() +
                             ": offset 40: the checksum does not match; restore the "
                             "file from a copy, or replay into a new folder");
-    if (h.format != format && h.format != format_without_seed)
+    if (h.format != slot_file_format && h.format != format_without_seed)
         throw format_error(path_.string() + ": format " + std::to_string(h.format) +
-                           ", this program reads " + std::to_string(format) +
+                           ", this program reads " + std::to_string(slot_file_format) +
                            "; open it with the program that wrote it, or replay");
     if (h.state != state)
         throw usage_error(path_.string() + ": is the checkpoint of another state; put the file of "

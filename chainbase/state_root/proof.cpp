@@ -13,7 +13,7 @@ namespace chainbase::state_root {
 
 namespace {
 
-constexpr std::byte format{1};
+constexpr std::byte proof_format{1};
 
 enum class ending : std::uint8_t { object, nothing, another };
 
@@ -178,7 +178,7 @@ struct parts {
 
     static std::optional<parts> of(std::span<const std::byte> proof, const sha256_digest& key) {
         reader from(proof);
-        if (from.byte() != format) return std::nullopt;
+        if (from.byte() != proof_format) return std::nullopt;
         parts all;
         const auto levels = std::to_integer<unsigned>(from.byte());
         if (levels > max_levels) return std::nullopt;
@@ -252,7 +252,7 @@ std::vector<std::byte> prove(const node_source& tree, std::string_view type, std
     const sha256_digest key = hash.key(type, id);
     way found = way::to(key, tree, hash);
     writer proof;
-    proof.add(format);
+    proof.add(proof_format);
     proof.add(std::byte{found.levels});
     proof.bytes().insert(proof.bytes().end(), found.steps.bytes().begin(),
                          found.steps.bytes().end());

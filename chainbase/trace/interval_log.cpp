@@ -1,5 +1,6 @@
 #include <chainbase/trace/interval_log.hpp>
 #include <pool_allocator/error.hpp>
+#include <pool_allocator/trace_clock.hpp>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -17,10 +18,6 @@ namespace chainbase::trace {
 namespace {
 
 using json = nlohmann::ordered_json;
-
-double microseconds(std::uint64_t ns) {
-    return static_cast<double>(ns) / 1e3;
-}
 
 std::string in_iso_8601(std::chrono::system_clock::time_point time) {
     const auto ms =

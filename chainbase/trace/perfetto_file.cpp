@@ -1,5 +1,6 @@
 #include <chainbase/trace/perfetto_file.hpp>
 #include <pool_allocator/error.hpp>
+#include <pool_allocator/trace_clock.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -21,10 +22,6 @@ constexpr std::uint64_t end_bytes = 512;
 /// Names of threads are any bytes.
 std::string json_string(const std::string& text) {
     return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-}
-
-double microseconds(std::uint64_t ns) {
-    return static_cast<double>(ns) / 1e3;
 }
 
 } // namespace

@@ -1,8 +1,8 @@
 // A backup of state and archive: what was there comes back, what is not whole is refused by name,
 // and a writer may be at work beside it.
 
-#include <archive/detail/unfinished_folder.hpp>
-#include <chainbase/checkpoint/copy.hpp>
+#include <archive/backup/unfinished_folder.hpp>
+#include <chainbase/checkpoint/restore.hpp>
 #include <chainbase/files.hpp>
 #include <pool_allocator/error.hpp>
 

@@ -1,7 +1,7 @@
 // A process dies while it makes a backup or restores one. What it leaves passes for nothing, and
 // the same call does it over.
 
-#include <archive/detail/backup_step.hpp>
+#include <archive/detail/fault_steps.hpp>
 #include <pool_allocator/error.hpp>
 
 #include <tests/archive/pair.hpp>

@@ -2,7 +2,7 @@
 // and whatever was done with the state in between.
 
 #include <archive/conversion.hpp>
-#include <archive/detail/conversion_step.hpp>
+#include <archive/detail/fault_steps.hpp>
 #include <archive/detail/kept_rows.hpp>
 #include <chainbase/checkpoint/publication.hpp>
 #include <pool_allocator/error.hpp>

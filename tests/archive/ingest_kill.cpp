@@ -1,6 +1,6 @@
 // A process dies while a large batch goes into the store as sorted files. Whatever the step, the
 // batch is there whole or not at all, with all that came before, and no file stays behind.
-#include <archive/detail/ingest_step.hpp>
+#include <archive/detail/fault_steps.hpp>
 #include <archive/key.hpp>
 #include <archive/rocksdb_store.hpp>
 

@@ -1,4 +1,4 @@
-#include <archive/detail/hand_over_step.hpp>
+#include <archive/detail/fault_steps.hpp>
 
 #include <catch2/catch.hpp>
 #include <signal.h>

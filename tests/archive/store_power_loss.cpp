@@ -1,8 +1,8 @@
 // Power is lost at any change of the disk that RocksDB makes: what was promised is there, of the
 // rest the first batches, whole.
 
-#include <archive/detail/files_below.hpp>
 #include <archive/key.hpp>
+#include <archive/rocksdb/database.hpp>
 #include <archive/store.hpp>
 
 #include <catch2/catch.hpp>

@@ -1,7 +1,7 @@
 #include <tools/bench/baselines/classical_database.hpp>
 #include <tools/bench/baselines/classical_index.hpp>
 #include <tools/bench/report.hpp>
-#include <tools/bench/scratch_directory.hpp>
+#include <tools/bench/bench_setup.hpp>
 
 #include <boost/describe/class.hpp>
 #include <catch2/catch.hpp>

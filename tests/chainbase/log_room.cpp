@@ -6,6 +6,7 @@
 #include <tests/chainbase/small_types.hpp>
 #include <tests/support/sample_types.hpp>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 

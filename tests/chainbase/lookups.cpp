@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <tests/chainbase/small_types.hpp>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 

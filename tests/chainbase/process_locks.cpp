@@ -1,8 +1,7 @@
 // The lock between processes, as one process sees it: two databases of one state have it between
 // them like any two others.
 
-#include <chainbase/lock_report.hpp>
-#include <chainbase/process_lock.hpp>
+#include <chainbase/lock/process_lock.hpp>
 #include <pool_allocator/error.hpp>
 
 #include <catch2/catch.hpp>

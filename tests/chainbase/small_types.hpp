@@ -1,11 +1,13 @@
 #pragma once
 
 #include <chainbase/database.hpp>
+#include <pool_allocator/error.hpp>
 
 #include <tests/support/scratch_state.hpp>
 #include <tests/support/snapshot.hpp>
 
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 
 namespace chainbase::test {

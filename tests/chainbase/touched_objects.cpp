@@ -1,5 +1,5 @@
 // Which objects the log of sessions names: all that were touched, each once, and nothing else.
-#include <undo/touched_objects.hpp>
+#include <undo/session_changes.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/chainbase/small_types.hpp>

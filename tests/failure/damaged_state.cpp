@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <tests/failure/state_image.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <string>

@@ -1,7 +1,7 @@
 // A file of the segment cannot be brought to storage when a state is closed. The system tells that
 // once, and a second attempt seems to work.
 
-#include <chainbase/detail/segment_header.hpp>
+#include <chainbase/segment/segment_header.hpp>
 #include <pool_allocator/error.hpp>
 
 #include <catch2/catch.hpp>

@@ -1,5 +1,7 @@
 // A tmpfs without a free page, where also reading a hole of a file takes one.
 
+#include <pool_allocator/error.hpp>
+
 #include <catch2/catch.hpp>
 #include <fcntl.h>
 #include <sys/mount.h>

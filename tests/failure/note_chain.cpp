@@ -1,3 +1,5 @@
+#include <pool_allocator/error.hpp>
+
 #include <tests/failure/note_chain.hpp>
 #include <tests/support/mismatch.hpp>
 

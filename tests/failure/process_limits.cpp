@@ -1,6 +1,8 @@
 // What the system allows a process (setrlimit) is used up: an exception, never a signal, and the
 // state is that of the block before and works on when there is more.
 
+#include <pool_allocator/error.hpp>
+
 #include <catch2/catch.hpp>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>

@@ -1,7 +1,7 @@
 // Processes that read and the one that writes are killed at any time, also while they wait for each
 // other: nobody is held up by the dead, and nobody sees part of a block.
 
-#include <chainbase/lock_report.hpp>
+#include <chainbase/lock/process_lock.hpp>
 #include <pool_allocator/error.hpp>
 
 #include <catch2/catch.hpp>

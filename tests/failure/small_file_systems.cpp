@@ -1,6 +1,8 @@
 // File systems without room, of the kinds there are: a tmpfs without inodes, a disk, the share of a
 // disk that a user may have. An exception that names the file, and work goes on when there is room.
 
+#include <pool_allocator/error.hpp>
+
 #include <catch2/catch.hpp>
 #include <fcntl.h>
 #include <linux/loop.h>

@@ -1,6 +1,5 @@
 // What a guard makes of addresses and names that a test cannot listen at, and of odd queries.
 #include <pool_allocator/error.hpp>
-#include <tools/inspect/serve/query_string.hpp>
 #include <tools/inspect/serve/request_guard.hpp>
 
 #include <catch2/catch.hpp>

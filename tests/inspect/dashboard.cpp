@@ -121,20 +121,20 @@ TEST_CASE("dashboard: everything of a sample has its line") {
 TEST_CASE("dashboard: columns sort both ways and beyond the last is the state's order") {
     filled_board board(sample_with(three()));
     CHECK(precede(rows_of(board), {"pear", "fig", "apple"})); // by bytes in use
-    board.press(command::reverse);
+    board.press(key_action::reverse);
     CHECK(precede(rows_of(board), {"apple", "fig", "pear"}));
-    board.press(command::previous_column); // growth; another column is never reversed
-    board.press(command::previous_column);
+    board.press(key_action::previous_column); // growth; another column is never reversed
+    board.press(key_action::previous_column);
     CHECK_THAT(text_of(board)[9], Contains("objects v"));
     CHECK(precede(rows_of(board), {"apple", "fig", "pear"}));
     CHECK(rows_of(board).back() == "a"); // the note; before it what has no objects
-    board.press(command::previous_column);
+    board.press(key_action::previous_column);
     CHECK(precede(rows_of(board), {"apple", "fig", "pear"})); // names
     CHECK(precede(rows_of(board), {"(header)", "apple"}));
-    board.press(command::previous_column);
+    board.press(key_action::previous_column);
     CHECK(precede(rows_of(board), {"pear", "apple", "fig", "(buffers)"}));
     CHECK_THAT(text_of(board)[9], !Contains("v ") && StartsWith("type "));
-    board.press(command::next_column);
+    board.press(key_action::next_column);
     CHECK_THAT(text_of(board)[9], StartsWith("type v"));
 }
 
@@ -145,76 +145,76 @@ TEST_CASE("dashboard: rows scroll to their ends and no further") {
     filled_board board(sample_with(many));
     CHECK(rows_of(board).front() == "t0");
     CHECK_THAT(joined(text_of(board)), Contains("rows 1 to 18 of 63"));
-    board.press(command::up);
+    board.press(key_action::up);
     CHECK(rows_of(board).front() == "t0");
-    board.press(command::down);
+    board.press(key_action::down);
     CHECK(rows_of(board).front() == "t1");
-    board.press(command::page_down);
+    board.press(key_action::page_down);
     CHECK(rows_of(board).front() == "t19");
-    board.press(command::last);
+    board.press(key_action::last);
     CHECK_THAT(joined(text_of(board)), Contains("rows 46 to 63 of 63"));
-    board.press(command::down);
+    board.press(key_action::down);
     CHECK_THAT(joined(text_of(board)), Contains("rows 46 to 63 of 63"));
-    board.press(command::page_up);
+    board.press(key_action::page_up);
     CHECK_THAT(joined(text_of(board)), Contains("rows 28 to 45 of 63"));
-    board.press(command::first);
+    board.press(key_action::first);
     CHECK(rows_of(board).front() == "t0");
     CHECK_THAT(joined(text_of(board, 100, 90)), !Contains("rows 1"));
 }
 
 TEST_CASE("dashboard: keys choose a table, pause, change the interval, help and end") {
     filled_board board(sample_with(three()));
-    board.press(command::view_3);
+    board.press(key_action::view_3);
     CHECK_THAT(joined(text_of(board)), Contains("who ") && Contains("no readers"));
-    board.press(command::next_view);
+    board.press(key_action::next_view);
     CHECK_THAT(joined(text_of(board)), Contains("no process has counted"));
-    board.press(command::next_view);
+    board.press(key_action::next_view);
     CHECK_THAT(joined(text_of(board)), Contains("no checkpoint is there"));
-    board.press(command::next_view);
+    board.press(key_action::next_view);
     CHECK_THAT(joined(text_of(board)), Contains("in use v"));
-    board.press(command::previous_view);
+    board.press(key_action::previous_view);
     CHECK_THAT(joined(text_of(board)), Contains("no checkpoint is there"));
-    board.press(command::view_2);
+    board.press(key_action::view_2);
     CHECK_THAT(joined(text_of(board)), Contains("write turns under way"));
-    board.press(command::pause);
+    board.press(key_action::pause);
     CHECK(board.is_paused());
     CHECK_THAT(text_of(board)[0], Contains("PAUSED"));
-    board.press(command::pause);
+    board.press(key_action::pause);
     CHECK_FALSE(board.is_paused());
-    board.press(command::longer_interval);
+    board.press(key_action::longer_interval);
     CHECK(board.interval() == 2s);
     for (int presses = 0; presses < 20; ++presses)
-        board.press(command::shorter_interval);
+        board.press(key_action::shorter_interval);
     CHECK(board.interval() == 100ms);
     for (int presses = 0; presses < 20; ++presses)
-        board.press(command::longer_interval);
+        board.press(key_action::longer_interval);
     CHECK(board.interval() == 60s);
-    board.press(command::help);
+    board.press(key_action::help);
     CHECK_THAT(joined(text_of(board)), Contains("any key leads back"));
-    board.press(command::none);
+    board.press(key_action::none);
     CHECK_THAT(joined(text_of(board)), Contains("any key leads back"));
-    board.press(command::pause);
+    board.press(key_action::pause);
     CHECK_FALSE(board.is_paused());
     CHECK_THAT(joined(text_of(board)), Contains("write turns under way"));
-    board.press(command::help);
-    board.press(command::other);
+    board.press(key_action::help);
+    board.press(key_action::other);
     CHECK_THAT(joined(text_of(board)), Contains("write turns under way"));
     CHECK_FALSE(board.is_over());
-    board.press(command::quit);
+    board.press(key_action::quit);
     CHECK(board.is_over());
 }
 
 TEST_CASE("dashboard: an interval between two steps goes to the next ones") {
     dashboard board("s", 1500ms, true);
-    board.press(command::longer_interval);
+    board.press(key_action::longer_interval);
     CHECK(board.interval() == 2s);
     dashboard other("s", 1500ms, true);
-    other.press(command::shorter_interval);
+    other.press(key_action::shorter_interval);
     CHECK(other.interval() == 1s);
     dashboard long_one("s", 3'600s, true);
-    long_one.press(command::longer_interval);
+    long_one.press(key_action::longer_interval);
     CHECK(long_one.interval() == 3'600s);
-    long_one.press(command::shorter_interval);
+    long_one.press(key_action::shorter_interval);
     CHECK(long_one.interval() == 60s);
 }
 
@@ -234,8 +234,8 @@ TEST_CASE("dashboard: no name moves the cursor") {
     sample.now.locks.readers.back().name = "\r\x9b";
     dashboard board("/tmp/\x1b[31m\xE2\x82\xAC", 1s, false);
     board.add(sample);
-    for (const command key : {command::view_1, command::view_2, command::view_3, command::view_4,
-                              command::view_5, command::help}) {
+    for (const key_action key : {key_action::view_1, key_action::view_2, key_action::view_3,
+                                 key_action::view_4, key_action::view_5, key_action::help}) {
         board.press(key);
         for (const std::string& line : text_of(board))
             CHECK(std::ranges::all_of(line, [](char c) { return c >= ' ' && c <= '~'; }));
@@ -254,8 +254,8 @@ TEST_CASE("dashboard: no line is longer nor are there more than the terminal has
         types.push_back(type_with(std::string(upto(90), 'n'), upto(1U << 30), upto(1U << 30)));
     filled_board board(sample_with(types));
     for (int times = 0; times < 2'000; ++times) {
-        board.press(static_cast<command>(
-            2 + upto(static_cast<std::size_t>(command::view_5) - 2))); // all but to end
+        board.press(static_cast<key_action>(
+            2 + upto(static_cast<std::size_t>(key_action::view_5) - 2))); // all but to end
         if (times % 7 == 0) board.add(sample_with(types));
         const std::size_t columns = 1 + upto(200);
         const std::size_t lines = 1 + upto(80);

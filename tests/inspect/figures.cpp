@@ -2,7 +2,6 @@
 // rates, shares of an interval, units, pages mapped by a process, sizes of arrays.
 #include <archive/statistics_page.hpp>
 #include <chainbase/rows/value_type.hpp>
-#include <tools/inspect/maintenance/segment_warming.hpp>
 #include <tools/inspect/maintenance/warm.hpp>
 #include <tools/inspect/memory/live_sample.hpp>
 #include <tools/inspect/memory/mapped_pages.hpp>
@@ -11,7 +10,7 @@
 #include <tools/inspect/memory/window_map.hpp>
 #include <tools/inspect/root/array_sizes.hpp>
 #include <tools/inspect/top/figures.hpp>
-#include <tools/inspect/top/lock_watch.hpp>
+#include <tools/inspect/top/views.hpp>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

@@ -3,9 +3,9 @@
 #include <chainbase/bulk_load/new_state.hpp>
 #include <chainbase/bulk_load/segment_replacement.hpp>
 #include <chainbase/database.hpp>
-#include <chainbase/detail/segment_header.hpp>
+#include <chainbase/segment/segment_header.hpp>
 #include <pool_allocator/error.hpp>
-#include <tools/inspect/maintenance/resident_file.hpp>
+#include <tools/inspect/maintenance/warm.hpp>
 #include <tools/inspect/rows/row_query.hpp>
 #include <tools/inspect/rows/row_source.hpp>
 #include <tools/inspect/rows/type_records.hpp>

@@ -10,12 +10,15 @@ from programs import folders, need
 
 
 @pytest.fixture(scope="module")
-def manual():
-    """The folder of the page and the completions: CHAINBASE_MANUAL, or beside the programs."""
+def manual(inspect, session_scratch):
+    """The folder of the page and the completions: as the program writes them, or as it was built."""
+    written = session_scratch / "manual"
+    written.mkdir()
+    if inspect("--write-manual", written, code=None).code == 0:
+        return written
     named = os.environ.get("CHAINBASE_MANUAL")
     places = [Path(named)] if named else []
-    for one in folders():
-        places += [one.parent / "tools/inspect/manual", one.parent / "tools/manual", one]
+    places += [one.parent / "tools/inspect/manual" for one in folders()]
     for place in places:
         if (place / "chainbase-inspect.1").exists():
             return place.absolute()

@@ -1,5 +1,5 @@
 // What two trees do not have in common: every object of it, and no other.
-#include <chainbase/state_root/tree_diff.hpp>
+#include <chainbase/state_root/merkle_tree.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/state_root/told_tree.hpp>

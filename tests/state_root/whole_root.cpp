@@ -1,6 +1,6 @@
 // The root from all leaves at once, and a tree that is emptied, opened again, or of another format.
 #include <chainbase/database.hpp>
-#include <chainbase/state_root/whole_root.hpp>
+#include <chainbase/state_root/merkle_tree.hpp>
 #include <pool_allocator/error.hpp>
 
 #include <catch2/catch.hpp>

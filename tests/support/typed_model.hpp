@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chainbase/statistics.hpp>
+#include <pool_allocator/error.hpp>
 
 #include <tests/support/check_keys.hpp>
 #include <tests/support/modelled_type.hpp>

@@ -1,4 +1,4 @@
-#include <pool_allocator/hash_table.hpp>
+#include <pool_allocator/flat_tables.hpp>
 
 #include <tests/support/window_parts.hpp>
 

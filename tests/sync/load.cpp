@@ -3,7 +3,6 @@
 
 #include <tools/driver/live/load_clerk.hpp>
 #include <tools/driver/live/load_generator.hpp>
-#include <tools/driver/live/load_steps.hpp>
 #include <tools/driver/live/readers.hpp>
 
 #include <catch2/catch.hpp>

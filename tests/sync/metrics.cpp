@@ -3,9 +3,7 @@
 
 #include <archive/statistics.hpp>
 #include <archive/store.hpp>
-#include <tools/driver/archive_metrics.hpp>
-#include <tools/driver/metrics_server.hpp>
-#include <tools/driver/metrics_source.hpp>
+#include <tools/driver/chain_gauges.hpp>
 #include <tools/driver/observation.hpp>
 
 #include <catch2/catch.hpp>

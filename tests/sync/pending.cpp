@@ -1,6 +1,6 @@
 /// Transactions that are in no block yet, and what blocks and pops do to them.
 
-#include <tools/chains/rejected.hpp>
+#include <tools/chains/checked.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/sync/payments_chains.hpp>

@@ -1,9 +1,9 @@
 // The root of each block while blocks are popped, others come in their place, transactions wait and
 // blocks are made here: always that of the objects as they are, and the same for the same block.
 #include <pool_allocator/error.hpp>
-#include <tools/block_log/checksum.hpp>
+#include <tools/block_log/bytes.hpp>
 #include <tools/chains/chains.hpp>
-#include <tools/chains/rejected.hpp>
+#include <tools/chains/checked.hpp>
 #include <tools/driver/chain_state.hpp>
 #include <tools/driver/root/chain_root.hpp>
 

@@ -1,10 +1,8 @@
 #include <pool_allocator/error.hpp>
 #include <tools/block_log/block_log_format.hpp>
 #include <tools/block_log/branch_file.hpp>
-#include <tools/block_log/byte_writer.hpp>
-#include <tools/block_log/checksum.hpp>
+#include <tools/block_log/bytes.hpp>
 #include <tools/block_log/log_record.hpp>
-#include <tools/block_log/record_blocks.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/support/mismatch.hpp>

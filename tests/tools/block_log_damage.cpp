@@ -1,9 +1,8 @@
 #include <pool_allocator/error.hpp>
 #include <tools/block_log/block_log_format.hpp>
-#include <tools/block_log/checksum.hpp>
-#include <tools/block_log/log_header.hpp>
+#include <tools/block_log/bytes.hpp>
+#include <tools/block_log/block_log_contents.hpp>
 #include <tools/block_log/log_record.hpp>
-#include <tools/block_log/record_search.hpp>
 #include <tools/block_log/synced_mark.hpp>
 #include <tools/driver/block_log_tools/log_verification.hpp>
 

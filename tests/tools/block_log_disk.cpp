@@ -1,5 +1,5 @@
 #include <pool_allocator/error.hpp>
-#include <tools/block_log/log_header.hpp>
+#include <tools/block_log/block_log_contents.hpp>
 #include <tools/block_log/synced_mark.hpp>
 
 #include <catch2/catch.hpp>

@@ -1,13 +1,11 @@
 #include <pool_allocator/error.hpp>
-#include <tools/driver/block_log_tools/log_digest.hpp>
-#include <tools/driver/block_log_tools/log_merge.hpp>
-#include <tools/driver/block_log_tools/log_salvage.hpp>
-#include <tools/driver/block_log_tools/log_split.hpp>
-#include <tools/driver/block_log_tools/log_trim.hpp>
+#include <tools/driver/block_log_tools/log_reading.hpp>
+#include <tools/driver/block_log_tools/log_making.hpp>
+#include <tools/driver/block_log_tools/log_repair.hpp>
 #include <tools/driver/block_log_tools/log_verification.hpp>
-#include <tools/driver/block_log_tools/unfinished_folder.hpp>
+#include <tools/driver/block_log_tools/log_pieces.hpp>
 #include <tools/driver/import/unfinished_log.hpp>
-#include <tools/driver/open_log.hpp>
+#include <tools/driver/log_progress.hpp>
 #include <tools/interruption.hpp>
 
 #include <catch2/catch.hpp>

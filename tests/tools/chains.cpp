@@ -1,7 +1,6 @@
 #include <tools/chains/checked.hpp>
 #include <tools/chains/payments/operations.hpp>
-#include <tools/chains/rejected.hpp>
-#include <tools/chains/social/payout.hpp>
+#include <tools/chains/social/rules.hpp>
 #include <tools/driver/block_feed.hpp>
 
 #include <catch2/catch.hpp>

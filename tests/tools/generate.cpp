@@ -1,12 +1,12 @@
 #include <pool_allocator/error.hpp>
 #include <tools/block_log/branch_file.hpp>
-#include <tools/chains/rejected.hpp>
+#include <tools/chains/checked.hpp>
 #include <tools/driver/chain_state.hpp>
-#include <tools/driver/generate/fit.hpp>
-#include <tools/driver/generate/make_branch.hpp>
+#include <tools/driver/generate/comparison.hpp>
+#include <tools/driver/generate/branch_dealer.hpp>
 #include <tools/driver/generate/open_comments.hpp>
 #include <tools/driver/generate/steem_2016_fit.hpp>
-#include <tools/driver/generate/texts.hpp>
+#include <tools/driver/generate/activity.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/support/property.hpp>

@@ -1,12 +1,12 @@
-#include <archive/none_store.hpp>
+#include <archive/open_archive.hpp>
 #include <chainbase/database.hpp>
 #include <chainbase/segment.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/trace.hpp>
 #include <tools/chains/payments/operations.hpp>
-#include <tools/chains/rejected.hpp>
+#include <tools/chains/checked.hpp>
 #include <tools/driver/bookkeeping.hpp>
-#include <tools/driver/time_left.hpp>
+#include <tools/driver/log_progress.hpp>
 
 #include <catch2/catch.hpp>
 #include <fcntl.h>

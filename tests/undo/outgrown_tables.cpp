@@ -1,5 +1,5 @@
-#include <pool_allocator/hash_table.hpp>
-#include <undo/operation.hpp>
+#include <pool_allocator/flat_tables.hpp>
+#include <undo/undo_log.hpp>
 
 #include <catch2/catch.hpp>
 #include <unistd.h>

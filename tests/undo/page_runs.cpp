@@ -1,6 +1,6 @@
 #include <pool_allocator/shared_buffer.hpp>
-#include <undo/operation.hpp>
 #include <undo/session.hpp>
+#include <undo/undo_log.hpp>
 
 #include <catch2/catch.hpp>
 #include <unistd.h>

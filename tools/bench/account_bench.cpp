@@ -1,24 +1,103 @@
 #include <pool_allocator/error.hpp>
-#include <tools/bench/account_bench.hpp>
-#include <tools/bench/account_engines.hpp>
+#include <tools/bench/account_engine.hpp>
+#include <tools/bench/baselines/baselines.hpp>
 #include <tools/bench/bench_setup.hpp>
-#include <tools/bench/machine.hpp>
-#include <tools/bench/most_types.hpp>
+#include <tools/bench/benches.hpp>
+#include <tools/bench/engines/chainbase_engine.hpp>
 #include <tools/bench/report.hpp>
-#include <tools/bench/scratch_directory.hpp>
 #include <tools/interruption.hpp>
 #include <tools/print.hpp>
-#include <tools/whole_number.hpp>
 
 #include <malloc.h>
 #include <spdlog/spdlog.h>
 #include <sys/prctl.h>
 
+#include <algorithm>
+#include <numeric>
 #include <sstream>
 #include <string>
 #include <vector>
 
 namespace chainbase::bench {
+
+namespace {
+
+constexpr std::uint32_t most_per_batch = 100'000;
+constexpr std::uint32_t most_small_sessions = 10'000;
+constexpr std::uint32_t most_scanned = 250'000;
+
+/// 16 letters of five random bits each: 80 bits, so that names do not meet by chance.
+account_name random_name(std::uint64_t seed) {
+    static constexpr char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
+    std::string text(account_name::capacity, ' ');
+    for (std::size_t half = 0; half < 2; ++half) {
+        std::uint64_t bits = mix(seed ^ mix(half));
+        for (std::size_t i = 0; i < 8; ++i, bits >>= 5)
+            text[half * 8 + i] = letters[bits & 31];
+    }
+    return account_name(text);
+}
+
+account random_account(std::uint64_t id, std::uint64_t seed) {
+    account result;
+    result.id = id;
+    result.name = random_name(mix(seed + id));
+    result.balance = static_cast<std::int64_t>(mix(~seed ^ id) >> 24);
+    result.savings = result.balance / 2;
+    result.vesting = result.balance / 3;
+    result.debt = result.balance / 5;
+    result.created = static_cast<std::uint32_t>(id);
+    return result;
+}
+
+} // namespace
+
+account_plan::account_plan(std::uint32_t objects, std::uint64_t seed)
+    : objects_(objects), batch_(std::min(objects / 4, most_per_batch)),
+      small_sessions_(std::min(batch_, most_small_sessions)),
+      scan_(std::min(objects, most_scanned)), seed_(seed) {
+    accounts_.reserve(std::size_t{objects_} + batch_);
+    for (std::uint64_t id = 0; id < std::uint64_t{objects_} + batch_; ++id)
+        accounts_.push_back(random_account(id, seed));
+}
+
+std::vector<std::uint32_t> account_plan::random_ids(std::uint64_t row, std::uint32_t count) const {
+    std::vector<std::uint32_t> ids(objects_);
+    std::iota(ids.begin(), ids.end(), 0U);
+    std::uint64_t state = mix(seed_ ^ mix(row));
+    for (std::uint32_t i = 0; i < count; ++i) {
+        state = mix(state);
+        std::swap(ids[i], ids[i + state % (objects_ - i)]);
+    }
+    ids.resize(count);
+    ids.shrink_to_fit();
+    return ids;
+}
+
+namespace {
+
+const account_engine_entry every_account_engine[] = {
+    {"chainbase", make_chainbase_engine},
+    {"classical", make_classical_engine},
+    {"heap", make_heap_engine},
+    {"offset_ptr_pool", make_offset_ptr_pool_engine},
+    {"node_allocator", make_node_allocator_engine},
+    {"adaptive_pool", make_adaptive_pool_engine},
+    {"lmdb", make_lmdb_engine},
+    {"rocksdb", make_rocksdb_engine},
+};
+
+} // namespace
+
+std::span<const account_engine_entry> account_engines() noexcept {
+    return every_account_engine;
+}
+
+const account_engine_entry* find_account_engine(std::string_view name) noexcept {
+    for (const account_engine_entry& entry : every_account_engine)
+        if (entry.name == name) return &entry;
+    return nullptr;
+}
 
 namespace {
 
@@ -49,11 +128,12 @@ void check_space(const account_options& options) {
                   "fewer objects");
 }
 
-using measure = void (account_engine::*)(const account_plan&, const store_options&, measurements&);
+using measured_group = void (account_engine::*)(const account_plan&, const store_options&,
+                                                measurements&);
 
 /// Runs one group of rows in a folder of its own. Between two engines free memory goes back to the
 /// system, so that none starts with the leavings of the one before.
-void run_group(account_engine& engine, measure group, const account_plan& plan,
+void run_group(account_engine& engine, measured_group group, const account_plan& plan,
                const account_options& options, measurements& out) {
     throw_if_interrupted();
     const scratch_directory scratch(options.directory);
@@ -86,7 +166,7 @@ measurements run_rounds(const account_options& options) {
     return result;
 }
 
-std::string in_words(const report& result) {
+std::string table_of(const report& result) {
     std::ostringstream text;
     print_table(text, result);
     return text.str();
@@ -109,36 +189,37 @@ void run(const account_options& options) {
                   options.objects, options.types,
                   options.rounds,  {}};
     result.rows = run_rounds(options).rows();
-    print_or_throw(options.json ? to_json(result).dump() + "\n" : in_words(result));
+    print_or_throw(options.json ? to_json(result).dump() + "\n" : table_of(result));
 }
 
 } // namespace
 
-void add_account_bench(CLI::App& program) {
+void declare_account(command& verb) {
     const auto options = std::make_shared<account_options>();
     options->directory = default_directory();
-    CLI::App* command = program.add_subcommand(
-        "account", "One type of 72 bytes with three unique keys, in every engine");
-    command->add_option("--objects", options->objects, "How many objects")
-        ->capture_default_str()
-        ->transform(whole_number(account_plan::least_objects, 500'000'000));
-    command->add_option("--types", options->types, "Types registered while sessions are measured")
-        ->capture_default_str()
-        ->transform(whole_number(1, most_types));
-    command
-        ->add_option("--engines", options->engines,
-                     "Comma-separated, all by default: " + engine_list(account_engines()))
-        ->delimiter(',')
-        ->check(CLI::Validator(check_engine<find_account_engine>, "ENGINE"));
-    command->add_option("--rounds", options->rounds, "Rounds, engines interleaved in each")
-        ->capture_default_str()
-        ->transform(whole_number(1, 1000));
-    command->add_option("--directory", options->directory, "Where the databases are made")
-        ->capture_default_str()
-        ->check(CLI::ExistingDirectory);
-    command->add_flag("--small-pages", options->small_pages, "No huge pages, for any engine");
-    command->add_flag("--json", options->json, "One JSON object on stdout instead of a table");
-    command->callback([options] { run(*options); });
+    verb.add_option("--objects", options->objects, "How many objects")
+        .shows_default()
+        .whole_number(account_plan::least_objects, 500'000'000);
+    verb.add_option("--types", options->types, "Types registered while sessions are measured")
+        .shows_default()
+        .whole_number(1, most_types);
+    verb.add_option("--engines", options->engines,
+                    "Comma-separated, all by default: " + engine_list(account_engines()))
+        .delimiter(',')
+        .check(check_engine<find_account_engine>)
+        .value_name("ENGINE");
+    verb.add_option("--rounds", options->rounds, "Rounds, engines interleaved in each")
+        .shows_default()
+        .whole_number(1, 1000);
+    verb.add_option("--directory", options->directory, "Where the databases are made")
+        .shows_default()
+        .existing_folder();
+    verb.add_flag("--small-pages", options->small_pages, "No huge pages, for any engine");
+    verb.add_flag("--json", options->json, "One JSON object on stdout instead of a table");
+    verb.runs([options] {
+        run(*options);
+        return exit_code::done;
+    });
 }
 
 } // namespace chainbase::bench

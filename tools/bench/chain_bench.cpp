@@ -1,14 +1,10 @@
 #include <pool_allocator/error.hpp>
 #include <tools/bench/bench_setup.hpp>
-#include <tools/bench/chain_bench.hpp>
-#include <tools/bench/chain_engines.hpp>
-#include <tools/bench/chain_modes.hpp>
-#include <tools/bench/machine.hpp>
+#include <tools/bench/benches.hpp>
+#include <tools/bench/chain_engine.hpp>
 #include <tools/bench/report.hpp>
-#include <tools/bench/scratch_directory.hpp>
 #include <tools/interruption.hpp>
 #include <tools/print.hpp>
-#include <tools/whole_number.hpp>
 
 #include <malloc.h>
 #include <spdlog/spdlog.h>
@@ -223,33 +219,34 @@ void run(const chain_options& options) {
 
 } // namespace
 
-void add_chain_bench(CLI::App& program) {
+void declare_chain(command& verb) {
     const auto options = std::make_shared<chain_options>();
     options->directory = default_directory();
-    CLI::App* command = program.add_subcommand(
-        "chain", "The blocks of chains: replay, sync and live, the same rules over every engine");
-    command->add_option("--log", options->logs, "Block logs, each a table of its own")
-        ->required()
-        ->check(CLI::ExistingFile);
-    command->add_option("--rounds", options->rounds, "Rounds, engines interleaved in each")
-        ->capture_default_str()
-        ->transform(whole_number(1, 1000));
-    command
-        ->add_option("--engines", options->engines,
-                     "Comma-separated, all by default: " + engine_list(chain_engines()))
-        ->delimiter(',')
-        ->check(CLI::Validator(check_engine<find_chain_engine>, "ENGINE"));
-    command->add_option("--live-blocks", options->live_blocks, "Blocks that are applied live")
-        ->capture_default_str()
-        ->transform(whole_number(1, 1'000'000));
-    command->add_option("--pending", options->pending, "Pending transactions before each of them")
-        ->capture_default_str()
-        ->transform(whole_number(1, 1'000'000));
-    command->add_option("--directory", options->directory, "Where the states are made")
-        ->capture_default_str()
-        ->check(CLI::ExistingDirectory);
-    command->add_flag("--json", options->json, "One JSON object on stdout instead of tables");
-    command->callback([options] { run(*options); });
+    verb.add_option("--log", options->logs, "Block logs, each a table of its own")
+        .required()
+        .existing_file();
+    verb.add_option("--rounds", options->rounds, "Rounds, engines interleaved in each")
+        .shows_default()
+        .whole_number(1, 1000);
+    verb.add_option("--engines", options->engines,
+                    "Comma-separated, all by default: " + engine_list(chain_engines()))
+        .delimiter(',')
+        .check(check_engine<find_chain_engine>)
+        .value_name("ENGINE");
+    verb.add_option("--live-blocks", options->live_blocks, "Blocks that are applied live")
+        .shows_default()
+        .whole_number(1, 1'000'000);
+    verb.add_option("--pending", options->pending, "Pending transactions before each of them")
+        .shows_default()
+        .whole_number(1, 1'000'000);
+    verb.add_option("--directory", options->directory, "Where the states are made")
+        .shows_default()
+        .existing_folder();
+    verb.add_flag("--json", options->json, "One JSON object on stdout instead of tables");
+    verb.runs([options] {
+        run(*options);
+        return exit_code::done;
+    });
 }
 
 } // namespace chainbase::bench

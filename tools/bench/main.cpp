@@ -1,22 +1,37 @@
-#include <tools/bench/account_bench.hpp>
-#include <tools/bench/archive_bench.hpp>
-#include <tools/bench/chain_bench.hpp>
-#include <tools/bench/crash_bench.hpp>
-#include <tools/bench/growth_bench.hpp>
-#include <tools/bench/readers_bench.hpp>
-#include <tools/bench/root_bench.hpp>
+#include <tools/bench/benches.hpp>
 #include <tools/program.hpp>
 
+namespace chainbase {
+
+namespace {
+
+constexpr verb_entry benches[] = {
+    {"account", "One type of 72 bytes with three unique keys, in every engine",
+     bench::declare_account},
+    {"chain", "The blocks of chains: replay, sync and live, the same rules over every engine",
+     bench::declare_chain},
+    {"growth", "What operations cost as the state of a payments chain grows",
+     bench::declare_growth},
+    {"crash", "Blocks that are durable, and opening again after a kill, in every engine",
+     bench::declare_crash},
+    {"archive", "A social chain whose paid comments leave memory, beside one that keeps them",
+     bench::declare_archive},
+    {"readers", "What a writer loses to inspectors that look at its state meanwhile",
+     bench::declare_readers},
+    {"root", "What the state root takes: its tree, updates, proofs, and a replay with it",
+     bench::declare_root},
+};
+
+} // namespace
+
+} // namespace chainbase
+
 int main(int argc, char** argv) {
-    return chainbase::run_program("chainbase-bench",
-                                  "Measures chainbase beside other engines, in one run", argc, argv,
-                                  [](CLI::App& program, chainbase::exit_code&) {
-                                      chainbase::bench::add_account_bench(program);
-                                      chainbase::bench::add_chain_bench(program);
-                                      chainbase::bench::add_growth_bench(program);
-                                      chainbase::bench::add_crash_bench(program);
-                                      chainbase::bench::add_archive_bench(program);
-                                      chainbase::bench::add_readers_bench(program);
-                                      chainbase::bench::add_root_bench(program);
-                                  });
+    using namespace chainbase;
+    return run_program({"chainbase-bench",
+                        "Measures chainbase beside other engines, in one run",
+                        benches,
+                        {{"chainbase-bench account --objects 1000000 --engines chainbase,classical",
+                          "Operations beside the classical way, interleaved."}}},
+                       argc, argv);
 }

@@ -17,11 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 using clock = std::chrono::steady_clock;
 
-std::string require_chain(const fs::path& folder) {
-    if (const auto chain = chain_state::chain_of(folder, {})) return *chain;
-    throw usage_error(folder.string() + ": no state of a chain is there; check the path");
-}
-
 /// Says once a second how far it is, and ends the work after a signal.
 void tell(std::uint64_t done, std::uint64_t all, clock::time_point& next) {
     if (catch_interruption::noted())
@@ -61,7 +56,7 @@ conversion_report convert_archive(const fs::path& folder, archive::store_kind to
     const auto begin = clock::now();
     conversion_report report;
     report.state = folder;
-    report.chain = require_chain(folder);
+    report.chain = chain_state::require_chain(folder);
     open_whole(report, [&](chain_state& state) { require_irreversible(state, pop, report); });
     {
         open_options how;

@@ -1,14 +1,14 @@
 #include <archive/open_archive.hpp>
 #include <chainbase/database.hpp>
 #include <pool_allocator/trace.hpp>
-#include <tools/block_log/checksum.hpp>
+#include <tools/block_log/bytes.hpp>
 #include <tools/chains/chains.hpp>
-#include <tools/chains/rejected.hpp>
-#include <tools/driver/archive_metrics.hpp>
+#include <tools/chains/checked.hpp>
 #include <tools/driver/bookkeeping.hpp>
+#include <tools/driver/chain_gauges.hpp>
 #include <tools/driver/chain_state.hpp>
-#include <tools/driver/metrics_source.hpp>
-#include <tools/driver/replay_steps.hpp>
+#include <tools/driver/observation.hpp>
+#include <tools/driver/replay.hpp>
 #include <tools/driver/root/chain_root.hpp>
 
 #include <spdlog/spdlog.h>
@@ -369,6 +369,11 @@ std::optional<std::string> chain_state::chain_of(const std::filesystem::path& fo
     }
     parts::leave(state);
     return chain;
+}
+
+std::string chain_state::require_chain(const std::filesystem::path& folder) {
+    if (const auto chain = chain_of(folder, {})) return *chain;
+    throw usage_error(folder.string() + ": no state of a chain is there; check the path");
 }
 
 void chain_state::close() {

@@ -3,10 +3,10 @@
 #include <archive/store.hpp>
 #include <chainbase/checkpoint/outcome.hpp>
 #include <chainbase/statistics.hpp>
-#include <tools/block_log/block_id.hpp>
+#include <tools/block_log/block.hpp>
 #include <tools/block_log/block_log_reader.hpp>
 #include <tools/chains/chain_model.hpp>
-#include <tools/driver/root/root_options.hpp>
+#include <tools/driver/root/chain_root.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -64,6 +64,8 @@ public:
     /// does, so that it is in order, and closes it. Throws what opening a database throws.
     [[nodiscard]] static std::optional<std::string> chain_of(const std::filesystem::path& folder,
                                                              const promise_options& promise);
+    /// As chain_of(). Throws usage_error when no state of a chain is there.
+    [[nodiscard]] static std::string require_chain(const std::filesystem::path& folder);
 
     /// As close(), but a failure is only logged.
     ~chain_state();

@@ -1,17 +1,71 @@
 #include <chainbase/trace/prometheus_text.hpp>
 #include <pool_allocator/trace.hpp>
-#include <tools/driver/metrics_source.hpp>
+#include <tools/command_line.hpp>
 #include <tools/driver/observation.hpp>
 
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <fstream>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 namespace chainbase::driver {
+
+namespace {
+
+std::mutex mutex;
+std::vector<const metrics_source*> sources;
+
+} // namespace
+
+metrics_source::metrics_source(std::function<std::string()> text) : text_(std::move(text)) {
+    const std::lock_guard lock(mutex);
+    sources.push_back(this);
+}
+
+metrics_source::~metrics_source() {
+    const std::lock_guard lock(mutex);
+    std::erase(sources, this);
+}
+
+std::string metrics_source::page() {
+    const std::lock_guard lock(mutex);
+    return sources.empty() ? std::string() : sources.back()->text_();
+}
+
+namespace {
+
+http_answer answer_to(const http_request& request, const std::function<std::string()>& page) {
+    if (request.path() == "/metrics")
+        return {200, std::string(trace::prometheus_content_type), page(), {}};
+    if (request.path() == "/")
+        return {200,
+                "text/html; charset=utf-8",
+                "<!doctype html><title>chainbase</title><a href=\"/metrics\">metrics</a>\n",
+                {}};
+    return {404, "text/plain", "there is /metrics\n", {}};
+}
+
+http_options options_with(const http_limits& limits) {
+    http_options options;
+    options.name = "metrics";
+    options.limits = limits;
+    return options;
+}
+
+} // namespace
+
+metrics_server::metrics_server(const listen_address& at, std::function<std::string()> page,
+                               const http_limits& limits)
+    : server_(at, options_with(limits)) {
+    server_.serve(
+        [page = std::move(page)](const http_request& request) { return answer_to(request, page); });
+}
 
 namespace {
 
@@ -28,20 +82,20 @@ double resident_bytes() {
 
 } // namespace
 
-void add_observation_options(CLI::App& verb, observation_options& options) {
+void add_observation_options(command& verb, observation_options& options) {
     verb.add_option(
             "--trace", options.trace_file,
             "write every timed span to this file, for ui.perfetto.dev; it must be new, and ends "
             "at 1 GiB")
-        ->type_name("FILE");
+        .value_name("FILE");
     verb.add_option(
             "--trace-log", options.trace_log,
             "add a JSON line a second to this file: where the time goes; at 64 MiB it is renamed "
             "to FILE.1, and so on up to FILE.4")
-        ->type_name("FILE");
+        .value_name("FILE");
     verb.add_option("--metrics", options.metrics,
                     "serve metrics for Prometheus; :PORT for the loopback, port 0 for any")
-        ->type_name("ADDR:PORT");
+        .value_name("ADDR:PORT");
 }
 
 observation::switched_on::switched_on() {

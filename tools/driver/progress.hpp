@@ -1,10 +1,10 @@
 #pragma once
 
-#include <tools/bytes_in_words.hpp>
 #include <tools/driver/block_feed.hpp>
 #include <tools/driver/chain_gauges.hpp>
 #include <tools/driver/chain_state.hpp>
-#include <tools/driver/time_left.hpp>
+#include <tools/driver/log_progress.hpp>
+#include <tools/text_table.hpp>
 
 #include <chrono>
 #include <cstdint>

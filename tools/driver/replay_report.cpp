@@ -1,8 +1,8 @@
 #include <pool_allocator/error.hpp>
 #include <tools/archive_figures.hpp>
-#include <tools/bytes_in_words.hpp>
 #include <tools/driver/replay_report.hpp>
 #include <tools/driver/root/chain_root.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -53,7 +53,7 @@ double seconds_of(std::chrono::nanoseconds duration) {
     return std::chrono::duration<double>(duration).count();
 }
 
-std::string row(const std::string& name, const std::string& value) {
+std::string figure_row(const std::string& name, const std::string& value) {
     return fmt::format("  {:<28}{:>16}\n", name, value);
 }
 
@@ -79,7 +79,7 @@ std::string text_of(const archive_use& use) {
 std::string rows(const chain_model::named_counts& counts) {
     std::string text;
     for (const auto& [name, count] : counts)
-        text += row(name, std::to_string(count));
+        text += figure_row(name, std::to_string(count));
     return text;
 }
 

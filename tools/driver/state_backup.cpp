@@ -26,15 +26,10 @@ double seconds_since(clock::time_point begin) {
     return std::chrono::duration<double>(clock::now() - begin).count();
 }
 
-std::string require_chain(const fs::path& folder) {
-    if (const auto chain = chain_state::chain_of(folder, {})) return *chain;
-    throw usage_error(folder.string() + ": no state of a chain is there; check the path");
-}
-
 /// Of a state that nobody else writes: what is there is brought to a checkpoint.
 backup_manifest back_up_at_rest(const fs::path& folder, const fs::path& to,
                                 archive::backup_options& how) {
-    chain_state state(folder, require_chain(folder), 0);
+    chain_state state(folder, chain_state::require_chain(folder), 0);
     if (!state.state().memory().is_in_checkpoint()) state.state().make_checkpoint();
     how.remarks = [&](const backup_manifest&) -> std::map<std::string, std::string> {
         return {{"chain", state.chain()}, {"block", std::to_string(state.head())}};
@@ -56,7 +51,7 @@ std::string time_in_words(std::int64_t seconds) {
     return fmt::format("{:%F %T} UTC", fmt::gmtime(static_cast<std::time_t>(seconds)));
 }
 
-std::string row(const std::string& name, const std::string& value) {
+std::string backup_row(const std::string& name, const std::string& value) {
     return fmt::format("  {:<24}{}\n", name, value);
 }
 
@@ -135,16 +130,17 @@ std::string to_text(const backup_report& report) {
     const backup_manifest& of = report.manifest;
     std::string text = begin_of_text(report);
     for (const auto& [name, value] : of.remarks)
-        text += row(name, value);
-    text += row("revision", fmt::format("{}, irreversible {}", of.revision, of.committed));
-    text += row("checkpoint",
-                fmt::format("{} of {}{}", of.generation, time_in_words(of.time),
-                            report.beside_writer.value_or(false) ? ", the writer's newest" : ""));
-    text += row("archive", std::string(archive::to_string(of.archive)));
+        text += backup_row(name, value);
+    text += backup_row("revision", fmt::format("{}, irreversible {}", of.revision, of.committed));
+    text += backup_row(
+        "checkpoint",
+        fmt::format("{} of {}{}", of.generation, time_in_words(of.time),
+                    report.beside_writer.value_or(false) ? ", the writer's newest" : ""));
+    text += backup_row("archive", std::string(archive::to_string(of.archive)));
     for (const auto& [table, rows] : of.rows)
-        text += row("  " + table, fmt::format("{} rows", rows));
-    text += row("files", fmt::format("{}, {}", of.files.size(), bytes_in_words(of.bytes())));
-    return text + row("took", fmt::format("{:.1f} s", report.seconds));
+        text += backup_row("  " + table, fmt::format("{} rows", rows));
+    text += backup_row("files", fmt::format("{}, {}", of.files.size(), bytes_in_words(of.bytes())));
+    return text + backup_row("took", fmt::format("{:.1f} s", report.seconds));
 }
 
 } // namespace chainbase::driver

@@ -1,22 +1,22 @@
 #pragma once
 
-#include <tools/program.hpp>
+#include <tools/command_line.hpp>
 
 namespace chainbase::driver {
 
-/// Each adds its verb, as add_verbs in tools/program.hpp says.
-void add_backup_verb(CLI::App& program, exit_code& result);
-void add_bisect_verb(CLI::App& program, exit_code& result);
-void add_block_log_verb(CLI::App& program, exit_code& result);
-void add_convert_archive_verb(CLI::App& program, exit_code& result);
-void add_generate_verb(CLI::App& program, exit_code& result);
-void add_import_verb(CLI::App& program, exit_code& result);
-void add_live_verb(CLI::App& program, exit_code& result);
-void add_load_verb(CLI::App& program, exit_code& result);
-void add_replay_verb(CLI::App& program, exit_code& result);
-void add_restore_verb(CLI::App& program, exit_code& result);
-void add_roots_verb(CLI::App& program, exit_code& result);
-void add_serve_verb(CLI::App& program, exit_code& result);
-void add_sync_verb(CLI::App& program, exit_code& result);
+/// Each declares its verb (command_line.hpp).
+void declare_backup(command& verb);
+void declare_bisect(command& verb);
+void declare_block_log(command& verb);
+void declare_convert_archive(command& verb);
+void declare_generate(command& verb);
+void declare_import(command& verb);
+void declare_live(command& verb);
+void declare_load(command& verb);
+void declare_replay(command& verb);
+void declare_restore(command& verb);
+void declare_roots(command& verb);
+void declare_serve(command& verb);
+void declare_sync(command& verb);
 
 } // namespace chainbase::driver

@@ -1,14 +1,17 @@
 #include <chainbase/trace/quiet_thread.hpp>
 #include <pool_allocator/error.hpp>
+#include <tools/endpoint_name.hpp>
 #include <tools/http/http_server.hpp>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <atomic>
 #include <optional>
 #include <thread>
@@ -17,18 +20,75 @@
 
 namespace chainbase {
 
+namespace ip = boost::asio::ip;
+
+listen_address listen_address::parse(const std::string& text) {
+    const endpoint_name named = parse_endpoint(text);
+    boost::system::error_code failed;
+    static_cast<void>(ip::make_address(named.host, failed));
+    if (failed)
+        throw usage_error("\"" + text +
+                          "\" is no address to listen at: the host is to be a "
+                          "number, such as 127.0.0.1 or [::1]");
+    return {named.host, static_cast<std::uint16_t>(std::stoul(named.port))};
+}
+
+bool listen_address::is_loopback() const {
+    return ip::make_address(host).is_loopback();
+}
+
+bool listen_address::is_any() const {
+    return ip::make_address(host).is_unspecified();
+}
+
+std::string listen_address::text() const {
+    return in_words(endpoint_name{host, std::to_string(port)});
+}
+
+namespace {
+
+/// Of ASCII only, whatever the locale.
+char lower(char letter) {
+    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+}
+
+bool is_same_name(std::string_view one, std::string_view other) {
+    return std::equal(one.begin(), one.end(), other.begin(), other.end(),
+                      [](char a, char b) { return lower(a) == lower(b); });
+}
+
+} // namespace
+
+std::string_view http_request::path() const noexcept {
+    const std::string_view all = target;
+    return all.substr(0, all.find('?'));
+}
+
+std::string_view http_request::query() const noexcept {
+    const std::size_t mark = target.find('?');
+    return mark == std::string::npos ? std::string_view()
+                                     : std::string_view(target).substr(mark + 1);
+}
+
+std::vector<std::string_view> http_request::values(std::string_view name) const {
+    std::vector<std::string_view> found;
+    for (const auto& [field, value] : fields)
+        if (is_same_name(field, name)) found.push_back(value);
+    return found;
+}
+
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
 using tcp = asio::ip::tcp;
-
-namespace {
 
 struct answer_source {
     http_server::handler answer;
     http_options options;
     std::atomic<std::size_t> connections{0};
 };
+
+namespace {
 
 using received = http::request<http::empty_body>;
 using response = http::response<http::string_body>;

@@ -1,16 +1,58 @@
 #pragma once
 
-#include <tools/http/http_message.hpp>
-#include <tools/http/listen_address.hpp>
-
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace chainbase {
+
+/// Where a server listens: "127.0.0.1:9464", "[::1]:0", or ":9464" for the loopback. Port 0 stands
+/// for any that is free.
+struct listen_address {
+    std::string host = "127.0.0.1";
+    std::uint16_t port = 0;
+
+    /// Throws usage_error for what is no numeric address and port.
+    static listen_address parse(const std::string& text);
+
+    /// Whether only this machine can connect: 127.0.0.0/8 and ::1.
+    [[nodiscard]] bool is_loopback() const;
+    /// Whether it stands for every address of this machine: 0.0.0.0 and ::.
+    [[nodiscard]] bool is_any() const;
+    /// "127.0.0.1:9464", "[::1]:9464".
+    [[nodiscard]] std::string text() const;
+};
+
+/// The fields of a header, in their order.
+using http_fields = std::vector<std::pair<std::string, std::string>>;
+
+/// A request without a body, as it was sent.
+struct http_request {
+    std::string method; ///< "GET"
+    std::string target; ///< "/rows?type=account", still encoded
+    http_fields fields;
+
+    /// The target up to its query.
+    [[nodiscard]] std::string_view path() const noexcept;
+    /// What follows the first '?' of the target.
+    [[nodiscard]] std::string_view query() const noexcept;
+    /// The values of all fields of this name, whatever its case.
+    [[nodiscard]] std::vector<std::string_view> values(std::string_view name) const;
+};
+
+/// An answer. Its length is added by the server.
+struct http_answer {
+    unsigned status = 200;
+    std::string type; ///< "text/html; charset=utf-8"
+    std::string body;
+    http_fields fields;
+};
 
 struct http_limits {
     std::size_t header_bytes = 8192; ///< of a request; a body is refused

@@ -16,13 +16,13 @@ namespace chainbase::inspect {
 
 namespace {
 
-constexpr char content[] = {
+constexpr char ${NAME}_content[] = {
     ${content}
 };
 
 } // namespace
 
-constinit const std::string_view ${NAME}(content, sizeof content);
+constinit const std::string_view ${NAME}(${NAME}_content, sizeof ${NAME}_content);
 
 } // namespace chainbase::inspect
 ")

@@ -2,6 +2,7 @@
 
 #include <boost/json/src.hpp>
 #include <boost/nowide/utf/utf.hpp>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
@@ -42,6 +43,14 @@ void append_json_string(std::string& to, std::string_view text) {
     char part[256];
     while (!writer.done())
         to += std::string_view(writer.read(part));
+}
+
+nlohmann::ordered_json text_or_null(const std::string& text) {
+    return text.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(text);
+}
+
+std::string line_of(const nlohmann::ordered_json& value) {
+    return value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 } // namespace chainbase::inspect

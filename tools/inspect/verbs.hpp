@@ -1,25 +1,33 @@
 #pragma once
 
-#include <tools/exit_code.hpp>
-
-#include <CLI/CLI.hpp>
-
-#include <string_view>
+#include <tools/command_line.hpp>
 
 namespace chainbase::inspect {
 
-/// @name What chainbase-inspect is called and says of itself
-/// @{
-inline constexpr const char* program_name = "chainbase-inspect";
-inline constexpr const char* program_description =
-    "Looks at a state, running or not, without the program that wrote it";
-/// @}
-
-/// Adds every verb of chainbase-inspect. `result` is set by the one that is called.
-void add_all_verbs(CLI::App& program, exit_code& result);
-
-/// Adds the verb that is called `name`, or every one when none is: a command line that begins with
-/// a verb needs no description of the others, which takes longer than a short verb works.
-void add_verb(CLI::App& program, exit_code& result, std::string_view name);
+/// Each declares its verb (command_line.hpp).
+void declare_info(command& verb);
+void declare_stat(command& verb);
+void declare_top(command& verb);
+void declare_map(command& verb);
+void declare_tree(command& verb);
+void declare_schema(command& verb);
+void declare_get(command& verb);
+void declare_range(command& verb);
+void declare_count(command& verb);
+void declare_sample(command& verb);
+void declare_dump(command& verb);
+void declare_load(command& verb);
+void declare_diff(command& verb);
+void declare_digest(command& verb);
+void declare_root(command& verb);
+void declare_archive(command& verb);
+void declare_check(command& verb);
+void declare_repair(command& verb);
+void declare_undo(command& verb);
+void declare_locks(command& verb);
+void declare_serve(command& verb);
+void declare_compact(command& verb);
+void declare_resize(command& verb);
+void declare_warm(command& verb);
 
 } // namespace chainbase::inspect

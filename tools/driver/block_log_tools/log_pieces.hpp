@@ -1,7 +1,6 @@
 #pragma once
 
-#include <tools/driver/block_log_tools/log_copy.hpp>
-#include <tools/driver/block_log_tools/unfinished_folder.hpp>
+#include <tools/driver/block_log_tools/log_making.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -11,6 +10,50 @@
 #include <vector>
 
 namespace chainbase::driver {
+
+/// The lock of a folder, which leaves nothing in it: the kernel releases it when its holder dies.
+/// Not thread-safe.
+class folder_lock {
+public:
+    /// Throws locked_error when another one has it, and io_error.
+    explicit folder_lock(const std::filesystem::path& folder);
+    folder_lock(const folder_lock&) = delete;
+    folder_lock& operator=(const folder_lock&) = delete;
+    ~folder_lock();
+
+    /// Whether the folder has this name, and none that took its place.
+    [[nodiscard]] bool is_of(const std::filesystem::path& path) const;
+
+private:
+    int descriptor_;
+};
+
+/// A folder of block logs under a name of its own (`<path>.unfinished`) that gets its real name
+/// when all of them are complete: who interrupts its making finds either all pieces or none. Not
+/// thread-safe.
+class unfinished_folder {
+public:
+    /// Throws usage_error when `path` exists, locked_error when another call is making it, io_error
+    /// when the folder cannot be made. A leftover of an interrupted call is replaced, unless it
+    /// holds what such a call does not make.
+    explicit unfinished_folder(std::filesystem::path path);
+    unfinished_folder(const unfinished_folder&) = delete;
+    unfinished_folder& operator=(const unfinished_folder&) = delete;
+    /// Removes what did not become complete.
+    ~unfinished_folder();
+
+    /// Where the log whose first block is `first` is to be made: names sort as the blocks do.
+    [[nodiscard]] std::filesystem::path piece(std::uint64_t first) const;
+
+    /// Gives the folder its name, on the device. Throws as give_final_name.
+    void finish();
+
+private:
+    std::filesystem::path path_;
+    std::filesystem::path temporary_;
+    std::optional<folder_lock> lock_; ///< of temporary_
+    bool is_finished_ = false;
+};
 
 /// A new folder of block logs, each named after its first block. The folder appears when all of
 /// them are complete. Not thread-safe.

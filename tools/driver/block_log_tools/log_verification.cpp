@@ -1,10 +1,12 @@
 #include <pool_allocator/error.hpp>
+#include <tools/block_log/block_log_contents.hpp>
 #include <tools/block_log/block_log_index.hpp>
-#include <tools/block_log/log_header.hpp>
 #include <tools/block_log/synced_mark.hpp>
 #include <tools/chains/operation_json.hpp>
+#include <tools/driver/block_log_tools/log_reading.hpp>
 #include <tools/driver/block_log_tools/log_verification.hpp>
-#include <tools/driver/block_log_tools/operation_count.hpp>
+#include <tools/driver/block_log_tools/record_walk.hpp>
+#include <tools/report_json.hpp>
 
 #include <fmt/format.h>
 
@@ -99,7 +101,7 @@ private:
         run_ = {record.offset(), 0, record.first_number(), 0, 0};
     }
     void end_run() {
-        if (in_run_) list(found_.runs, found_.run_count, run_);
+        if (in_run_) list(found_.survives, found_.survives_count, run_);
         in_run_ = false;
     }
 
@@ -196,6 +198,42 @@ log_verification verify_log(const std::filesystem::path& path, bool operations,
         if (step.lost) all.add(std::move(*step.lost));
     }
     return all.finish();
+}
+
+namespace {
+
+std::string more(std::uint64_t count, std::size_t listed) {
+    return count > listed ? fmt::format("            and {} more\n", count - listed)
+                          : std::string();
+}
+
+} // namespace
+
+std::string to_json(const log_verification& found) {
+    return line_of(json_of(found));
+}
+
+std::string to_text(const log_verification& found) {
+    std::string text = fmt::format("{}: {}\n", found.chain, found.good() ? "good" : "NOT GOOD");
+    text += fmt::format("good        {} blocks in {} records, {} operations{}\n", found.blocks,
+                        found.records, found.operations,
+                        found.operations_checked ? ", all looked at" : "");
+    for (const lost_stretch& lost : found.lost)
+        text += "lost        " + to_text(lost) + "\n";
+    text += more(found.lost_count, found.lost.size());
+    for (const std::string& fault : found.faults)
+        text += "fault       " + fault + "\n";
+    text += more(found.fault_count, found.faults.size());
+    for (const auto& run : found.survives)
+        text += fmt::format("survives    {} blocks, {} to {}, bytes {} to {}\n", run.blocks,
+                            run.first, run.last, run.offset, run.offset + run.bytes - 1);
+    text += more(found.survives_count, found.survives.size());
+    if (found.torn_end)
+        text += "torn end    " + to_text(*found.torn_end) + " (left out by readers, no damage)\n";
+    text += "index       " + found.index + "\nmark        " + found.mark + "\n";
+    if (found.lost_count != 0)
+        text += "Get the log again from a good copy, or keep what survives: block-log salvage\n";
+    return text;
 }
 
 } // namespace chainbase::driver

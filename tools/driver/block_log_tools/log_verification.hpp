@@ -3,6 +3,8 @@
 #include <tools/driver/block_log_tools/record_walk.hpp>
 #include <tools/driver/log_progress.hpp>
 
+#include <boost/describe/class.hpp>
+
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -20,6 +22,7 @@ struct log_verification {
         std::uint64_t first = 0; ///< number of the first block
         std::uint64_t last = 0;
         std::uint64_t blocks = 0;
+        BOOST_DESCRIBE_CLASS(good_run, (), (offset, bytes, first, last, blocks), (), ())
     };
     static constexpr std::size_t most_listed = 100;
 
@@ -36,16 +39,20 @@ struct log_verification {
     std::vector<lost_stretch> lost; ///< the first most_listed
     std::uint64_t fault_count = 0;
     std::vector<std::string> faults; ///< operations that do not decode, the first most_listed
-    std::uint64_t run_count = 0;
-    std::vector<good_run> runs;  ///< what survives, the first most_listed
-    std::string index;           ///< "fits the log", or what it is instead
-    bool index_misleads = false; ///< readers would believe it
-    std::string mark;            ///< of what was synced: "fits the log", or what it is instead
+    std::uint64_t survives_count = 0;
+    std::vector<good_run> survives; ///< what survives, the first most_listed
+    std::string index;              ///< "fits the log", or what it is instead
+    bool index_misleads = false;    ///< readers would believe it
+    std::string mark;               ///< of what was synced: "fits the log", or what it is instead
 
     [[nodiscard]] bool good() const noexcept {
         return lost_count == 0 && fault_count == 0 && !index_misleads;
     }
 };
+BOOST_DESCRIBE_STRUCT(log_verification, (),
+                      (chain, good, bytes, records, blocks, transactions, operations,
+                       operations_checked, torn_end, lost_count, lost, fault_count, faults,
+                       survives_count, survives, index, mark))
 
 /// Verifies every record and block of the log, with `operations` each operation too, and compares
 /// the index and the mark beside it. Changes nothing and goes on behind damage.

@@ -1,5 +1,8 @@
+#include <pool_allocator/error.hpp>
 #include <tools/block_log/block_log_format.hpp>
 #include <tools/driver/block_log_tools/record_walk.hpp>
+
+#include <fmt/format.h>
 
 #include <utility>
 
@@ -54,6 +57,14 @@ std::string record_walk::fault_of(const log_record& record) const {
     } catch (const damaged_error& problem) {
         return problem.what();
     }
+}
+
+std::string to_text(const lost_stretch& lost) {
+    std::string text = fmt::format("{} bytes at byte {}", lost.bytes, lost.offset);
+    text += lost.block_before ? fmt::format(", behind block {}", *lost.block_before)
+                              : std::string(", before any good block");
+    if (lost.block_after) text += fmt::format(", up to block {}", *lost.block_after);
+    return text + ": " + lost.reason;
 }
 
 } // namespace chainbase::driver

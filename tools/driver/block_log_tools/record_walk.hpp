@@ -1,8 +1,9 @@
 #pragma once
 
 #include <tools/block_log/file.hpp>
-#include <tools/block_log/record_blocks.hpp>
-#include <tools/block_log/record_search.hpp>
+#include <tools/block_log/log_record.hpp>
+
+#include <boost/describe/class.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -25,6 +26,10 @@ struct lost_stretch {
     /// No record begins here: what a device that did not keep one leaves.
     bool has_no_record = false;
 };
+BOOST_DESCRIBE_STRUCT(lost_stretch, (), (offset, bytes, block_before, block_after, reason))
+
+/// For people, in the reports of verify and salvage.
+[[nodiscard]] std::string to_text(const lost_stretch& lost);
 
 /// Tells the stretches since the last good block that the next one is `block`.
 void end_before(std::uint64_t block, std::vector<lost_stretch>& lost);

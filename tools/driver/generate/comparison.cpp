@@ -1,5 +1,9 @@
+#include <pool_allocator/error.hpp>
+#include <tools/block_log/block_log_reader.hpp>
 #include <tools/chains/checked.hpp>
+#include <tools/chains/social/operations.hpp>
 #include <tools/driver/generate/comparison.hpp>
+#include <tools/driver/generate/distribution.hpp>
 #include <tools/driver/generate/mix.hpp>
 #include <tools/driver/generate/steem_2016_fit.hpp>
 
@@ -7,12 +11,215 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <ranges>
 #include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
 
 namespace chainbase::generate {
+
 namespace {
 
-constexpr std::uint64_t one = 1 << 16; // of a factor
+constexpr std::size_t none = SIZE_MAX;
+
+struct counted_comment {
+    bool is_post = false;
+    std::size_t parent = none; ///< its place, which is before this one's
+    std::int64_t depth = 0;    ///< 0 of a post; -1 where the post is not in the log
+    std::int64_t votes = 0;
+    std::int64_t descendants = 0;
+};
+
+std::string key_of(std::string_view author, std::string_view permlink) {
+    std::string key(author);
+    key += '/';
+    key += permlink;
+    return key;
+}
+
+class measurement {
+public:
+    /// `states_descendants`: the log says of a comment what is not counted then.
+    explicit measurement(bool states_descendants) : states_descendants_(states_descendants) {}
+
+    void add(const block& next) {
+        now_ = next.timestamp;
+        for (const transaction& part : next.transactions)
+            for (const bytes& encoded : part.operations)
+                add(social::decode_operation(encoded));
+    }
+
+    measures finish() {
+        if (!states_descendants_) count_descendants();
+        for (const counted_comment& one : comments_) {
+            note(one.is_post, distribution::post_votes, one.votes);
+            note(one.is_post, distribution::post_descendants, one.descendants);
+            if (one.depth > 0) note(distribution::reply_depth, one.depth);
+        }
+        note_all(by_author_, distribution::comments_of_author);
+        note_all(by_voter_, distribution::votes_of_voter);
+        result_.authors = by_author_.size();
+        result_.voters = by_voter_.size();
+        for (auto& values : result_.values)
+            std::ranges::sort(values);
+        return std::move(result_);
+    }
+
+private:
+    using counts = std::unordered_map<std::string, std::int64_t>;
+
+    void add(const social::operation& one) {
+        ++result_.operations;
+        ++result_.operations_by_kind[one.index()];
+        if (const auto* comment = std::get_if<social::comment>(&one)) add(*comment);
+        if (const auto* vote = std::get_if<social::vote>(&one)) add(*vote);
+        if (std::holds_alternative<social::account_create>(one)) ++result_.accounts;
+    }
+
+    void add(const social::comment& op) {
+        const bool is_post = op.parent_author == social::account_name();
+        const bool is_paid = op.cashout_time != 0;
+        ++(is_post ? result_.posts : result_.replies);
+        if (is_paid) ++(is_post ? result_.paid_posts : result_.paid_replies);
+        ++by_author_[std::string(op.author.view())];
+        note(is_post, distribution::post_title_bytes, op.title_bytes);
+        note(is_post, distribution::post_body_bytes, op.body_bytes);
+        note(is_post, distribution::post_permlink_bytes, std::ssize(op.permlink));
+        if (is_paid) {
+            note(is_post, distribution::post_cash_out_seconds, op.cashout_time - now_);
+            note(is_post, distribution::post_author_payout, op.author_payout);
+            note(is_post, distribution::post_curator_payout, op.curator_payout);
+        }
+        counted_comment one{is_post, none, is_post ? 0 : -1, 0, op.children};
+        if (!is_post) find_parent(op, one);
+        places_[key_of(op.author, op.permlink)] = comments_.size();
+        comments_.push_back(one);
+    }
+
+    void find_parent(const social::comment& op, counted_comment& of) const {
+        const auto found = places_.find(key_of(op.parent_author, op.parent_permlink));
+        if (found == places_.end()) return;
+        of.parent = found->second;
+        const std::int64_t above = comments_[of.parent].depth;
+        of.depth = above < 0 ? -1 : above + 1;
+    }
+
+    void count_descendants() {
+        for (counted_comment& one : comments_)
+            one.descendants = 0;
+        for (const counted_comment& one : std::views::reverse(comments_))
+            if (one.parent != none) comments_[one.parent].descendants += one.descendants + 1;
+    }
+
+    void add(const social::vote& op) {
+        ++by_voter_[std::string(op.voter.view())];
+        const auto on = places_.find(key_of(op.author, op.permlink));
+        if (on != places_.end()) ++comments_[on->second].votes;
+        note(distribution::vote_percent, op.percent);
+        note(distribution::vote_rshares, op.rshares);
+    }
+
+    void note(distribution which, std::int64_t value) {
+        result_.values[static_cast<std::size_t>(which)].push_back(value);
+    }
+    void note(bool is_post, distribution of_posts, std::int64_t value) {
+        note(of_kind(of_posts, !is_post), value);
+    }
+    void note_all(const counts& from, distribution which) {
+        for (const auto& [name, count] : from)
+            note(which, count);
+    }
+
+    bool states_descendants_;
+    std::int64_t now_ = 0;
+    std::vector<counted_comment> comments_; ///< as they came
+    std::unordered_map<std::string, std::size_t> places_;
+    counts by_author_;
+    counts by_voter_;
+    measures result_;
+};
+
+} // namespace
+
+measures measure(const std::filesystem::path& block_log) {
+    const block_log_reader log(block_log);
+    if (log.chain() != social::chain_name && log.chain() != social::generated_chain_name)
+        throw usage_error(block_log.string() + ": holds blocks of " + log.chain() +
+                          "; only a log of the social chain can be measured");
+    measurement all(log.chain() == social::chain_name);
+    auto stream = log.stream();
+    while (const auto next = stream.next())
+        all.add(*next);
+    return all.finish();
+}
+
+namespace {
+
+constexpr std::string_view opening = R"(#pragma once
+
+
+namespace chainbase::generate {
+
+// clang-format off
+
+/// Measured from tools/chains/social/data/steem-2016.blocks, real accounts, posts and votes of the
+/// Steem chain, by `chainbase-driver generate --fit BLOCK_LOG`, which prints this file.
+)";
+
+constexpr std::string_view closing = R"(
+// clang-format on
+
+} // namespace chainbase::generate
+)";
+
+std::string text_of(const summary& one) {
+    return fmt::format("{{{}, {}, {}, {}, {}, {}, {}, {}, {}}}", one.count, one.mean_milli, one.p50,
+                       one.p90, one.p99, one.most, one.zero_permille, one.top1_permille,
+                       one.gini_permille);
+}
+
+/// Lines of at most 100 columns.
+std::string text_of(const quantile_points& points) {
+    std::string text;
+    std::string line = "       ";
+    for (const std::int64_t one : points) {
+        const std::string next = fmt::format(" {},", one);
+        if (line.size() + next.size() > 100) {
+            text += line + "\n";
+            line = "       ";
+        }
+        line += next;
+    }
+    return text + line + "\n";
+}
+
+} // namespace
+
+std::string fit_header(const measures& of) {
+    std::string text(opening);
+    text += "inline constexpr fitted_chain steem_2016_fit{\n";
+    text +=
+        fmt::format("    .reply_permille = {},\n", share(of.replies, of.posts + of.replies, 1000));
+    text += fmt::format("    .paid_post_permille = {},\n", share(of.paid_posts, of.posts, 1000));
+    text +=
+        fmt::format("    .paid_reply_permille = {},\n", share(of.paid_replies, of.replies, 1000));
+    text += fmt::format("    .author_per_100_000 = {},\n", share(of.authors, of.accounts, 100'000));
+    text += fmt::format("    .voter_per_100_000 = {},\n", share(of.voters, of.accounts, 100'000));
+    text += "    .distributions = {{\n";
+    for (std::size_t i = 0; i < distribution_count; ++i) {
+        const auto which = static_cast<distribution>(i);
+        text +=
+            fmt::format("    {{ // {}\n    {},\n    {{{{\n{}    }}}}}},\n", identifier_of(which),
+                        text_of(summary_of(of.of(which))), text_of(points_of(of.of(which))));
+    }
+    text += "}}};\n";
+    return text + std::string(closing);
+}
+
+namespace {
+
+constexpr std::uint64_t factor_of_one = 1 << 16; // of a factor
 
 /// Real values times `factor`, rounded up as often as the rest asks for.
 summary scaled(const fitted_distribution& real, uint128 factor) {
@@ -20,8 +227,8 @@ summary scaled(const fitted_distribution& real, uint128 factor) {
     std::vector<std::int64_t> values;
     for (std::uint64_t i = 0; i < places; ++i) {
         const auto value = static_cast<uint128>(value_at(real.points, (2 * i + 1) << 47));
-        const std::uint64_t rounding = i * 40'503 % one;
-        values.push_back(static_cast<std::int64_t>((value * factor + rounding) / one));
+        const std::uint64_t rounding = i * 40'503 % factor_of_one;
+        values.push_back(static_cast<std::int64_t>((value * factor + rounding) / factor_of_one));
     }
     std::ranges::sort(values);
     summary result = summary_of(values);
@@ -44,11 +251,12 @@ uint128 common_factor(const measures& generated, distribution of_posts) {
                          (post.count + reply.count);
     const uint128 real = static_cast<uint128>(total_of(post) + total_of(reply)) *
                          std::max<std::uint64_t>(made_post.count + made_reply.count, 1);
-    return made * one / real;
+    return made * factor_of_one / real;
 }
 
 uint128 own_factor(const summary& real, const summary& made) {
-    return static_cast<uint128>(made.mean_milli) * one / static_cast<uint128>(real.mean_milli);
+    return static_cast<uint128>(made.mean_milli) * factor_of_one /
+           static_cast<uint128>(real.mean_milli);
 }
 
 compared_distribution compare(const measures& generated, distribution which) {

@@ -1,13 +1,37 @@
 #pragma once
 
-#include <tools/driver/generate/summary.hpp>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace chainbase::generate {
+
+/// What a distribution of whole numbers comes to, itself in whole numbers: the same everywhere.
+struct summary {
+    std::uint64_t count = 0;
+    std::int64_t mean_milli = 0; ///< the mean in thousandths
+    std::int64_t p50 = 0;
+    std::int64_t p90 = 0;
+    std::int64_t p99 = 0;
+    std::int64_t most = 0;
+    std::uint32_t zero_permille = 0;
+    std::uint32_t top1_permille = 0; ///< of the sum, what the largest hundredth has
+    std::uint32_t gini_permille = 0; ///< 0: all the same; 0 also where a value is negative
+
+    friend bool operator==(const summary&, const summary&) = default;
+};
+
+/// The value below which `part` of `of` equal parts of the sorted values lie, the last at most.
+/// Requires a value.
+[[nodiscard]] inline std::int64_t quantile_of(std::span<const std::int64_t> sorted,
+                                              std::uint64_t part, std::uint64_t of) noexcept {
+    return sorted[static_cast<std::size_t>((sorted.size() - 1) * part / of)];
+}
+
+/// Of sorted values; all zero without one.
+[[nodiscard]] summary summary_of(std::span<const std::int64_t> sorted) noexcept;
 
 /// What is measured of a social chain and, but for reply_descendants, drawn for another. Those of
 /// posts and of replies stand in the same order, so that reply = post + distributions_of_a_kind.

@@ -8,7 +8,7 @@
 namespace chainbase::generate {
 namespace {
 
-constexpr std::array<std::string_view, operation_mix::kinds> names{
+constexpr std::array<std::string_view, operation_mix::kinds> kind_names{
     "account_create", "comment",  "vote",  "custom",
     "deposit",        "transfer", "claim", "comment_delete"};
 
@@ -16,7 +16,7 @@ constexpr std::size_t most_digits = 6;
 
 usage_error refused(std::string_view part) {
     std::string known;
-    for (const std::string_view one : names)
+    for (const std::string_view one : kind_names)
         known += (known.empty() ? "" : ", ") + std::string(one);
     return usage_error("--mix: \"" + std::string(part) +
                        "\" is no kind=weight with a weight of up to 6 digits; the kinds are " +
@@ -25,11 +25,11 @@ usage_error refused(std::string_view part) {
 
 void read_part(std::string_view part, operation_mix& to) {
     const std::size_t equals = part.find('=');
-    const auto kind = std::ranges::find(names, part.substr(0, equals));
-    if (equals == std::string_view::npos || kind == names.end()) throw refused(part);
+    const auto kind = std::ranges::find(kind_names, part.substr(0, equals));
+    if (equals == std::string_view::npos || kind == kind_names.end()) throw refused(part);
     const std::string_view weight = part.substr(equals + 1);
     if (!is_digits(weight) || weight.size() > most_digits) throw refused(part);
-    to.weights[static_cast<std::size_t>(kind - names.begin())] =
+    to.weights[static_cast<std::size_t>(kind - kind_names.begin())] =
         static_cast<std::uint32_t>(std::stoul(std::string(weight)));
 }
 
@@ -48,7 +48,7 @@ operation_mix::kind operation_mix::draw(random_numbers& random) const noexcept {
 }
 
 std::string_view name_of(operation_mix::kind kind) noexcept {
-    return names[kind];
+    return kind_names[kind];
 }
 
 operation_mix parse_mix(std::string_view text) {

@@ -1,7 +1,6 @@
 #include <pool_allocator/error.hpp>
-#include <tools/driver/import/final_name.hpp>
 #include <tools/driver/import/unfinished_log.hpp>
-#include <tools/driver/import/unfinished_name.hpp>
+#include <tools/unfinished_name.hpp>
 
 #include <system_error>
 #include <utility>

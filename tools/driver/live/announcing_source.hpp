@@ -1,7 +1,7 @@
 #pragma once
 
-#include <tools/driver/live/arrivals.hpp>
-#include <tools/driver/sync/block_source.hpp>
+#include <tools/driver/live/pending_list.hpp>
+#include <tools/driver/sync/peer_feed.hpp>
 
 #include <cstddef>
 #include <cstdint>

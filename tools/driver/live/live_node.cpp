@@ -1,7 +1,7 @@
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/trace.hpp>
-#include <tools/block_log/checksum.hpp>
-#include <tools/chains/lookahead.hpp>
+#include <tools/block_log/bytes.hpp>
+#include <tools/chains/chain_model.hpp>
 #include <tools/driver/live/live_node.hpp>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ const trace::gauge pending_applied("pending.applied");
 const trace::gauge pending_waiting("pending.waiting");
 
 /// Transactions between two looks at the clock.
-constexpr std::size_t between_looks = 16;
+constexpr std::size_t transactions_between_looks = 16;
 
 /// The transactions of a list, for a lookahead.
 class entry_cursor {
@@ -93,7 +93,9 @@ void live_node::apply_batch(clock::time_point until) {
         const std::size_t count = most == 0 ? waiting : std::min(waiting, most);
         state_.begin_pending(state_.head_time() + 1);
         for (std::size_t i = 0; i < count; ++i) {
-            if (i % between_looks == between_looks - 1 && clock::now() >= end) return;
+            if (i % transactions_between_looks == transactions_between_looks - 1 &&
+                clock::now() >= end)
+                return;
             prefetch();
             apply_next();
         }

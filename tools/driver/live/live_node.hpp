@@ -1,7 +1,7 @@
 #pragma once
 
 #include <tools/driver/chain_state.hpp>
-#include <tools/driver/live/metered_lock.hpp>
+#include <tools/driver/live/latencies.hpp>
 #include <tools/driver/live/pending_list.hpp>
 
 #include <cstddef>

@@ -1,14 +1,157 @@
 #include <pool_allocator/error.hpp>
 #include <tools/chains/chains.hpp>
-#include <tools/driver/open_log.hpp>
+#include <tools/driver/log_progress.hpp>
 #include <tools/driver/progress.hpp>
 #include <tools/driver/sync/following.hpp>
-#include <tools/driver/sync/log_source.hpp>
+#include <tools/driver/sync/messages.hpp>
+#include <tools/driver/sync/peer_feed.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <utility>
+
 namespace chainbase::driver {
+
+log_source::log_source(const block_log_reader& log, unsigned threads,
+                       std::optional<std::uint64_t> stop_at)
+    : log_(log), threads_(threads), stop_at_(stop_at) {}
+
+block_source::event log_source::next(std::chrono::milliseconds) {
+    event result;
+    result.peer = log_.path().string();
+    if (feed_) return next_run();
+    result.what = event::kind::asks;
+    result.chain = log_.chain();
+    return result;
+}
+
+void log_source::resume(const std::vector<block_place>& last_blocks) {
+    last_ = last_blocks.back();
+    feed_ = std::make_unique<block_feed>(log_, decoder_of(log_.chain()),
+                                         block_feed::options{last_.number + 1, stop_at_, threads_});
+}
+
+block_source::event log_source::next_run() {
+    event result;
+    result.peer = log_.path().string();
+    std::optional<block_feed::chunk> chunk = feed_->next();
+    if (!chunk) {
+        const bool is_all = !stop_at_ || log_.head_number().value_or(0) <= *stop_at_;
+        result.what = is_all ? event::kind::end : event::kind::beyond;
+        result.head = last_;
+        return result;
+    }
+    result.what = event::kind::blocks;
+    result.blocks.parent = last_;
+    for (const auto& one : chunk->blocks) {
+        last_ = {one->number(), next_id(last_.id, one->checksum())};
+        result.blocks.ids.push_back(last_.id);
+    }
+    result.blocks.blocks = std::move(chunk->blocks);
+    result.blocks.memory = chunk->memory;
+    bytes_ += chunk->bytes;
+    return result;
+}
+
+/// A log has no other blocks to offer.
+void log_source::refuse(std::uint64_t, peer_error::severity how, const std::string& reason) {
+    throw peer_error(how, reason);
+}
+
+void log_source::give_back(std::vector<std::shared_ptr<const decoded_block>> used) {
+    block_feed::chunk chunk;
+    chunk.blocks = std::move(used);
+    feed_->give_back(std::move(chunk));
+}
+
+block_source::counters log_source::so_far() const {
+    counters all;
+    all.bytes = bytes_;
+    if (feed_) all.waited = feed_->waited();
+    return all;
+}
+
+using event_kind = block_source::event::kind;
+
+/// The first sender says of which chain a new state is.
+void chain_sync::answer(const block_source::event& asked) {
+    if (chain_ == nullptr) {
+        chain_ = &open_(asked.chain);
+        follower_.emplace(*chain_, how_.lag);
+    }
+    promised_ = asked.head;
+    follower_->begin_connection();
+    source_.resume(chain_->state().last_blocks());
+    source_.give_back(follower_->take_freed());
+}
+
+void chain_sync::complain(const block_source::event& about, const chain_follower::complaint& what) {
+    source_.refuse(about.sender, what.how, "peer " + about.peer + ": " + what.what);
+}
+
+void chain_sync::take(block_source::event& next) {
+    const auto wrong = follower_->take(next);
+    if (follower_->was_useful()) source_.praise(next.sender);
+    if (wrong) complain(next, *wrong);
+    source_.give_back(follower_->take_freed());
+}
+
+std::optional<chain_follower::complaint>
+chain_sync::judge_head(const block_source::event& next) const {
+    if (how_.stop_at && next.head.number > *how_.stop_at)
+        return chain_follower::complaint{peer_error::severity::transient,
+                                         "its chain, up to " + in_words(next.head) +
+                                             ", is beyond the block to stop at and does "
+                                             "not lead there by way of " +
+                                             in_words(follower_->head())};
+    auto wrong = follower_->judge_head(next);
+    if (!wrong && next.what == event_kind::end) wrong = follower_->judge_end(next, promised_);
+    return wrong;
+}
+
+/// Whether there is nothing left to do when a sender has no more.
+bool chain_sync::is_at_end(const block_source::event& next) {
+    if (const auto wrong = judge_head(next)) {
+        complain(next, *wrong);
+        return false;
+    }
+    return next.what == event_kind::end && how_.once;
+}
+
+/// Whether the head is the last block before the one to stop at. When the sender is on another
+/// branch, the head's may still follow.
+bool chain_sync::is_at_stop(const block_source::event& next) {
+    if (const auto wrong = follower_->judge_beyond(next, how_.stop_at.value_or(UINT64_MAX)))
+        complain(next, *wrong);
+    return next.head == follower_->head();
+}
+
+chain_sync::outcome chain_sync::step(std::chrono::milliseconds patience) {
+    if (chain_ != nullptr && how_.stop_at && chain_->state().head() == *how_.stop_at)
+        return outcome::stop_reached;
+    block_source::event next = source_.next(patience);
+    switch (next.what) {
+    case event_kind::nothing:
+        return outcome::nothing;
+    case event_kind::asks:
+        answer(next);
+        return outcome::answered;
+    case event_kind::blocks:
+        take(next);
+        return outcome::applied;
+    case event_kind::beyond:
+        return is_at_stop(next) ? outcome::stop_reached : outcome::nothing;
+    case event_kind::caught_up:
+    case event_kind::end:
+        return is_at_end(next) ? outcome::end_of_chain : outcome::nothing;
+    }
+    return outcome::nothing;
+}
+
+chain_follower::counters chain_sync::so_far() const {
+    return follower_ ? follower_->so_far() : chain_follower::counters{};
+}
 
 namespace {
 

@@ -1,11 +1,48 @@
 #include <pool_allocator/error.hpp>
+#include <tools/driver/block_feed.hpp>
 #include <tools/driver/chain_gauges.hpp>
+#include <tools/driver/chain_state.hpp>
+#include <tools/driver/progress.hpp>
 #include <tools/driver/sync/sync.hpp>
-#include <tools/driver/sync/sync_progress.hpp>
 
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <cstdint>
 #include <memory>
 
 namespace chainbase::driver {
+
+/// Says on stderr how far a sync is: soon after the begin, then about once a second while blocks
+/// come, and at its end. How long it will take nobody knows: a peer's chain grows.
+class sync_progress {
+public:
+    /// `waited` so far for what is not blocks: a peer's first answer.
+    sync_progress(const chain_state& state, block_feed::waiting waited);
+
+    /// To be called after some blocks, with what was waited for so far.
+    void advance(block_feed::waiting waited);
+    /// The closing line: where the work stands and why it ended.
+    void finish(const char* how) const;
+    /// From the begin to the last block that came.
+    [[nodiscard]] double seconds() const;
+
+private:
+    using clock = std::chrono::steady_clock;
+
+    const chain_state& state_;
+    clock::time_point begin_ = clock::now();
+    clock::time_point last_block_ = begin_;
+    clock::time_point last_line_ = begin_;
+    clock::time_point next_line_ = begin_ + std::chrono::milliseconds(200);
+    std::uint64_t operations_before_;
+    std::uint64_t operations_then_;
+    block_id head_then_;
+    block_id seen_;
+    block_feed::waiting waited_then_;
+};
 
 namespace {
 
@@ -104,6 +141,65 @@ sync_report run::report(outcome how) {
 
 sync_report sync(const sync_options& options, const catch_interruption& signals) {
     return run(options, signals).work();
+}
+
+using json = nlohmann::ordered_json;
+
+std::string to_json(const sync_report& report) {
+    const json state = json::parse(to_json(report.state));
+    json all{{"mode", "sync"}};
+    for (const auto& [name, value] : state.items()) {
+        if (name == "objects") all["sync"] = to_object(report.followed);
+        all[name] = value;
+    }
+    return all.dump();
+}
+
+std::string to_text(const sync_report& report) {
+    return to_text(report.state) + in_words(report.followed);
+}
+
+sync_progress::sync_progress(const chain_state& state, block_feed::waiting waited)
+    : state_(state), operations_before_(state.operations()), operations_then_(operations_before_),
+      head_then_(state.head_id()), seen_(head_then_), waited_then_(waited) {}
+
+double sync_progress::seconds() const {
+    return std::chrono::duration<double>(last_block_ - begin_).count();
+}
+
+void sync_progress::advance(block_feed::waiting waited) {
+    const auto now = clock::now();
+    const block_id head = state_.head_id();
+    if (head != seen_) last_block_ = now;
+    seen_ = head;
+    if (now < next_line_) return;
+    next_line_ = now + std::chrono::seconds(1);
+    if (head == head_then_) return;
+    const double window = std::chrono::duration<double>(now - last_line_).count();
+    const std::uint64_t operations = state_.operations();
+    const double waiting =
+        std::chrono::duration<double>(waited.for_blocks - waited_then_.for_blocks).count();
+    spdlog::info("block {}, irreversible {}: {} blocks, {:.0f} operations/s, memory {}, waited for "
+                 "blocks {:.0f} % of the time",
+                 state_.head(), state_.irreversible(), state_.blocks(),
+                 operations > operations_then_
+                     ? static_cast<double>(operations - operations_then_) / window
+                     : 0,
+                 bytes_in_words(state_.memory().total), 100 * waiting / window);
+    last_line_ = now;
+    operations_then_ = operations;
+    head_then_ = head;
+    waited_then_ = waited;
+}
+
+void sync_progress::finish(const char* how) const {
+    const double time = seconds();
+    const std::uint64_t operations = state_.operations();
+    const std::uint64_t done =
+        operations > operations_before_ ? operations - operations_before_ : 0;
+    spdlog::info("block {}, irreversible {}: {} blocks, {:.0f} operations/s, {:.1f} s, {}",
+                 state_.head(), state_.irreversible(), state_.blocks(),
+                 time > 0 ? static_cast<double>(done) / time : 0, time, how);
 }
 
 } // namespace chainbase::driver

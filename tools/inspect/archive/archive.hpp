@@ -1,19 +1,42 @@
 #pragma once
 
+#include <archive/fwd.hpp>
 #include <archive/rocksdb_store.hpp>
 #include <archive/statistics_page.hpp>
 #include <tools/exit_code.hpp>
 #include <tools/inspect/memory/state_report.hpp>
 
-#include <CLI/CLI.hpp>
-
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace chainbase::inspect {
+
+/// What the archive beside a segment holds.
+struct archive_report {
+    struct table {
+        std::string name;
+        std::vector<std::string> keys;
+        std::uint64_t rows = 0;
+    };
+
+    std::filesystem::path folder;
+    std::string store;   ///< its kind; tables are told of rocksdb only
+    std::string refusal; ///< why it cannot be read now, empty if it could
+    std::vector<table> tables;
+
+    [[nodiscard]] std::uint64_t rows() const noexcept;
+};
+
+/// Opens `state`/archive for reading, also beside its writer. Throws what open_store throws.
+[[nodiscard]] std::unique_ptr<archive::store> open_archive(const std::filesystem::path& state);
+
+/// Looks at `state`/archive, also beside its writer, and changes nothing; nothing if there is none.
+/// An archive that cannot be read is told in `refusal`: what is known of the segment still counts.
+[[nodiscard]] std::optional<archive_report> read_archive(const std::filesystem::path& state);
 
 /// A state's archive, and how far the state relies on it.
 ///
@@ -66,11 +89,6 @@ struct archive_contents {
 /// state does without, and what reading the state throws when there is neither.
 [[nodiscard]] archive_contents read_archive_contents(const std::filesystem::path& state,
                                                      bool every_row = false);
-
-/// Adds the verb `archive DIR [--records] [--json]`. `result` becomes `damaged` when rows are
-/// missing or what was read is not what was written, `failed` when it could not be read; what is
-/// known is printed all the same.
-void add_archive(CLI::App& program, exit_code& result);
 
 /// The report as tables for people, and as one JSON object; README.md lists its members.
 [[nodiscard]] std::string as_text(const archive_contents& found);

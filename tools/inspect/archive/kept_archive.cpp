@@ -2,8 +2,7 @@
 #include <archive/open_archive.hpp>
 #include <chainbase/rows/mapped_bytes.hpp>
 #include <pool_allocator/error.hpp>
-#include <tools/inspect/archive/archive_report.hpp>
-#include <tools/inspect/archive/handed_over.hpp>
+#include <tools/inspect/archive/archive.hpp>
 #include <tools/inspect/archive/kept_archive.hpp>
 #include <tools/inspect/rows/row_scan.hpp>
 
@@ -16,6 +15,56 @@
 #include <utility>
 
 namespace chainbase::inspect {
+
+namespace {
+
+struct id_counts {
+    std::uint64_t given;
+    std::uint64_t live;
+};
+
+/// `counts_of` returns what is known of the ids of a type, or nothing when there is none.
+template <typename CountsOf>
+std::optional<std::uint64_t> count(const std::string& type, const CountsOf& counts_of) {
+    const std::optional<id_counts> queue = counts_of(type + std::string(queue_suffix));
+    if (!queue) return std::nullopt;
+    const std::optional<id_counts> withdrawn = counts_of(type + ".withdrawn");
+    const std::uint64_t others = queue->live + (withdrawn ? withdrawn->live : 0);
+    return queue->given - std::min(queue->given, others);
+}
+
+} // namespace
+
+std::optional<std::uint64_t> objects_handed_over(row_source& state, const std::string& type) {
+    const auto types = state.types();
+    return count(type, [&](const std::string& name) -> std::optional<id_counts> {
+        if (std::ranges::find(types, name, &type_schema::name) == types.end()) return std::nullopt;
+        const rows::type_rows of = state.of(name);
+        return id_counts{of.slots().next_id(), of.slots().live()};
+    });
+}
+
+std::map<std::string, std::uint64_t> objects_handed_over(row_source& state) {
+    std::map<std::string, std::uint64_t> all;
+    state.take_turn([&] {
+        all.clear();
+        for (const type_schema* one : state.types()) {
+            if (!one->name.ends_with(queue_suffix)) continue;
+            const std::string type = one->name.substr(0, one->name.size() - queue_suffix.size());
+            all[type] = objects_handed_over(state, type).value_or(0);
+        }
+    });
+    return all;
+}
+
+std::optional<std::uint64_t> objects_handed_over(const state_report& state,
+                                                 const std::string& type) {
+    return count(type, [&](const std::string& name) -> std::optional<id_counts> {
+        const auto found = std::ranges::find(state.types, name, &type_report::name);
+        if (found == state.types.end()) return std::nullopt;
+        return id_counts{found->next_id, found->objects};
+    });
+}
 
 namespace {
 
@@ -74,15 +123,17 @@ words lines_of(std::string_view text) {
     return lines;
 }
 
+} // namespace
+
 /// Walks objects in the order of a key of theirs, some of them ahead.
 template <typename Found>
-class walk {
+class kept_archive_walk {
 public:
     using reader = std::function<Found(const rows::type_rows&, slot_number)>;
 
     /// What begins with `all`, from `from` on.
-    walk(row_source& state, const char* type, const char* key, const words& from, const words& all,
-         reader read)
+    kept_archive_walk(row_source& state, const char* type, const char* key, const words& from,
+                      const words& all, reader read)
         : state_(state), type_(type), read_(std::move(read)) {
         state_.take_turn([&] {
             const rows::type_rows of = state_.of(type_);
@@ -119,6 +170,8 @@ private:
     bool is_at_end_ = false;
 };
 
+namespace {
+
 std::uint64_t rows_of(const archive::store& archive, const std::string& type) {
     std::uint32_t number = 0;
     for (const archive::table_description& table : archive.tables()) {
@@ -147,7 +200,7 @@ public:
     void next() override { rows_.next(); }
 
 private:
-    walk<pinned_row> rows_;
+    kept_archive_walk<pinned_row> rows_;
 };
 
 class kept_archive::key_source_of final : public archive::key_cursor_source {
@@ -170,7 +223,7 @@ private:
         std::string bytes;
         std::uint32_t row;
     };
-    walk<entry> keys_;
+    kept_archive_walk<entry> keys_;
 };
 
 kept_archive::kept_archive(row_source& state) : state_(state) {

@@ -1,15 +1,13 @@
 #include <chainbase/files.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/archive/kept_archive.hpp>
-#include <tools/inspect/dump/dump.hpp>
 #include <tools/inspect/dump/dump_file.hpp>
-#include <tools/inspect/dump/dump_head.hpp>
-#include <tools/inspect/dump/dump_keys.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/maintenance/dump_rescue.hpp>
 #include <tools/inspect/rows/merged_rows.hpp>
 #include <tools/inspect/rows/row_format.hpp>
 #include <tools/inspect/rows/row_scan.hpp>
+#include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
 
 #include <fmt/format.h>
@@ -30,7 +28,7 @@ using json = nlohmann::ordered_json;
 
 constexpr std::size_t bytes_at_once = std::size_t{256} << 10;
 
-struct call {
+struct dump_call {
     std::string state;
     std::vector<std::string> types;
     std::string output;
@@ -40,7 +38,7 @@ struct call {
 };
 
 /// Of all types that are asked for. `changes`: how many the state has seen then.
-dump_head head_of(row_source& from, const call& asked, std::uint64_t& changes) {
+dump_head head_of(row_source& from, const dump_call& asked, std::uint64_t& changes) {
     dump_head head;
     from.take_turn([&] {
         std::set<std::string> names(asked.types.begin(), asked.types.end());
@@ -153,12 +151,12 @@ private:
 };
 
 /// The file that a dump goes to; `found`: what is there already.
-dump_file opened(const call& asked, dump_file::standing& found) {
+dump_file opened(const dump_call& asked, dump_file::standing& found) {
     if (asked.output.empty()) return {};
     return asked.resume ? dump_file(asked.output, found) : dump_file(asked.output);
 }
 
-exit_code run(const call& asked) {
+exit_code run_dump(const dump_call& asked) {
     if (asked.resume && asked.output.empty())
         throw usage_error("--resume goes on with a file: name it (--output)");
     if (asked.rescues) return rescue_to(asked.output, asked.state, asked.types);
@@ -203,22 +201,19 @@ exit_code run(const call& asked) {
 
 } // namespace
 
-void add_dump(CLI::App& program, exit_code& result) {
-    const auto asked = std::make_shared<call>();
-    CLI::App* verb = program.add_subcommand("dump", "All objects as JSON lines");
-    verb->add_option("DIR", asked->state, "The folder of the state")->required();
-    verb->add_option("TYPE", asked->types, "Only these types");
-    verb->add_option("--output", asked->output, "Write to this file in place of stdout");
-    CLI::Option* const resume =
-        verb->add_flag("--resume", asked->resume, "Go on where the file ends");
-    CLI::Option* const archive =
-        verb->add_flag("--archive", asked->archive, "Also objects that are in the archive only");
-    verb->add_flag("--rescue", asked->rescues,
-                   "Of a damaged state: what can still be read, and what cannot")
-        ->excludes(resume)
-        ->excludes(archive);
-    verb->callback(
-        [asked, &result] { result = look_at(asked->state, [&] { return run(*asked); }); });
+void declare_dump(command& verb) {
+    const auto asked = std::make_shared<dump_call>();
+    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    verb.add_option("TYPE", asked->types, "Only these types");
+    verb.add_option("--output", asked->output, "Write to this file in place of stdout");
+    command_option& resume = verb.add_flag("--resume", asked->resume, "Go on where the file ends");
+    command_option& archive =
+        verb.add_flag("--archive", asked->archive, "Also objects that are in the archive only");
+    verb.add_flag("--rescue", asked->rescues,
+                  "Of a damaged state: what can still be read, and what cannot")
+        .excludes(resume)
+        .excludes(archive);
+    verb.runs([asked] { return look_at(asked->state, [&] { return run_dump(*asked); }); });
 }
 
 } // namespace chainbase::inspect

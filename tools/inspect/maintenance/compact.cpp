@@ -1,18 +1,25 @@
 #include <chainbase/check/state_check.hpp>
+#include <chainbase/rows/mapped_bytes.hpp>
+#include <chainbase/rows/type_layout.hpp>
+#include <chainbase/segment.hpp>
 #include <pool_allocator/error.hpp>
+#include <pool_allocator/flat_tables.hpp>
+#include <pool_allocator/window.hpp>
 #include <tools/inspect/compare/state_diff.hpp>
 #include <tools/inspect/look_at.hpp>
-#include <tools/inspect/maintenance/compact.hpp>
-#include <tools/inspect/maintenance/compact_estimate.hpp>
 #include <tools/inspect/maintenance/rebuild.hpp>
+#include <tools/inspect/memory/state_report.hpp>
 #include <tools/inspect/rows/row_source.hpp>
-#include <tools/inspect/text_table.hpp>
+#include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
 #include <tools/print.hpp>
+#include <tools/text_table.hpp>
+#include <undo/undo_log.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -20,18 +27,94 @@
 
 namespace chainbase::inspect {
 
+/// What the file system holds of one part of a segment, and would hold when it was made anew.
+struct compacted_part {
+    std::string name;
+    std::uint64_t now = 0;
+    std::uint64_t then = 0; ///< by what is counted of it
+};
+
+/// Types first, then "buffers", "undo log" and "header"; the last is the sum, "total". `segment` is
+/// the state's, open for reading.
+[[nodiscard]] std::vector<compacted_part> compact_estimate(const state_report& state,
+                                                           const segment& from);
+
+namespace {
+
+constexpr std::uint64_t page = window_header::page_bytes;
+
+std::uint64_t whole_pages(std::uint64_t bytes) {
+    return (bytes + page - 1) / page * page;
+}
+
+/// A slot is the pool's own.
+std::uint64_t pool_bytes(std::uint64_t live, std::uint64_t slot_bytes) {
+    return page + whole_pages((live + 1) * slot_bytes);
+}
+
+/// Tables keep a fifth free. An area lies at its own length; before it are the header page and a
+/// hole.
+std::uint64_t table_bytes(std::uint64_t entries) {
+    std::uint64_t capacity = std::uint64_t{1} << hash_table::min_log2;
+    while (entries > capacity - capacity / 5)
+        capacity *= 2;
+    return page + hash_table::entry_bytes * capacity;
+}
+
+std::uint64_t type_bytes(const type_report& type, const type_schema& schema,
+                         const window& objects) {
+    // Of the ids in use only pages are held, as they are now.
+    const std::uint64_t ids = page + whole_pages(type.next_id * sizeof(slot_number));
+    std::uint64_t bytes =
+        pool_bytes(type.objects, type.node_bytes) + std::min(ids, type.ids.held());
+    for (const rows::type_layout::table& table : rows::type_layout::of(schema).tables)
+        bytes += table_bytes(rows::copy_at<hash_state>(objects.root() + table.words_at).used);
+    return bytes;
+}
+
+} // namespace
+
+std::vector<compacted_part> compact_estimate(const state_report& state, const segment& from) {
+    std::vector<compacted_part> all;
+    for (std::size_t number = 0; number < state.types.size(); ++number) {
+        const type_report& type = state.types[number];
+        all.push_back({type.name, type.total().held(),
+                       type_bytes(type, from.types().entries()[number].schema,
+                                  *from.windows()[number]->objects)});
+    }
+    compacted_part buffers{"buffers"};
+    for (const buffer_report& one : state.buffers) {
+        const std::uint64_t live = one.memory.bytes.slots_live;
+        buffers.now += one.memory.held();
+        const bool is_class = one.name != "buffers.runs";
+        buffers.then += live == 0  ? page
+                        : is_class ? pool_bytes(live, one.slot_bytes)
+                                   : page + live * page;
+    }
+    all.push_back(buffers);
+    all.push_back({"undo log", state.log.held(), page + undo_log_view::chunk_bytes});
+    all.push_back({"header", state.header.file_bytes, state.header.file_bytes});
+    compacted_part total{"total"};
+    for (const compacted_part& one : all) {
+        total.now += one.now;
+        total.then += one.then;
+    }
+    all.push_back(total);
+    return all;
+}
+
 namespace {
 
 using json = nlohmann::ordered_json;
 
-struct call {
+struct compact_call {
     std::string state;
     bool only_tells = false;
     bool commits = false;
     bool json = false;
 };
 
-std::string as_text(const std::vector<compacted_part>& parts, bool is_done) {
+std::string compact_text(const std::vector<compacted_part>& parts, bool is_done) {
     text_table table(
         {"", is_done ? "bytes before" : "bytes now", is_done ? "after" : "then, about"});
     for (const compacted_part& one : parts) {
@@ -41,14 +124,15 @@ std::string as_text(const std::vector<compacted_part>& parts, bool is_done) {
     return table.text();
 }
 
-std::string as_json(const call& asked, const std::vector<compacted_part>& parts, bool is_done) {
+std::string compact_json(const compact_call& asked, const std::vector<compacted_part>& parts,
+                         bool is_done) {
     json all{{"schema_version", 1}, {"state", asked.state}, {"done", is_done}};
     for (const compacted_part& one : parts)
         all["parts"].push_back({{"name", one.name}, {"before", one.now}, {"after", one.then}});
     return all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-void require_nothing_to_undo(const state_report& state, const call& asked) {
+void require_nothing_to_undo(const state_report& state, const compact_call& asked) {
     if (state.sessions != 0 && !asked.commits && !asked.only_tells)
         throw usage_error(fmt::format("{}: {} block(s) after revision {} can still be undone, and "
                                       "could not be any more; commit them in the program, or call "
@@ -57,7 +141,7 @@ void require_nothing_to_undo(const state_report& state, const call& asked) {
 }
 
 /// All types, in their order, with all objects.
-void copy_into(bulk_load::new_state& to, row_source& from) {
+void copy_all(bulk_load::new_state& to, row_source& from) {
     from.take_turn([&] {
         for (const type_schema* schema : from.types()) {
             if (catch_interruption::noted())
@@ -92,14 +176,14 @@ void require_whole(const std::string& state) {
                         first_findings(found.report(), 3));
 }
 
-void compact(const call& asked) {
+void compact(const compact_call& asked) {
     const catch_interruption interruption;
     bulk_load::segment_replacement replacement(asked.state);
     require_whole(asked.state);
     {
         row_source from(asked.state);
         bulk_load::new_state made(replacement.folder(), replacement.limits());
-        copy_into(made, from);
+        copy_all(made, from);
         require_same(replacement.folder(), from);
     }
     require_sound(replacement.folder());
@@ -113,7 +197,7 @@ std::vector<compacted_part> estimate_of(const state_report& state) {
     return compact_estimate(state, segment(state.state, reading));
 }
 
-exit_code run(const call& asked) {
+exit_code run_compact(const compact_call& asked) {
     const state_report before = read_state(asked.state);
     require_at_rest(before);
     require_nothing_to_undo(before, asked);
@@ -126,23 +210,20 @@ exit_code run(const call& asked) {
             parts[number].then = after[number].now;
     }
     const bool is_done = !asked.only_tells;
-    print_or_throw(asked.json ? as_json(asked, parts, is_done) : as_text(parts, is_done));
+    print_or_throw(asked.json ? compact_json(asked, parts, is_done) : compact_text(parts, is_done));
     return exit_code::done;
 }
 
 } // namespace
 
-void add_compact(CLI::App& program, exit_code& result) {
-    const auto asked = std::make_shared<call>();
-    CLI::App* verb =
-        program.add_subcommand("compact", "Make the segment anew, without what is free in it");
-    verb->add_option("DIR", asked->state, "The folder of the state")->required();
-    verb->add_flag("--dry-run", asked->only_tells, "Only say what that would give");
-    verb->add_flag("--commit", asked->commits,
-                   "Although blocks can still be undone: keeps their changes for good");
-    verb->add_flag("--json", asked->json, "Print one JSON object instead of a table");
-    verb->callback(
-        [asked, &result] { result = look_at(asked->state, [&] { return run(*asked); }); });
+void declare_compact(command& verb) {
+    const auto asked = std::make_shared<compact_call>();
+    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    verb.add_flag("--dry-run", asked->only_tells, "Only say what that would give");
+    verb.add_flag("--commit", asked->commits,
+                  "Although blocks can still be undone: keeps their changes for good");
+    verb.add_flag("--json", asked->json, "Print one JSON object instead of a table");
+    verb.runs([asked] { return look_at(asked->state, [&] { return run_compact(*asked); }); });
 }
 
 } // namespace chainbase::inspect

@@ -1,13 +1,14 @@
+#include <chainbase/checkpoint/disk.hpp>
 #include <chainbase/files.hpp>
-#include <chainbase/segment_place.hpp>
+#include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/maintenance/rebuild.hpp>
-#include <tools/inspect/maintenance/repair.hpp>
 #include <tools/inspect/maintenance/repair_plan.hpp>
-#include <tools/inspect/text_table.hpp>
+#include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
 #include <tools/print.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -18,16 +19,114 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace chainbase::inspect {
 
 namespace {
 
+void find_objects(repair_plan& to, const check::state_check& state,
+                  const std::vector<rescued_type>& rescued) {
+    if (state.is_mapped() && !state.knows_types()) {
+        to.why_no_objects = "segment/catalogue.json cannot be read, and says what the objects are";
+        return;
+    }
+    if (!state.is_mapped() || !state.log().is_known) {
+        to.why_no_objects = "the header of the segment or its log cannot be read";
+        return;
+    }
+    if (is_lost(state.condition())) {
+        to.why_no_objects = state.why_lost();
+        return;
+    }
+    for (const std::string& name : lost_types(state))
+        to.why_no_objects = "nothing of type " + name + " can be read";
+    repair_plan::objects_found found;
+    for (const rescued_type& one : rescued) {
+        if (!one.why_no_orders.empty())
+            to.why_no_objects =
+                fmt::format("{}: the order of a key that a function computes cannot "
+                            "be read: {}",
+                            one.from->schema().name, one.why_no_orders);
+        found.kept += one.slots.size();
+        found.lost += one.lost.size();
+        found.doubtful += one.doubtful.size();
+    }
+    found.undone = state.log().sessions;
+    found.revision = state.log().revision;
+    if (to.why_no_objects.empty()) to.objects = found;
+}
+
+void find_checkpoint(repair_plan& to, const check::state_check& state) {
+    disk& on = disk::of_system();
+    if (!check::has_checkpoint(on, state.state() / "checkpoint")) {
+        to.why_no_checkpoint = "there is none";
+        return;
+    }
+    const auto found = check::check_checkpoints(on, state.state());
+    to.checkpoint_findings = found.report.found_in_all();
+    to.checkpoint_damage = first_findings(found.report, 3);
+    for (std::string& one : found.report.refused_in_all())
+        to.refused.push_back(std::move(one));
+    const check::checked_publication* best = found.restorable();
+    if (!best) {
+        to.why_no_checkpoint = "none is whole";
+        return;
+    }
+    const bool is_newest = best == &found.publications.front();
+    const auto blocks = static_cast<std::int64_t>(is_newest ? found.blocks : 0);
+    to.checkpoint = repair_plan::checkpoint_found{best->generation, best->revision + blocks};
+}
+
+repair_plan::way best_of(const repair_plan& plan) {
+    using way = repair_plan::way;
+    if (plan.findings == 0)
+        return plan.checkpoint_findings == 0 ? way::nothing
+               : plan.objects                ? way::checkpoints
+                                             : way::none;
+    const bool loses_nothing =
+        plan.checkpoint && plan.objects && plan.checkpoint->revision >= plan.objects->revision;
+    if (loses_nothing) return way::checkpoint;
+    if (plan.objects) return way::objects;
+    return plan.checkpoint ? way::checkpoint : way::none;
+}
+
+} // namespace
+
+repair_plan repair_plan::of(const check::state_check& state,
+                            const std::vector<rescued_type>& rescued) {
+    repair_plan plan;
+    plan.findings = state.report().found_in_all();
+    plan.refused = state.report().refused_in_all();
+    find_objects(plan, state, rescued);
+    find_checkpoint(plan, state);
+    plan.best = best_of(plan);
+    return plan;
+}
+
+std::string to_string(repair_plan::way what) {
+    switch (what) {
+    case repair_plan::way::nothing:
+        return "nothing";
+    case repair_plan::way::objects:
+        return "objects";
+    case repair_plan::way::checkpoint:
+        return "checkpoint";
+    case repair_plan::way::checkpoints:
+        return "checkpoints";
+    case repair_plan::way::none:
+        return "none";
+    }
+    return "unknown";
+}
+
+namespace {
+
 using json = nlohmann::ordered_json;
 using way = repair_plan::way;
 
-struct call {
+struct repair_call {
     std::string state;
     std::string from;
     bool is_meant = false;
@@ -42,7 +141,7 @@ struct outcome {
     std::filesystem::path kept_as; ///< where what was damaged is; empty: nothing was done
 };
 
-way chosen_way(const repair_plan& plan, const call& asked) {
+way chosen_way(const repair_plan& plan, const repair_call& asked) {
     if (plan.findings == 0 || asked.from.empty())
         return plan.best; // the segment is sound, or no wish
     if (asked.from == "objects") {
@@ -53,8 +152,8 @@ way chosen_way(const repair_plan& plan, const call& asked) {
     throw usage_error("--from checkpoint: " + plan.why_no_checkpoint);
 }
 
-void copy_into(bulk_load::new_state& to, const std::vector<rescued_type>& types,
-               const rows::buffer_source& buffers, std::int64_t revision) {
+void copy_rescued(bulk_load::new_state& to, const std::vector<rescued_type>& types,
+                  const rows::buffer_source& buffers, std::int64_t revision) {
     for (const rescued_type& type : types) {
         if (catch_interruption::noted()) throw interrupted_error("stopped; nothing was changed");
         bulk_load::object_loader loader = to.add_type(type.from->schema());
@@ -98,7 +197,7 @@ std::filesystem::path renew_checkpoints(const std::filesystem::path& state) {
     return kept;
 }
 
-outcome look_and_mend(const call& asked) {
+outcome look_and_mend(const repair_call& asked) {
     const catch_interruption interruption;
     std::optional<bulk_load::segment_replacement> replacement;
     if (asked.is_meant) replacement.emplace(asked.state);
@@ -111,7 +210,7 @@ outcome look_and_mend(const call& asked) {
     if (!asked.is_meant) return done;
     if (done.chosen == way::objects) {
         bulk_load::new_state made(replacement->folder(), replacement->limits());
-        copy_into(made, in_order(rescued), state->buffers(), state->log().revision);
+        copy_rescued(made, in_order(rescued), state->buffers(), state->log().revision);
     }
     rescued.clear();
     state.reset(); // lets writers in
@@ -150,7 +249,7 @@ std::string plan_text(const repair_plan& plan) {
     return text;
 }
 
-std::string as_text(const call& asked, const outcome& done) {
+std::string repair_text(const repair_call& asked, const outcome& done) {
     std::string refused;
     for (const std::string& one : done.plan.refused)
         refused += "refused: " + one + "\n";
@@ -174,7 +273,7 @@ std::string as_text(const call& asked, const outcome& done) {
     return text;
 }
 
-std::string as_json(const call& asked, const outcome& done) {
+std::string repair_json(const repair_call& asked, const outcome& done) {
     json all{{"schema_version", 1},
              {"state", asked.state},
              {"findings", done.plan.findings},
@@ -198,9 +297,9 @@ std::string as_json(const call& asked, const outcome& done) {
     return all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-exit_code run(const call& asked) {
+exit_code run_repair(const repair_call& asked) {
     const outcome done = look_and_mend(asked);
-    print_or_throw(asked.json ? as_json(asked, done) : as_text(asked, done));
+    print_or_throw(asked.json ? repair_json(asked, done) : repair_text(asked, done));
     for (const std::string& one : done.plan.refused)
         spdlog::error(one);
     if (done.chosen != way::nothing && done.kept_as.empty()) return exit_code::damaged;
@@ -209,19 +308,16 @@ exit_code run(const call& asked) {
 
 } // namespace
 
-void add_repair(CLI::App& program, exit_code& result) {
-    const auto asked = std::make_shared<call>();
-    CLI::App* verb = program.add_subcommand(
-        "repair", "How a damaged state can be mended, and with --yes mends it");
-    verb->add_option("DIR", asked->state, "The folder of the state")->required();
-    verb->add_flag("--yes", asked->is_meant, "Do it; what is damaged is kept beside it");
-    verb->add_option("--from", asked->from,
-                     "Take what the segment still holds, or the checkpoint; without it what loses "
-                     "least")
-        ->check(CLI::IsMember({"objects", "checkpoint"}));
-    verb->add_flag("--json", asked->json, "Print one JSON object instead of text");
-    verb->callback(
-        [asked, &result] { result = look_at(asked->state, [&] { return run(*asked); }); });
+void declare_repair(command& verb) {
+    const auto asked = std::make_shared<repair_call>();
+    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    verb.add_flag("--yes", asked->is_meant, "Do it; what is damaged is kept beside it");
+    verb.add_option("--from", asked->from,
+                    "Take what the segment still holds, or the checkpoint; without it what loses "
+                    "least")
+        .one_of({"objects", "checkpoint"});
+    verb.add_flag("--json", asked->json, "Print one JSON object instead of text");
+    verb.runs([asked] { return look_at(asked->state, [&] { return run_repair(*asked); }); });
 }
 
 } // namespace chainbase::inspect

@@ -1,15 +1,15 @@
-#include <chainbase/detail/segment_header.hpp>
 #include <chainbase/files.hpp>
-#include <chainbase/process_lock.hpp>
-#include <chainbase/segment_place.hpp>
+#include <chainbase/lock/process_lock.hpp>
+#include <chainbase/segment/segment_header.hpp>
+#include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/address_space.hpp>
 #include <pool_allocator/error.hpp>
-#include <tools/bytes_in_words.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/maintenance/rebuild.hpp>
-#include <tools/inspect/maintenance/resize.hpp>
 #include <tools/inspect/memory/state_report.hpp>
+#include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -28,7 +28,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-struct call {
+struct resize_call {
     std::string state;
     std::uint64_t window_bytes = 0; ///< 0: as it is
     std::uint64_t windows = 0;      ///< 0: as it is
@@ -80,7 +80,7 @@ void require_possible(const limits& now, const limits& wanted) {
             fmt::format("--windows {}: {} are in use already", wanted.windows, now.windows_used));
 }
 
-void require_nothing_to_undo(const state_report& state, const call& asked) {
+void require_no_sessions(const state_report& state, const resize_call& asked) {
     if (state.sessions != 0)
         throw usage_error(fmt::format("{}: {} block(s) after revision {} can still be undone, and "
                                       "what undoes them names places by the size of the windows; "
@@ -112,7 +112,8 @@ void store(const std::string& state, const limits& wanted) {
     turns.unlock();
 }
 
-std::string as_text(const call& asked, const limits& now, const limits& wanted, bool is_done) {
+std::string resize_text(const resize_call& asked, const limits& now, const limits& wanted,
+                        bool is_done) {
     return fmt::format("{}\n  bytes of a file at most  {} ({}), was {} ({}); the largest, {}, has "
                        "{}\n  files at most            {}, was {}; {} are in use\n{}",
                        asked.state, wanted.window_bytes, bytes_in_words(wanted.window_bytes),
@@ -121,7 +122,8 @@ std::string as_text(const call& asked, const limits& now, const limits& wanted, 
                        now.windows_used, is_done ? "" : "nothing was changed\n");
 }
 
-std::string as_json(const call& asked, const limits& now, const limits& wanted, bool is_done) {
+std::string resize_json(const resize_call& asked, const limits& now, const limits& wanted,
+                        bool is_done) {
     const json all{{"schema_version", 1},
                    {"state", asked.state},
                    {"done", is_done},
@@ -134,7 +136,7 @@ std::string as_json(const call& asked, const limits& now, const limits& wanted, 
     return all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-exit_code run(const call& asked) {
+exit_code run_resize(const resize_call& asked) {
     const limits now = limits_of(asked.state);
     limits wanted = now;
     if (asked.window_bytes != 0) wanted.window_bytes = asked.window_bytes;
@@ -145,33 +147,33 @@ exit_code run(const call& asked) {
     if (is_done) {
         const state_report state = read_state(asked.state);
         require_at_rest(state);
-        require_nothing_to_undo(state, asked);
+        require_no_sessions(state, asked);
         // That so many addresses can be had at all: throws what opening would.
         static_cast<void>(address_space(wanted.window_bytes, wanted.windows));
         store(asked.state, wanted);
         renew_checkpoint(asked.state);
     }
-    print_or_throw(asked.json ? as_json(asked, now, wanted, is_done)
-                              : as_text(asked, now, wanted, is_done));
+    print_or_throw(asked.json ? resize_json(asked, now, wanted, is_done)
+                              : resize_text(asked, now, wanted, is_done));
     return exit_code::done;
 }
 
 } // namespace
 
-void add_resize(CLI::App& program, exit_code& result) {
-    const auto asked = std::make_shared<call>();
-    CLI::App* verb = program.add_subcommand("resize", "How far the files of a state can grow");
-    verb->add_option("DIR", asked->state, "The folder of the state")->required();
-    verb->add_option("--window-bytes", asked->window_bytes,
-                     "The most that one file can grow to; as 64GiB, or in bytes")
-        ->transform(CLI::AsSizeValue(false));
-    verb->add_option("--windows", asked->windows,
-                     "How many files there can be: 26, and per type 2 and one per hashed key")
-        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 20));
-    verb->add_flag("--dry-run", asked->only_tells, "Only say what is and would be");
-    verb->add_flag("--json", asked->json, "Print one JSON object instead of text");
-    verb->callback(
-        [asked, &result] { result = look_at(asked->state, [&] { return run(*asked); }); });
+void declare_resize(command& verb) {
+    const auto asked = std::make_shared<resize_call>();
+    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    verb.add_option_function<std::string>(
+            "--window-bytes",
+            [asked](const std::string& size) { asked->window_bytes = byte_size_of(size); },
+            "The most that one file can grow to; as 64GiB, or in bytes")
+        .value_name("BYTES");
+    verb.add_option("--windows", asked->windows,
+                    "How many files there can be: 26, and per type 2 and one per hashed key")
+        .whole_number(1, std::uint64_t{1} << 20);
+    verb.add_flag("--dry-run", asked->only_tells, "Only say what is and would be");
+    verb.add_flag("--json", asked->json, "Print one JSON object instead of text");
+    verb.runs([asked] { return look_at(asked->state, [&] { return run_resize(*asked); }); });
 }
 
 } // namespace chainbase::inspect

@@ -1,3 +1,4 @@
+#include <chainbase/schema_of.hpp>
 #include <tools/driver/bookkeeping.hpp>
 #include <tools/inspect/memory/bookkeeping.hpp>
 #include <tools/inspect/root/root_types.hpp>

@@ -1,6 +1,7 @@
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/memory/map.hpp>
 #include <tools/inspect/output_file.hpp>
+#include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
 
 #include <spdlog/spdlog.h>
@@ -14,7 +15,7 @@ namespace chainbase::inspect {
 
 namespace {
 
-struct call {
+struct map_call {
     std::string state;
     std::string svg;
     bool json = false;
@@ -27,7 +28,7 @@ std::size_t columns_of_stdout() {
     return is_known ? size.ws_col : 80;
 }
 
-exit_code run(const call& asked) {
+exit_code run_map(const map_call& asked) {
     const segment_map found = read_segment_map(asked.state);
     if (!asked.svg.empty())
         output_file(asked.svg, {found.state, found.segment}).write(as_svg(found));
@@ -41,15 +42,12 @@ exit_code run(const call& asked) {
 
 } // namespace
 
-void add_map(CLI::App& program, exit_code& result) {
-    const auto asked = std::make_shared<call>();
-    CLI::App* verb =
-        program.add_subcommand("map", "A picture of how full the pages of a state are");
-    verb->add_option("DIR", asked->state, "The folder of the state")->required();
-    verb->add_option("--svg", asked->svg, "Write the picture to this file, too");
-    verb->add_flag("--json", asked->json, "Print one JSON object instead of the picture");
-    verb->callback(
-        [asked, &result] { result = look_at(asked->state, [&] { return run(*asked); }); });
+void declare_map(command& verb) {
+    const auto asked = std::make_shared<map_call>();
+    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    verb.add_option("--svg", asked->svg, "Write the picture to this file, too");
+    verb.add_flag("--json", asked->json, "Print one JSON object instead of the picture");
+    verb.runs([asked] { return look_at(asked->state, [&] { return run_map(*asked); }); });
 }
 
 } // namespace chainbase::inspect

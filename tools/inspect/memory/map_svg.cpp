@@ -1,6 +1,6 @@
 #include <tools/inspect/escaped.hpp>
 #include <tools/inspect/memory/map.hpp>
-#include <tools/inspect/text_table.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/format.h>
 
@@ -18,8 +18,8 @@ constexpr int row_height = 22;
 constexpr int bar_height = 16;
 constexpr int picture_left = 230;
 constexpr int cell_width = 4;
-constexpr int most_cells = 140;
-constexpr int picture_width = cell_width * most_cells;
+constexpr int cells_of_a_row = 140;
+constexpr int picture_width = cell_width * cells_of_a_row;
 constexpr int bytes_right = 905;
 constexpr int percent_right = width - margin;
 
@@ -118,7 +118,7 @@ public:
                                     file.name, grouped(file.bytes), percent_of(file),
                                     grouped(file.slots.used), grouped(file.slots.free),
                                     grouped(file.slots.never_used)));
-        const auto cells = file.cells(most_cells);
+        const auto cells = file.cells(cells_of_a_row);
         for (std::size_t first = 0; first < cells.size();) {
             const std::string classes = class_of(cells[first]);
             std::size_t end = first + 1;

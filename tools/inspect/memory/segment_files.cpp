@@ -1,5 +1,5 @@
-#include <chainbase/detail/segment_header.hpp>
-#include <chainbase/segment_place.hpp>
+#include <chainbase/segment/segment_header.hpp>
+#include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/memory/segment_files.hpp>
 

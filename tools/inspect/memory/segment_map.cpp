@@ -25,7 +25,7 @@ std::vector<window_map> scan_windows(segment& from, std::vector<std::string>& fi
     return maps;
 }
 
-segment_map sample(segment& from) {
+segment_map sample_map(segment& from) {
     segment_map found;
     found.state = from.state();
     found.segment = from.folder();
@@ -42,10 +42,10 @@ segment_map sample(segment& from) {
     return found;
 }
 
-segment_map sample_until_consistent(segment& from) {
+segment_map sample_map_until_consistent(segment& from) {
     const patience until;
     for (;; patience::pause()) {
-        segment_map found = sample(from);
+        segment_map found = sample_map(from);
         const bool may_become_so = found.condition == condition::writer_running;
         if (found.consistent || !may_become_so || until.is_over()) return found;
     }
@@ -68,7 +68,7 @@ std::uint64_t segment_map::bytes_in_use() const noexcept {
 }
 
 segment_map read_segment_map(const std::filesystem::path& state) {
-    return look_beside_writer(state, sample_until_consistent);
+    return look_beside_writer(state, sample_map_until_consistent);
 }
 
 } // namespace chainbase::inspect

@@ -2,8 +2,8 @@
 #include <tools/inspect/memory/stat.hpp>
 #include <tools/inspect/memory/stat_watch.hpp>
 #include <tools/inspect/state/named_state.hpp>
+#include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
-#include <tools/whole_number.hpp>
 
 #include <spdlog/spdlog.h>
 
@@ -24,7 +24,7 @@ bool has_lost_archive(const state_report& state, const std::optional<archive_rep
     return state.condition == condition::closed && archive && !archive->refusal.empty();
 }
 
-exit_code run(const watch_options& asked) {
+exit_code run_stat(const watch_options& asked) {
     const named_state named(asked.state);
     state_report state = read_state(named.folder());
     state.state = asked.state;
@@ -51,29 +51,27 @@ exit_code verdict_of(const state_report& state, const std::optional<archive_repo
     return result;
 }
 
-void add_stat(CLI::App& program, exit_code& result) {
+void declare_stat(command& verb) {
     struct call : watch_options {
         std::uint64_t seconds = 1;
     };
     const auto asked = std::make_shared<call>();
-    CLI::App* verb = program.add_subcommand("stat", "What is in a state, and where its bytes are");
-    verb->add_option("DIR", asked->state, "The folder of the state")->required();
-    verb->add_flag("--json", asked->json, "Print one JSON object instead of tables");
-    CLI::Option* const watch =
-        verb->add_option("--watch", asked->seconds,
-                         "Repeat it, every second or so many SECONDS, with the growth per minute; "
-                         "without a terminal one JSON object a line")
-            ->expected(0, 1)
-            ->default_str("1")
-            ->type_name("[SECONDS]")
-            ->transform(whole_number(1, 86'400));
-    verb->add_option("--count", asked->samples, "End after so many reports")
-        ->needs(watch)
-        ->transform(whole_number(1, UINT64_MAX));
-    verb->callback([asked, watch, &result] {
+    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    verb.add_flag("--json", asked->json, "Print one JSON object instead of tables");
+    command_option& watch =
+        verb.add_option("--watch", asked->seconds,
+                        "Repeat it, every second or so many SECONDS, with the growth per minute; "
+                        "without a terminal one JSON object a line")
+            .optional_value("1")
+            .value_name("[SECONDS]")
+            .whole_number(1, 86'400);
+    verb.add_option("--count", asked->samples, "End after so many reports")
+        .needs(watch)
+        .whole_number(1, UINT64_MAX);
+    verb.runs([asked, &watch] {
         asked->pause = std::chrono::seconds(asked->seconds);
-        result = look_at(asked->state,
-                         [&] { return watch->count() > 0 ? watch_state(*asked) : run(*asked); });
+        return look_at(asked->state,
+                       [&] { return watch.given() ? watch_state(*asked) : run_stat(*asked); });
     });
 }
 

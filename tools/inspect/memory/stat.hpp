@@ -1,21 +1,14 @@
 #pragma once
 
 #include <tools/exit_code.hpp>
-#include <tools/inspect/archive/archive_report.hpp>
+#include <tools/inspect/archive/archive.hpp>
 #include <tools/inspect/memory/state_growth.hpp>
 #include <tools/inspect/memory/state_report.hpp>
-
-#include <CLI/CLI.hpp>
 
 #include <optional>
 #include <string>
 
 namespace chainbase::inspect {
-
-/// Adds the verb `stat DIR [--json] [--watch [SECONDS]]`: what is in a state and where every byte
-/// of it is. `result` becomes `failed` when the sums of a closed state do not hold or its archive
-/// cannot be read; what is known is printed all the same.
-void add_stat(CLI::App& program, exit_code& result);
 
 /// How a report ends the program: `failed`, with a message that says why, when the state is closed
 /// and its sums do not hold or its archive cannot be read.

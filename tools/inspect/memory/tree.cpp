@@ -1,6 +1,7 @@
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/memory/tree.hpp>
 #include <tools/inspect/output_file.hpp>
+#include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
 
 #include <spdlog/spdlog.h>
@@ -11,7 +12,7 @@ namespace chainbase::inspect {
 
 namespace {
 
-struct call {
+struct tree_call {
     std::string state;
     std::string html;
     bool ncdu = false;
@@ -19,7 +20,7 @@ struct call {
     bool json = false;
 };
 
-void tell(const call& asked, const state_tree& found) {
+void tell(const tree_call& asked, const state_tree& found) {
     if (!asked.html.empty())
         return output_file(asked.html, {found.state.state, found.state.segment})
             .write(as_html(found));
@@ -28,7 +29,7 @@ void tell(const call& asked, const state_tree& found) {
     print_or_throw(asked.json ? as_json(found) : as_text(found));
 }
 
-exit_code run(const call& asked) {
+exit_code run_tree(const tree_call& asked) {
     state_tree found{read_state(asked.state), {}};
     found.root = memory_tree(found.state);
     tell(asked, found);
@@ -42,18 +43,16 @@ exit_code run(const call& asked) {
 
 } // namespace
 
-void add_tree(CLI::App& program, exit_code& result) {
-    const auto asked = std::make_shared<call>();
-    CLI::App* verb = program.add_subcommand("tree", "Where the memory of a state goes");
-    verb->add_option("DIR", asked->state, "The folder of the state")->required();
-    CLI::Option_group* form = verb->add_option_group("form", "What to show it as, if not as text");
-    form->add_option("--html", asked->html, "Write a page with a treemap to this file");
-    form->add_flag("--ncdu", asked->ncdu, "Print what `ncdu -f -` reads");
-    form->add_flag("--folded", asked->folded, "Print folded stacks, for flame graphs");
-    form->add_flag("--json", asked->json, "Print one JSON object");
-    form->require_option(0, 1);
-    verb->callback(
-        [asked, &result] { result = look_at(asked->state, [&] { return run(*asked); }); });
+void declare_tree(command& verb) {
+    const auto asked = std::make_shared<tree_call>();
+    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    verb.at_most_one({
+        verb.add_option("--html", asked->html, "Write a page with a treemap to this file"),
+        verb.add_flag("--ncdu", asked->ncdu, "Print what `ncdu -f -` reads"),
+        verb.add_flag("--folded", asked->folded, "Print folded stacks, for flame graphs"),
+        verb.add_flag("--json", asked->json, "Print one JSON object"),
+    });
+    verb.runs([asked] { return look_at(asked->state, [&] { return run_tree(*asked); }); });
 }
 
 } // namespace chainbase::inspect

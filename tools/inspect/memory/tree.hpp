@@ -3,8 +3,6 @@
 #include <tools/exit_code.hpp>
 #include <tools/inspect/memory/memory_tree.hpp>
 
-#include <CLI/CLI.hpp>
-
 #include <string>
 
 namespace chainbase::inspect {
@@ -14,11 +12,6 @@ struct state_tree {
     state_report state;
     memory_node root; ///< memory_tree(state)
 };
-
-/// Adds the verb `tree DIR [--html FILE | --ncdu | --folded | --json]`: where the memory of a state
-/// goes, as a hierarchy. `result` becomes `failed` when the sums of a closed state do not hold;
-/// what is known is printed all the same.
-void add_tree(CLI::App& program, exit_code& result);
 
 /// The tree with bars, for a terminal.
 [[nodiscard]] std::string as_text(const state_tree& found);

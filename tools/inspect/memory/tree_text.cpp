@@ -1,5 +1,5 @@
 #include <tools/inspect/memory/tree.hpp>
-#include <tools/inspect/text_table.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/format.h>
 

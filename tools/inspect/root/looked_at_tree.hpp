@@ -60,6 +60,9 @@ struct node_range {
     std::uint32_t end = 0;
 };
 
+/// So many nodes are checked in a turn.
+constexpr std::uint32_t nodes_in_a_turn = 4096;
+
 /// All nodes that a state has, in ranges of at most so many. Takes a turn.
 [[nodiscard]] std::vector<node_range> node_ranges(still_state& state, std::uint32_t nodes_at_once);
 

@@ -23,8 +23,6 @@ using state_root::node_ref;
 using state_root::node_view;
 using state_root::tree_hash;
 
-constexpr std::uint32_t nodes_at_once = 4096;
-
 root_fault of_node(node_ref at, std::string text) {
     return {root_fault::kind::node,
             node_type(at.capacity_class()),
@@ -65,7 +63,7 @@ struct node_check::piece {
 
 void node_check::run(unsigned threads, root_faults& to) {
     make_sets();
-    const std::vector<node_range> ranges = node_ranges(state_, nodes_at_once);
+    const std::vector<node_range> ranges = node_ranges(state_, nodes_in_a_turn);
     made_in_order(
         ranges.size(), threads,
         [&](std::size_t number) {

@@ -22,7 +22,6 @@ using state_root::tree_hash;
 using kind = root_fault::kind;
 
 constexpr std::uint32_t ids_at_once = 4096;
-constexpr std::uint32_t nodes_at_once = 4096;
 
 bool has_type(still_state& state, const std::string& name) {
     bool is_there = false;
@@ -233,7 +232,7 @@ void object_check::compare(const type& of, const std::optional<found_leaf>& foun
 
 /// Those of no object.
 void object_check::check_leaves(root_faults& to) {
-    for (const node_range& range : node_ranges(state_, nodes_at_once))
+    for (const node_range& range : node_ranges(state_, nodes_in_a_turn))
         each_node(state_, range, [&](const looked_at_tree&, node_ref at, const node_view& node) {
             if (node.size() > at.capacity()) return;
             for (unsigned digit = 0; digit < branches_per_node; ++digit)

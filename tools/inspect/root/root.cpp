@@ -1,8 +1,7 @@
 #include <tools/inspect/look_at.hpp>
-#include <tools/inspect/root/root.hpp>
 #include <tools/inspect/root/root_report.hpp>
+#include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
-#include <tools/whole_number.hpp>
 
 #include <spdlog/spdlog.h>
 
@@ -44,24 +43,22 @@ exit_code run(const call& asked) {
 
 } // namespace
 
-void add_root(CLI::App& program, exit_code& result) {
+void declare_root(command& verb) {
     const auto asked = std::make_shared<call>();
     asked->question.threads = std::max(1U, std::thread::hardware_concurrency());
-    CLI::App* verb = program.add_subcommand("root", "The root of a state, and the tree below it");
-    verb->add_option("DIR", asked->state, "The folder of the state")->required();
-    verb->add_flag("--verify", asked->question.verify,
-                   "Make every digest anew, from the objects up, and say what is not as the root "
-                   "says");
-    verb->add_option("--limit", asked->question.limit,
-                     "Faults that are named of each kind at most; 0: all")
-        ->capture_default_str()
-        ->transform(whole_number(0, UINT64_MAX));
-    verb->add_option("--threads", asked->question.threads,
-                     "Threads that verify; else one for each processor")
-        ->transform(whole_number(1, 1024));
-    verb->add_flag("--json", asked->json, "Print one JSON object");
-    verb->callback(
-        [asked, &result] { result = look_at(asked->state, [&] { return run(*asked); }); });
+    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    verb.add_flag("--verify", asked->question.verify,
+                  "Make every digest anew, from the objects up, and say what is not as the root "
+                  "says");
+    verb.add_option("--limit", asked->question.limit,
+                    "Faults that are named of each kind at most; 0: all")
+        .shows_default()
+        .whole_number(0, UINT64_MAX);
+    verb.add_option("--threads", asked->question.threads,
+                    "Threads that verify; else one for each processor")
+        .whole_number(1, 1024);
+    verb.add_flag("--json", asked->json, "Print one JSON object");
+    verb.runs([asked] { return look_at(asked->state, [&] { return run(*asked); }); });
 }
 
 } // namespace chainbase::inspect

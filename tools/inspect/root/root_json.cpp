@@ -1,3 +1,4 @@
+#include <tools/inspect/json_text.hpp>
 #include <tools/inspect/root/root_report.hpp>
 
 #include <nlohmann/json.hpp>
@@ -13,15 +14,11 @@ using state_root::branches_per_node;
 using state_root::capacities;
 using state_root::node_view;
 
-std::string text_of(const json& from) {
-    return from.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-json sizes_of(const array_sizes& from) {
+json sizes_json(const array_sizes& from) {
     return {{"sizes", from.sparse}, {"ratio", from.ratio}};
 }
 
-json types_of(const root_report& found) {
+json types_json(const root_report& found) {
     json all = json::array();
     for (const root_report::type& one : found.types)
         all.push_back({{"name", one.name}, {"objects", one.objects}});
@@ -47,8 +44,8 @@ json tree_of(const root_report& found) {
                                       {"nodes", found.nodes[number]},
                                       {"free", found.free[number]}});
     for (const array_sizes& best : found.best_sizes())
-        tree["best_sizes"].push_back(sizes_of(best));
-    tree["sizes_in_use"] = sizes_of(found.sizes_in_use());
+        tree["best_sizes"].push_back(sizes_json(best));
+    tree["sizes_in_use"] = sizes_json(found.sizes_in_use());
     return tree;
 }
 
@@ -57,7 +54,7 @@ std::string named_of(const root_faults& faults) {
     std::string text;
     for (std::size_t number = 0; number < root_faults::kinds; ++number)
         for (const root_fault& one : faults.named(static_cast<root_fault::kind>(number))) {
-            std::string head = text_of({{"kind", root_fault::names[number]},
+            std::string head = line_of({{"kind", root_fault::names[number]},
                                         {"type", one.type},
                                         {"id", one.id},
                                         {"what", one.text},
@@ -69,7 +66,7 @@ std::string named_of(const root_faults& faults) {
     return text;
 }
 
-std::string verified_of(const root_report& found) {
+std::string verified_json(const root_report& found) {
     const root_report::verification& all = *found.verified;
     json head{{"sound", found.is_sound()},
               {"objects", all.objects},
@@ -79,7 +76,7 @@ std::string verified_of(const root_report& found) {
     for (std::size_t number = 0; number < root_faults::kinds; ++number)
         head["faults_by_kind"][std::string(root_fault::names[number])] =
             all.faults.count(static_cast<root_fault::kind>(number));
-    std::string text = text_of(head);
+    std::string text = line_of(head);
     text.back() = ',';
     return text + "\"named\":[" + named_of(all.faults) + "]}";
 }
@@ -97,11 +94,11 @@ std::string as_json(const root_report& found, const std::string& state) {
     head["root_revision"] = is_known ? json(found.root_revision) : json();
     head["current"] = is_known ? json(found.is_current()) : json();
     head["objects"] = is_known ? json(found.objects) : json();
-    head["types"] = types_of(found);
+    head["types"] = types_json(found);
     head["tree"] = !found.has_moved ? tree_of(found) : json();
-    std::string text = text_of(head);
+    std::string text = line_of(head);
     text.back() = ',';
-    return text + "\"verified\":" + (found.verified ? verified_of(found) : "null") + "}\n";
+    return text + "\"verified\":" + (found.verified ? verified_json(found) : "null") + "}\n";
 }
 
 } // namespace chainbase::inspect

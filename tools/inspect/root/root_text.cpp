@@ -1,5 +1,5 @@
 #include <tools/inspect/root/root_report.hpp>
-#include <tools/inspect/text_table.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -40,7 +40,7 @@ std::string head_of(const root_report& found, const std::string& state) {
     return text;
 }
 
-std::string types_of(const root_report& found) {
+std::string types_text(const root_report& found) {
     text_table table({"type", "objects"});
     for (const root_report::type& one : found.types)
         table.add({one.name, grouped(one.objects)});
@@ -89,7 +89,7 @@ std::string capacities_of(const root_report& found) {
                found.bytes_per_object(), found.dense_ratio(), root_report::dense_node_bytes);
 }
 
-std::string sizes_of(const root_report& found) {
+std::string sizes_text(const root_report& found) {
     text_table table({"sparse arrays", "sizes", "against 16"});
     table.is_text(1);
     const auto add = [&](const std::string& what, const array_sizes& sizes) {
@@ -114,7 +114,7 @@ bool say_the_same(const root_fault& one, const root_fault& other) {
 }
 
 /// Those that say the same in a line.
-std::string text_of(const std::vector<root_fault>& faults) {
+std::string faults_text(const std::vector<root_fault>& faults) {
     std::string text;
     for (auto one = faults.begin(); one != faults.end();) {
         const auto end = std::find_if_not(one + 1, faults.end(), [&](const root_fault& other) {
@@ -149,7 +149,7 @@ std::string verdict_of(const root_report& found) {
     return text;
 }
 
-std::string verified_of(const root_report& found) {
+std::string verified_text(const root_report& found) {
     const root_report::verification& all = *found.verified;
     std::string text =
         fmt::format("verified  {} objects, of which {} are in the archive only; {} nodes\n",
@@ -157,7 +157,7 @@ std::string verified_of(const root_report& found) {
         verdict_of(found);
     if (all.faults.total() != 0) text += "\n";
     for (std::size_t number = 0; number < root_faults::kinds; ++number)
-        text += text_of(all.faults.named(static_cast<root_fault::kind>(number)));
+        text += faults_text(all.faults.named(static_cast<root_fault::kind>(number)));
     return text;
 }
 
@@ -166,9 +166,9 @@ std::string verified_of(const root_report& found) {
 std::string as_text(const root_report& found, const std::string& state) {
     std::string text = head_of(found, state);
     if (found.has_moved) return text;
-    if (found.verified) text += verified_of(found);
-    return text + "\n" + types_of(found) + "\n" + children_of(found) + "\n" + capacities_of(found) +
-           "\n" + sizes_of(found);
+    if (found.verified) text += verified_text(found);
+    return text + "\n" + types_text(found) + "\n" + children_of(found) + "\n" +
+           capacities_of(found) + "\n" + sizes_text(found);
 }
 
 } // namespace chainbase::inspect

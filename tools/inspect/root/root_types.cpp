@@ -1,6 +1,7 @@
 #include <chainbase/object.hpp>
+#include <chainbase/schema_of.hpp>
 #include <chainbase/state_root/node.hpp>
-#include <chainbase/state_root/tree_head.hpp>
+#include <chainbase/state_root/node_source.hpp>
 #include <tools/inspect/root/root_types.hpp>
 
 #include <boost/mp11.hpp>

@@ -1,8 +1,8 @@
 #include <tools/inspect/archive/archived_rows.hpp>
 #include <tools/inspect/json_text.hpp>
 #include <tools/inspect/look_at.hpp>
-#include <tools/inspect/rows/get.hpp>
 #include <tools/inspect/rows/row_query.hpp>
+#include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ namespace chainbase::inspect {
 
 namespace {
 
-struct call {
+struct get_call {
     std::string state;
     std::string type;
     std::string key;
@@ -51,7 +51,7 @@ std::string object_of(const std::vector<std::string>& names,
     return text + '}';
 }
 
-std::string as_json(const call& asked, const answer& found) {
+std::string get_json(const get_call& asked, const answer& found) {
     nlohmann::ordered_json head{{"schema_version", 1},
                                 {"state", asked.state},
                                 {"type", asked.type},
@@ -68,7 +68,8 @@ std::string as_json(const call& asked, const answer& found) {
 }
 
 /// A field a line.
-std::string text_of(const std::vector<std::string>& names, const std::vector<std::string>& values) {
+std::string columns_text(const std::vector<std::string>& names,
+                         const std::vector<std::string>& values) {
     std::size_t width = 0;
     for (const std::string& name : names)
         width = std::max(width, name.size());
@@ -82,17 +83,17 @@ std::string text_of(const std::vector<std::string>& names, const std::vector<std
 }
 
 /// Rows with an empty line between them; those of the archive say so.
-std::string as_text(const answer& found) {
+std::string get_text(const answer& found) {
     std::string text;
     const auto& names = found.in_memory.names;
     for (const auto& row : found.in_memory.cells)
-        text += (text.empty() ? "" : "\n") + text_of(names, row);
+        text += (text.empty() ? "" : "\n") + columns_text(names, row);
     for (const archived_rows::row& row : found.archived.rows)
-        text += (text.empty() ? "" : "\n") + text_of(names, row.values) + "(in the archive)\n";
+        text += (text.empty() ? "" : "\n") + columns_text(names, row.values) + "(in the archive)\n";
     return text;
 }
 
-answer look_up(const call& asked) {
+answer look_up(const get_call& asked) {
     answer found;
     row_source from(asked.state);
     found.is_rolled_back = from.is_rolled_back();
@@ -102,13 +103,13 @@ answer look_up(const call& asked) {
     return found;
 }
 
-exit_code run(const call& asked) {
+exit_code run_get(const get_call& asked) {
     const answer found = look_up(asked);
     if (found.is_rolled_back)
         spdlog::warn("{}: its writer died; this is what the next opening rolls back to, revision "
                      "{}",
                      asked.state, found.in_memory.revision);
-    print_or_throw(asked.json ? as_json(asked, found) : as_text(found));
+    print_or_throw(asked.json ? get_json(asked, found) : get_text(found));
     if (!found.is_empty()) return exit_code::done;
     spdlog::error("{}: no {} has {} {}{}", asked.state, asked.type, asked.key,
                   fmt::join(asked.parts, " "),
@@ -119,16 +120,14 @@ exit_code run(const call& asked) {
 
 } // namespace
 
-void add_get(CLI::App& program, exit_code& result) {
-    const auto asked = std::make_shared<call>();
-    CLI::App* verb = program.add_subcommand("get", "The objects that have a key");
-    verb->add_option("DIR", asked->state, "The folder of the state")->required();
-    verb->add_option("TYPE", asked->type, "The name of a type (`schema` lists them)")->required();
-    verb->add_option("KEY", asked->key, "The name of one of its keys, or id")->required();
-    verb->add_option("PART", asked->parts, "The parts of the key, in order")->required();
-    verb->add_flag("--json", asked->json, "Print one JSON object");
-    verb->callback(
-        [asked, &result] { result = look_at(asked->state, [&] { return run(*asked); }); });
+void declare_get(command& verb) {
+    const auto asked = std::make_shared<get_call>();
+    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    verb.add_option("TYPE", asked->type, "The name of a type (`schema` lists them)").required();
+    verb.add_option("KEY", asked->key, "The name of one of its keys, or id").required();
+    verb.add_option("PART", asked->parts, "The parts of the key, in order").required();
+    verb.add_flag("--json", asked->json, "Print one JSON object");
+    verb.runs([asked] { return look_at(asked->state, [&] { return run_get(*asked); }); });
 }
 
 } // namespace chainbase::inspect

@@ -1,12 +1,12 @@
 #include <tools/inspect/archive/kept_archive.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/rows/merged_rows.hpp>
-#include <tools/inspect/rows/range.hpp>
 #include <tools/inspect/rows/row_printer.hpp>
 #include <tools/inspect/rows/row_query.hpp>
 #include <tools/inspect/rows/row_scan.hpp>
-#include <tools/inspect/text_table.hpp>
+#include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -19,7 +19,7 @@ namespace chainbase::inspect {
 
 namespace {
 
-struct call {
+struct range_call {
     std::string state;
     row_query query;
     std::uint64_t limit = 100;
@@ -27,12 +27,11 @@ struct call {
     bool json = false;
 };
 
-void add_query(CLI::App& verb, call& asked) {
-    verb.add_option("DIR", asked.state, "The folder of the state")->required();
+void add_query(command& verb, call& asked) {
+    verb.add_option("DIR", asked.state, "The folder of the state").required();
     verb.add_option("TYPE", asked.query.type, "The name of a type (`schema` lists them)")
-        ->required();
-    verb.add_option("KEY", asked.query.key, "The name of one of its ordered keys")
-        ->capture_default_str();
+        .required();
+    verb.add_option("KEY", asked.query.key, "The name of one of its ordered keys").shows_default();
     verb.add_option("PART", asked.query.only,
                     "Leading parts of the key: only objects that have them");
     verb.add_option("--from", asked.query.from,
@@ -41,7 +40,7 @@ void add_query(CLI::App& verb, call& asked) {
     verb.add_flag("--archive", asked.archive, "Also objects that are in the archive only");
 }
 
-void warn_if_moved(merged_rows& rows, const call& asked) {
+void warn_if_moved(merged_rows& rows, const range_call& asked) {
     if (rows.has_moved())
         spdlog::warn("{}: objects left memory for the archive meanwhile; some of them may be "
                      "missing, so call again",
@@ -49,7 +48,7 @@ void warn_if_moved(merged_rows& rows, const call& asked) {
 }
 
 /// Rows of both places, in one order.
-exit_code run_merged_range(const call& asked) {
+exit_code run_merged_range(const range_call& asked) {
     row_source from(asked.state);
     const auto archive = open_whole_archive(from);
     merged_rows rows(from, asked.query, archive.get());
@@ -67,7 +66,7 @@ exit_code run_merged_range(const call& asked) {
     return exit_code::done;
 }
 
-exit_code run_range(const call& asked) {
+exit_code run_range(const range_call& asked) {
     if (asked.archive) return run_merged_range(asked);
     row_source from(asked.state);
     const auto cursor = asked.query.cursor(from);
@@ -102,7 +101,7 @@ std::uint64_t count_rows(row_source& from, const row_query& query) {
     return rows;
 }
 
-std::uint64_t count_merged(row_source& from, const call& asked) {
+std::uint64_t count_merged(row_source& from, const range_call& asked) {
     const auto archive = open_whole_archive(from);
     merged_rows all(from, asked.query, archive.get());
     std::uint64_t rows = 0;
@@ -112,7 +111,7 @@ std::uint64_t count_merged(row_source& from, const call& asked) {
     return rows;
 }
 
-exit_code run_count(const call& asked) {
+exit_code run_count(const range_call& asked) {
     row_source from(asked.state);
     const std::uint64_t rows =
         asked.archive ? count_merged(from, asked) : count_rows(from, asked.query);
@@ -131,24 +130,20 @@ exit_code run_count(const call& asked) {
 
 } // namespace
 
-void add_range(CLI::App& program, exit_code& result) {
-    const auto asked = std::make_shared<call>();
-    CLI::App* verb = program.add_subcommand("range", "Objects in the order of a key");
-    add_query(*verb, *asked);
-    verb->add_flag("--reverse", asked->query.is_reverse, "From the last one to the first");
-    verb->add_option("--limit", asked->limit, "How many at most; 0: all")->capture_default_str();
-    verb->add_flag("--json", asked->json, "Print JSON lines");
-    verb->callback(
-        [asked, &result] { result = look_at(asked->state, [&] { return run_range(*asked); }); });
+void declare_range(command& verb) {
+    const auto asked = std::make_shared<range_call>();
+    add_query(verb, *asked);
+    verb.add_flag("--reverse", asked->query.is_reverse, "From the last one to the first");
+    verb.add_option("--limit", asked->limit, "How many at most; 0: all").shows_default();
+    verb.add_flag("--json", asked->json, "Print JSON lines");
+    verb.runs([asked] { return look_at(asked->state, [&] { return run_range(*asked); }); });
 }
 
-void add_count(CLI::App& program, exit_code& result) {
-    const auto asked = std::make_shared<call>();
-    CLI::App* verb = program.add_subcommand("count", "How many objects there are, or have a key");
-    add_query(*verb, *asked);
-    verb->add_flag("--json", asked->json, "Print one JSON object");
-    verb->callback(
-        [asked, &result] { result = look_at(asked->state, [&] { return run_count(*asked); }); });
+void declare_count(command& verb) {
+    const auto asked = std::make_shared<range_call>();
+    add_query(verb, *asked);
+    verb.add_flag("--json", asked->json, "Print one JSON object");
+    verb.runs([asked] { return look_at(asked->state, [&] { return run_count(*asked); }); });
 }
 
 } // namespace chainbase::inspect

@@ -1,6 +1,6 @@
 #include <tools/inspect/rows/row_printer.hpp>
-#include <tools/inspect/text_table.hpp>
 #include <tools/print.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

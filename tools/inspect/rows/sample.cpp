@@ -1,7 +1,7 @@
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/rows/row_printer.hpp>
 #include <tools/inspect/rows/row_scan.hpp>
-#include <tools/inspect/rows/sample.hpp>
+#include <tools/inspect/verbs.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace chainbase::inspect {
 
 namespace {
 
-struct call {
+struct sample_call {
     std::string state;
     std::string type;
     std::uint64_t rows = 10;
@@ -24,7 +24,7 @@ struct call {
 
 /// Ids of objects by trying them, in a turn; fewer than wanted when most ids are not in use any
 /// more, or there are not as many.
-std::set<std::uint32_t> try_ids(const rows::slot_reader& slots, const call& asked,
+std::set<std::uint32_t> try_ids(const rows::slot_reader& slots, const sample_call& asked,
                                 std::mt19937_64& random) {
     constexpr std::uint64_t tries_each = 16;
     std::set<std::uint32_t> found;
@@ -39,7 +39,7 @@ std::set<std::uint32_t> try_ids(const rows::slot_reader& slots, const call& aske
 }
 
 /// Vitter's reservoir ("Random Sampling with a Reservoir", 1985, algorithm R): one pass over all.
-std::set<std::uint32_t> choose_of_all(row_source& from, const call& asked,
+std::set<std::uint32_t> choose_of_all(row_source& from, const sample_call& asked,
                                       std::mt19937_64& random) {
     std::vector<std::uint32_t> chosen;
     std::uint64_t seen = 0;
@@ -56,14 +56,14 @@ std::set<std::uint32_t> choose_of_all(row_source& from, const call& asked,
     return {chosen.begin(), chosen.end()};
 }
 
-std::set<std::uint32_t> choose(row_source& from, const call& asked) {
+std::set<std::uint32_t> choose(row_source& from, const sample_call& asked) {
     std::mt19937_64 random(asked.seed);
     std::set<std::uint32_t> found;
     from.take_turn([&] { found = try_ids(from.of(asked.type).slots(), asked, random); });
     return found.size() == asked.rows ? found : choose_of_all(from, asked, random);
 }
 
-exit_code run(const call& asked) {
+exit_code run_sample(const sample_call& asked) {
     row_source from(asked.state);
     const std::set<std::uint32_t> chosen = choose(from, asked);
     row_printer printer(from, asked.type, "id",
@@ -84,18 +84,16 @@ exit_code run(const call& asked) {
 
 } // namespace
 
-void add_sample(CLI::App& program, exit_code& result) {
-    const auto asked = std::make_shared<call>();
-    CLI::App* verb = program.add_subcommand("sample", "Some objects of a type, by chance");
-    verb->add_option("DIR", asked->state, "The folder of the state")->required();
-    verb->add_option("TYPE", asked->type, "The name of a type (`schema` lists them)")->required();
-    verb->add_option("--rows", asked->rows, "How many at most")
-        ->capture_default_str()
-        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000}));
-    verb->add_option("--seed", asked->seed, "Another one chooses others")->capture_default_str();
-    verb->add_flag("--json", asked->json, "Print JSON lines");
-    verb->callback(
-        [asked, &result] { result = look_at(asked->state, [&] { return run(*asked); }); });
+void declare_sample(command& verb) {
+    const auto asked = std::make_shared<sample_call>();
+    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    verb.add_option("TYPE", asked->type, "The name of a type (`schema` lists them)").required();
+    verb.add_option("--rows", asked->rows, "How many at most")
+        .shows_default()
+        .whole_number(1, 1'000'000);
+    verb.add_option("--seed", asked->seed, "Another one chooses others").shows_default();
+    verb.add_flag("--json", asked->json, "Print JSON lines");
+    verb.runs([asked] { return look_at(asked->state, [&] { return run_sample(*asked); }); });
 }
 
 } // namespace chainbase::inspect

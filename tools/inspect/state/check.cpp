@@ -2,9 +2,10 @@
 #include <archive/open_archive.hpp>
 #include <chainbase/checkpoint/disk.hpp>
 #include <pool_allocator/error.hpp>
-#include <tools/inspect/archive/archive_report.hpp>
+#include <tools/inspect/archive/archive.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/state/check.hpp>
+#include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
 
 #include <spdlog/spdlog.h>
@@ -16,7 +17,7 @@ namespace chainbase::inspect {
 
 namespace {
 
-struct call {
+struct check_call {
     std::string state;
     int detail = 0;
     bool checkpoint = false;
@@ -74,14 +75,14 @@ exit_code told(const check::part_report& report) {
     return refused.empty() ? exit_code::done : exit_code::failed;
 }
 
-exit_code check_state(const call& asked) {
+exit_code check_state(const check_call& asked) {
     check::state_check state(asked.state);
     check_archive(state);
     print_or_throw(asked.json ? as_json(state) : as_text(state, asked.detail));
     return told(state.report());
 }
 
-exit_code check_checkpoint(const call& asked) {
+exit_code check_checkpoint(const check_call& asked) {
     const auto found = check::check_checkpoints(disk::of_system(), asked.state);
     print_or_throw(asked.json ? as_json(asked.state, found)
                               : as_text(asked.state, found, asked.detail));
@@ -90,17 +91,15 @@ exit_code check_checkpoint(const call& asked) {
 
 } // namespace
 
-void add_check(CLI::App& program, exit_code& result) {
-    const auto asked = std::make_shared<call>();
-    CLI::App* verb = program.add_subcommand("check", "Whether a state that nobody writes is sound");
-    verb->add_option("DIR", asked->state, "The folder of the state")->required();
-    verb->add_flag("-v", asked->detail,
-                   "List what was checked; -vv: every structure of every type");
-    verb->add_flag("--checkpoint", asked->checkpoint,
-                   "Check the state's checkpoints in place of its segment, also beside a writer");
-    verb->add_flag("--json", asked->json, "Print one JSON object instead of text");
-    verb->callback([asked, &result] {
-        result = look_at(asked->state, [&] {
+void declare_check(command& verb) {
+    const auto asked = std::make_shared<check_call>();
+    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    verb.add_flag("-v", asked->detail, "List what was checked; -vv: every structure of every type");
+    verb.add_flag("--checkpoint", asked->checkpoint,
+                  "Check the state's checkpoints in place of its segment, also beside a writer");
+    verb.add_flag("--json", asked->json, "Print one JSON object instead of text");
+    verb.runs([asked] {
+        return look_at(asked->state, [&] {
             return asked->checkpoint ? check_checkpoint(*asked) : check_state(*asked);
         });
     });

@@ -4,16 +4,9 @@
 #include <chainbase/check/state_check.hpp>
 #include <tools/exit_code.hpp>
 
-#include <CLI/CLI.hpp>
-
 #include <string>
 
 namespace chainbase::inspect {
-
-/// Adds the verb `check DIR [-v...] [--checkpoint] [--json]`: whether a state, or its checkpoint,
-/// is sound. `result` becomes `damaged` when it is not, and `failed` when nothing else is wrong but
-/// who may use a file; what was found is printed all the same.
-void add_check(CLI::App& program, exit_code& result);
 
 /// The report for people. `detail`: 0 what is wrong, 1 also each part, 2 also the parts of parts.
 [[nodiscard]] std::string as_text(const check::state_check& state, int detail);

@@ -66,7 +66,7 @@ json publications_of(const check::checked_checkpoints& all) {
 }
 
 /// Whether all that was looked at is as the engine leaves it.
-json verdict(const check::part_report& report) {
+json verdict_json(const check::part_report& report) {
     const std::vector<std::string> refused = report.refused_in_all();
     const std::uint64_t found = report.found_in_all();
     return {{"sound", found == 0 && refused.empty()},
@@ -95,7 +95,7 @@ std::string as_json(const check::state_check& state) {
     for (const check::part_report& part : state.report().parts)
         parts.push_back(to_json(part));
     json all = {{"schema_version", 1}, {"state", state.state().string()}};
-    all.update(verdict(state.report()));
+    all.update(verdict_json(state.report()));
     all["condition"] = to_string(state.condition());
     describe_log(all, state);
     if (state.checkpoints()) {
@@ -110,7 +110,7 @@ std::string as_json(const check::state_check& state) {
 
 std::string as_json(const std::string& state, const check::checked_checkpoints& checkpoints) {
     json all = {{"schema_version", 1}, {"state", state}};
-    all.update(verdict(checkpoints.report));
+    all.update(verdict_json(checkpoints.report));
     all["restorable"] = restored(checkpoints);
     all["publications"] = publications_of(checkpoints);
     all["blocks"] = checkpoints.blocks;

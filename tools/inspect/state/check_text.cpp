@@ -1,5 +1,5 @@
 #include <tools/inspect/state/check.hpp>
-#include <tools/inspect/text_table.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -159,7 +159,7 @@ std::string advice_on(const std::string& state, const check::checked_checkpoints
                               state);
 }
 
-std::string verdict(const check::part_report& report) {
+std::string verdict_text(const check::part_report& report) {
     const std::uint64_t found = report.found_in_all();
     if (found != 0) return fmt::format("damaged: {} finding(s)\n", grouped(found));
     const std::uint64_t skipped = report.not_checked_in_all();
@@ -186,7 +186,7 @@ std::string as_text(const check::state_check& state, int detail) {
     if (state.report().found_in_all() != 0) text += survivors_text(state);
     if (state.checkpoints())
         text += restorable_text(*state.checkpoints(), "the next opening takes");
-    return text + verdict(state.report());
+    return text + verdict_text(state.report());
 }
 
 std::string as_text(const std::string& state, const check::checked_checkpoints& checkpoints,
@@ -195,7 +195,7 @@ std::string as_text(const std::string& state, const check::checked_checkpoints& 
            parts_text({checkpoints.report}, detail) + findings_text(checkpoints.report) +
            not_checked_text(checkpoints.report) +
            restorable_text(checkpoints, "a restore would take") + advice_on(state, checkpoints) +
-           verdict(checkpoints.report);
+           verdict_text(checkpoints.report);
 }
 
 } // namespace chainbase::inspect

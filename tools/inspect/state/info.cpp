@@ -1,5 +1,6 @@
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/state/info.hpp>
+#include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
 
 #include <algorithm>
@@ -9,7 +10,7 @@ namespace chainbase::inspect {
 
 namespace {
 
-void run(const std::string& state, bool is_json) {
+void run_info(const std::string& state, bool is_json) {
     const state_info info = read_info(state);
     print_or_throw(is_json ? as_json(info) : as_text(info));
 }
@@ -44,19 +45,17 @@ std::string to_string(next_opening what) {
     return "unknown";
 }
 
-void add_info(CLI::App& program, exit_code& result) {
+void declare_info(command& verb) {
     struct call {
         std::string state;
         bool json = false;
     };
     const auto asked = std::make_shared<call>();
-    CLI::App* verb = program.add_subcommand(
-        "info", "What a state is, what the next opening does, and what is in its way");
-    verb->add_option("DIR", asked->state, "The folder of the state")->required();
-    verb->add_flag("--json", asked->json, "Print one JSON object instead of text");
-    verb->callback([asked, &result] {
+    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    verb.add_flag("--json", asked->json, "Print one JSON object instead of text");
+    verb.runs([asked] {
         look_at(asked->state, [&] { run(asked->state, asked->json); });
-        result = exit_code::done;
+        return exit_code::done;
     });
 }
 

@@ -3,15 +3,9 @@
 #include <tools/exit_code.hpp>
 #include <tools/inspect/state/state_info.hpp>
 
-#include <CLI/CLI.hpp>
-
 #include <string>
 
 namespace chainbase::inspect {
-
-/// Adds the verb `info DIR [--json]`: what a state is, whatever is wrong with it, what the next
-/// opening does, and what is in its way.
-void add_info(CLI::App& program, exit_code& result);
 
 /// The report for people.
 [[nodiscard]] std::string as_text(const state_info& info);

@@ -1,4 +1,5 @@
-#include <chainbase/detail/segment_header.hpp>
+#include <chainbase/segment/segment_header.hpp>
+#include <tools/inspect/json_text.hpp>
 #include <tools/inspect/state/info.hpp>
 #include <tools/inspect/state/named_state.hpp>
 #include <tools/inspect/state/schema_hash.hpp>
@@ -10,10 +11,6 @@ namespace chainbase::inspect {
 namespace {
 
 using json = nlohmann::ordered_json;
-
-json text_or_null(const std::string& text) {
-    return text.empty() ? json(nullptr) : json(text);
-}
 
 json header_of(const state_info& info) {
     if (!info.header) return nullptr;

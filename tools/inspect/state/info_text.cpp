@@ -1,9 +1,8 @@
-#include <chainbase/detail/segment_header.hpp>
-#include <tools/bytes_in_words.hpp>
+#include <chainbase/segment/segment_header.hpp>
 #include <tools/inspect/state/info.hpp>
 #include <tools/inspect/state/named_state.hpp>
 #include <tools/inspect/state/schema_hash.hpp>
-#include <tools/inspect/text_table.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/format.h>
 

@@ -1,8 +1,9 @@
 #include <pool_allocator/file_descriptor.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/state/locks.hpp>
-#include <tools/inspect/text_table.hpp>
+#include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
+#include <tools/text_table.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -61,7 +62,7 @@ bool holds_check_lock(const std::filesystem::path& state) {
            lock.l_type == F_RDLCK;
 }
 
-void run(const std::string& state, bool is_json) {
+void run_locks(const std::string& state, bool is_json) {
     const state_locks found = state_locks::read(state);
     print_or_throw(is_json ? as_json(found) : as_text(found));
 }
@@ -110,19 +111,17 @@ std::string as_json(const state_locks& found) {
     return all.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-void add_locks(CLI::App& program, exit_code& result) {
+void declare_locks(command& verb) {
     struct call {
         std::string state;
         bool json = false;
     };
     const auto asked = std::make_shared<call>();
-    CLI::App* verb =
-        program.add_subcommand("locks", "Who has a state open, and who waits for whom");
-    verb->add_option("DIR", asked->state, "The folder of the state")->required();
-    verb->add_flag("--json", asked->json, "Print one JSON object instead of a table");
-    verb->callback([asked, &result] {
+    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    verb.add_flag("--json", asked->json, "Print one JSON object instead of a table");
+    verb.runs([asked] {
         look_at(asked->state, [&] { run(asked->state, asked->json); });
-        result = exit_code::done;
+        return exit_code::done;
     });
 }
 

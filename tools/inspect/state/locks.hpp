@@ -1,9 +1,7 @@
 #pragma once
 
-#include <chainbase/lock_report.hpp>
+#include <chainbase/lock/process_lock.hpp>
 #include <tools/exit_code.hpp>
-
-#include <CLI/CLI.hpp>
 
 #include <filesystem>
 #include <string>
@@ -18,9 +16,6 @@ struct state_locks {
     /// Throws what lock_report::read throws.
     [[nodiscard]] static state_locks read(const std::filesystem::path& state);
 };
-
-/// Adds the verb `locks DIR [--json]`: who has a state open, and who waits for whom.
-void add_locks(CLI::App& program, exit_code& result);
 
 /// The report as a table for people.
 [[nodiscard]] std::string as_text(const state_locks& found);

@@ -1,6 +1,6 @@
 #include <chainbase/checkpoint/restore.hpp>
 #include <chainbase/database.hpp>
-#include <chainbase/detail/segment_header.hpp>
+#include <chainbase/segment/segment_header.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/private_folder.hpp>
 #include <tools/inspect/state/named_state.hpp>

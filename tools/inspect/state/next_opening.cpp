@@ -1,5 +1,5 @@
-#include <chainbase/detail/segment_header.hpp>
-#include <pool_allocator/quoted.hpp>
+#include <chainbase/segment/segment_header.hpp>
+#include <pool_allocator/file_error.hpp>
 #include <tools/inspect/state/next_opening.hpp>
 
 #include <fmt/format.h>

@@ -5,11 +5,13 @@
 #include <tools/inspect/state/named_state.hpp>
 #include <tools/inspect/state/schema.hpp>
 #include <tools/inspect/state/schema_hash.hpp>
-#include <tools/inspect/text_table.hpp>
+#include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include <memory>
 
@@ -19,7 +21,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-struct call {
+struct schema_call {
     std::string state;
     std::vector<std::string> types;
     bool json = false;
@@ -95,7 +97,7 @@ std::string dot_text(const std::string& text) {
     return safe;
 }
 
-std::string print_as(const call& asked, const schema_report& report) {
+std::string print_as(const schema_call& asked, const schema_report& report) {
     if (asked.json) return as_json(report);
     if (asked.c_header) return c_header_of(report.types);
     return asked.dot ? as_dot(report) : as_text(report);
@@ -155,17 +157,17 @@ schema_report read_schema(const std::filesystem::path& state,
     return report;
 }
 
-void add_schema(CLI::App& program, exit_code& result) {
-    const auto asked = std::make_shared<call>();
-    CLI::App* verb = program.add_subcommand("schema", "The types of a state: fields and keys");
-    verb->add_option("DIR", asked->state, "The folder of the state")->required();
-    verb->add_option("TYPE", asked->types, "These types only");
-    CLI::Option_group* form = verb->add_option_group("form", "Instead of tables");
-    form->add_flag("--json", asked->json, "Print one JSON object");
-    form->add_flag("--c-header", asked->c_header, "Print a C11 header with a struct for each type");
-    form->add_flag("--dot", asked->dot, "Print a directed graph for Graphviz");
-    form->require_option(0, 1);
-    verb->callback([asked, &result] {
+void declare_schema(command& verb) {
+    const auto asked = std::make_shared<schema_call>();
+    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    verb.add_option("TYPE", asked->types, "These types only");
+    verb.at_most_one({
+        verb.add_flag("--json", asked->json, "Print one JSON object instead of tables"),
+        verb.add_flag("--c-header", asked->c_header,
+                      "Print a C11 header with a struct for each type"),
+        verb.add_flag("--dot", asked->dot, "Print a directed graph for Graphviz"),
+    });
+    verb.runs([asked] {
         look_at(asked->state, [&] {
             const named_state named(asked->state);
             schema_report report = read_schema(named.folder(), asked->types);
@@ -173,7 +175,7 @@ void add_schema(CLI::App& program, exit_code& result) {
             if (named.is_checkpoint()) report.segment = named.origin() / "checkpoint";
             print_or_throw(print_as(*asked, report));
         });
-        result = exit_code::done;
+        return exit_code::done;
     });
 }
 

@@ -3,8 +3,6 @@
 #include <chainbase/catalogue.hpp>
 #include <tools/exit_code.hpp>
 
-#include <CLI/CLI.hpp>
-
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -18,9 +16,6 @@ struct schema_report {
     std::uint64_t hash = 0;        ///< of all types, whichever were asked for
     std::vector<catalogue::entry> types;
 };
-
-/// Adds the verb `schema DIR [TYPE...] [--json | --c-header | --dot]`: types, fields and keys.
-void add_schema(CLI::App& program, exit_code& result);
 
 /// Reads `types` of a state, or all if none is named, and nothing but the catalogue. Throws
 /// usage_error when it has not all of them, format_error when no state is there, unclean_error,

@@ -3,15 +3,9 @@
 #include <tools/exit_code.hpp>
 #include <tools/inspect/state/undo_report.hpp>
 
-#include <CLI/CLI.hpp>
-
 #include <string>
 
 namespace chainbase::inspect {
-
-/// Adds the verb `undo DIR [--json]`: which sessions can be undone, and what each changed and
-/// costs.
-void add_undo(CLI::App& program, exit_code& result);
 
 /// The report as tables for people.
 [[nodiscard]] std::string as_text(const undo_report& report);

@@ -1,3 +1,4 @@
+#include <tools/inspect/json_text.hpp>
 #include <tools/inspect/memory/stat.hpp>
 #include <tools/inspect/state/undo.hpp>
 
@@ -51,10 +52,6 @@ json taken_back(const undo_report& report) {
     return {{"operation", report.taken_back.operation},
             {"sessions", report.taken_back.sessions},
             {"revision", report.taken_back.revision}};
-}
-
-json text_or_null(const std::string& text) {
-    return text.empty() ? json(nullptr) : json(text);
 }
 
 } // namespace

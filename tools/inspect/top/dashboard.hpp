@@ -1,8 +1,5 @@
 #pragma once
 
-#include <tools/inspect/top/lock_watch.hpp>
-#include <tools/inspect/top/styled_text.hpp>
-#include <tools/inspect/top/top_sample.hpp>
 #include <tools/inspect/top/views.hpp>
 
 #include <array>
@@ -16,7 +13,7 @@
 namespace chainbase::inspect {
 
 /// What somebody at the terminal wants.
-enum class command {
+enum class key_action {
     none,
     quit,
     next_view,
@@ -64,7 +61,7 @@ public:
     /// A look at the locks between two samples.
     void look_at(const lock_report& found) noexcept { watch_.add(found); }
 
-    void press(command what);
+    void press(key_action what);
     [[nodiscard]] bool is_over() const noexcept { return is_over_; }
     [[nodiscard]] bool is_paused() const noexcept { return is_paused_; }
     [[nodiscard]] std::chrono::milliseconds interval() const noexcept { return interval_; }
@@ -81,7 +78,7 @@ private:
     [[nodiscard]] std::vector<styled_line> head(std::size_t columns) const;
     [[nodiscard]] std::vector<styled_line> table(std::size_t lines);
     /// Whether that is what the command does.
-    bool scroll(command what);
+    bool scroll(key_action what);
     void choose_column(bool is_next);
     void choose_interval(bool is_longer);
     void choose_view(std::size_t number);

@@ -88,55 +88,55 @@ bool is_hung_up() {
     return ::poll(&in, 1, 0) > 0 && (in.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
 }
 
-command command_of(int key) {
+key_action action_of(int key) {
     if (key >= '1' && key < '1' + static_cast<int>(view_names.size()))
-        return static_cast<command>(static_cast<int>(command::view_1) + (key - '1'));
+        return static_cast<key_action>(static_cast<int>(key_action::view_1) + (key - '1'));
     switch (key) {
     case 'q':
     case 'Q':
-        return command::quit;
+        return key_action::quit;
     case '\t':
-        return command::next_view;
+        return key_action::next_view;
     case KEY_BTAB:
-        return command::previous_view;
+        return key_action::previous_view;
     case KEY_RIGHT:
     case '>':
-        return command::next_column;
+        return key_action::next_column;
     case KEY_LEFT:
     case '<':
-        return command::previous_column;
+        return key_action::previous_column;
     case 'r':
-        return command::reverse;
+        return key_action::reverse;
     case KEY_UP:
     case 'k':
-        return command::up;
+        return key_action::up;
     case KEY_DOWN:
     case 'j':
-        return command::down;
+        return key_action::down;
     case KEY_PPAGE:
-        return command::page_up;
+        return key_action::page_up;
     case KEY_NPAGE:
     case ' ':
-        return command::page_down;
+        return key_action::page_down;
     case KEY_HOME:
-        return command::first;
+        return key_action::first;
     case KEY_END:
-        return command::last;
+        return key_action::last;
     case 'p':
-        return command::pause;
+        return key_action::pause;
     case '+':
     case '=':
-        return command::longer_interval;
+        return key_action::longer_interval;
     case '-':
-        return command::shorter_interval;
+        return key_action::shorter_interval;
     case '?':
     case 'h':
-        return command::help;
+        return key_action::help;
     case ERR:
     case KEY_RESIZE:
-        return command::none;
+        return key_action::none;
     default:
-        return command::other;
+        return key_action::other;
     }
 }
 
@@ -196,11 +196,11 @@ void terminal_screen::show(const std::vector<styled_line>& text) {
     refresh();
 }
 
-command terminal_screen::wait(std::chrono::milliseconds longest) {
+key_action terminal_screen::wait(std::chrono::milliseconds longest) {
     timeout(static_cast<int>(longest.count()));
     const int key = getch();
-    if (is_to_end != 0 || (key == ERR && is_hung_up())) return command::quit;
-    return command_of(key);
+    if (is_to_end != 0 || (key == ERR && is_hung_up())) return key_action::quit;
+    return action_of(key);
 }
 
 } // namespace chainbase::inspect

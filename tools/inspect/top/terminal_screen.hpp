@@ -1,7 +1,7 @@
 #pragma once
 
 #include <tools/inspect/top/dashboard.hpp>
-#include <tools/inspect/top/styled_text.hpp>
+#include <tools/inspect/top/views.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -31,7 +31,7 @@ public:
     void show(const std::vector<styled_line>& text);
     /// Waits for a key, a resize or a signal, but no longer than this; `none` of the latter two.
     /// When nobody is at the terminal any more, or a signal says so, `quit`.
-    [[nodiscard]] command wait(std::chrono::milliseconds longest);
+    [[nodiscard]] key_action wait(std::chrono::milliseconds longest);
 
 private:
     void* screen_ = nullptr; ///< the library's, whose header stays out of this one

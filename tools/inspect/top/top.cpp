@@ -1,11 +1,15 @@
 #include <pool_allocator/error.hpp>
+#include <tools/archive_figures.hpp>
 #include <tools/inspect/look_at.hpp>
+#include <tools/inspect/serve/sample_history.hpp>
 #include <tools/inspect/top/dashboard.hpp>
 #include <tools/inspect/top/terminal_screen.hpp>
 #include <tools/inspect/top/top.hpp>
+#include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
 #include <tools/print.hpp>
-#include <tools/whole_number.hpp>
+
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <exception>
@@ -32,13 +36,6 @@ struct call {
         return std::chrono::round<milliseconds>(std::chrono::duration<double>(interval));
     }
 };
-
-/// CLI::Range alone lets "nan" pass.
-std::string why_no_number(const std::string& text) {
-    return text.find_first_not_of("0123456789.") == std::string::npos
-               ? ""
-               : "a number of seconds such as 0.5 is wanted, not " + text;
-}
 
 /// The state may be gone or in the making at any moment; the next sample says so.
 template <typename Visitor>
@@ -115,7 +112,7 @@ void show(const call& asked) {
     for (;;) {
         terminal.show(board.screen(terminal.columns(), terminal.lines()));
         if (loop.is_done()) return;
-        const command key = terminal.wait(step);
+        const key_action key = terminal.wait(step);
         board.press(key);
         if (board.is_over() || catch_interruption::noted()) return;
         if (board.is_paused()) continue;
@@ -131,23 +128,103 @@ void run(const call& asked) {
 
 } // namespace
 
-void add_top(CLI::App& program, exit_code& result) {
+void declare_top(command& verb) {
     const auto asked = std::make_shared<call>();
-    CLI::App* verb = program.add_subcommand(
-        "top", "Show on the terminal what happens in a state: rates, latencies, memory, locks");
-    verb->add_option("DIR", asked->state, "The folder of the state")->required();
-    verb->add_option("--interval", asked->interval, "From one look to the next, 0.1 to 3600")
-        ->type_name("SECONDS")
-        ->check(CLI::Validator(why_no_number, "", ""))
-        ->check(CLI::Range(0.1, 3600.0))
-        ->capture_default_str();
-    verb->add_option("--count", asked->count, "End after so many looks")
-        ->transform(whole_number(1, UINT64_MAX));
-    verb->add_flag("--json", asked->json, "Print a JSON object a line instead; needs no terminal");
-    verb->callback([asked, &result] {
+    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    verb.add_option("--interval", asked->interval, "From one look to the next, 0.1 to 3600")
+        .value_name("SECONDS")
+        .real_number(0.1, 3600.0)
+        .shows_default();
+    verb.add_option("--count", asked->count, "End after so many looks").whole_number(1, UINT64_MAX);
+    verb.add_flag("--json", asked->json, "Print a JSON object a line instead; needs no terminal");
+    verb.runs([asked] {
         look_at(asked->state, [&] { run(*asked); });
-        result = exit_code::done; // a key or a signal is how it is meant to end
+        return exit_code::done; // a key or a signal is how it is meant to end
     });
+}
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+/// What a lock file or a path holds may be any bytes.
+std::string line_of(const json& all) {
+    return all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+json types_of(const top_sample& sample) {
+    json types = json::array();
+    const std::vector<type_report>& all = sample.now.state.types;
+    for (std::size_t each = 0; each < all.size(); ++each) {
+        const measured total = all[each].total();
+        const state_growth::part& gained = sample.growth.types[each];
+        types.push_back(
+            {{"name", all[each].name},
+             {"objects", all[each].objects},
+             {"used_bytes", total.bytes.header + total.bytes.links + total.bytes.values},
+             {"slack_bytes", total.bytes.slack},
+             {"punched_bytes", total.bytes.punched},
+             {"file_bytes", total.file_bytes},
+             {"per_minute",
+              {{"objects", gained.objects},
+               {"used_bytes", gained.used_bytes},
+               {"file_bytes", gained.file_bytes}}}});
+    }
+    return types;
+}
+
+json times_of(const archive::latency_histogram& seen) {
+    const archive::latency_reading all = seen.read();
+    const auto us = [](std::uint64_t ns) { return static_cast<double>(ns) / 1e3; };
+    return {{"count", all.count()},
+            {"p50_us", us(all.quantile(0.5))},
+            {"p99_us", us(all.quantile(0.99))},
+            {"longest_us", us(all.longest_ns())}};
+}
+
+json looks_of(const lock_watch& locks) {
+    const lock_watch::shares& last = locks.last();
+    return {{"looks", last.looks},
+            {"writing", last.writing},
+            {"writer_waiting", last.writer_waiting},
+            {"reading", last.reading},
+            {"readers_waiting", last.readers_waiting},
+            {"write_turns", times_of(locks.write_turns)},
+            {"writer_waits", times_of(locks.writer_waits)},
+            {"read_turns", times_of(locks.read_turns)},
+            {"reader_waits", times_of(locks.reader_waits)}};
+}
+
+json checkpoints_of(const top_sample& sample) {
+    json all = json::array();
+    for (const checkpoint_info& one : sample.checkpoints)
+        all.push_back({{"generation", one.generation},
+                       {"revision", one.revision},
+                       {"irreversible_revision", one.irreversible_revision},
+                       {"time", one.time},
+                       {"bytes", one.bytes},
+                       {"redo_log", one.has_redo_log}});
+    return all;
+}
+
+} // namespace
+
+std::string as_json_line(const std::string& state, const top_sample& sample,
+                         const lock_watch& locks) {
+    json line = {{"schema_version", 1}, {"state", state}};
+    line.update(to_json(sample.now, sample.rates, sample.growth));
+    line["growth_seconds"] = sample.growth.seconds;
+    line["types"] = types_of(sample);
+    line["lock_looks"] = looks_of(locks);
+    line["archive_times"] =
+        sample.now.archive ? chainbase::to_json(sample.now.archive->figures) : json(nullptr);
+    line["checkpoints"] = checkpoints_of(sample);
+    return line_of(line);
+}
+
+std::string as_json_line(const std::string& state, const std::string& failure) {
+    const double now = unix_seconds(std::chrono::system_clock::now());
+    return line_of({{"schema_version", 1}, {"state", state}, {"time", now}, {"error", failure}});
 }
 
 } // namespace chainbase::inspect

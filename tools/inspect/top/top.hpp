@@ -1,19 +1,12 @@
 #pragma once
 
 #include <tools/exit_code.hpp>
-#include <tools/inspect/top/lock_watch.hpp>
-#include <tools/inspect/top/top_sample.hpp>
-
-#include <CLI/CLI.hpp>
+#include <tools/inspect/top/views.hpp>
 
 #include <chrono>
 #include <string>
 
 namespace chainbase::inspect {
-
-/// Adds the verb `top DIR [--interval SECONDS] [--count N] [--json]`: a state on the terminal, as
-/// it changes, until somebody has seen enough.
-void add_top(CLI::App& program, exit_code& result);
 
 /// A sample as one line of JSON; README.md lists the members.
 [[nodiscard]] std::string as_json_line(const std::string& state, const top_sample& sample,

@@ -1,0 +1,248 @@
+#include <pool_allocator/error.hpp>
+#include <tools/driver/block_log_tools/log_making.hpp>
+#include <tools/driver/block_log_tools/log_reading.hpp>
+#include <tools/driver/block_log_tools/log_repair.hpp>
+#include <tools/driver/block_log_tools/log_verification.hpp>
+#include <tools/driver/verbs.hpp>
+#include <tools/interruption.hpp>
+#include <tools/print.hpp>
+
+#include <spdlog/spdlog.h>
+
+#include <memory>
+
+/// The verbs of `chainbase-driver block-log`.
+namespace chainbase::driver {
+
+namespace {
+
+/// --from and --stop-at, as everywhere; --to is what a verb makes.
+void add_range(command& verb, block_range& range) {
+    verb.add_option("--from", range.first, "number of the first block").whole_number(0, UINT64_MAX);
+    verb.add_option("--stop-at", range.last, "number of the last block")
+        .whole_number(0, UINT64_MAX);
+}
+
+/// Runs a verb with signals noted. A second signal ends the process at once, since a search through
+/// damage may take a while; what it leaves behind is called unfinished.
+template <typename Work>
+exit_code run_tool(Work&& work) {
+    const catch_interruption signals(catch_interruption::further_signals::end_the_process);
+    return work();
+}
+
+void declare_log_info(command& verb) {
+    struct call {
+        std::filesystem::path log;
+        bool count = false;
+        bool json = false;
+    };
+    const auto options = std::make_shared<call>();
+    verb.add_option("LOG", options->log, "the block log").required();
+    verb.add_flag("--count", options->count, "read all blocks and count what they hold");
+    verb.add_flag("--json", options->json, "one JSON object on stdout");
+    verb.runs([options] {
+        return run_tool([&] {
+            log_progress shown("reading");
+            const log_info info = info_of(options->log, options->count, shown);
+            print_report(info, options->json);
+            return exit_code::done;
+        });
+    });
+}
+
+void declare_log_print(command& verb) {
+    struct call : print_options {};
+    const auto options = std::make_shared<call>();
+    verb.add_option("LOG", options->log, "the block log").required();
+    add_range(verb, options->range);
+    verb.add_option("--limit", options->limit, "blocks to print at most")
+        .whole_number(0, UINT64_MAX);
+    verb.add_flag("--operations", options->operations, "print what the blocks hold, too");
+    verb.add_flag("--json", options->json, "one JSON object on stdout");
+    verb.runs([options] {
+        return run_tool([&] {
+            log_progress shown("printing");
+            const std::uint64_t faults = print_log(*options, shown);
+            if (faults == 0) return exit_code::done;
+            spdlog::error("{}: {} operations do not decode; block-log verify --operations tells "
+                          "which",
+                          options->log.string(), faults);
+            return exit_code::failed;
+        });
+    });
+}
+
+void declare_log_verify(command& verb) {
+    struct call {
+        std::filesystem::path log;
+        bool operations = false;
+        bool json = false;
+    };
+    const auto options = std::make_shared<call>();
+    verb.add_option("LOG", options->log, "the block log").required();
+    verb.add_flag("--operations", options->operations, "decode each operation, too");
+    verb.add_flag("--json", options->json, "one JSON object on stdout");
+    verb.runs([options] {
+        return run_tool([&] {
+            log_progress shown("verifying");
+            const log_verification found = verify_log(options->log, options->operations, shown);
+            print_report(found, options->json);
+            return found.good() ? exit_code::done : exit_code::failed;
+        });
+    });
+}
+
+void declare_log_digest(command& verb) {
+    struct call {
+        std::filesystem::path log;
+        block_range range;
+        bool json = false;
+    };
+    const auto options = std::make_shared<call>();
+    verb.add_option("LOG", options->log, "the block log").required();
+    add_range(verb, options->range);
+    verb.add_flag("--json", options->json, "one JSON object on stdout");
+    verb.runs([options] {
+        return run_tool([&] {
+            log_progress shown("reading");
+            const log_digest digest = digest_of(options->log, options->range, shown);
+            print_report(digest, options->json);
+            return exit_code::done;
+        });
+    });
+}
+
+void declare_log_split(command& verb) {
+    struct call : split_options {
+        bool json = false;
+    };
+    const auto options = std::make_shared<call>();
+    verb.add_option("LOG", options->log, "the block log").required();
+    verb.add_option("--to-folder", options->to_folder, "the folder to make").required();
+    command_option& at =
+        verb.add_option("--at", options->at,
+                        "number of a block that begins a piece; several: 100,200 or "
+                        "--at 100 --at 200")
+            .delimiter(',')
+            .one_value_each_time()
+            .whole_number(0, UINT64_MAX);
+    verb.add_option("--every", options->every, "blocks in a piece")
+        .whole_number(1, UINT64_MAX)
+        .excludes(at);
+    verb.add_flag("--json", options->json, "one JSON object on stdout");
+    verb.runs([options] {
+        return run_tool([&] {
+            if (options->at.empty() && !options->every)
+                throw usage_error("block-log split: say where, with --at or --every");
+            log_progress shown("copying");
+            const made_logs made = split_log(*options, shown);
+            print_report(made, options->json);
+            return exit_code::done;
+        });
+    });
+}
+
+void declare_log_merge(command& verb) {
+    struct call : merge_options {
+        bool json = false;
+    };
+    const auto options = std::make_shared<call>();
+    verb.add_option("LOG", options->from, "the logs, in any order").required();
+    verb.add_option("--to", options->to, "the log to make").required();
+    verb.add_flag("--allow-gaps", options->allow_gaps,
+                  "numbers may be missing between two logs: the chain has no such blocks");
+    verb.add_flag("--json", options->json, "one JSON object on stdout");
+    verb.runs([options] {
+        return run_tool([&] {
+            log_progress shown("copying");
+            const made_logs made = merge_logs(*options, shown);
+            print_report(made, options->json);
+            return exit_code::done;
+        });
+    });
+}
+
+void declare_log_trim(command& verb) {
+    struct call {
+        std::filesystem::path log;
+        std::filesystem::path to;
+        block_range range;
+        bool json = false;
+    };
+    const auto options = std::make_shared<call>();
+    verb.add_option("LOG", options->log, "the block log").required();
+    verb.add_option("--to", options->to, "the log to make").required();
+    add_range(verb, options->range);
+    verb.add_flag("--json", options->json, "one JSON object on stdout");
+    verb.runs([options] {
+        return run_tool([&] {
+            log_progress shown("copying");
+            const made_logs made = trim_log(options->log, options->to, options->range, shown);
+            print_report(made, options->json);
+            return exit_code::done;
+        });
+    });
+}
+
+void declare_log_repair_index(command& verb) {
+    struct call {
+        std::filesystem::path log;
+        bool json = false;
+    };
+    const auto options = std::make_shared<call>();
+    verb.add_option("LOG", options->log, "the block log").required();
+    verb.add_flag("--json", options->json, "one JSON object on stdout");
+    verb.runs([options] {
+        return run_tool([&] {
+            log_progress shown("verifying");
+            const index_repair report = repair_index(options->log, shown);
+            print_report(report, options->json);
+            return exit_code::done;
+        });
+    });
+}
+
+void declare_log_salvage(command& verb) {
+    struct call : salvage_options {
+        bool json = false;
+    };
+    const auto options = std::make_shared<call>();
+    verb.add_option("LOG", options->log, "the block log").required();
+    command_option& to =
+        verb.add_option("--to", options->to, "a log of the blocks before the damage");
+    verb.add_option("--to-folder", options->to_folder, "a folder with a log of every good stretch")
+        .excludes(to);
+    verb.add_flag("--json", options->json, "one JSON object on stdout");
+    verb.runs([options] {
+        return run_tool([&] {
+            if (options->to.empty() && options->to_folder.empty())
+                throw usage_error("block-log salvage: say where to, with --to or --to-folder");
+            log_progress shown("salvaging");
+            const salvage_report report = salvage_log(*options, shown);
+            print_report(report, options->json);
+            return exit_code::done;
+        });
+    });
+}
+
+constexpr verb_entry block_log_verbs[] = {
+    {"info", "What a block log holds, at a glance; changes nothing", declare_log_info},
+    {"print", "The blocks of a range, a line of JSON for each", declare_log_print},
+    {"verify", "Look at every byte of a block log: what is wrong, where, and what survives",
+     declare_log_verify},
+    {"digest", "A number for the blocks of a range, however they are packed", declare_log_digest},
+    {"split", "Make several logs of one, in a new folder", declare_log_split},
+    {"merge", "Make one log of several of the same chain", declare_log_merge},
+    {"trim", "Make a new log of the blocks of a range", declare_log_trim},
+    {"repair-index", "Build the index beside a log anew", declare_log_repair_index},
+    {"salvage", "Make new logs of what is good in a damaged one", declare_log_salvage},
+};
+
+} // namespace
+
+void declare_block_log(command& verb) {
+    verb.add_verbs(block_log_verbs);
+}
+
+} // namespace chainbase::driver

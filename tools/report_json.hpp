@@ -1,0 +1,115 @@
+#pragma once
+
+#include <boost/describe.hpp>
+#include <boost/mp11/algorithm.hpp>
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <ranges>
+#include <string>
+#include <type_traits>
+
+/// One way from a report to JSON, for sources only: it sees the whole of nlohmann-json. A report is
+/// a struct described with Boost.Describe, and its members have the names that the JSON has.
+namespace chainbase {
+
+using json = nlohmann::ordered_json;
+
+/// The JSON of a report or a part of one. What it is of a type that none of the rules below fits is
+/// what `report_value(const T&)`, found beside the type, returns: a type that has a rule.
+///
+/// - described structs: objects, members in the order of their description, those of bases first;
+///   of a function without arguments what it returns
+/// - numbers, bools, texts: themselves; paths and enumerators with `to_string`: texts
+/// - durations: seconds
+/// - optionals: their value, or null
+/// - ranges of pairs whose first is a text: objects; other ranges: arrays
+template <typename T>
+[[nodiscard]] json json_of(const T& value);
+
+/// On one line, without its end. Bytes that are no UTF-8 become U+FFFD.
+[[nodiscard]] inline std::string line_of(const json& value) {
+    return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+/// For people and diffs: indented by `indent`, with a newline at the end.
+[[nodiscard]] inline std::string lines_of(const json& value, int indent = 1) {
+    return value.dump(indent, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+namespace detail {
+
+template <typename T>
+concept has_report_value = requires(const T& value) { report_value(value); };
+template <typename T>
+concept is_described = boost::describe::has_describe_members<T>::value;
+template <typename T>
+concept is_duration = requires { typename T::period; } &&
+                      std::is_same_v<T, std::chrono::duration<typename T::rep, typename T::period>>;
+template <typename T>
+concept is_named_pair = requires(const T& pair) {
+    std::string(pair.first);
+    pair.second;
+};
+
+template <typename T>
+void add_members(json& to, const T& from) {
+    using namespace boost::describe;
+    boost::mp11::mp_for_each<describe_bases<T, mod_public>>([&](auto base) {
+        add_members(to, static_cast<const typename decltype(base)::type&>(from));
+    });
+    boost::mp11::mp_for_each<describe_members<T, mod_public | mod_any_member>>([&](auto member) {
+        if constexpr (std::is_member_function_pointer_v<decltype(member.pointer)>)
+            to[member.name] = json_of((from.*member.pointer)());
+        else
+            to[member.name] = json_of(from.*member.pointer);
+    });
+}
+
+template <typename T>
+json range_json(const T& from) {
+    if constexpr (is_named_pair<std::ranges::range_value_t<T>>) {
+        json all = json::object();
+        for (const auto& [name, value] : from)
+            all[std::string(name)] = json_of(value);
+        return all;
+    } else {
+        json all = json::array();
+        for (const auto& each : from)
+            all.push_back(json_of(each));
+        return all;
+    }
+}
+
+} // namespace detail
+
+template <typename T>
+json json_of(const T& value) {
+    if constexpr (detail::has_report_value<T>)
+        return json_of(report_value(value));
+    else if constexpr (std::is_same_v<T, json> || std::is_arithmetic_v<T>)
+        return value;
+    else if constexpr (std::is_same_v<T, std::filesystem::path>)
+        return value.string();
+    else if constexpr (requires { std::string(value); })
+        return std::string(value);
+    else if constexpr (std::is_enum_v<T>)
+        return std::string(to_string(value));
+    else if constexpr (detail::is_duration<T>)
+        return std::chrono::duration<double>(value).count();
+    else if constexpr (requires {
+                           value.has_value();
+                           *value;
+                       })
+        return value ? json_of(*value) : json(nullptr);
+    else if constexpr (detail::is_described<T>) {
+        json all = json::object();
+        detail::add_members(all, value);
+        return all;
+    } else
+        return detail::range_json(value);
+}
+
+} // namespace chainbase

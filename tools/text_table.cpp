@@ -1,0 +1,63 @@
+#include <tools/text_table.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+
+namespace chainbase {
+
+std::string bytes_in_words(std::uint64_t bytes) {
+    const double mebi = static_cast<double>(bytes) / (1 << 20);
+    return mebi < 1024 ? fmt::format("{:.1f} MiB", mebi) : fmt::format("{:.2f} GiB", mebi / 1024);
+}
+
+namespace {
+
+constexpr const char* gap = "  ";
+
+} // namespace
+
+std::string grouped(std::uint64_t number) {
+    std::string digits = std::to_string(number);
+    for (std::size_t end = digits.size(); end > 3; end -= 3)
+        digits.insert(end - 3, 1, ',');
+    return digits;
+}
+
+std::string text_table::line_of(const std::vector<std::string>& cells,
+                                const std::vector<std::size_t>& widths) const {
+    std::string line;
+    for (std::size_t c = 0; c < widths.size(); ++c) {
+        const std::string cell = c < cells.size() ? cells[c] : "";
+        if (c != 0) line += gap;
+        line += texts_.contains(c) ? fmt::format("{:<{}}", cell, widths[c])
+                                   : fmt::format("{:>{}}", cell, widths[c]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    return line + "\n";
+}
+
+std::vector<std::size_t> text_table::widths() const {
+    std::vector<std::size_t> widths(rows_.front().size());
+    for (const auto& row : rows_)
+        for (std::size_t c = 0; c < widths.size() && c < row.size(); ++c)
+            widths[c] = std::max(widths[c], row[c].size());
+    return widths;
+}
+
+std::string text_table::text() const {
+    const std::vector<std::size_t> columns = widths();
+    const std::size_t width = std::accumulate(columns.begin(), columns.end(), std::size_t{0}) +
+                              std::string_view(gap).size() * (columns.size() - 1);
+    std::string text;
+    for (std::size_t r = 0; r < rows_.size(); ++r) {
+        if (std::find(rules_.begin(), rules_.end(), r) != rules_.end())
+            text += std::string(width, '-') + "\n";
+        text += line_of(rows_[r], columns);
+    }
+    return text;
+}
+
+} // namespace chainbase

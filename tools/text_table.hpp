@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace chainbase {
+
+/// "4.4 MiB".
+[[nodiscard]] std::string bytes_in_words(std::uint64_t bytes);
+
+/// Decimal digits in groups of three: 1,234,567.
+[[nodiscard]] std::string grouped(std::uint64_t number);
+
+/// A table for the terminal: the first column is text, aligned left; the others are figures,
+/// aligned right, unless they are said to be text. Columns are as wide as they need to be.
+class text_table {
+public:
+    explicit text_table(std::vector<std::string> titles) : rows_{std::move(titles)} {}
+
+    /// A row; cells that are missing stay empty.
+    void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+    /// Aligns a column left.
+    void is_text(std::size_t column) { texts_.insert(column); }
+    /// A line of dashes before the next row.
+    void rule() { rules_.push_back(rows_.size()); }
+
+    [[nodiscard]] std::string text() const;
+
+private:
+    [[nodiscard]] std::vector<std::size_t> widths() const;
+    [[nodiscard]] std::string line_of(const std::vector<std::string>& cells,
+                                      const std::vector<std::size_t>& widths) const;
+
+    std::vector<std::vector<std::string>> rows_;
+    std::vector<std::size_t> rules_; ///< before these rows
+    std::set<std::size_t> texts_{0}; ///< columns
+};
+
+} // namespace chainbase
