@@ -1,6 +1,6 @@
 // Names that no program gives its types, and other odd texts: what is printed of them stays HTML,
 // SVG, C, DOT, roff and shell.
-#include <chainbase/schema.hpp>
+#include <chainbase/schema_of.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/memory/map.hpp>
 #include <tools/inspect/memory/tree.hpp>
@@ -81,14 +81,18 @@ std::string said_by(const std::string& command) {
     return said;
 }
 
-/// A program whose words have all that a shell or roff takes for its own.
-std::string odd(std::string (*made)(const CLI::App&)) {
-    CLI::App program(".It's \\n \"odd\" $HOME `id` -- a:b", "odd-one");
-    bool flag = false;
-    CLI::App* outer = program.add_subcommand("outer", "'quoted' \\ $(id)");
-    outer->add_subcommand("inner", "'.dot")->add_flag("--a-flag,-a", flag, "it's: \\fB");
-    return made(program);
+// A program whose words have all that a shell or roff takes for its own.
+void declare_inner(command& verb) {
+    static bool flag = false;
+    verb.add_flag("--a-flag,-a", flag, "it's: \\fB");
 }
+constexpr verb_entry inner_verbs[] = {{"inner", "'.dot", declare_inner}};
+void declare_outer(command& verb) {
+    verb.add_verbs(inner_verbs);
+}
+constexpr verb_entry odd_verbs[] = {{"outer", "'quoted' \\ $(id)", declare_outer}};
+const program_description odd{
+    "odd-one", ".It's \\n \"odd\" $HOME `id` -- a:b", odd_verbs, {}};
 
 } // namespace
 
@@ -198,19 +202,17 @@ TEST_CASE("descriptions with any characters stay descriptions") {
         std::ofstream(scratch / name) << text;
         return (scratch / name).string();
     };
-    const std::string page = odd([](const CLI::App& program) {
-        return man_page_of(program, {"odd 1", "2026-01-31", {}, {}});
-    });
+    const std::string page = man_page_of(odd);
     CHECK_THAT(page, Contains("\\&.It's \\en") && Contains(".SS outer inner") &&
                          Contains("\n\\&'.dot\n"));
     if (is_there("groff")) CHECK(said_by("groff -man -ww -z " + file("odd.1", page)).empty());
-    const std::string bash = file("odd.bash", odd(bash_completion_of));
+    const std::string bash = file("odd.bash", bash_completion_of(odd));
     CHECK(said_by("bash -c \"source " + bash +
                   "; COMP_WORDS=(odd-one outer inner -); COMP_CWORD=3; _odd_one; "
                   "echo \\${COMPREPLY[@]}\"") == "--help -h --a-flag -a\n");
-    const std::string zsh = file("_odd", odd(zsh_completion_of));
+    const std::string zsh = file("_odd", zsh_completion_of(odd));
     if (is_there("zsh")) CHECK(said_by("zsh -n " + zsh).empty());
-    const std::string fish = file("odd.fish", odd(fish_completion_of));
+    const std::string fish = file("odd.fish", fish_completion_of(odd));
     if (is_there("fish"))
         CHECK_THAT(said_by("HOME=" + scratch.path().string() + " fish -c \"source " + fish +
                            "; complete -C 'odd-one outer inner --a'\""),
