@@ -300,9 +300,9 @@ TEST_CASE("huge pages are summed over the mappings of the segment and no other")
     REQUIRE(found);
     CHECK(found->mappings == 2);
     CHECK(found->resident == 20 * 1024);
-    CHECK(found->huge_of_memory == 2048 * 1024);
-    CHECK(found->huge_of_files == 4096 * 1024);
-    CHECK(found->huge_private == 6 * 1024);
+    CHECK(found->shmem_pmd_mapped == 2048 * 1024);
+    CHECK(found->file_pmd_mapped == 4096 * 1024);
+    CHECK(found->anon_huge_pages == 6 * 1024);
     CHECK_FALSE(inspect::pages_mapped_by(71, "/dev/shm/a", scratch.path()));
     CHECK_FALSE(inspect::pages_mapped_by(72, "/dev/shm/a b/segment", scratch.path()));
 }

@@ -1,4 +1,4 @@
-#include <tools/inspect/memory/map.hpp>
+#include <tools/inspect/memory/segment_map.hpp>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

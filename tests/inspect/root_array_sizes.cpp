@@ -1,5 +1,5 @@
 // root: which sizes of arrays would be best.
-#include <tools/inspect/root/array_sizes.hpp>
+#include <tools/inspect/root/root_report.hpp>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -60,9 +60,9 @@ TEST_CASE("root: the best sizes of arrays are those of all sets") {
             CAPTURE(round, count);
             std::vector<unsigned> chosen;
             const array_sizes found = array_sizes::best(nodes, count);
-            CHECK(found.sparse.size() == count);
+            CHECK(found.sizes.size() == count);
             CHECK(found.ratio == Approx(naive_best(nodes, count, 1, chosen)));
-            CHECK(found.ratio == Approx(naive_ratio(nodes, found.sparse)));
+            CHECK(found.ratio == Approx(naive_ratio(nodes, found.sizes)));
         }
     }
     CHECK(array_sizes::best({}, 3).ratio == 1);
@@ -73,7 +73,7 @@ TEST_CASE("root: the best sizes of arrays are those of all sets") {
 TEST_CASE("root: the best three sizes for a published count of nodes") {
     const children_histogram nodes{0,      578'512, 2'840'810, 624'837, 120'458, 45'802,
                                    73'588, 129'694, 184'122,   208'545, 187'800};
-    CHECK(array_sizes::best(nodes, 3).sparse == std::vector<unsigned>{2, 4, 10});
+    CHECK(array_sizes::best(nodes, 3).sizes == std::vector<unsigned>{2, 4, 10});
 }
 
 TEST_CASE("root: the table has the best sizes and those in use") {
@@ -87,7 +87,7 @@ TEST_CASE("root: the table has the best sizes and those in use") {
     for (unsigned count = 1; count <= 5; ++count) {
         const json& best = tree.at("best_sizes")[count];
         const auto sizes = best.at("sizes").get<std::vector<unsigned>>();
-        CHECK(sizes == array_sizes::best(nodes, count).sparse);
+        CHECK(sizes == array_sizes::best(nodes, count).sizes);
         CHECK(best.at("ratio").get<double>() == Approx(naive_ratio(nodes, sizes)));
     }
     const auto in_use = tree.at("sizes_in_use").at("sizes").get<std::vector<unsigned>>();

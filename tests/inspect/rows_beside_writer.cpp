@@ -2,7 +2,6 @@
 #include <chainbase/database.hpp>
 #include <chainbase/rows/row_cursor.hpp>
 #include <tools/inspect/rows/row_query.hpp>
-#include <tools/inspect/rows/row_scan.hpp>
 #include <tools/inspect/rows/row_source.hpp>
 
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
+#include <tools/inspect/memory/live_sample.hpp>
 #include <tools/inspect/memory/stat.hpp>
-#include <tools/inspect/memory/state_growth.hpp>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-#include <tools/inspect/memory/tree.hpp>
+#include <tools/inspect/memory/memory_tree.hpp>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 // The archive in the tree: its files by column family and level, and never a byte too many.
 
-#include <tools/inspect/memory/tree.hpp>
+#include <tools/inspect/memory/memory_tree.hpp>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

@@ -2,7 +2,7 @@
 
 #include <chainbase/database.hpp>
 #include <chainbase/detail/segment_header.hpp>
-#include <tools/inspect/state/undo.hpp>
+#include <tools/inspect/state/undo_report.hpp>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

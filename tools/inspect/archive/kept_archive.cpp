@@ -5,7 +5,7 @@
 #include <tools/inspect/archive/archive_report.hpp>
 #include <tools/inspect/archive/handed_over.hpp>
 #include <tools/inspect/archive/kept_archive.hpp>
-#include <tools/inspect/rows/row_scan.hpp>
+#include <tools/inspect/rows/row_query.hpp>
 
 #include <fmt/format.h>
 

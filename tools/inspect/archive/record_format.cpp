@@ -1,8 +1,8 @@
 #include <chainbase/rows/mapped_bytes.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/archive/record_format.hpp>
-#include <tools/inspect/json_text.hpp>
-#include <tools/inspect/rows/value_text.hpp>
+#include <tools/inspect/escaped.hpp>
+#include <tools/inspect/rows/row_format.hpp>
 
 #include <string_view>
 

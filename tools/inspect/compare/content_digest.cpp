@@ -2,10 +2,9 @@
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/archive/kept_archive.hpp>
 #include <tools/inspect/compare/content_digest.hpp>
-#include <tools/inspect/memory/bookkeeping.hpp>
 #include <tools/inspect/rows/ordered_chunks.hpp>
-#include <tools/inspect/rows/still_attempts.hpp>
 #include <tools/inspect/rows/type_records.hpp>
+#include <tools/inspect/state/bookkeeping.hpp>
 
 #include <algorithm>
 #include <set>

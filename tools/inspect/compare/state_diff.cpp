@@ -2,8 +2,8 @@
 #include <tools/inspect/archive/handed_over.hpp>
 #include <tools/inspect/archive/kept_archive.hpp>
 #include <tools/inspect/compare/state_diff.hpp>
-#include <tools/inspect/root/root_types.hpp>
 #include <tools/inspect/rows/merged_rows.hpp>
+#include <tools/inspect/state/bookkeeping.hpp>
 
 #include <algorithm>
 #include <memory>

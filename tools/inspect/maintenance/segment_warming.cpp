@@ -1,7 +1,7 @@
 #include <chainbase/doctor.hpp>
 #include <tools/inspect/maintenance/resident_file.hpp>
 #include <tools/inspect/maintenance/segment_warming.hpp>
-#include <tools/inspect/memory/segment_files.hpp>
+#include <tools/inspect/state/named_state.hpp>
 #include <tools/interruption.hpp>
 
 #include <sys/stat.h>

@@ -200,6 +200,31 @@ state_report read_state(const fs::path& state, std::chrono::milliseconds lasting
         state, [lasting](segment& from) { return sample_until_consistent(from, lasting); });
 }
 
+std::string to_string(condition what) {
+    switch (what) {
+    case condition::closed:
+        return "closed";
+    case condition::writer_running:
+        return "writer_running";
+    case condition::writer_died:
+        return "writer_died";
+    }
+    return "unknown";
+}
+
+std::string in_words(condition what, const std::string& writer) {
+    const std::string process = writer.empty() ? "" : " (process " + writer + ")";
+    switch (what) {
+    case condition::closed:
+        return "closed properly";
+    case condition::writer_running:
+        return "a writer is running" + process;
+    case condition::writer_died:
+        return "the last writer" + process + " died";
+    }
+    return "unknown";
+}
+
 condition condition_of(const segment& from) {
     if (from.has_writer()) return condition::writer_running;
     return from.header().clean != 0 ? condition::closed : condition::writer_died;

@@ -1,7 +1,6 @@
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/rows/row_format.hpp>
 #include <tools/inspect/rows/row_query.hpp>
-#include <tools/inspect/rows/row_scan.hpp>
 #include <tools/inspect/serve/merged_page.hpp>
 #include <tools/inspect/serve/row_browser.hpp>
 #include <tools/inspect/serve/row_page.hpp>

@@ -1,5 +1,5 @@
-#include <tools/inspect/json_text.hpp>
 #include <tools/inspect/serve/row_page.hpp>
+#include <tools/report_json.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

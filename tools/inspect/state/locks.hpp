@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chainbase/lock_report.hpp>
-#include <tools/exit_code.hpp>
 
 #include <filesystem>
 #include <string>

@@ -5,7 +5,7 @@
 #include <chainbase/lock_report.hpp>
 #include <chainbase/segment_header.hpp>
 #include <tools/inspect/memory/mapped_pages.hpp>
-#include <tools/inspect/state/checkpoint_info.hpp>
+#include <tools/inspect/state/named_state.hpp>
 #include <tools/inspect/state/undo_report.hpp>
 
 #include <cstdint>
@@ -24,6 +24,8 @@ enum class next_opening {
     create,    ///< a new state: only what an interrupted creation left is there
     refuse,    ///< throws an exception, and changes nothing
 };
+/// "attach", "roll_back", "restore", "create" or "refuse".
+[[nodiscard]] std::string to_string(next_opening what);
 
 /// Something that is in the way of using a state, or will be.
 struct trouble {
@@ -51,7 +53,7 @@ struct state_info {
     std::optional<undo_report> log;
     std::optional<catalogue> types;
     std::optional<mapped_pages> pages; ///< of the writer's process
-    std::string huge_of_memory;        ///< the kernel's setting for tmpfs and shared memory
+    std::string shmem_enabled;         ///< the kernel's setting for tmpfs and shared memory
 
     std::vector<checkpoint_info> checkpoints; ///< the newest first
     std::string promise; ///< "process", "checkpoint", "commit"; empty: not known

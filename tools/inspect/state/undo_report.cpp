@@ -2,7 +2,7 @@
 #include <chainbase/lock_report.hpp>
 #include <chainbase/process_lock.hpp>
 #include <pool_allocator/error.hpp>
-#include <tools/inspect/memory/segment_files.hpp>
+#include <tools/inspect/state/named_state.hpp>
 #include <tools/inspect/state/undo_report.hpp>
 #include <undo/log_check.hpp>
 

@@ -1,8 +1,7 @@
 #pragma once
 
 #include <tools/inspect/memory/live_sample.hpp>
-#include <tools/inspect/memory/state_growth.hpp>
-#include <tools/inspect/state/checkpoint_info.hpp>
+#include <tools/inspect/state/named_state.hpp>
 
 #include <filesystem>
 #include <optional>
