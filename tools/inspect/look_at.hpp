@@ -7,8 +7,8 @@
 namespace chainbase::inspect {
 
 /// Rethrows the exception being handled, which came from looking at the state in the folder
-/// `state`. What the file system refuses becomes access_error or io_error, and a limit that is too
-/// low for a state that exists is told as that: messages then say what to do.
+/// `state`. What the file system refuses becomes access_error or io_error; limit_error gets a
+/// message for readers of a state that exists. Each says what to do.
 [[noreturn]] void rethrow_for_reader(const std::string& state);
 
 /// What `work()`, which looks at the state in the folder `state`, returns; its exceptions as

@@ -103,7 +103,7 @@ struct live_rates {
 class live_sampler {
 public:
     /// How long a sample waits for a moment between two operations. Beside a writer that never
-    /// pauses it is told from the middle of one, after at most twice this time.
+    /// pauses it is of the middle of one, after at most twice this time.
     static constexpr std::chrono::milliseconds patience{20};
 
     /// Looks at nothing yet.

@@ -21,7 +21,7 @@ struct mapped_pages {
     }
 };
 
-/// Of the files in `folder`, as /proc says of the process; empty when who asks may not read that,
+/// Of the files in `folder`, as /proc says of the process; empty when this user may not read that,
 /// or when the process has none of them: its number may be one of another container. `root` stands
 /// before the names of the kernel's files.
 [[nodiscard]] std::optional<mapped_pages> pages_mapped_by(pid_t process,

@@ -31,7 +31,7 @@ struct memory_node {
 /// RocksDB's files those of one column family and level together, see rocksdb_tree()). Every level
 /// is in order of falling size.
 ///
-/// The root is the sum of all files of both folders, exactly if nobody writes. Throws
+/// The root is the sum of all files of both folders, exactly if no process writes. Throws
 /// std::filesystem::filesystem_error; a file that goes meanwhile counts nothing.
 [[nodiscard]] memory_node memory_tree(const state_report& state);
 

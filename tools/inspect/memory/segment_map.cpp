@@ -45,7 +45,7 @@ auto window_map::fullness() const noexcept -> histogram {
         const page what = at(number);
         if (what == page::header || what == page::never_used) continue;
         const std::size_t used = in_use[number];
-        // Exactly empty and exactly full are told from nearly so.
+        // Exactly empty and exactly full pages have classes of their own.
         const std::size_t quarter = (4 * used + page_bytes - 1) / page_bytes;
         ++counted[used == page_bytes ? 5 : quarter];
     }

@@ -88,7 +88,7 @@ struct window_map {
     [[nodiscard]] std::vector<cell> cells(std::size_t most) const;
     /// Whether it holds nothing and never did.
     [[nodiscard]] bool is_untouched() const noexcept { return slots.used + slots.free == 0; }
-    /// Whether it is a class of buffers that nobody needs: most states use few of them.
+    /// Whether it is a class of buffers that was never used: most states use few of them.
     [[nodiscard]] bool is_unused_class() const noexcept {
         return (kind == "buffers" || kind == "runs") && is_untouched();
     }

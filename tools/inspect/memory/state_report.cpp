@@ -4,11 +4,15 @@
 #include <tools/inspect/memory/state_report.hpp>
 #include <tools/inspect/rows/beside_writer.hpp>
 
+#include <boost/describe.hpp>
+
 #include <algorithm>
 
 namespace chainbase::inspect {
 
 namespace fs = std::filesystem;
+
+BOOST_DESCRIBE_ENUM(condition, closed, writer_running, writer_died)
 
 namespace {
 
@@ -36,7 +40,7 @@ public:
     }
 
     /// `reserved` slots are neither live nor free. A sample from the middle of an operation may
-    /// have counted a slot as live that still is to be taken; shown is then none instead of 2^32.
+    /// have counted a slot as live that is yet to be taken: then the figure is 0 instead of 2^32.
     void check_slots(const std::string& name, usage& bytes, std::uint64_t reserved,
                      std::uint64_t capacity) {
         expect(name + ": slots",
@@ -201,15 +205,7 @@ state_report read_state(const fs::path& state, std::chrono::milliseconds lasting
 }
 
 std::string to_string(condition what) {
-    switch (what) {
-    case condition::closed:
-        return "closed";
-    case condition::writer_running:
-        return "writer_running";
-    case condition::writer_died:
-        return "writer_died";
-    }
-    return "unknown";
+    return boost::describe::enum_to_string(what, "unknown");
 }
 
 std::string in_words(condition what, const std::string& writer) {

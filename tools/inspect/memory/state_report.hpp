@@ -53,7 +53,7 @@ enum class condition { closed, writer_running, writer_died };
 /// For people, with the number of the process that writes or wrote last, if it is known.
 [[nodiscard]] std::string in_words(condition what, const std::string& writer);
 
-/// Everything the inspector tells of a segment, read at one moment.
+/// The figures of a segment, read at one moment.
 ///
 /// Invariant: header + log + buffers + types = total(), in each part of `usage`; when
 /// `discrepancies` is empty, also every part's own sum and every file's length.

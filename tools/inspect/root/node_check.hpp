@@ -33,7 +33,7 @@ private:
     std::vector<std::atomic<std::uint64_t>> words_;
 };
 
-/// Whether the nodes of a tree are one: every digest is that of what it stands for, every node but
+/// Whether the nodes form one tree: every digest is that of its children, every node but
 /// the free ones has one parent, and the free ones are those that the tree's lists have. So nothing
 /// of what is in them can have changed by itself; that the leaves are those of the objects is for
 /// object_check.

@@ -74,9 +74,7 @@ void each_node(still_state& state, node_range range,
                const std::function<void(const read_only_tree&, state_root::node_ref,
                                         const state_root::node_view&)>& look);
 
-class read_only_tree;
-
-/// The tree of a state's root at one moment, for who takes no turn himself: nodes are copied, each
+/// The tree of a state's root at one moment, for callers that take no turns: nodes are copied, each
 /// with those below it in a turn of its own, so that its writer never waits for more than that, and
 /// two trees can be compared without a turn in a turn.
 ///

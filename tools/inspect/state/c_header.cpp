@@ -209,7 +209,8 @@ std::string struct_of(const type_schema& schema, const std::string& name) {
 }
 
 std::string c_names::of(std::string_view name) {
-    // What begins with an underscore is the compiler's own; with a digit, nobody's.
+    // A name that begins with an underscore is the compiler's; one that begins with a digit is
+    // none.
     const bool is_taken = name.empty() || !is_letter(name[0]) || name[0] == '_';
     std::string made = !is_taken ? "" : name.empty() || is_digit(name[0]) ? "x_" : "x";
     for (const char c : name)

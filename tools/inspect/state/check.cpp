@@ -23,34 +23,15 @@
 
 namespace chainbase::check {
 
+BOOST_DESCRIBE_ENUM(condition, unknown, closed, writer_died, machine_restarted, segment_lost)
+BOOST_DESCRIBE_ENUM(standing, whole, damaged, replaced, refused)
+
 static std::string to_string(condition what) {
-    switch (what) {
-    case condition::unknown:
-        return "unknown";
-    case condition::segment_lost:
-        return "segment_lost";
-    case condition::closed:
-        return "closed";
-    case condition::writer_died:
-        return "writer_died";
-    case condition::machine_restarted:
-        return "machine_restarted";
-    }
-    return "unknown";
+    return boost::describe::enum_to_string(what, "unknown");
 }
 
 static std::string to_string(standing what) {
-    switch (what) {
-    case standing::whole:
-        return "whole";
-    case standing::damaged:
-        return "damaged";
-    case standing::replaced:
-        return "replaced";
-    case standing::refused:
-        return "refused";
-    }
-    return "unknown";
+    return boost::describe::enum_to_string(what, "unknown");
 }
 
 // The members that each part of the report has in JSON, in their order.
@@ -96,7 +77,7 @@ void add_verdict(json& to, const check::part_report& report) {
     to["refused"] = refused;
 }
 
-/// Where the state stands, as far as its log could be read.
+/// Revision and sessions, as far as the log could be read.
 void add_log(json& to, const check::log_facts& log) {
     const auto known = [&](const json& value) { return log.is_known ? value : json(nullptr); };
     to["revision"] = known(log.revision);
@@ -366,7 +347,8 @@ void check_archive(check::state_check& state) {
     if (is_told) state.report().parts.push_back(std::move(part));
 }
 
-/// What was found, as an exit code; what is only refused is told on stderr, too, with its remedy.
+/// The exit code for what was found. Files that are only refused go to stderr, too, with what to
+/// do.
 exit_code told(const check::part_report& report) {
     const std::vector<std::string> refused = report.refused_in_all();
     for (const std::string& one : refused)

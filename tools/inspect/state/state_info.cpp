@@ -11,6 +11,7 @@
 #include <tools/inspect/state/named_state.hpp>
 #include <tools/inspect/state/state_info.hpp>
 
+#include <boost/describe.hpp>
 #include <fmt/format.h>
 #include <grp.h>
 #include <pwd.h>
@@ -21,6 +22,8 @@
 #include <string>
 
 namespace chainbase::inspect {
+
+BOOST_DESCRIBE_ENUM(next_opening, attach, roll_back, restore, create, refuse)
 
 namespace {
 
@@ -58,7 +61,7 @@ void foresee_restore(const opening_facts& found, state_info& to) {
                found.why_restore + ", and there is no checkpoint to go back to; " + or_replay);
         return refuse(to, found.why_restore + ", and no checkpoint can be read");
     }
-    if (!found.is_same_state) return; // told already
+    if (!found.is_same_state) return; // a trouble already
     const checkpoint_info& newest = to.checkpoints.front();
     to.next = next_opening::restore;
     to.why =
@@ -152,7 +155,7 @@ void foresee(const opening_facts& found, state_info& to) {
     if (has_usable_header(found, to)) foresee_attaching(found, to);
 }
 
-/// Found by reading, and told already, but in the way of an opening all the same.
+/// Whether a trouble that reading found makes an opening fail.
 bool is_in_the_way(const trouble& one) {
     return one.code == "access" || one.code == "log_damaged" || one.code == "catalogue_damaged" ||
            one.code == "other_identity" || one.code == "checkpoint_format";
@@ -310,19 +313,7 @@ std::string promise_of(const state_info& info) {
 } // namespace
 
 std::string to_string(next_opening what) {
-    switch (what) {
-    case next_opening::attach:
-        return "attach";
-    case next_opening::roll_back:
-        return "roll_back";
-    case next_opening::restore:
-        return "restore";
-    case next_opening::create:
-        return "create";
-    case next_opening::refuse:
-        return "refuse";
-    }
-    return "unknown";
+    return boost::describe::enum_to_string(what, "unknown");
 }
 
 state_info read_info(const fs::path& state) {

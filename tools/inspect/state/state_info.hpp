@@ -33,8 +33,8 @@ struct trouble {
     std::string what; ///< for people, with what is to be done
 };
 
-/// What can be told of a state without opening it, whatever is wrong with it. What could not be
-/// read is empty, and one of `troubles` says why.
+/// What can be found out of a state without opening it, whatever is wrong with it. What could not
+/// be read is empty, and one of `troubles` says why.
 struct state_info {
     std::filesystem::path state;
     std::filesystem::path segment; ///< the folder of its files; empty if nothing says which
@@ -44,7 +44,7 @@ struct state_info {
     doctor::mount segment_mount;
     std::string owner;         ///< of the state's folder: the user's name, or number
     std::string mode;          ///< of it, in octal: "0700"
-    std::string readers_group; ///< whose members may read; empty: nobody but the owner may
+    std::string readers_group; ///< whose members may read; empty: only the owner may
 
     std::optional<segment_header> header;
     bool is_this_boot = false;

@@ -91,7 +91,7 @@ std::string head_text(const undo_report& report) {
                               grouped(log.sessions), log.irreversible_revision + 1);
 }
 
-/// Of an open session the next opening's concern, not of who only looks at a living writer.
+/// Beside a living writer an open session is work under way, and nothing is taken back.
 std::string taken_back_text(const undo_report& report) {
     const rolled_back& back = report.taken_back;
     if (!report.is_complete || (back.sessions == 0 && !back.operation)) return {};
