@@ -57,7 +57,7 @@ json schema_of(const state_info& info) {
     return {{"hash", hash_text(schema_hash(*info.types))}, {"types", std::move(types)}};
 }
 
-json checkpoints_of(const state_info& info) {
+json checkpoints_json(const state_info& info) {
     json all = json::array();
     for (const checkpoint_info& one : info.checkpoints)
         all.push_back({{"generation", one.generation},
@@ -99,7 +99,7 @@ std::string as_json(const state_info& info) {
           {"mount_option", text_or_null(info.segment_mount.huge)},
           {"writer", json_of(info.pages)}}},
         {"schema", schema_of(info)},
-        {"checkpoints", checkpoints_of(info)},
+        {"checkpoints", checkpoints_json(info)},
         {"promise", text_or_null(info.promise)},
         {"archive", text_or_null(info.archive)},
         {"permissions",
