@@ -177,7 +177,7 @@ std::string as_text(const segment_map& found, std::size_t columns) {
         fmt::format("state      {}\n"
                     "condition  {}\n"
                     "segment    {}: {} bytes, {:.1f} % of them in use (and {} of other files)\n\n",
-                    found.state.string(), in_words(found.condition, {}) + during,
+                    found.state.string(), condition_in_words(found.condition, {}) + during,
                     found.segment.string(), grouped(found.bytes()),
                     percent_of(found.bytes_in_use(), found.bytes()), grouped(found.other_files));
     text += picture_of(found, columns) + "\n" + fullness_text(found);

@@ -106,7 +106,7 @@ std::string as_json_line(const state_report& state, const std::optional<archive_
 }
 
 std::string condition_text(const state_report& state) {
-    std::string text = in_words(state.condition, state.writer);
+    std::string text = condition_in_words(state.condition, state.writer);
     if (state.condition == condition::writer_died)
         text += "; opening for writing returns to the last completed block";
     if (state.condition == condition::writer_running && !state.consistent)

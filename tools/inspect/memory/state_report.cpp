@@ -208,7 +208,7 @@ std::string to_string(condition what) {
     return boost::describe::enum_to_string(what, "unknown");
 }
 
-std::string in_words(condition what, const std::string& writer) {
+std::string condition_in_words(condition what, const std::string& writer) {
     const std::string process = writer.empty() ? "" : " (process " + writer + ")";
     switch (what) {
     case condition::closed:

@@ -51,7 +51,7 @@ enum class condition { closed, writer_running, writer_died };
 [[nodiscard]] std::string to_string(condition what);
 
 /// For people, with the number of the process that writes or wrote last, if it is known.
-[[nodiscard]] std::string in_words(condition what, const std::string& writer);
+[[nodiscard]] std::string condition_in_words(condition what, const std::string& writer);
 
 /// The figures of a segment, read at one moment.
 ///

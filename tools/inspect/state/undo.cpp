@@ -78,13 +78,13 @@ std::string as_json(const undo_report& report) {
 
 std::string head_text(const undo_report& report) {
     const log_heading& log = report.heading;
-    std::string text = fmt::format("state      {}\ncondition  {}\n"
-                                   "revision   {}, irreversible {}\n"
-                                   "log        {} bytes in use, the file has {}\n",
-                                   report.state.string(),
-                                   in_words(report.condition, std::to_string(report.writer)),
-                                   log.revision, log.irreversible_revision,
-                                   grouped(log.bytes_in_use), grouped(report.file_bytes));
+    std::string text = fmt::format(
+        "state      {}\ncondition  {}\n"
+        "revision   {}, irreversible {}\n"
+        "log        {} bytes in use, the file has {}\n",
+        report.state.string(), condition_in_words(report.condition, std::to_string(report.writer)),
+        log.revision, log.irreversible_revision, grouped(log.bytes_in_use),
+        grouped(report.file_bytes));
     if (log.sessions == 0) return text + "sessions   none can be undone\n";
     return text + fmt::format("sessions   {} can be undone; the oldest, which keeps all of the log "
                               "after it, is of revision {}\n",
