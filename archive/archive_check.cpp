@@ -1,7 +1,7 @@
 #include <archive/archive_check.hpp>
-#include <archive/detail/filter_layout.hpp>
+#include <archive/described_record.hpp>
 #include <archive/detail/integers.hpp>
-#include <archive/detail/row_decoder.hpp>
+#include <archive/detail/lifecycle_objects.hpp>
 #include <pool_allocator/error.hpp>
 
 #include <fmt/format.h>
@@ -116,15 +116,15 @@ public:
           queue_(queue_of(state, name_)), filter_(state, name_),
           removed_(objects_named_in(state, name_ + ".removed")),
           withdrawn_(objects_named_in(state, name_ + ".withdrawn")) {
-        if (type_) decoder_.emplace(type_->schema(), state.buffers());
+        if (type_) as_described_.emplace(type_->schema());
     }
 
     void run() {
         if (!type_)
             to_.not_checked.emplace_back("rows against objects: no type of this name is in the "
                                          "segment, or it cannot be read");
-        else if (!decoder_->why_not().empty())
-            to_.not_checked.push_back("contents: " + decoder_->why_not());
+        else if (!as_described_->undescribed().empty())
+            to_.not_checked.push_back("contents: " + undescribed_field());
         if (queue_) retired_ = objects_named_in(*queue_);
         for (const std::uint32_t id : removed_)
             if (type_ && type_->find(id)) add(id, "was removed, and its object is in memory");
@@ -138,6 +138,26 @@ private:
         check::finding found{"archive", {}, fmt::format("row {}: {}", id, what)};
         found.object = id;
         to_.add(std::move(found));
+    }
+
+    [[nodiscard]] std::string undescribed_field() const {
+        const std::string& name = as_described_->undescribed().front();
+        const auto& fields = type_->schema().fields;
+        const auto field = std::ranges::find(fields, name, &type_schema::field::name);
+        return "field " + name + " is of type " + field->type;
+    }
+
+    /// The content of the record of an object in memory; nothing when it cannot be told.
+    [[nodiscard]] std::optional<byte_buffer> content_in_memory(slot_number slot) const {
+        if (!as_described_->undescribed().empty()) return std::nullopt;
+        byte_buffer record;
+        try {
+            as_described_->append(type_->objects()->value(slot), state_.buffers(), record);
+        } catch (const damaged_error&) { // the check of its type says so
+            return std::nullopt;
+        }
+        record.erase(record.begin(), record.begin() + sizeof(std::uint32_t)); // its fingerprint
+        return record;
     }
 
     void check_all_rows() {
@@ -166,7 +186,7 @@ private:
             add(id, fmt::format("is of layout {:08x}, the first row of {:08x}", layout, *layout_));
         if (!type_) return;
         const bytes_view content = record.subspan(sizeof layout);
-        const std::string wrong = decoder_->problem_of(content, id);
+        const std::string wrong = as_described_->problem_of(content, id);
         if (!wrong.empty()) add(id, wrong);
         if (id >= type_->next_id()) {
             ++ahead_;
@@ -182,7 +202,7 @@ private:
             ++ahead_;
             return;
         }
-        const auto now = decoder_->encode(type_->objects()->value(*slot));
+        const auto now = content_in_memory(*slot);
         if (now && !std::ranges::equal(*now, content))
             add(id, "differs from the object in memory, which is retired and must not change");
     }
@@ -253,7 +273,7 @@ private:
     filter_blocks filter_;
     std::set<std::uint32_t> removed_;
     std::set<std::uint32_t> withdrawn_; ///< of them those of which the state does not know a row
-    std::optional<detail::row_decoder> decoder_;
+    std::optional<described_record> as_described_;
     std::set<std::uint32_t> retired_;
     std::vector<std::uint32_t> ids_;      ///< of the rows, rising
     std::vector<bool> has_left_;          ///< memory, the object of each

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <span>
 #include <string_view>
@@ -25,6 +26,9 @@ using byte_buffer = std::vector<std::byte>;
 [[nodiscard]] inline bool same(bytes_view a, bytes_view b) noexcept {
     return as_text(a) == as_text(b);
 }
+
+/// XXH3-64 of the bytes.
+[[nodiscard]] std::uint64_t hash_of(bytes_view bytes, std::uint64_t seed = 0) noexcept;
 
 inline void append(byte_buffer& buffer, bytes_view bytes) {
     buffer.insert(buffer.end(), bytes.begin(), bytes.end());

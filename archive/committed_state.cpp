@@ -1,8 +1,9 @@
 #include <archive/committed_state.hpp>
+#include <archive/state_digest.hpp>
 #include <chainbase/state_root/helpers.hpp>
-#include <chainbase/state_root/whole_root.hpp>
+#include <chainbase/state_root/merkle_tree.hpp>
 #include <pool_allocator/error.hpp>
-#include <undo/touched_objects.hpp>
+#include <undo/session_changes.hpp>
 
 #include <algorithm>
 #include <set>
@@ -17,6 +18,23 @@ constexpr std::size_t objects_at_once = 32;
 constexpr std::size_t leaves_at_once = 1'000'000;
 
 } // namespace
+
+void state_digest::add(const std::string& name, const sha256_digest& type) {
+    if (!types_.emplace(name, type).second)
+        throw usage_error("state digest: the type \"" + name + "\" was added already");
+}
+
+std::string state_digest::hex() const {
+    sha256 all;
+    for (const auto& [name, type] : types_) {
+        byte_buffer part(sizeof(std::uint32_t));
+        detail::store_little(part.data(), static_cast<std::uint32_t>(name.size()));
+        append(part, as_bytes(name));
+        append(part, type);
+        all.add(part);
+    }
+    return chainbase::hex(all.finish());
+}
 
 committed_state::committed_state(database& state, unsigned threads) : state_(state), tree_(state) {
     if (threads != 0) helping_ = std::make_unique<state_root::helpers>(threads);

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <archive/described_content.hpp>
 #include <archive/lifecycle.hpp>
+#include <archive/state_digest.hpp>
 #include <chainbase/database.hpp>
 #include <chainbase/state_root/merkle_tree.hpp>
 
@@ -77,8 +77,8 @@ public:
     /// Takes everything out of the tree, which commits to nothing from here on: this object is of
     /// no further use. Throws as rebuild().
     void forget();
-    /// Declares the root to be that of the state as it is now: for who squashed the sessions that
-    /// update() was called in, or changed what it does not commit to.
+    /// Declares the root to be that of the state as it is now: for a caller that squashed the
+    /// sessions that update() was called in, or changed what it does not commit to.
     void note_revision() { tree_.note_revision(state_.revision()); }
 
     /// Brings the root up to date with what was touched since the session of `revision` began,

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <archive/bytes.hpp>
-#include <chainbase/rows/buffer_source.hpp>
+#include <chainbase/rows/mapped_bytes.hpp>
 #include <chainbase/rows/value_type.hpp>
 #include <chainbase/schema.hpp>
 
@@ -40,6 +40,10 @@ public:
     /// text or a vector of it is nowhere; `to` may then have a part of it.
     void append(const std::byte* object, const rows::buffer_source& buffers, byte_buffer& to) const;
 
+    /// What is wrong with the bytes behind the fingerprint of the record of object `id`; empty if
+    /// nothing is, or nothing can be said since a field is not described.
+    [[nodiscard]] std::string problem_of(bytes_view content, std::uint32_t id) const;
+
 private:
     /// How some bytes of an object come to a record.
     struct step {
@@ -68,6 +72,7 @@ private:
     std::string layout_;
     std::uint32_t fingerprint_ = 0;
     std::vector<std::string> fields_;
+    std::vector<rows::value_type> types_; ///< of fields_
     std::vector<std::string> undescribed_;
     steps steps_;
 };

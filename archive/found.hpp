@@ -1,7 +1,7 @@
 #pragma once
 
-#include <archive/pinned_row.hpp>
 #include <archive/record.hpp>
+#include <archive/rows.hpp>
 
 #include <cstring>
 #include <type_traits>

@@ -1,9 +1,7 @@
 #pragma once
 
-#include <archive/background_write.hpp>
-#include <archive/detail/key_filter.hpp>
-#include <archive/detail/removed_objects.hpp>
-#include <archive/detail/retired.hpp>
+#include <archive/detail/background_write.hpp>
+#include <archive/detail/lifecycle_objects.hpp>
 #include <archive/found.hpp>
 #include <archive/object_cursor.hpp>
 #include <archive/store.hpp>
@@ -70,8 +68,8 @@ public:
 
     /// As database::create, but asks both places: throws duplicate_key_error, with nothing changed,
     /// also when an object in the archive has one of the unique keys by which it is found there.
-    /// database::create is for who knows already, from find(). Throws also what reading the store
-    /// throws.
+    /// database::create is for callers that know already, from find(). Throws also what reading the
+    /// store throws.
     template <typename Constructor>
     const T& create(Constructor&& construct);
 

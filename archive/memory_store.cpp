@@ -3,6 +3,7 @@
 #include <archive/detail/stored_row.hpp>
 #include <archive/memory_store.hpp>
 #include <chainbase/database.hpp>
+#include <chainbase/segment.hpp>
 #include <pool_allocator/error.hpp>
 
 #include <algorithm>
@@ -50,6 +51,29 @@ std::vector<std::string> lines_of(std::string_view text) {
     for (std::size_t end; (end = text.find('\n')) != text.npos; text.remove_prefix(end + 1))
         lines.emplace_back(text.substr(0, end));
     return lines;
+}
+
+void put_row(database& state, std::uint32_t table, std::uint32_t id, bytes_view content) {
+    if (const auto* row = state.find<kept_row, by_number>(table, id)) {
+        state.modify(*row, [&](kept_row& one) { one.content = content; });
+        return;
+    }
+    state.create<kept_row>([&](kept_row& one) {
+        one.table = table;
+        one.number = id;
+        one.content = content;
+    });
+}
+
+void put_key(database& state, const detail::batch_plan::key_change& change, std::uint32_t row) {
+    const std::string_view bytes = as_text(change.key);
+    if (state.find<kept_key, by_bytes>(change.table, change.index, bytes, row)) return;
+    state.create<kept_key>([&](kept_key& one) {
+        one.table = change.table;
+        one.index = change.index;
+        one.row = row;
+        one.bytes = bytes;
+    });
 }
 
 } // namespace
@@ -193,33 +217,6 @@ std::unique_ptr<key_cursor_source> memory_store::scan(table_id table, std::uint3
 }
 
 // --- writing -------------------------------------------------------------------------------------
-
-namespace {
-
-void put_row(database& state, std::uint32_t table, std::uint32_t id, bytes_view content) {
-    if (const auto* row = state.find<kept_row, by_number>(table, id)) {
-        state.modify(*row, [&](kept_row& one) { one.content = content; });
-        return;
-    }
-    state.create<kept_row>([&](kept_row& one) {
-        one.table = table;
-        one.number = id;
-        one.content = content;
-    });
-}
-
-void put_key(database& state, const detail::batch_plan::key_change& change, std::uint32_t row) {
-    const std::string_view bytes = as_text(change.key);
-    if (state.find<kept_key, by_bytes>(change.table, change.index, bytes, row)) return;
-    state.create<kept_key>([&](kept_key& one) {
-        one.table = change.table;
-        one.index = change.index;
-        one.row = row;
-        one.bytes = bytes;
-    });
-}
-
-} // namespace
 
 store::write_totals memory_store::apply(const write_batch& batch) {
     const current now(state_);

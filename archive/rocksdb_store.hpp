@@ -118,4 +118,16 @@ private:
 /// RocksDB's own figures, if it is what keeps the rows.
 [[nodiscard]] std::optional<rocksdb_statistics> engine_of(const store& rows);
 
+/// A table file of a store on disk, and whose it is.
+struct rocksdb_file {
+    std::string name;   ///< in FOLDER/rocksdb: "000012.sst"
+    std::string family; ///< that of a table is "table/NAME"
+    unsigned level = 0; ///< of the merging: the higher, the older
+};
+
+/// Those of the store in `folder` that are in use now, also beside its writer, who may make and
+/// drop some meanwhile. Opens the store read-only, looks into no file's content and changes
+/// nothing. Throws what opening a store read-only throws.
+[[nodiscard]] std::vector<rocksdb_file> rocksdb_files_in(const std::filesystem::path& folder);
+
 } // namespace chainbase::archive

@@ -1,14 +1,26 @@
 #pragma once
 
-#include <archive/described_content.hpp>
-#include <archive/lifecycle.hpp>
-#include <chainbase/database.hpp>
+#include <archive/described_record.hpp>
+#include <archive/found.hpp>
+#include <chainbase/object.hpp>
 #include <chainbase/sha256.hpp>
 
+#include <cstdint>
 #include <map>
 #include <string>
 
 namespace chainbase::archive {
+
+/// Appends the record of an object with the fingerprint of described_record in place of its own:
+/// the same bytes as an encoder that knows only the catalogue. The same from memory and from the
+/// archive. Throws limit_error.
+template <object_type T>
+void append_described(const found<T>& object, byte_buffer& to) {
+    static const std::uint32_t fingerprint = described_record(schema_of<T>({})).fingerprint();
+    const std::size_t begin = to.size();
+    object.append_record(to);
+    detail::store_little(to.data() + begin, fingerprint);
+}
 
 /// A digest of what a state means: of the content of every object of the types that are added, in
 /// memory and in the archive together. The same for the same content, whatever the addresses, the
@@ -18,9 +30,9 @@ namespace chainbase::archive {
 ///     digest := SHA-256 of (length:u32 name type)*    its types by name
 ///
 /// The fingerprint of each record is that of described_record: it says what the catalogue knows of
-/// the type, so that who has the catalogue alone comes to the same digest (chainbase-inspect). That
-/// of the record itself is another one only of types with enums, `char` or signed integers of 128
-/// bits.
+/// the type, so that a program with the catalogue alone computes the same digest
+/// (chainbase-inspect). That of the record itself is another one only of types with enums, `char`
+/// or signed integers of 128 bits.
 ///
 /// What belongs to the bookkeeping of a node rather than to the state (what a life cycle and a
 /// store in memory keep there) is not to be added. Used by one thread, under the state's read lock.

@@ -1,18 +1,152 @@
 #pragma once
 
-#include <archive/latency_histogram.hpp>
-#include <archive/stopwatch.hpp>
+#include <pool_allocator/trace_clock.hpp>
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 
 namespace chainbase::archive {
 
-/// How a lookup ended. The store records hit_in_archive and miss; who asks shared memory first
-/// records hit_in_memory and known_miss, which needed no look into the store.
+/// What a latency_histogram had counted at one moment: a plain value.
+class latency_reading;
+
+/// How long something took, in buckets of powers of two with 32 parts each: a bucket is at most
+/// 1/32 (3.2 %) as wide as where it begins, and those below 64 ns are exact. The way of
+/// HdrHistogram (Gil Tene), of fixed precision and fixed memory: 9 KiB, whatever is recorded.
+///
+/// Invariants:
+///  1. Buckets 0 to 31 are 0 to 31 ns; from there on bucket b holds [begin_of(b), begin_of(b + 1)).
+///     The last one holds everything from 18 minutes on, too.
+///  2. Each number is exact. Numbers read while others record may disagree by what is being
+///     recorded.
+///  3. All zero bytes are an empty one, and it holds no address: it may lie in shared memory.
+///
+/// Any thread may record and read: two relaxed increments a record, and a third store for the
+/// longest so far.
+class latency_histogram {
+public:
+    static constexpr unsigned precision = 5; ///< bits
+    static constexpr std::size_t parts = std::size_t{1} << precision;
+    static constexpr unsigned longest_bits = 40;
+    static constexpr std::size_t buckets = (longest_bits - precision + 1) * parts;
+
+    void record(std::chrono::nanoseconds duration) noexcept {
+        const auto ns = static_cast<std::uint64_t>(duration.count() > 0 ? duration.count() : 0);
+        counts_[bucket_of(ns)].fetch_add(1, std::memory_order_relaxed);
+        total_ns_.fetch_add(ns, std::memory_order_relaxed);
+        std::uint64_t longest = longest_ns_.load(std::memory_order_relaxed);
+        while (ns > longest &&
+               !longest_ns_.compare_exchange_weak(longest, ns, std::memory_order_relaxed)) {
+        }
+    }
+
+    [[nodiscard]] static constexpr std::size_t bucket_of(std::uint64_t ns) noexcept {
+        if (ns < parts) return static_cast<std::size_t>(ns);
+        const auto shift = static_cast<std::size_t>(std::bit_width(ns)) - precision - 1;
+        const std::size_t bucket = shift * parts + static_cast<std::size_t>(ns >> shift);
+        return bucket < buckets ? bucket : buckets - 1;
+    }
+    /// The shortest duration of a bucket; of `buckets`, where the last one but for its excess ends.
+    [[nodiscard]] static constexpr std::uint64_t begin_of(std::size_t bucket) noexcept {
+        if (bucket < 2 * parts) return bucket;
+        return (std::uint64_t{parts} + bucket % parts) << (bucket / parts - 1);
+    }
+
+    [[nodiscard]] std::uint64_t count() const noexcept;
+    [[nodiscard]] latency_reading read() const noexcept;
+
+private:
+    std::array<std::atomic<std::uint64_t>, buckets> counts_{};
+    std::atomic<std::uint64_t> total_ns_{0};
+    std::atomic<std::uint64_t> longest_ns_{0};
+};
+
+class latency_reading {
+public:
+    [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
+    [[nodiscard]] std::uint64_t total_ns() const noexcept { return total_ns_; }
+    /// Exact.
+    [[nodiscard]] std::uint64_t longest_ns() const noexcept { return longest_ns_; }
+
+    /// Returns the nanoseconds that a share of all records did not exceed: the longest duration of
+    /// the bucket in which the record of rank ceil(share * count) lies, so at most 1/32 more than
+    /// that record, never less, and never more than longest_ns(). 0 when there are none. Requires
+    /// 0 < share <= 1.
+    [[nodiscard]] std::uint64_t quantile(double share) const noexcept;
+
+    /// How many took less than `ns`, by buckets that end there or before: exact for powers of two.
+    [[nodiscard]] std::uint64_t count_below(std::uint64_t ns) const noexcept;
+
+private:
+    friend class latency_histogram;
+
+    std::array<std::uint64_t, latency_histogram::buckets> counts_{};
+    std::uint64_t count_ = 0;
+    std::uint64_t total_ns_ = 0;
+    std::uint64_t longest_ns_ = 0;
+};
+
+namespace detail {
+
+/// How far a thread is from the next lookup that it measures.
+struct sampling {
+    std::uint32_t left = 0;   ///< lookups that are only counted before the next one is measured
+    std::uint32_t number = 0; ///< of the thread, from 1 on; 0 before its first lookup
+    std::uint64_t random = 0;
+};
+inline constinit thread_local sampling own_sampling;
+
+/// Draws the next distance. Returns true.
+[[gnu::cold]] bool begin_next_distance() noexcept;
+
+} // namespace detail
+
+/// Measures from its construction. Reads the clock of traces, so somebody must have called
+/// trace::clock::calibrate(), as every store does.
+class stopwatch {
+public:
+    [[nodiscard]] std::chrono::nanoseconds elapsed() const noexcept {
+        return std::chrono::nanoseconds(
+            static_cast<std::int64_t>(trace::clock::nanoseconds(trace::clock::now() - start_)));
+    }
+
+private:
+    trace::clock::ticks start_ = trace::clock::now();
+};
+
+/// The same for what takes hardly longer than reading a clock twice: only one of 64, at random
+/// distances of 1 to 127 so that no rhythm of the caller is met, and each thread's first one, looks
+/// at the clock at all.
+class sampled_stopwatch {
+public:
+    sampled_stopwatch() noexcept {
+        if (is_next()) start_ = trace::clock::now();
+    }
+    [[nodiscard]] bool is_measuring() const noexcept { return start_ != 0; }
+    /// Requires is_measuring().
+    [[nodiscard]] std::chrono::nanoseconds elapsed() const noexcept {
+        return std::chrono::nanoseconds(
+            static_cast<std::int64_t>(trace::clock::nanoseconds(trace::clock::now() - start_)));
+    }
+
+private:
+    static bool is_next() noexcept {
+        detail::sampling& own = detail::own_sampling;
+        if (own.left == 0) [[unlikely]]
+            return detail::begin_next_distance();
+        --own.left;
+        return false;
+    }
+
+    trace::clock::ticks start_ = 0;
+};
+
+/// How a lookup ended. The store records hit_in_archive and miss; a caller that asks shared memory
+/// first records hit_in_memory and known_miss, which needed no look into the store.
 enum class lookup { hit_in_memory, hit_in_archive, miss, known_miss };
 
 /// How often something took place and how long it took.

@@ -1,4 +1,5 @@
 #include <archive/rocksdb_store.hpp>
+#include <archive/statistics_page.hpp>
 #include <archive/store.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/trace.hpp>
@@ -46,16 +47,17 @@ constexpr std::array<std::pair<std::string_view, store_kind>, 3> kinds{
 // The disk and what is on it count; a wrong call does not.
 template <typename Work>
 auto store::counting_failures(Work&& work) const {
+    const auto count = [&] { counted_->failures.add(1); };
     try {
         return work();
     } catch (const io_error&) {
-        (*statistics_)->failures.add(1);
+        count();
         throw;
     } catch (const damaged_error&) {
-        (*statistics_)->failures.add(1);
+        count();
         throw;
     } catch (const out_of_space_error&) {
-        (*statistics_)->failures.add(1);
+        count();
         throw;
     }
 }
@@ -65,17 +67,20 @@ std::optional<pinned_row> store::measured(Read&& read) const {
     const trace::span timed(finding);
     const stopwatch watch;
     auto row = counting_failures(read);
-    (*statistics_)->record(row ? lookup::hit_in_archive : lookup::miss, watch.elapsed());
+    counted_->record(row ? lookup::hit_in_archive : lookup::miss, watch.elapsed());
     return row;
 }
 
-store::store() : statistics_(std::make_unique<statistics_page>()) {
+store::store() : page_(std::make_unique<statistics_page>()), counted_(&**page_) {
     trace::clock::calibrate(); // for stopwatch
 }
 
+store::~store() = default;
+
 void store::publish_statistics(const std::filesystem::path& folder) {
     try {
-        statistics_ = std::make_unique<statistics_page>(folder);
+        page_ = std::make_unique<statistics_page>(folder);
+        counted_ = &**page_;
     } catch (const error&) {
         // A disk without room for them, most likely.
     }
@@ -106,7 +111,7 @@ void store::write(const write_batch& batch) {
     const trace::span timed(writing);
     const stopwatch watch;
     const write_totals totals = counting_failures([&] { return apply(batch); });
-    statistics& all = **statistics_;
+    statistics& all = *counted_;
     all.rows_put.add(totals.put);
     all.rows_unchanged.add(totals.unchanged);
     all.rows_erased.add(totals.erased);
@@ -164,7 +169,7 @@ void store::measured_sync(bool empty_buffers) {
     const trace::span timed(syncing);
     const stopwatch watch;
     counting_failures([&] { make_durable(empty_buffers); });
-    (*statistics_)->syncs.record(watch.elapsed());
+    counted_->syncs.record(watch.elapsed());
 }
 
 const table_description& store::describe(table_id table) const {

@@ -1,13 +1,9 @@
 #pragma once
 
 #include <archive/bytes.hpp>
-#include <archive/cursor.hpp>
-#include <archive/pinned_row.hpp>
+#include <archive/rows.hpp>
 #include <archive/statistics.hpp>
-#include <archive/statistics_page.hpp>
 #include <archive/write_batch.hpp>
-
-#include <boost/container/small_vector.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +16,8 @@
 #include <vector>
 
 namespace chainbase::archive {
+
+class statistics_page;
 
 /// Which engine keeps the rows.
 enum class store_kind {
@@ -37,9 +35,6 @@ struct table_description {
     std::string name;
     std::vector<std::string> key_names; ///< key number i is key_names[i]
 };
-
-/// The ids of the rows that a key leads to, falling: nearly always one.
-using row_ids = boost::container::small_vector<std::uint32_t, 4>;
 
 /// Says of a row's id whether the row counts.
 using row_predicate = std::function<bool(std::uint32_t)>;
@@ -70,7 +65,7 @@ public:
     store();
     store(const store&) = delete;
     store& operator=(const store&) = delete;
-    virtual ~store() = default;
+    virtual ~store();
 
     /// Returns the table of this name; makes it when there is none. Tables stay, whoever opens the
     /// store next. Names are of 1 to 200 printable characters without '/'.
@@ -114,10 +109,11 @@ public:
     /// log.
     void flush();
 
-    [[nodiscard]] const statistics& stats() const noexcept { return **statistics_; }
+    [[nodiscard]] const statistics& stats() const noexcept { return *counted_; }
 
-    /// For who asks shared memory first, to record hits there beside the store's own lookups.
-    [[nodiscard]] statistics& stats() noexcept { return **statistics_; }
+    /// For callers that ask shared memory first: hits there are recorded beside the store's own
+    /// lookups.
+    [[nodiscard]] statistics& stats() noexcept { return *counted_; }
 
     /// Counts in `folder` from now on, where others can look (class statistics_page), and from
     /// zero. To be called before any other call. If the file cannot be made it goes on as before,
@@ -175,7 +171,8 @@ private:
     void measured_sync(bool empty_buffers);
 
     std::vector<table_description> tables_;
-    std::unique_ptr<statistics_page> statistics_;
+    std::unique_ptr<statistics_page> page_;
+    statistics* counted_; ///< in page_
 };
 
 /// What a rocksdb store may take; the other kinds have no use for it.

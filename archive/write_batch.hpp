@@ -4,7 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <ranges>
+#include <iterator>
 #include <span>
 #include <vector>
 
@@ -48,6 +48,45 @@ class write_batch {
     };
 
 public:
+    /// The keys of a put, a range of secondary_key; valid until the batch is changed.
+    class key_list {
+    public:
+        class iterator {
+        public:
+            using value_type = secondary_key;
+            using difference_type = std::ptrdiff_t;
+            using iterator_category = std::input_iterator_tag;
+
+            iterator() = default;
+            iterator(const write_batch& of, std::size_t at) : batch_(&of), at_(at) {}
+            secondary_key operator*() const noexcept {
+                const key_extent& key = batch_->keys_[at_];
+                return {key.index, batch_->view(key.bytes)};
+            }
+            iterator& operator++() noexcept {
+                ++at_;
+                return *this;
+            }
+            iterator operator++(int) noexcept { return {*batch_, at_++}; }
+            friend bool operator==(const iterator&, const iterator&) = default;
+
+        private:
+            const write_batch* batch_ = nullptr;
+            std::size_t at_ = 0;
+        };
+
+        key_list(const write_batch& of, std::size_t first, std::size_t count) noexcept
+            : batch_(of), first_(first), count_(count) {}
+        [[nodiscard]] std::size_t size() const noexcept { return count_; }
+        [[nodiscard]] iterator begin() const noexcept { return {batch_, first_}; }
+        [[nodiscard]] iterator end() const noexcept { return {batch_, first_ + count_}; }
+
+    private:
+        const write_batch& batch_;
+        std::size_t first_;
+        std::size_t count_;
+    };
+
     /// A put or an erase; valid until the batch is changed.
     class operation {
     public:
@@ -61,12 +100,8 @@ public:
         /// Of a put: its row as engines keep it (detail/stored_row.hpp).
         [[nodiscard]] bytes_view row() const noexcept { return batch_->view(step_->row); }
         [[nodiscard]] std::size_t record_bytes() const noexcept { return step_->record_bytes; }
-        /// A range of secondary_key.
-        [[nodiscard]] auto keys() const noexcept {
-            return std::span(batch_->keys_).subspan(step_->first_key, step_->key_count) |
-                   std::views::transform([of = batch_](const key_extent& key) {
-                       return secondary_key{key.index, of->view(key.bytes)};
-                   });
+        [[nodiscard]] key_list keys() const noexcept {
+            return {*batch_, step_->first_key, step_->key_count};
         }
 
     private:

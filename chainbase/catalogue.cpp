@@ -1,7 +1,7 @@
-#include <chainbase/catalogue_text.hpp>
+#include <chainbase/catalogue.hpp>
 #include <chainbase/files.hpp>
 #include <pool_allocator/error.hpp>
-#include <pool_allocator/missing_file.hpp>
+#include <pool_allocator/file_error.hpp>
 
 #include <nlohmann/json.hpp>
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace chainbase {
@@ -39,5 +40,9 @@ public:
 private:
     std::vector<entry> entries_;
 };
+
+/// The types that a text lists, as catalogue::text() writes it. `file` is where it is from, for
+/// messages. Throws damaged_error (with the offset), format_error.
+[[nodiscard]] catalogue catalogue_of(const std::string& text, const std::filesystem::path& file);
 
 } // namespace chainbase

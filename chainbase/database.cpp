@@ -1,7 +1,8 @@
 #include <chainbase/database.hpp>
+#include <chainbase/segment.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/trace.hpp>
-#include <undo/operation.hpp>
+#include <undo/undo_log.hpp>
 
 #include <algorithm>
 #include <string>
@@ -14,49 +15,99 @@ const trace::site compacting("chainbase.compact");
 
 } // namespace
 
+database::database(const std::string& state, const open_options& options)
+    : segment_(std::make_unique<segment>(state, options)), is_writer_(segment_->writable()),
+      log_(segment_->log()) {}
+
 database::~database() = default;
+
+const opening& database::opened() const noexcept {
+    return segment_->opened();
+}
+
+checkpoint::outcome database::make_checkpoint() {
+    return segment_->make_checkpoint();
+}
+
+void database::wait_until_durable() {
+    segment_->wait_until_durable();
+}
 
 void database::close() {
     if (!log_) return;
     if (log_->open_sessions() != 0)
-        throw usage_error(segment_.state().string() +
+        throw usage_error(segment_->state().string() +
                           ": close: " + std::to_string(log_->open_sessions()) +
                           " sessions are still open; push, squash or undo them first");
     log_ = nullptr;
     indexes_.clear();
-    segment_.close();
+    segment_->close();
 }
 
 void database::abandon() noexcept {
     log_ = nullptr;
     indexes_.clear();
-    segment_.abandon();
+    segment_->abandon();
+}
+
+// --- types ---
+
+void database::require_new(std::size_t number, const std::string& name) const {
+    undo_log::require_no_operation();
+    if (number < indexes_.size() && indexes_[number])
+        throw usage_error("add_type(\"" + name + "\"): this type is registered as \"" +
+                          indexes_[number]->type_name() + "\" already");
+    for (const auto& index : indexes_)
+        if (index && index->type_name() == name)
+            throw usage_error("add_type(\"" + name + "\"): another type has this name");
+}
+
+database::new_type::new_type(database& in, std::size_t number, const type_schema& schema)
+    : in_((in.require_new(number, schema.name), in)), number_(number), turn_(*in.segment_) {
+    if (in_.indexes_.size() <= number) in_.indexes_.resize(number + 1);
+    windows_ = &in_.segment_->open_type(schema);
+}
+
+database::new_type::~new_type() {
+    if (windows_) in_.segment_->withdraw_type(*windows_);
+}
+
+void database::new_type::enter(std::unique_ptr<index_base> index) {
+    in_.segment_->publish_type(*windows_);
+    in_.indexes_[number_] = std::move(index);
+    windows_ = nullptr;
 }
 
 void database::throw_unregistered(const std::string& type) const {
-    throw usage_error(segment_.state().string() + ": the type " + type +
+    throw usage_error(segment_->state().string() + ": the type " + type +
                       " was not registered; call add_type for it first");
 }
 
 void database::throw_without_log() const {
-    throw usage_error(segment_.state().string() +
+    throw usage_error(segment_->state().string() +
                       ": this call needs the state to be open for writing; it is open read-only, "
                       "or was closed");
 }
 
+log_position database::session_mark_of(revision_number revision) const {
+    if (const auto begin = log().find_session(revision)) return *begin;
+    throw usage_error("changes(" + std::to_string(revision) +
+                      "): no session of this revision can be undone any more");
+}
+
 revision_number database::revision() const {
-    return log_ ? log_->revision() : undo_log_view(segment_.log_file()).revision();
+    return log_ ? log_->revision() : undo_log_view(segment_->log_file()).revision();
 }
 
 revision_number database::committed_revision() const {
     return log_ ? log_->committed_revision()
-                : undo_log_view(segment_.log_file()).committed_revision();
+                : undo_log_view(segment_->log_file()).committed_revision();
 }
 
 void database::require_session(const char* call) const {
     undo_log::require_no_operation();
     if (!log().has_session())
-        throw usage_error(segment_.state().string() + ": " + call +
+        throw usage_error(segment_->state().string() + ": " + call +
                           ": no session can be undone, the state is at revision " +
                           std::to_string(log().revision()) + "; start_session comes first");
 }
@@ -82,15 +133,15 @@ void database::compact() {
         throw usage_error("compact: " + std::to_string(log().sessions()) +
                           " sessions can still be undone; commit or undo them first");
     const trace::span timed(compacting);
-    const write_turn turn(segment_);
+    const write_turn turn(*segment_);
     for (const auto& index : indexes_)
         if (index) index->compact();
     {
         operation change(log(), 0);
-        segment_.buffers().settle();
+        segment_->buffers().settle();
         change.complete();
     }
-    segment_.buffers().trim();
+    segment_->buffers().trim();
     log().trim();
 }
 

@@ -1,16 +1,13 @@
 #pragma once
 
-#include <chainbase/segment.hpp>
-#include <chainbase/state_guard.hpp>
-#include <chainbase/state_lock.hpp>
+#include <chainbase/lock/state_lock.hpp>
+#include <chainbase/open_options.hpp>
 #include <chainbase/views.hpp>
 #include <undo/session.hpp>
 
 #include <atomic>
 #include <cstddef>
-#include <filesystem>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,8 +38,9 @@ class database {
 public:
     /// Opens the state in the folder `state`, or creates it. See class segment for the rules and
     /// the exceptions.
-    explicit database(std::filesystem::path state, const open_options& options = {})
-        : segment_(std::move(state), options), log_(segment_.log()) {}
+    explicit database(const std::string& state, const open_options& options = {});
+    database(const database&) = delete;
+    database& operator=(const database&) = delete;
     /// Closes, undoing open sessions. Errors are reported on stderr only; the state then counts as
     /// not closed.
     ~database();
@@ -57,16 +55,16 @@ public:
 
     /// How the state was opened: created, attached, rolled back or restored, and from which
     /// revision it goes on.
-    [[nodiscard]] const opening& opened() const noexcept { return segment_.opened(); }
+    [[nodiscard]] const opening& opened() const noexcept;
     /// Makes a checkpoint of what is there, which a crash of the machine does not take, and waits
     /// until it is on storage. By itself that happens by time, at the end of a block, without
     /// anyone waiting. Throws usage_error within an operation, when only reading or with
     /// durability::process; io_error, out_of_space_error: then the one before is what it was.
-    checkpoint::outcome make_checkpoint() { return segment_.make_checkpoint(); }
+    checkpoint::outcome make_checkpoint();
     /// Waits until all blocks (pushed sessions) so far survive a crash of the machine. With
     /// durability::commit that is the next sync of the redo log, at most a few milliseconds away;
     /// else, or when that log is broken off, a checkpoint. Throws as make_checkpoint.
-    void wait_until_durable() { segment_.wait_until_durable(); }
+    void wait_until_durable();
 
     /// Makes T known under `name`, in a new state or in one that has it with the same layout.
     /// Throws usage_error when T or `name` is registered already, schema_error naming the first
@@ -208,15 +206,14 @@ public:
     /// limit_error when too many threads read; then f was not called.
     template <typename F>
     auto with_read_lock(F&& f) const {
-        const read_guard lock(lock_, segment_);
+        const read_guard lock(lock_, *segment_, is_writer_);
         const trace::span held(state_lock::read_hold);
         return std::forward<F>(f)();
     }
     /// Calls f() while no other thread or process reads or writes.
     template <typename F>
     auto with_write_lock(F&& f) {
-        const std::unique_lock lock(lock_);
-        const write_turn turn(segment_);
+        const write_guard lock(lock_, *segment_);
         const trace::span held(state_lock::write_hold);
         return std::forward<F>(f)();
     }
@@ -227,7 +224,7 @@ public:
     void compact();
 
     /// The shared memory behind the objects, for tools and layers that look at it.
-    [[nodiscard]] segment& memory() const noexcept { return segment_; }
+    [[nodiscard]] segment& memory() const noexcept { return *segment_; }
 
 private:
     /// Types are numbered per process, so that a type's index is found without a search.
@@ -239,9 +236,28 @@ private:
     [[nodiscard]] object_index<T>& of() const {
         const std::size_t number = type_number_<T>;
         if (number >= indexes_.size() || !indexes_[number])
-            throw_unregistered(boost::typeindex::ctti_type_index::type_id<T>().pretty_name());
+            throw_unregistered(detail::type_name<T>());
         return static_cast<object_index<T>&>(*indexes_[number]);
     }
+    /// A type that add_type() is making: its windows, until it is entered or forgotten.
+    class new_type {
+    public:
+        /// `number` of the type in this process. Throws what add_type() throws.
+        new_type(database& in, std::size_t number, const type_schema& schema);
+        new_type(const new_type&) = delete;
+        new_type& operator=(const new_type&) = delete;
+        ~new_type();
+        [[nodiscard]] const type_windows& windows() const noexcept { return *windows_; }
+        void enter(std::unique_ptr<index_base> index);
+
+    private:
+        database& in_;
+        std::size_t number_;
+        write_turn turn_;
+        type_windows* windows_; ///< null once entered
+    };
+
+    void require_new(std::size_t number, const std::string& name) const;
     [[noreturn]] void throw_unregistered(const std::string& type) const;
     [[nodiscard]] undo_log& log() const {
         if (!log_) throw_without_log();
@@ -249,8 +265,11 @@ private:
     }
     [[noreturn]] void throw_without_log() const;
     void require_session(const char* call) const;
+    /// Where the log of that session begins. Throws usage_error if there is none.
+    [[nodiscard]] log_position session_mark_of(revision_number revision) const;
 
-    mutable segment segment_;
+    std::unique_ptr<segment> segment_;
+    bool is_writer_;
     undo_log* log_; ///< the segment's, null when only reading and once closed or abandoned
     std::vector<std::unique_ptr<index_base>> indexes_;
     mutable state_lock lock_;
@@ -258,41 +277,23 @@ private:
 
 template <object_type T>
 void database::add_type(const std::string& name) {
-    undo_log::require_no_operation();
-    const std::size_t number = type_number_<T>;
-    if (number < indexes_.size() && indexes_[number])
-        throw usage_error("add_type(\"" + name + "\"): this type is registered as \"" +
-                          indexes_[number]->type_name() + "\" already");
-    for (const auto& index : indexes_)
-        if (index && index->type_name() == name)
-            throw usage_error("add_type(\"" + name + "\"): another type has this name");
     type_schema schema = schema_of<T>(name);
     schema.root_bytes = object_index<T>::root_bytes;
-    if (indexes_.size() <= number) indexes_.resize(number + 1);
-    const write_turn turn(segment_);
-    type_windows& windows = segment_.open_type(schema);
-    try {
-        auto index = std::make_unique<object_index<T>>(segment_, windows);
-        segment_.publish_type(windows);
-        indexes_[number] = std::move(index);
-    } catch (...) {
-        segment_.withdraw_type(windows);
-        throw;
-    }
+    new_type type(*this, type_number_<T>, schema);
+    type.enter(std::make_unique<object_index<T>>(*segment_, type.windows()));
 }
 
 template <typename T>
 const T& database::get(id<T> id) const {
     if (const T* found = find(id)) return *found;
-    throw not_found_error(of<T>().type_name() + ": there is no object " + std::to_string(id.value));
+    of<T>().throw_not_found(id.value);
 }
 
 template <typename T, typename Tag, typename... V>
 const T& database::get(const V&... values) const {
     if (const T* found = find<T, Tag>(values...)) return *found;
     using key = key_called<T, Tag>;
-    throw not_found_error(of<T>().type_name() + ": there is no object with " + key_name<key>() +
-                          " " + key::parts::text(std::tie(values...)));
+    of<T>().throw_not_found(key_name<key>(), key::parts::text(std::tie(values...)));
 }
 
 template <typename T, typename Tag>
@@ -307,11 +308,7 @@ auto database::view() const {
 
 template <typename T>
 std::vector<change<T>> database::changes(revision_number revision) const {
-    const auto begin = log().find_session(revision);
-    if (!begin)
-        throw usage_error("changes(" + std::to_string(revision) +
-                          "): no session of this revision can be undone any more");
-    return of<T>().changes(session_changes(log(), *begin));
+    return of<T>().changes(session_changes(log(), session_mark_of(revision)));
 }
 
 } // namespace chainbase

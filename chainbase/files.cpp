@@ -1,5 +1,6 @@
 #include <chainbase/files.hpp>
 #include <pool_allocator/error.hpp>
+#include <pool_allocator/ofd_lock.hpp>
 #include <pool_allocator/private_folder.hpp>
 #include <pool_allocator/resource_limits.hpp>
 
@@ -9,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdio>
 
 namespace chainbase {
 
@@ -22,13 +24,6 @@ void write_all(int to, std::string_view content, const std::filesystem::path& fi
         if (written < 0) throw_file_error(file, "write");
         content.remove_prefix(static_cast<std::size_t>(written));
     }
-}
-
-struct flock whole_file(short type) {
-    struct flock lock{};
-    lock.l_type = type;
-    lock.l_whence = SEEK_SET;
-    return lock;
 }
 
 } // namespace
@@ -63,6 +58,27 @@ void replace_file(const std::filesystem::path& file, std::string_view content) {
     sync_folder(file.parent_path());
 }
 
+bool rename_new(const std::filesystem::path& made, const std::filesystem::path& target) {
+    const auto is_there = [&] {
+        return std::filesystem::exists(std::filesystem::symlink_status(target));
+    };
+    if (::renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, target.c_str(), RENAME_NOREPLACE) != 0) {
+        if (errno == EEXIST) return false;
+        if (errno != EINVAL && errno != ENOSYS) throw_file_error(target, "rename to");
+        // A file system that cannot tell: this look is all there is.
+        if (is_there()) return false;
+        if (::rename(made.c_str(), target.c_str()) != 0) throw_file_error(target, "rename to");
+    }
+    sync_folder(target.has_parent_path() ? target.parent_path() : ".");
+    return true;
+}
+
+bool exchange_names(const std::filesystem::path& a, const std::filesystem::path& b) {
+    if (::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0) return true;
+    if (errno != EINVAL && errno != ENOSYS) throw_file_error(a, "exchange");
+    return false;
+}
+
 void overwrite_file(const std::filesystem::path& file, std::string_view content) {
     const file_descriptor to = open_private(file, file_use::write);
     if (::ftruncate(to.number(), 0) != 0) throw_file_error(file, "shorten");
@@ -85,12 +101,12 @@ void sync_folder(const std::filesystem::path& folder) {
 
 file_lock::file_lock(const std::filesystem::path& file, bool create)
     : descriptor_(open_private(file, create ? file_use::obtain : file_use::write)) {
-    struct flock lock = whole_file(F_WRLCK);
-    if (fcntl(descriptor_.number(), F_OFD_SETLK, &lock) == 0) return;
-    if (errno != EAGAIN && errno != EACCES) throw_file_error(file, "lock");
+    using ofd_lock::kind;
+    if (ofd_lock::take(descriptor_.number(), kind::exclusive)) return;
+    if (!ofd_lock::is_taken()) throw_file_error(file, "lock");
     char text[24] = {};
     const ssize_t length = ::pread(descriptor_.number(), text, sizeof text - 1, 0);
-    if (fcntl(descriptor_.number(), F_OFD_GETLK, &lock) == 0 && lock.l_type == F_RDLCK)
+    if (ofd_lock::in_the_way(descriptor_.number(), kind::exclusive) == kind::shared)
         throw locked_error(file.string() + ": this state is being checked; wait until that is "
                                            "done, or stop it, and try again");
     throw locked_error(file.string() + ": a writer has this state open (process " +
@@ -108,9 +124,9 @@ void file_lock::announce() noexcept {
 
 bool file_lock::is_held(const std::filesystem::path& file) {
     const file_descriptor at(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
-    if (at.number() < 0) return false;
-    struct flock lock = whole_file(F_RDLCK); // asks; a read lock conflicts with the writer's
-    return fcntl(at.number(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    // A read lock conflicts with the writer's.
+    return at.number() >= 0 && ofd_lock::in_the_way(at.number(), ofd_lock::kind::shared)
+                                       .value_or(ofd_lock::kind::none) != ofd_lock::kind::none;
 }
 
 } // namespace chainbase

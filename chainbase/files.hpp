@@ -22,6 +22,19 @@ void require_file_limit(const std::filesystem::path& file, std::uint64_t bytes);
 /// is whole, the old one or the new.
 void replace_file(const std::filesystem::path& file, std::string_view content);
 
+/// Gives what is complete under the name `made`, a file or a folder, its final name `target`, never
+/// over something that appeared meanwhile, and waits until the name is on storage. Returns false,
+/// with nothing done, when something has the name. Throws io_error, out_of_space_error.
+///
+/// The way to make something that nobody sees by half: under another name in the same folder, its
+/// content synced, then this (or, to replace a file, replace_file()).
+[[nodiscard]] bool rename_new(const std::filesystem::path& made,
+                              const std::filesystem::path& target);
+
+/// Takes two names for each other, in one step. Returns false, with nothing done, where the file
+/// system cannot. Throws io_error.
+[[nodiscard]] bool exchange_names(const std::filesystem::path& a, const std::filesystem::path& b);
+
 /// Replaces the content of `file`, of a private folder, which stays the same file, and waits until
 /// it is on storage. Throws as replace_file does; then it is torn, as a crash may leave it, too.
 void overwrite_file(const std::filesystem::path& file, std::string_view content);

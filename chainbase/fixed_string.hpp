@@ -1,16 +1,21 @@
 #pragma once
 
-#include <pool_allocator/error.hpp>
-
 #include <array>
 #include <bit>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <string>
 #include <string_view>
 
 namespace chainbase {
+
+namespace detail {
+
+/// Throws the usage_error of a text that does not fit `capacity` bytes.
+[[noreturn]] void throw_no_fit(std::string_view text, std::size_t capacity);
+
+} // namespace detail
 
 /// Text of at most N bytes kept inside the object, padded with zero bytes; N is a multiple of 8.
 ///
@@ -31,12 +36,10 @@ public:
     }
     /// Throws usage_error when `text` does not fit.
     fixed_string(std::string_view text) {
-        if (!fits(text))
-            throw usage_error("fixed_string: \"" + std::string(text) + "\" does not fit: at most " +
-                              std::to_string(N) + " bytes, none of them zero");
+        if (!fits(text)) detail::throw_no_fit(text, N);
         std::memcpy(words_.data(), text.data(), text.size());
     }
-    /// The same for who has asked fits() before.
+    /// The same, of a text that fits().
     [[nodiscard]] static fixed_string of_fitting(std::string_view text) noexcept {
         fixed_string made;
         std::memcpy(made.words_.data(), text.data(), text.size());

@@ -1,22 +1,35 @@
 #pragma once
 
-#include <chainbase/change.hpp>
-#include <chainbase/detail/root_prefix.hpp>
 #include <chainbase/fwd.hpp>
+#include <chainbase/id.hpp>
 #include <chainbase/index_base.hpp>
-#include <chainbase/object.hpp>
-#include <pool_allocator/hash_table.hpp>
-#include <pool_allocator/id_table.hpp>
-#include <undo/operation.hpp>
+#include <chainbase/object_layout.hpp>
+#include <pool_allocator/flat_tables.hpp>
+#include <pool_allocator/shared_buffer.hpp>
 #include <undo/session_changes.hpp>
+#include <undo/undo_log.hpp>
 
 #include <array>
-#include <memory>
-#include <string>
-#include <utility>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace chainbase {
+
+enum class change_kind { created, modified, removed };
+
+/// What a session did to one object.
+template <typename T>
+struct change {
+    change_kind kind;
+    chainbase::id<T> id;
+    /// The object when the session began (modified and removed), with its strings; a copy outside
+    /// the segment.
+    std::optional<T> before;
+    /// The object as it is (created and modified); valid until the next change.
+    const T* now = nullptr;
+};
 
 /// All objects of one type: their slots, their ids and their keys.
 ///
@@ -82,10 +95,18 @@ public:
     /// Throws duplicate_key_error, limit_error, out_of_space_error, usage_error (the id was
     /// changed), and what `initialise` throws; then nothing happened.
     template <typename Initialise>
-    const T& create(Initialise&& initialise);
+    const T& create(Initialise&& initialise) {
+        auto call = [&](T& object) { initialise(object); };
+        return create_by([](void* with, T& made) { (*static_cast<decltype(call)*>(with))(made); },
+                         &call);
+    }
     /// Changes an object of this index. Throws as create does; then the object is unchanged.
     template <typename Change>
-    void modify(const T& object, Change&& change);
+    void modify(const T& object, Change&& change) {
+        modification step(*this, object);
+        change(step.target());
+        step.complete();
+    }
     /// Removes an object of this index. Throws out_of_space_error; then it is still there.
     void remove(const T& object);
     /// Removes every object, as one operation.
@@ -173,8 +194,6 @@ private:
         return static_cast<slot_number>(static_cast<std::size_t>(node_of(object) - nodes_) /
                                         node_layout::node_bytes);
     }
-    [[nodiscard]] undo_log& log() const noexcept { return *log_; }
-    void require_writable() const;
     void require_own(const T& object) const;
 
     void touch_root() noexcept;
@@ -182,11 +201,35 @@ private:
         return pool_.is_fresh(slot, log().epoch());
     }
 
-    template <typename Initialise>
-    void make(void* place, Initialise& initialise, hashes& computed);
+    /// What fills in a new object: a function, and what it is called with. One type for all
+    /// initialisers, so that the container's insertion is compiled once for each T.
+    using initialiser = void (*)(void* with, T& made);
+    const T& create_by(initialiser call, void* with);
+    /// Makes the object of a create_by() in the slot that the container took.
+    struct maker;
+    void make(void* place, maker& of);
     void forsake(const void* place) noexcept;
-    template <typename Maker>
-    T& link_new(Maker& maker);
+    T& link_new(maker& of);
+
+    /// One modify(): what was there before, put back unless it is completed.
+    class modification {
+    public:
+        modification(object_index& index, const T& object);
+        modification(const modification&) = delete;
+        modification& operator=(const modification&) = delete;
+        ~modification();
+        [[nodiscard]] T& target() noexcept { return target_; }
+        /// Moves the object to where its new keys belong. Throws what modify() throws.
+        void complete();
+
+    private:
+        object_index& index_;
+        T& target_;
+        alignas(T) std::byte image_[sizeof(T)];
+        operation guard_;
+        bool is_completed_ = false;
+    };
+
     [[nodiscard]] bool keys_differ(const T& a, const T& b) const;
     void relink(T& object, const T& before);
     template <std::size_t K>
@@ -241,7 +284,6 @@ private:
     void relocate(slot_number from, slot_number to);
     [[nodiscard]] T materialise(const session_changes& all, const std::byte* value) const;
 
-    undo_log* log_; ///< null when only reading
     std::byte* nodes_;
     root_words* root_;
     root_block root_block_;

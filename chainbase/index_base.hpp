@@ -1,11 +1,24 @@
 #pragma once
 
+#include <chainbase/fwd.hpp>
 #include <pool_allocator/pool.hpp>
 #include <pool_allocator/window.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
+
+namespace chainbase::detail {
+
+/// The words that begin every type's root block, whatever its container.
+struct root_prefix {
+    pool_state pool;
+    std::uint32_t next_id;
+    // hash_state tables[]
+};
+
+} // namespace chainbase::detail
 
 namespace chainbase {
 
@@ -18,11 +31,12 @@ struct type_windows {
     bool created = false;                        ///< new in this process: to be initialised
 };
 
-/// What the database does with all types alike.
+/// What the indexes of all types have in common, and what the database does with them alike.
 class index_base {
 public:
-    explicit index_base(std::string name) : name_(std::move(name)) {}
     virtual ~index_base() = default;
+    index_base(const index_base&) = delete;
+    index_base& operator=(const index_base&) = delete;
 
     [[nodiscard]] const std::string& type_name() const noexcept { return name_; }
 
@@ -30,8 +44,38 @@ public:
     /// can be undone; references to objects become invalid. Throws out_of_space_error.
     virtual void compact() = 0;
 
+    /// Throws not_found_error: no object has this id, or this value of a key.
+    [[noreturn]] void throw_not_found(std::uint32_t id) const;
+    [[noreturn]] void throw_not_found(const std::string& key, const std::string& value) const;
+
+protected:
+    index_base(segment& state, const type_windows& type);
+
+    /// Requires that the state is open for writing.
+    [[nodiscard]] undo_log& log() const noexcept { return *log_; }
+    [[nodiscard]] bool is_writable() const noexcept { return log_ != nullptr; }
+    void require_writable() const {
+        if (!is_writable()) [[unlikely]]
+            throw_read_only();
+    }
+    /// Calls build(with) with all stores exempt from the log.
+    static void initialise_unlogged(segment& state, void (*build)(void*), void* with);
+
+    /// @name What calls throw, the same for all types
+    /// @{
+    [[noreturn]] void throw_read_only() const;
+    [[noreturn]] void throw_foreign() const;
+    [[noreturn]] void throw_no_ids() const;
+    [[noreturn]] void throw_id_initialised(std::uint32_t from, std::uint32_t to) const;
+    [[noreturn]] void throw_id_modified(std::uint32_t id) const;
+    [[noreturn]] void throw_taken(const std::string& key, const std::string& value,
+                                  std::uint32_t by) const;
+    [[noreturn]] void throw_taken() const;
+    /// @}
+
 private:
     std::string name_;
+    undo_log* log_; ///< null when only reading
 };
 
 } // namespace chainbase

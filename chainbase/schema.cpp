@@ -1,6 +1,18 @@
 #include <chainbase/schema.hpp>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <string>
+
 namespace chainbase {
+
+std::string detail::name_of_type(std::string_view function) {
+    constexpr std::string_view before = "Type = ";
+    const std::size_t begin = function.find(before) + before.size();
+    return std::string(function.substr(begin, function.size() - 1 - begin));
+}
 
 namespace {
 

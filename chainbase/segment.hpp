@@ -1,18 +1,17 @@
 #pragma once
 
 #include <chainbase/catalogue.hpp>
-#include <chainbase/checkpoint/outcome.hpp>
 #include <chainbase/files.hpp>
 #include <chainbase/index_base.hpp>
-#include <chainbase/segment_header.hpp>
-#include <chainbase/segment_place.hpp>
+#include <chainbase/open_options.hpp>
+#include <chainbase/segment/segment_header.hpp>
+#include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/address_space.hpp>
 #include <pool_allocator/size_classes.hpp>
 #include <undo/undo_log.hpp>
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -25,79 +24,7 @@
 
 namespace chainbase {
 
-class disk;
 class process_lock;
-
-enum class open_mode {
-    read_write, ///< the one writer; creates the state if there is none
-    read_only,  ///< beside a writer or without one; changes nothing
-};
-
-/// What a state survives. Each promises what those before it do.
-enum class durability {
-    process,    ///< a kill: the last completed block is there. The machine: what was closed
-    checkpoint, ///< the machine: the last checkpoint is there. Made at the ends of blocks (pushed
-                ///< sessions), so it is an interval old, a block, and the time that writing takes
-    commit,     ///< the machine: the last block that was synced is there, milliseconds after it was
-                ///< pushed. Who must know waits (wait_until_durable)
-};
-
-/// How a state is opened. The window sizes count only when it is created.
-struct open_options {
-    open_mode mode = open_mode::read_write;
-    /// Addresses per window: the most that one file can grow to. A multiple of 2 MiB.
-    std::size_t window_bytes = default_window_bytes;
-    /// Windows reserved: 26, and per type 2 and one per hashed key.
-    std::size_t windows = 384;
-    /// Whether opening and closing wait until what they promise is on storage. Without it a clean
-    /// close protects against everything but a crash of the machine shortly after.
-    bool sync = true;
-    durability promise = durability::checkpoint;
-    /// When checkpoints are made, besides the one when the state is closed.
-    checkpoint::rhythm checkpoints;
-    /// Called while a checkpoint is restored.
-    checkpoint::progress restoring;
-    /// Where checkpoints are; null: the operating system's.
-    disk* checkpoint_disk = nullptr;
-    /// Where a segment is put that is made, or restored: in a folder of its own in this one, such
-    /// as /dev/shm; empty: in the state folder, or where it was before. Needs checkpoints, where
-    /// files are lost with the machine.
-    std::filesystem::path memory_folder;
-    /// The group, by name or number, whose members may open the state read-only; empty: nobody but
-    /// its owner may. Counts when the state is created, and must be the same later, if given.
-    std::string readers_group;
-    /// Writing: say what of this machine will hurt the state (doctor.hpp), in the log, a line each.
-    bool advise = true;
-    /// Read-only: also map a state whose writer died, as it is, in the middle of an operation.
-    /// Takes no turns with a writer: read locks protect from nothing.
-    bool allow_unclean = false;
-    /// Read-only: how long to wait for another writer when one died in the middle of a change.
-    /// While one is there, rolling back or restoring, it does not count.
-    std::chrono::milliseconds wait_for_writer{5'000};
-
-#ifdef __SANITIZE_THREAD__ // leaves few addresses to map at
-    static constexpr std::size_t default_window_bytes = std::size_t{256} << 20;
-#else
-    static constexpr std::size_t default_window_bytes = std::size_t{64} << 30;
-#endif
-};
-
-/// How a state came to be what it is when it was opened.
-struct opening {
-    enum class way {
-        created,
-        attached,    ///< it was closed properly
-        rolled_back, ///< its writer died: to the last completed block
-        restored,    ///< from a checkpoint, which then was rolled back, too
-    };
-    way how = way::attached;
-    revision_number revision = 0; ///< from which it goes on
-    /// Of a restored one: which checkpoint, how many blocks of the redo log after it, why, and what
-    /// is wrong with the other checkpoint or with the next block.
-    std::uint64_t generation = 0;
-    std::uint64_t blocks = 0;
-    std::string why;
-};
 
 /// The shared memory of one state: its folder, the windows mapped from it, the log.
 ///
@@ -207,33 +134,10 @@ public:
     /// Forgets a type made by open_type that could not be initialised or published.
     void withdraw_type(const type_windows& type) noexcept;
 
-    /// Runs `build`, which initialises a new window, with all stores exempt from the log.
-    template <typename Build>
-    void initialise_unlogged(Build&& build) {
-        unlogged_barrier barrier(*addresses_);
-        barrier.run(std::forward<Build>(build));
-    }
+    /// Calls build(with), which initialises a new window, with all stores exempt from the log.
+    void initialise_unlogged(void (*build)(void*), void* with);
 
 private:
-    /// A barrier for memory that nothing refers to yet.
-    class unlogged_barrier final : public write_barrier {
-    public:
-        explicit unlogged_barrier(const address_space& range) : write_barrier(range) {}
-        template <typename Build>
-        void run(Build&& build) {
-            enter_operation();
-            set_fresh(nullptr, SIZE_MAX);
-            struct leave {
-                unlogged_barrier& barrier;
-                ~leave() { barrier.leave_operation(); }
-            } const at_end{*this};
-            build();
-        }
-
-    private:
-        void extend(std::size_t) override {}
-    };
-
     void open_for_writing();
     void open_for_reading();
     void attach();

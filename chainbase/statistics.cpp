@@ -1,9 +1,9 @@
 #include <chainbase/database.hpp>
-#include <chainbase/detail/root_prefix.hpp>
+#include <chainbase/index_base.hpp>
+#include <chainbase/rows/mapped_bytes.hpp>
 #include <chainbase/statistics.hpp>
 #include <pool_allocator/error.hpp>
-#include <pool_allocator/hash_table.hpp>
-#include <pool_allocator/id_table.hpp>
+#include <pool_allocator/flat_tables.hpp>
 #include <undo/log_sample.hpp>
 
 #include <atomic>
@@ -18,13 +18,6 @@ namespace {
 using detail::root_prefix;
 
 /// A copy, so that what is summed is one moment's.
-template <typename T>
-T copy_of(const std::byte* from) {
-    T copy;
-    std::memcpy(&copy, from, sizeof copy);
-    return copy;
-}
-
 usage measure_nodes(const window& file, const pool_state& pool, const type_schema& schema) {
     usage used;
     used.total = file.bytes();
@@ -43,14 +36,14 @@ usage measure_nodes(const window& file, const pool_state& pool, const type_schem
 type_statistics measure_type(type_windows& type, const type_schema& schema) {
     type_statistics one;
     one.name = type.name;
-    const auto root = copy_of<root_prefix>(type.objects->root());
+    const auto root = rows::copy_at<root_prefix>(type.objects->root());
     one.objects = root.pool.live - 1;
     one.next_id = root.next_id;
     one.nodes = measure_nodes(*type.objects, root.pool, schema);
     one.ids = id_table(*type.ids).measure(static_cast<std::uint32_t>(one.objects));
     for (std::size_t t = 0; t < type.tables.size(); ++t) {
-        auto state = copy_of<hash_state>(type.objects->root() + sizeof(root_prefix) +
-                                         t * sizeof(hash_state));
+        auto state = rows::copy_at<hash_state>(type.objects->root() + sizeof(root_prefix) +
+                                               t * sizeof(hash_state));
         one.tables += hash_table(*type.tables[t], state, nullptr).measure();
     }
     return one;
@@ -81,8 +74,7 @@ segment_statistics read_once(segment& from, const log_sample& log) {
 }
 
 [[noreturn]] void throw_unreadable(const window& log) {
-    throw damaged_error(log.file().string() +
-                        ": offset 64: the log or its sessions lie outside of its " +
+    throw damaged_error(log.file() + ": offset 64: the log or its sessions lie outside of its " +
                         std::to_string(log.bytes()) +
                         " bytes; restore the folder from a copy, or replay into a new one");
 }

@@ -2,7 +2,6 @@
 
 #include <chainbase/index.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <utility>
@@ -227,7 +226,8 @@ public:
     [[nodiscard]] iterator end() const { return {index_, index_->next_id().value}; }
     /// The first object whose id is not below `from`.
     [[nodiscard]] iterator lower_bound(id<T> from) const {
-        return {index_, std::min(from.value, index_->next_id().value)};
+        const std::uint32_t end = index_->next_id().value;
+        return {index_, from.value < end ? from.value : end};
     }
     [[nodiscard]] std::size_t size() const noexcept { return index_->size(); }
     [[nodiscard]] bool empty() const noexcept { return size() == 0; }

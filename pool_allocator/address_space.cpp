@@ -1,6 +1,6 @@
-#include <pool_allocator/address_limit.hpp>
 #include <pool_allocator/address_space.hpp>
 #include <pool_allocator/error.hpp>
+#include <pool_allocator/resource_limits.hpp>
 
 #include <sys/mman.h>
 

@@ -4,20 +4,15 @@
 // rank) instead of 24 to 32.
 //
 // All nodes of a container are slots of one pool, so a link is the signed distance from the node it
-// lies in, in units of the node's size, and fits 31 bits. Three words per index:
-//
-//     parent   bits 31-1 distance, bit 0 colour
-//     left     distance
-//     right    distance
-//
-// "No node" is the smallest distance, because 0 is a link to oneself, which an empty header has.
-// Every change goes through the write barrier (logged_word). Outside the nodes everything is a raw
+// lies in, in units of the node's size, and fits 31 bits: link_words.hpp has the layout. Every
+// change goes through the write barrier (logged_word). Outside the nodes everything is a raw
 // pointer, so traversal costs what it costs on the heap, and at half the cache lines.
 //
 // The hooks are partial specialisations of Boost.MultiIndex's node classes for pool_allocator; the
 // algorithms stay Boost's. They depend on detail names that have been stable from 1.74 to 1.81;
 // other versions are refused (CHAINBASE_ALLOW_UNTESTED_BOOST lets them pass).
 
+#include <pool_allocator/link_words.hpp>
 #include <pool_allocator/pool_allocator.hpp>
 
 #include <boost/version.hpp>
@@ -42,19 +37,17 @@ CHAINBASE_ALLOW_UNTESTED_BOOST and run all tests with yours"
 
 namespace chainbase::links {
 
-/// Distances between nodes of one pool, in nodes, and what stands for "no node".
+/// Distances between nodes of one pool, in nodes.
 template <typename Node, std::size_t NodeBytes>
 struct distance {
-    static constexpr std::int32_t none = INT32_MIN / 2; // the smallest that fits 31 bits
-
     static Node* follow(const Node* from, std::int32_t nodes) noexcept {
-        if (nodes == none) return nullptr;
+        if (nodes == no_node) return nullptr;
         const auto bytes = std::int64_t{nodes} * std::int64_t{NodeBytes};
         return reinterpret_cast<Node*>(reinterpret_cast<std::uintptr_t>(from) +
                                        static_cast<std::uintptr_t>(bytes));
     }
     static std::int32_t measure(const Node* from, const Node* to) noexcept {
-        if (!to) return none;
+        if (!to) return no_node;
         const auto bytes = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) -
                                                      reinterpret_cast<std::uintptr_t>(from));
         return static_cast<std::int32_t>(bytes / std::int64_t{NodeBytes});
@@ -210,10 +203,6 @@ class compact_ranked_node : public compact_node<Node, Layout> {
 public:
     subtree_size size;
 };
-
-/// Bytes of links that one ordered or ranked index costs per object.
-inline constexpr std::size_t ordered_bytes = 12;
-inline constexpr std::size_t ranked_bytes = 16;
 
 /// The overload that the ranked algorithms find by argument-dependent lookup for a link proxy.
 template <typename Node>

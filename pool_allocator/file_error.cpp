@@ -41,4 +41,22 @@ void throw_file_error(const std::filesystem::path& file, std::string_view what) 
     throw io_error(message + advice(reason));
 }
 
+void require_there(const std::filesystem::path& file) {
+    std::error_code unknown; // then opening it says why
+    if (std::filesystem::symlink_status(file, unknown).type() !=
+        std::filesystem::file_type::not_found)
+        return;
+    throw damaged_error(file.string() +
+                        ": missing; restore it from a copy, or, if the state has a checkpoint, "
+                        "move the segment's folder away and open the state for writing, which goes "
+                        "back to that, or replay into a new folder");
+}
+
+std::string quoted(const std::filesystem::path& path) {
+    std::string text = "'";
+    for (const char c : path.string())
+        text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return text + "'";
+}
+
 } // namespace chainbase

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 namespace chainbase {
@@ -9,5 +10,11 @@ namespace chainbase {
 /// next: out_of_space_error for a full disk, a used-up quota or a file that may not be so long,
 /// else io_error.
 [[noreturn]] void throw_file_error(const std::filesystem::path& file, std::string_view what);
+
+/// Throws damaged_error, which says what to do, when a file that belongs to a state is not there.
+void require_there(const std::filesystem::path& file);
+
+/// A path as a shell reads it, for the commands that messages name.
+[[nodiscard]] std::string quoted(const std::filesystem::path& path);
 
 } // namespace chainbase

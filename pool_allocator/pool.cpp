@@ -84,8 +84,8 @@ void pool::grow(slot_number slots) {
     refresh();
     const std::uint64_t wanted = std::uint64_t{state_.high_water} + slots;
     if (wanted > max_slots)
-        throw limit_error(window_.file().string() + ": a pool holds at most " +
-                          std::to_string(max_slots) + " slots, and " + std::to_string(state_.live) +
+        throw limit_error(window_.file() + ": a pool holds at most " + std::to_string(max_slots) +
+                          " slots, and " + std::to_string(state_.live) +
                           " are live; archive or remove objects");
     if (wanted <= capacity_) return;
     const window_header& h = window_.header();

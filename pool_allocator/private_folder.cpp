@@ -2,7 +2,6 @@
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/file_error.hpp>
 #include <pool_allocator/private_folder.hpp>
-#include <pool_allocator/quoted.hpp>
 
 #include <fcntl.h>
 #include <grp.h>

@@ -1,4 +1,5 @@
 #include <pool_allocator/decimal.hpp>
+#include <pool_allocator/error.hpp>
 #include <pool_allocator/resource_limits.hpp>
 
 #include <linux/magic.h>
@@ -112,3 +113,14 @@ std::string refusal(int descriptor, std::uint64_t end, std::uint64_t length) {
 }
 
 } // namespace chainbase::resource_limits
+
+namespace chainbase {
+
+void throw_no_addresses(std::uint64_t bytes) {
+    throw limit_error("cannot reserve " + std::to_string(bytes) + " bytes of addresses (" +
+                      std::strerror(errno) +
+                      "): raise `ulimit -v`; a program that makes a new state may also ask for "
+                      "smaller or fewer windows (open_options)");
+}
+
+} // namespace chainbase

@@ -40,3 +40,10 @@ least_memory_room(const std::filesystem::path& own = "/proc/self/cgroup",
 [[nodiscard]] std::string refusal(int descriptor, std::uint64_t end, std::uint64_t length);
 
 } // namespace chainbase::resource_limits
+
+namespace chainbase {
+
+/// Throws the limit_error that a mapping of `bytes` failed with, by errno, and says what to do.
+[[noreturn]] void throw_no_addresses(std::uint64_t bytes);
+
+} // namespace chainbase

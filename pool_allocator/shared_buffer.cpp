@@ -1,5 +1,8 @@
+#include <pool_allocator/address_space.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/shared_buffer.hpp>
+#include <pool_allocator/size_classes.hpp>
+#include <pool_allocator/write_barrier.hpp>
 
 #include <cstdlib>
 #include <new>

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <pool_allocator/address_space.hpp>
-#include <pool_allocator/size_classes.hpp>
-#include <pool_allocator/write_barrier.hpp>
+#include <pool_allocator/fwd.hpp>
 
 #include <compare>
 #include <cstddef>
@@ -13,6 +11,28 @@
 #include <type_traits>
 
 namespace chainbase {
+
+/// The handle of an immutable buffer in the segment: 8 bytes, all zero for "empty".
+///
+///     bits  0-31  length in bytes
+///     bits 32-62  slot within the pool of the length's size class, or first page of a run
+///     bit  63     set: tells it from the heap pointer that a string outside a segment holds
+struct buffer_handle {
+    std::uint64_t bits = 0;
+
+    static constexpr std::uint64_t in_segment_bit = std::uint64_t{1} << 63;
+
+    static constexpr buffer_handle make(slot_number slot, std::uint32_t length) noexcept {
+        return {in_segment_bit | std::uint64_t{slot} << 32 | length};
+    }
+    [[nodiscard]] constexpr bool in_segment() const noexcept { return bits & in_segment_bit; }
+    [[nodiscard]] constexpr std::uint32_t length() const noexcept {
+        return static_cast<std::uint32_t>(bits);
+    }
+    [[nodiscard]] constexpr slot_number slot() const noexcept {
+        return static_cast<slot_number>(bits >> 32) & 0x7FFF'FFFF;
+    }
+};
 
 /// What shared_string, shared_bytes and shared_vector have in common: 8 bytes that refer to an
 /// immutable buffer of up to 4 GiB - 1.

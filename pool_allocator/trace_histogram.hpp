@@ -7,28 +7,37 @@
 
 namespace chainbase::trace {
 
-/// Durations in buckets of powers of two with 8 parts each, so that a percentile is told to 12.5 %:
-/// buckets 0 to 7 are 0 to 7 ns, and from there on bucket b holds [begin_of(b), begin_of(b + 1)).
-/// The last one holds everything from 17 minutes on.
+/// Buckets for numbers of any size: powers of two with 2^Precision parts each, so that a bucket is
+/// at most that part of where it begins. The way of HdrHistogram (Gil Tene), for all histograms
+/// here.
 ///
-/// A plain value, like an int.
-class histogram {
-public:
-    static constexpr std::size_t parts = 8;
-    static constexpr std::size_t buckets = 38 * parts;
+/// Numbers below 2^(Precision + 1) have buckets of their own; from there on bucket b holds
+/// [begin_of(b), begin_of(b + 1)). The last one holds everything from 2^40 on, too (of nanoseconds,
+/// 18 minutes).
+template <unsigned Precision>
+struct log_buckets {
+    static constexpr std::size_t parts = std::size_t{1} << Precision;
+    static constexpr std::size_t buckets = (40 - Precision + 1) * parts;
 
-    [[nodiscard]] static constexpr std::size_t bucket_of(std::uint64_t ns) noexcept {
-        if (ns < parts) return static_cast<std::size_t>(ns);
-        const auto shift = static_cast<std::size_t>(std::bit_width(ns)) - 4;
-        const std::size_t bucket = shift * parts + static_cast<std::size_t>(ns >> shift);
+    [[nodiscard]] static constexpr std::size_t bucket_of(std::uint64_t number) noexcept {
+        if (number < parts) return static_cast<std::size_t>(number);
+        const auto shift = static_cast<std::size_t>(std::bit_width(number)) - Precision - 1;
+        const std::size_t bucket = shift * parts + static_cast<std::size_t>(number >> shift);
         return bucket < buckets ? bucket : buckets - 1;
     }
-    /// The shortest duration of a bucket; of `buckets`, where the last one but for its excess ends.
+    /// The smallest number of a bucket; of `buckets`, where the last one but for its excess ends.
     [[nodiscard]] static constexpr std::uint64_t begin_of(std::size_t bucket) noexcept {
         if (bucket < 2 * parts) return bucket;
         return (std::uint64_t{parts} + bucket % parts) << (bucket / parts - 1);
     }
+};
 
+/// Durations in nanoseconds, in buckets of which 8 make a power of two, so that a percentile is
+/// told to 12.5 %.
+///
+/// A plain value, like an int.
+class histogram : public log_buckets<3> {
+public:
     void add(std::size_t bucket, std::uint64_t times) noexcept { counts_[bucket] += times; }
     [[nodiscard]] std::uint64_t in_bucket(std::size_t bucket) const noexcept {
         return counts_[bucket];

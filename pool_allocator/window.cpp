@@ -1,6 +1,6 @@
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/fault_injection.hpp>
-#include <pool_allocator/missing_file.hpp>
+#include <pool_allocator/file_error.hpp>
 #include <pool_allocator/private_folder.hpp>
 #include <pool_allocator/resource_limits.hpp>
 #include <pool_allocator/window.hpp>
@@ -35,10 +35,10 @@ constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) noexcept {
     return (bytes + unit - 1) / unit * unit;
 }
 
-[[noreturn]] void fail(const std::filesystem::path& file, const char* what) {
+[[noreturn]] void fail(const std::string& file, const char* what) {
     const int reason = errno;
     const std::string said =
-        "cannot " + std::string(what) + " " + file.string() + ": " + std::strerror(reason);
+        "cannot " + std::string(what) + " " + file + ": " + std::strerror(reason);
     if (reason == ENOSPC || reason == EDQUOT)
         throw out_of_space_error(said + "; free space, or remove files where the file system has "
                                         "room for so many only");
@@ -47,9 +47,9 @@ constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) noexcept {
     throw io_error(said);
 }
 
-[[noreturn]] void fail_to_grow(const std::filesystem::path& file, std::size_t from,
-                               std::size_t length, const std::string& why) {
-    throw out_of_space_error(file.string() + ": no space to grow from " + std::to_string(from) +
+[[noreturn]] void fail_to_grow(const std::string& file, std::size_t from, std::size_t length,
+                               const std::string& why) {
+    throw out_of_space_error(file + ": no space to grow from " + std::to_string(from) +
                              " bytes by " + std::to_string(length) + ": " + why);
 }
 
@@ -79,7 +79,7 @@ void make_resident(std::byte* base, std::size_t begin, std::size_t end, bool ran
 }
 
 /// Asks only when it fails whether the file is there.
-file_descriptor open_there(const std::filesystem::path& file, file_use use) {
+file_descriptor open_there(const std::string& file, file_use use) {
     try {
         return open_private(file, use);
     } catch (const error&) {
@@ -96,8 +96,8 @@ std::uint32_t window_header::computed_checksum() const noexcept {
     return crc.checksum();
 }
 
-window::window(const place& where, std::filesystem::path file, file_descriptor descriptor,
-               window_kind kind, mode how)
+window::window(const place& where, std::string file, file_descriptor descriptor, window_kind kind,
+               mode how)
     : place_(where), file_(std::move(file)), descriptor_(std::move(descriptor)), kind_(kind),
       limit_(where.addresses->window_bytes()) {
     struct stat status{};
@@ -130,8 +130,7 @@ window::~window() {
     if (base_ && is_written_) place_.addresses->vacate(place_.index);
 }
 
-window window::create(const place& where, const std::filesystem::path& file,
-                      const geometry& shape) {
+window window::create(const place& where, const std::string& file, const geometry& shape) {
     window made(where, file, open_private(file, file_use::replace), shape.kind, mode::create);
     made.extend(0, page);
     made.changing(0, page);
@@ -139,8 +138,7 @@ window window::create(const place& where, const std::filesystem::path& file,
     return made;
 }
 
-window window::open(const place& where, const std::filesystem::path& file, const geometry& shape,
-                    mode how) {
+window window::open(const place& where, const std::string& file, const geometry& shape, mode how) {
     const file_use use = how == mode::read_write ? file_use::write : file_use::read;
     window opened(where, file, open_there(file, use), shape.kind, how);
     opened.check_header(shape);
@@ -162,7 +160,7 @@ void window::write_header(const geometry& shape) {
 }
 
 void window::check_header(const geometry& shape) const {
-    const std::string where = file_.string();
+    const std::string where = file_;
     if (bytes_ < page || bytes_ % page != 0)
         throw damaged_error(where + ": truncated to " + std::to_string(bytes_) +
                             " bytes, within a page of " + std::to_string(page) +
@@ -189,15 +187,14 @@ void window::check_header(const geometry& shape) const {
 void window::grow_to(std::size_t needed) {
     if (needed <= bytes_) return;
     if (needed > limit_)
-        throw limit_error(file_.string() + ": " + std::to_string(needed) +
-                          " bytes do not fit a window of " + std::to_string(limit_) +
-                          "; create the state with larger windows");
+        throw limit_error(file_ + ": " + std::to_string(needed) + " bytes do not fit a window of " +
+                          std::to_string(limit_) + "; create the state with larger windows");
     extend(bytes_, std::min(next_length(bytes_, needed), limit_) - bytes_);
 }
 
 void window::grow_range(std::size_t offset, std::size_t length) {
     if (offset + length > limit_)
-        throw limit_error(file_.string() + ": " + std::to_string(offset + length) +
+        throw limit_error(file_ + ": " + std::to_string(offset + length) +
                           " bytes do not fit a window of " + std::to_string(limit_) +
                           "; create the state with larger windows");
     extend(offset, length);

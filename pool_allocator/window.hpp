@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -81,11 +80,11 @@ public:
 
     /// Creates `file` (replacing a leftover of an unfinished creation) with its header page.
     /// Throws access_error, io_error, out_of_space_error.
-    static window create(const place&, const std::filesystem::path& file, const geometry&);
+    static window create(const place&, const std::string& file, const geometry&);
 
     /// Maps an existing `file`. Throws access_error, io_error, and damaged_error or format_error
     /// when the header is not the one of this kind, place and geometry. Changes nothing.
-    static window open(const place&, const std::filesystem::path& file, const geometry&, mode);
+    static window open(const place&, const std::string& file, const geometry&, mode);
 
     window(window&& other) noexcept;
     window& operator=(window&&) = delete;
@@ -95,8 +94,10 @@ public:
     [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
     [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
     [[nodiscard]] std::uint32_t index() const noexcept { return place_.index; }
-    [[nodiscard]] const std::filesystem::path& file() const noexcept { return file_; }
-    [[nodiscard]] std::string name() const { return file_.filename().string(); }
+    /// Its path.
+    [[nodiscard]] const std::string& file() const noexcept { return file_; }
+    /// The last part of its path.
+    [[nodiscard]] std::string name() const { return file_.substr(file_.rfind('/') + 1); }
     [[nodiscard]] window_header& header() const noexcept {
         return *reinterpret_cast<window_header*>(base_);
     }
@@ -138,7 +139,7 @@ public:
     void refresh();
 
 private:
-    window(const place&, std::filesystem::path, file_descriptor, window_kind, mode);
+    window(const place&, std::string, file_descriptor, window_kind, mode);
 
     void write_header(const geometry&);
     void check_header(const geometry&) const;
@@ -154,7 +155,7 @@ private:
     [[nodiscard]] bool may_have_holes() noexcept;
 
     place place_;
-    std::filesystem::path file_;
+    std::string file_;
     file_descriptor descriptor_;
     window_kind kind_;
     std::byte* base_ = nullptr;

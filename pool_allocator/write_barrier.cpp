@@ -1,5 +1,5 @@
 #include <pool_allocator/address_space.hpp>
-#include <pool_allocator/hash_table.hpp>
+#include <pool_allocator/flat_tables.hpp>
 #include <pool_allocator/write_barrier.hpp>
 
 #include <algorithm>

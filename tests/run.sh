@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Sets up, builds and runs all tests: the release build first; then the one with address and
-# undefined-behaviour sanitizers, whose randomized tests are shorter; then the fuzz targets, for about
-# a minute; then, under the thread sanitizer, the tests in which threads meet. The last lines are the
-# summaries of CTest. A test that cannot run here is skipped; one that is skipped with a sanitizer
-# only is a failure.
+# Sets up, builds and runs the tests. The last lines are the summaries of CTest. A test that cannot
+# run here is skipped; one that is skipped with a sanitizer only is a failure.
 #
-#     tests/run.sh [--only-release] [--soak]
-#
-#     --only-release  no sanitizers, no fuzzing
-#     --soak          randomized tests run 50 million operations each, each fuzz target an hour: hours
+#     tests/run.sh                    the release build: everything that guards a promise
+#     tests/run.sh --sanitize-engine  that, and engine and archive under the address and
+#                                     undefined-behaviour sanitizers; random tests are shorter there
+#     tests/run.sh --all              release; all under these sanitizers; those where threads meet
+#                                     under the thread sanitizer; the fuzz targets, for about a
+#                                     minute; clang; a build without unity; every header alone
+#     tests/run.sh ... --soak         randomized tests run 50 million operations each, each fuzz
+#                                     target an hour: hours
 #
 # The environment reaches the tests: CHAINBASE_TEST_SEED (of randomized tests and of fuzzing),
 # CHAINBASE_TEST_OPERATIONS (how long they are), CHAINBASE_FUZZ_SECONDS (how long each fuzz target
@@ -19,11 +20,12 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 usage() { sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"; }
 
-sanitizers=yes
+tier=plain
 soak=no
 for option in "$@"; do
     case $option in
-    --only-release) sanitizers=no ;;
+    --all) tier=all ;;
+    --sanitize-engine) tier=sanitize-engine ;;
     --soak) soak=yes ;;
     -h | --help) usage && exit 0 ;;
     *)
@@ -48,22 +50,35 @@ if [ "$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1)" -ge 1048576 ] 2>
     scratch=/dev/shm
 fi
 
+# The programs of engine and archive, by the names of their tests.
+engine=(pool_allocator undo chainbase state_root trace faults failure kill_during_replacement
+    archive archive_faults store_allocations)
+# Those in which threads meet, and the tests of them that take no other process.
+threads=(archive chainbase failure live_threads observation state_root sync trace)
+threads_tests='^((archive|live_threads|observation|state_root|sync|trace):|'
+threads_tests+='failure:(blocks are durable |checkpoints |what was made durable )|'
+threads_tests+='chainbase:(readers (see|get in) |a writer gets in |a reader waits |writers exclude ))'
+
 # The tests that a preset skipped.
 skipped_in() { sed -n 's/^[[:space:]0-9]* - \(.*\) (Skipped)$/\1/p' "build/$1/tests.log" | sort; }
 
+# build PRESET [TARGET...]: what fails does not stop the next one.
+build() {
+    tools/build.sh "$@" && return
+    failed=1
+    summaries+=("$1: the build failed")
+    return 1
+}
+
 # run PRESET [TESTS [TARGET...]]: builds it, or these targets of it, and runs its tests, or those
-# whose names match the expression. What fails does not stop the next one.
+# whose names match the expression.
 run() {
     local preset=$1 tests=${2:-.} log=build/$1/tests.log started=$SECONDS accidents=
     shift $(($# < 2 ? $# : 2))
-    tools/build.sh "$preset" "$@" || {
-        failed=1
-        summaries+=("$preset: the build failed")
-        return
-    }
+    build "$preset" "$@" || return 0
     TMPDIR=$scratch ctest --test-dir "build/$preset" --output-on-failure --parallel "$jobs" \
         --timeout "$timeout" --no-tests=error --tests-regex "$tests" 2>&1 | tee "$log" || failed=1
-    if [ "$preset" != release ]; then
+    if [ "$preset" != release ] && [ -e build/release/tests.log ]; then
         accidents=$(comm -13 <(skipped_in release) <(skipped_in "$preset"))
     fi
     if [ -n "$accidents" ]; then
@@ -73,20 +88,38 @@ run() {
     summaries+=("$preset ($((SECONDS - started)) s):"$'\n'"$(sed -n '/ tests passed, /,$p' "$log")")
 }
 
+# check STEP...: of tools/check.sh.
+check() {
+    local started=$SECONDS what=passed
+    tools/check.sh "$@" || what=FAILED failed=1
+    summaries+=("check $* ($((SECONDS - started)) s): $what")
+}
+
+sanitized() {
+    export CHAINBASE_TEST_OPERATIONS=${CHAINBASE_TEST_OPERATIONS:-20000}
+    export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
+}
+engine_tests="^($(IFS='|' && echo "${engine[*]}")):"
+
 # Without a browser only the test of the web page is skipped.
 tools/setup.sh --browser || echo "run.sh: the web page is not tested in a browser" >&2
 run release
-if [ $sanitizers = yes ]; then
-    export CHAINBASE_TEST_OPERATIONS=${CHAINBASE_TEST_OPERATIONS:-20000}
-    export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
+if [ $tier = sanitize-engine ]; then
+    sanitized
+    run asan-ubsan "$engine_tests" "${engine[@]/#/test_}"
+fi
+if [ $tier = all ]; then
+    check headers-gcc headers-clang bench-clang
+    for preset in clang no-unity; do
+        if build $preset; then summaries+=("$preset: built"); fi
+    done
+    sanitized
     run asan-ubsan
     run fuzz
     # RocksDB and zstd are not built for it: what they synchronise it cannot see. Nor does it know
     # fences, of which g++ warns (they serve readers in other processes).
     export TSAN_OPTIONS=${TSAN_OPTIONS:-ignore_noninstrumented_modules=1}
-    run tsan '^((archive|live_threads|locks|observation|state_root|store|sync|trace):|bad_input:(blocks are durable |checkpoints |what was made durable ))' \
-        test_archive test_bad_input test_live_threads test_locks test_observation test_state_root \
-        test_store test_sync test_trace
+    run tsan "$threads_tests" "${threads[@]/#/test_}"
 fi
 
 printf '\n'

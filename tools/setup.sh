@@ -9,14 +9,15 @@
 set -euo pipefail
 
 packages=(
-    build-essential cmake ninja-build ccache git ca-certificates
+    build-essential cmake ninja-build ccache git ca-certificates librapidcheck-dev
     libboost1.81-dev librocksdb-dev catch2 libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev
     zlib1g-dev libzstd-dev libssl-dev libxxhash-dev liblmdb-dev libsqlite3-dev libncurses-dev gnuplot-nox
     clang-19 libclang-rt-19-dev clang-format-19
+    python3 python3-pytest python3-pyte groff-base man-db zsh fish graphviz
 )
 case ${1:-} in
 '') ;;
---browser) packages+=(chromium chromium-driver python3) ;;
+--browser) packages+=(chromium chromium-driver) ;;
 *)
     echo "setup: no option \"$1\"; there is --browser" >&2
     exit 2

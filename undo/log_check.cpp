@@ -16,7 +16,7 @@ constexpr log_position word_at(std::size_t offset) noexcept {
 } // namespace
 
 void log_check::damaged(log_position at, const std::string& what) const {
-    throw damaged_error(file_.file().string() + ": offset " + std::to_string(at) + ": " + what +
+    throw damaged_error(file_.file() + ": offset " + std::to_string(at) + ": " + what +
                         "; restore the folder from a copy, or replay into a new one");
 }
 

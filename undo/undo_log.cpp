@@ -1,6 +1,7 @@
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/trace.hpp>
 #include <undo/log_check.hpp>
+#include <undo/logged_objects.hpp>
 #include <undo/undo_log.hpp>
 
 #include <algorithm>
@@ -9,11 +10,26 @@
 #include <cassert>
 #include <cstddef>
 #include <cstring>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace chainbase {
+
+void logged_objects::grow() {
+    displaced_ = 0;
+    if (entries_.size() >= max_entries) return;
+    std::vector<entry> larger;
+    try {
+        larger.resize(entries_.size() * 4);
+    } catch (const std::bad_alloc&) {
+        return; // a smaller cache only logs more
+    }
+    std::swap(entries_, larger);
+    for (const entry& e : larger)
+        if (e.epoch != 0) entries_[slot_of(e.address)] = e;
+}
 
 namespace {
 
@@ -59,12 +75,6 @@ private:
     bool outermost_;
 };
 
-/// Makes sure that one more element fits. Throws std::bad_alloc.
-template <typename T>
-void make_room(boost::circular_buffer<T>& buffer) {
-    if (buffer.full()) buffer.set_capacity(std::max<std::size_t>(16, 2 * buffer.capacity()));
-}
-
 } // namespace
 
 undo_log::undo_log(const address_space& addresses, window& file, bool create)
@@ -85,7 +95,7 @@ void undo_log::initialise() {
     chunks_.reserve();
     const slot_number chunk = take_chunk();
     header_of(chunk) = {0, 0, 0, 1};
-    make_room(chain_);
+    chain_.make_room();
     chain_.push_back(chunk);
     words().completed = first_record(chunk);
     move_tail(first_record(chunk));
@@ -104,7 +114,7 @@ slot_number undo_log::take_chunk() noexcept {
 
 void undo_log::extend(std::size_t bytes) {
     if (bytes > chunk_bytes - sizeof(chunk_header))
-        throw limit_error(window_.file().string() + ": a step of " + std::to_string(bytes) +
+        throw limit_error(window_.file() + ": a step of " + std::to_string(bytes) +
                           " log bytes does not fit a chunk of " + std::to_string(chunk_bytes) +
                           "; make the type smaller");
     const slot_number from = chain_.back();
@@ -117,7 +127,7 @@ void undo_log::extend(std::size_t bytes) {
     const trace::span timed(chunk_extend);
     fault::reach(fault::point::chunk);
     const change_of_words change(words());
-    make_room(chain_);
+    chain_.make_room();
     chunks_.reserve();
     const slot_number to = take_chunk();
     header_of(to) = {0, 0, words().tail, header_of(from).sequence + 1};
@@ -160,8 +170,8 @@ void undo_log::free_chunks_before(slot_number kept) noexcept {
 void undo_log::rebuild_free_chunks() {
     pool_state& pool = words().chunks;
     std::vector<bool> linked(pool.high_water);
-    for (const slot_number chunk : chain_)
-        linked[chunk] = true;
+    for (std::size_t i = 0; i < chain_.size(); ++i)
+        linked[chain_[i]] = true;
     pool.free_head = 0;
     pool.live = static_cast<slot_number>(chain_.size());
     for (slot_number c = pool.high_water; c-- > 0;) {
@@ -279,7 +289,7 @@ void undo_log::store_mark_state(log_position mark, std::uint32_t state) noexcept
 session_id undo_log::start_session() {
     const trace::span timed(session_start);
     require_no_operation();
-    make_room(stack_);
+    stack_.make_room();
     log_words& w = words();
     const change_of_words change(w);
     reserve(mark_bytes);
@@ -455,7 +465,7 @@ void undo_log::mirror_chunks() {
     const log_words& w = words();
     const slot_number first = chunk_of(w.oldest != 0 ? w.oldest : w.completed);
     for (slot_number chunk = chunk_of(w.tail);; chunk = chunk_of(header_of(chunk).previous_end)) {
-        make_room(chain_);
+        chain_.make_room();
         chain_.push_front(chunk);
         if (chunk == first) return;
         header_of(chunk_of(header_of(chunk).previous_end)).next = chunk + 1;
@@ -467,7 +477,7 @@ void undo_log::mirror_sessions() {
     if (w.oldest == 0) return;
     for (log_position at = w.newest;; at = mark_at(at).previous) {
         const session_mark mark = mark_at(at);
-        make_room(stack_);
+        stack_.make_room();
         stack_.push_front({at, mark.revision, epoch(), mark.state == session_mark::open});
         if (stack_.front().open) ++open_;
         if (at == w.oldest) return;
@@ -489,21 +499,6 @@ std::uint64_t undo_log_view::bytes_in_use() const noexcept {
         header_of(chunk_of(w.tail)).sequence - header_of(chunk_of(w.oldest)).sequence;
     return chunks * chunk_bytes + (w.tail - chunk_begin(chunk_of(w.tail))) -
            (w.oldest - chunk_begin(chunk_of(w.oldest)));
-}
-
-usage undo_log_view::measure() const noexcept {
-    const pool_state& chunks = words().chunks;
-    usage used;
-    used.total = file_.bytes();
-    used.header = window_header::page_bytes;
-    used.values = bytes_in_use();
-    used.slack = used.total - used.header - used.values;
-    used.find_holes(file_);
-    used.slots_live = chunks.live;
-    used.slots_free = chunks.free();
-    const std::uint64_t slots = (used.total - used.header) / chunk_bytes;
-    used.slots_never_used = slots > chunks.high_water ? slots - chunks.high_water : 0;
-    return used;
 }
 
 /// As extend: a chunk is linked to before the tail moves there, and `completed` follows. So a kill

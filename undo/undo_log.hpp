@@ -5,8 +5,7 @@
 #include <pool_allocator/write_barrier.hpp>
 #include <undo/fwd.hpp>
 #include <undo/logged_objects.hpp>
-
-#include <boost/circular_buffer.hpp>
+#include <undo/ring.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -80,8 +79,6 @@ public:
     [[nodiscard]] std::optional<log_position> find_session(revision_number revision) const noexcept;
     /// Log bytes between the oldest session and the tail.
     [[nodiscard]] std::uint64_t bytes_in_use() const noexcept;
-    /// Where the file's bytes are: `values` are those in use, slots are chunks.
-    [[nodiscard]] usage measure() const noexcept;
 
     /// Calls visit(trailer, body) for every record from the tail down to `until`, newest first.
     template <typename Visitor>
@@ -309,8 +306,8 @@ private:
     const address_space& addresses_;
     window& window_;
     pool chunks_;
-    boost::circular_buffer<slot_number> chain_;  ///< the linked chunks, oldest first
-    boost::circular_buffer<live_session> stack_; ///< oldest first
+    ring<slot_number> chain_;  ///< the linked chunks, oldest first
+    ring<live_session> stack_; ///< oldest first
     std::size_t open_ = 0;
     block_boundary* boundary_ = nullptr;
     /// The lowest place of the log that changed since changes are noted.
@@ -366,5 +363,39 @@ void undo_log::each_changed_range(Visitor&& visit) const {
         end = header.previous_end;
     }
 }
+
+/// One all-or-nothing change: what was stored since its begin is taken back unless complete() was
+/// reached. Whatever throws in between, the state is what it was.
+///
+/// While it lives the calling thread stores through the log's barrier. Operations do not nest.
+class operation {
+public:
+    /// Begins, with room for `log_bytes` of records. Throws usage_error within another operation,
+    /// out_of_space_error, limit_error; then nothing began.
+    operation(undo_log& log, std::size_t log_bytes) : log_(log) { log_.begin_operation(log_bytes); }
+    operation(const operation&) = delete;
+    operation& operator=(const operation&) = delete;
+    ~operation() {
+        if (!completed_) roll_back();
+    }
+
+    /// Frees the buffers that the operation let go and makes the change permanent (within its
+    /// session). Throws out_of_space_error when the log cannot grow for that; then it did not
+    /// happen.
+    void complete() {
+        if (size_classes* buffers = log_.buffers()) buffers->free_collected();
+        log_.complete_operation();
+        completed_ = true;
+    }
+
+private:
+    void roll_back() noexcept {
+        if (size_classes* buffers = log_.buffers()) buffers->forget_collected();
+        log_.roll_back_operation();
+    }
+
+    undo_log& log_;
+    bool completed_ = false;
+};
 
 } // namespace chainbase

@@ -2,6 +2,8 @@
 
 #include <archive/store.hpp>
 
+#include <boost/container/small_vector.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -9,6 +11,13 @@
 #include <optional>
 #include <span>
 #include <vector>
+
+namespace chainbase::archive {
+
+/// The ids of the rows that a key leads to, falling: nearly always one.
+using row_ids = boost::container::small_vector<std::uint32_t, 4>;
+
+} // namespace chainbase::archive
 
 namespace chainbase::archive::detail {
 

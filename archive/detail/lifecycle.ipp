@@ -1,8 +1,9 @@
 #pragma once
 
-#include <archive/detail/hand_over_step.hpp>
+#include <archive/detail/fault_steps.hpp>
 #include <archive/detail/stored_row.hpp>
 #include <archive/lifecycle.hpp>
+#include <chainbase/segment.hpp>
 #include <pool_allocator/trace.hpp>
 
 #include <algorithm>
@@ -29,7 +30,7 @@ template <object_type T>
 std::uint64_t content_hash(const T& object, byte_buffer& record) {
     record.clear();
     encode(object, record);
-    return XXH3_64bits(record.data(), record.size());
+    return hash_of(record);
 }
 
 /// What a row is of, if there is one.

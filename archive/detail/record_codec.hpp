@@ -1,7 +1,6 @@
 #pragma once
 
 #include <archive/detail/record_reader.hpp>
-#include <archive/packed_sequence.hpp>
 #include <chainbase/id.hpp>
 #include <pool_allocator/error.hpp>
 

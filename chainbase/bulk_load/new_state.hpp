@@ -1,13 +1,76 @@
 #pragma once
 
-#include <chainbase/bulk_load/object_loader.hpp>
+#include <chainbase/bulk_load/key_loaders.hpp>
+#include <chainbase/rows/mapped_bytes.hpp>
+#include <chainbase/rows/type_layout.hpp>
+#include <chainbase/rows/type_rows.hpp>
+#include <chainbase/rows/value_type.hpp>
 #include <chainbase/segment.hpp>
+#include <undo/undo_log.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <span>
+#include <vector>
 
 namespace chainbase::bulk_load {
+
+/// Puts the objects of one type into a segment that does not have the type yet. One of them is at
+/// work at a time. What throws leaves the segment of no use.
+class object_loader {
+public:
+    /// `to` outlives it. Requires that `to` has no session, and makes no checkpoints. Throws
+    /// damaged_error when the schema does not fit itself, and what segment::open_type throws.
+    object_loader(segment& to, const type_schema& schema);
+
+    /// Adds an object: the bytes of its value, whose texts and vectors are those of `from`. Throws
+    /// usage_error when its id was added already, damaged_error when a text is nowhere,
+    /// out_of_space_error, limit_error.
+    void add(const std::byte* value, const rows::buffer_source& from);
+    /// Links all keys, and makes the type known: the end. `next_id` is the one that the next object
+    /// gets; at least above all that were added. Throws duplicate_key_error naming key and ids,
+    /// usage_error for a key whose order or hash nobody knows, damaged_error when `orders` are not
+    /// of these objects.
+    void finish(std::uint32_t next_id, const key_orders& orders);
+
+    /// As add, for all objects there are, by rising id. Throws damaged_error, too.
+    void add_all(const rows::type_rows& from);
+
+    [[nodiscard]] const type_schema& schema() const noexcept { return schema_; }
+    [[nodiscard]] std::uint32_t objects() const noexcept { return end_ - 1; }
+
+private:
+    [[nodiscard]] std::byte* node(slot_number slot) const noexcept;
+    [[nodiscard]] const std::byte* value(slot_number slot) const noexcept {
+        return node(slot) + schema_.value_offset;
+    }
+    [[nodiscard]] std::uint32_t id(slot_number slot) const noexcept;
+    void make_node(slot_number slot);
+    void keep_buffers(std::byte* value, const rows::buffer_source& from);
+    void enter_id(std::uint32_t id, slot_number slot);
+    void next_batch();
+    void write_root(std::uint32_t next_id);
+    void fit_files(std::uint32_t next_id);
+    [[nodiscard]] slot_number slot_of(std::uint32_t id, const char* key) const;
+    [[nodiscard]] std::vector<slot_number> sorted(const rows::type_layout::tree& of) const;
+    [[nodiscard]] std::vector<slot_number> ordered(const rows::type_layout::tree& of,
+                                                   const std::vector<std::uint32_t>& ids) const;
+    void load_tables(const key_orders& orders);
+
+    segment& to_;
+    type_schema schema_;
+    rows::type_layout layout_;
+    std::vector<rows::field_type> references_; ///< fields that refer to buffers
+    type_windows& windows_;
+    rows::segment_buffers buffers_;
+    std::optional<operation> batch_; ///< in which buffers are made
+    std::uint32_t in_batch_ = 0;
+    slot_number end_ = 1;      ///< slots at or above are not in use
+    std::uint32_t end_id_ = 0; ///< ids at or above were not added
+};
 
 /// A state that is made from nothing but its objects. It is one when close() returns: until then,
 /// and after an exception, what is in the folder is to be removed.

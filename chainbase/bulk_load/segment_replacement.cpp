@@ -1,11 +1,10 @@
 #include <chainbase/bulk_load/segment_replacement.hpp>
 #include <chainbase/checkpoint/disk.hpp>
 #include <chainbase/checkpoint/publication.hpp>
-#include <chainbase/detail/former_segment.hpp>
-#include <chainbase/detail/segment_header.hpp>
 #include <chainbase/files.hpp>
-#include <chainbase/process_lock.hpp>
-#include <chainbase/segment_place.hpp>
+#include <chainbase/lock/process_lock.hpp>
+#include <chainbase/segment/segment_header.hpp>
+#include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/file_error.hpp>
 #include <pool_allocator/private_folder.hpp>
@@ -25,13 +24,6 @@ namespace chainbase::bulk_load {
 namespace fs = std::filesystem;
 
 namespace {
-
-/// Takes two names for each other; not every file system can.
-bool exchange(const fs::path& a, const fs::path& b) {
-    if (::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0) return true;
-    if (errno != EINVAL && errno != ENOSYS) throw_file_error(a, "exchange");
-    return false;
-}
 
 [[noreturn]] void throw_changed(const fs::path& state) {
     throw locked_error(state.string() +
@@ -109,7 +101,7 @@ void segment_replacement::put_in_place(const fs::path& aside) const {
     const fs::path place = home_ / "segment";
     if (!fs::exists(place)) {
         fs::rename(aside, place);
-    } else if (!exchange(aside, place)) {
+    } else if (!exchange_names(aside, place)) {
         const fs::path former = detail::former_segment(segment_place(state_)); // recover() knows it
         fs::rename(place, former);
         std::error_code failed;

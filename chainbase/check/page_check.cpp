@@ -1,5 +1,5 @@
 #include <chainbase/check/page_check.hpp>
-#include <chainbase/checkpoint/page_table.hpp>
+#include <chainbase/checkpoint/publication.hpp>
 #include <pool_allocator/error.hpp>
 
 #include <fmt/format.h>

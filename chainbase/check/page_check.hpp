@@ -2,7 +2,7 @@
 
 #include <chainbase/check/report.hpp>
 #include <chainbase/checkpoint/publication.hpp>
-#include <chainbase/segment_header.hpp>
+#include <chainbase/segment/segment_header.hpp>
 
 #include <cstdint>
 #include <filesystem>

@@ -1,11 +1,9 @@
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <ranges>
 #include <string>
 #include <string_view>
 
@@ -52,11 +50,7 @@ struct history {
 
 /// Whether one message says what the other does: sizes, offsets and numbers of files (which are
 /// hexadecimal) differ from one attempt to the next, what is wrong does not.
-[[nodiscard]] inline bool is_same_failure(std::string_view one, std::string_view other) noexcept {
-    const auto is_no_digit = [](char c) { return (c < '0' || c > '9') && (c < 'a' || c > 'f'); };
-    return std::ranges::equal(std::views::filter(one, is_no_digit),
-                              std::views::filter(other, is_no_digit));
-}
+[[nodiscard]] bool is_same_failure(std::string_view one, std::string_view other) noexcept;
 
 /// Called while a checkpoint is restored with how much of how much was done, in bytes; about a
 /// hundred times.

@@ -1,10 +1,9 @@
 #pragma once
 
 #include <chainbase/checkpoint/outcome.hpp>
-#include <chainbase/checkpoint/prior_sync.hpp>
 #include <chainbase/checkpoint/publication.hpp>
 #include <chainbase/checkpoint/redo_files.hpp>
-#include <pool_allocator/changed_ranges.hpp>
+#include <pool_allocator/page_tracker.hpp>
 
 #include <atomic>
 #include <condition_variable>

@@ -3,10 +3,18 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <ranges>
 #include <string>
 #include <utility>
 
 namespace chainbase::checkpoint {
+
+bool is_same_failure(std::string_view one, std::string_view other) noexcept {
+    const auto is_no_digit = [](char c) { return (c < '0' || c > '9') && (c < 'a' || c > 'f'); };
+    return std::ranges::equal(std::views::filter(one, is_no_digit),
+                              std::views::filter(other, is_no_digit));
+}
 
 using clock = std::chrono::steady_clock;
 

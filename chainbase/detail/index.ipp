@@ -1,10 +1,9 @@
 #pragma once
 
 #include <chainbase/index.hpp>
-#include <chainbase/schema.hpp>
-#include <chainbase/segment.hpp>
+#include <chainbase/schema_of.hpp>
+#include <pool_allocator/size_classes.hpp>
 
-#include <algorithm>
 #include <cstring>
 #include <new>
 #include <type_traits>
@@ -54,27 +53,27 @@ auto object_index<T>::links_of(slot_number slot) const noexcept -> list_links& {
 
 template <typename T>
 object_index<T>::object_index(segment& segment, const type_windows& type)
-    : index_base(type.name), log_(segment.log()),
-      nodes_(type.objects->base() + window_header::page_bytes),
+    : index_base(segment, type), nodes_(type.objects->base() + window_header::page_bytes),
       root_(reinterpret_cast<root_words*>(type.objects->root())),
       root_block_(root_, sizeof(root_words)), pool_(*type.objects, root_->pool), ids_(*type.ids) {
-    if (log_) log_->expect_root();
+    auto build = [&] {
+        root().pool = {};
+        root().next_id = 0;
+        pool_.reserve();
+        if constexpr (has_container)
+            new (&root().objects.value) container(pool_allocator<T, node_layout>(&root().pool));
+        else
+            root().pool = {0, 1, 1}; // slot 0 stays unused
+        for (std::size_t t = 0; t < table_count; ++t)
+            hash_table::initialise(*type.tables[t], root().tables[t]);
+    };
     if (type.created)
-        segment.initialise_unlogged([&] {
-            root().pool = {};
-            root().next_id = 0;
-            pool_.reserve();
-            if constexpr (has_container)
-                new (&root().objects.value) container(pool_allocator<T, node_layout>(&root().pool));
-            else
-                root().pool = {0, 1, 1}; // slot 0 stays unused
-            for (std::size_t t = 0; t < table_count; ++t)
-                hash_table::initialise(*type.tables[t], root().tables[t]);
-        });
+        initialise_unlogged(
+            segment, [](void* with) { (*static_cast<decltype(build)*>(with))(); }, &build);
     pool_.refresh();
     tables_.reserve(table_count);
     for (std::size_t t = 0; t < table_count; ++t)
-        tables_.emplace_back(*type.tables[t], root().tables[t], log_);
+        tables_.emplace_back(*type.tables[t], root().tables[t], is_writable() ? &log() : nullptr);
 }
 
 // --- lookup ---
@@ -87,12 +86,6 @@ slot_number object_index<T>::find_hashed(const Lookup& key) const {
 }
 
 template <typename T>
-void object_index<T>::require_writable() const {
-    if (!log_)
-        throw usage_error(type_name() + ": the state is open read-only; open it for writing");
-}
-
-template <typename T>
 void object_index<T>::require_own(const T& object) const {
     require_writable();
     const std::byte* node = node_of(object);
@@ -100,8 +93,7 @@ void object_index<T>::require_own(const T& object) const {
     if (node > nodes_ && distance < std::size_t{root().pool.high_water} * node_layout::node_bytes &&
         distance % node_layout::node_bytes == 0 && find(object.id) == &object)
         return;
-    throw usage_error(type_name() + ": the object passed is not one of this database (a copy, or "
-                                    "removed); pass what find, get or create returned");
+    throw_foreign();
 }
 
 // --- create ---
@@ -152,20 +144,17 @@ void object_index<T>::throw_duplicate(const T& object) const {
                 const auto found = tree<k>().find(object);
                 if (found != tree<k>().end() && &*found != &object) other = &*found;
             }
-            if (other)
-                throw duplicate_key_error(type_name() + ": " + key_name<key_at<k>>() + " " +
-                                          parts<k>::text(object) + " is taken by object " +
-                                          std::to_string(other->id.value));
+            if (other) throw_taken(key_name<key_at<k>>(), parts<k>::text(object), other->id.value);
         }
     });
-    throw duplicate_key_error(type_name() + ": a unique key is taken");
+    throw_taken();
 }
 
 /// Walks down all trees at once, as the insertion will one after the other: what each step misses
 /// in the cache then arrives together.
 template <typename T>
 void object_index<T>::fetch_paths(const T& object) const {
-    const std::byte* at[T::keys::count];
+    const std::byte* at[T::keys::count != 0 ? T::keys::count : 1];
     const auto node_of = [](auto k, auto links) {
         return links ? reinterpret_cast<const std::byte*>(links) - tree_node<k>::links_at : nullptr;
     };
@@ -185,18 +174,31 @@ void object_index<T>::fetch_paths(const T& object) const {
 }
 
 template <typename T>
-template <typename Initialise>
-void object_index<T>::make(void* place, Initialise& initialise, hashes& computed) {
+struct object_index<T>::maker {
+    object_index& index;
+    initialiser call;
+    void* with;
+    hashes computed{};
+
+    void operator()(void* place) {
+        try {
+            index.make(place, *this);
+        } catch (...) {
+            index.forsake(place);
+            throw;
+        }
+    }
+};
+
+template <typename T>
+void object_index<T>::make(void* place, maker& of) {
     T& object = *new (place) T{};
     object.id = id<T>(root().next_id);
-    initialise(object);
-    if (object.id.value != root().next_id)
-        throw usage_error(type_name() + ": the initialiser changed the id from " +
-                          std::to_string(root().next_id) + " to " +
-                          std::to_string(object.id.value));
+    of.call(of.with, object);
+    if (object.id.value != root().next_id) throw_id_initialised(root().next_id, object.id.value);
     if constexpr (layout::trees > 1) fetch_paths(object);
-    computed = hashes_of(object);
-    require_unique_hashes(object, computed);
+    of.computed = hashes_of(object);
+    require_unique_hashes(object, of.computed);
     // Nothing may fail from here on: what the initialiser assigned twice is freed now, and the room
     // that its strings used is reserved again.
     log().buffers()->free_collected();
@@ -212,49 +214,38 @@ void object_index<T>::forsake(const void* place) noexcept {
 }
 
 template <typename T>
-template <typename Maker>
-T& object_index<T>::link_new(Maker& maker) {
+T& object_index<T>::link_new(maker& of) {
     if constexpr (has_container) {
         const void* made = nullptr;
         auto remember = [&](void* place) {
             made = place;
-            maker(place);
+            of(place);
         };
         const auto [where, inserted] = root().objects.value.emplace(remember);
         if (!inserted) throw_duplicate(*static_cast<const T*>(made));
         return const_cast<T&>(*where);
     } else {
         auto* node = static_cast<std::byte*>(root().pool.take());
-        maker(node + node_layout::value_offset);
+        of(node + node_layout::value_offset);
         return *reinterpret_cast<T*>(node + node_layout::value_offset);
     }
 }
 
 template <typename T>
-template <typename Initialise>
-const T& object_index<T>::create(Initialise&& initialise) {
+const T& object_index<T>::create_by(initialiser call, void* with) {
     require_writable();
     const std::uint32_t number = root().next_id;
-    if (number == UINT32_MAX)
-        throw limit_error(type_name() + ": all 2^32 - 1 ids were given; the type needs a new name");
+    if (number == UINT32_MAX) throw_no_ids();
     pool_.reserve();
     ids_.reserve(number);
     operation change(log(), create_log_bytes);
     touch_root();
     reserve_tables();
     pool_.declare_fresh(log());
-    hashes computed{};
-    auto maker = [&](void* place) {
-        try {
-            make(place, initialise, computed);
-        } catch (...) {
-            forsake(place);
-            throw;
-        }
-    };
-    T& object = link_new(maker);
+    maker making{*this, call, with};
+    T& object = link_new(making);
     const slot_number slot = slot_of(object);
-    each_table([&](auto k) { enter_table<k>(slot, computed[table_number<k>()]); });
+    each_table([&](auto k) { enter_table<k>(slot, making.computed[table_number<k>()]); });
     ids_.set_new(number, slot);
     root().next_id = number + 1;
     log().note(&object, number, record_kind::created);
@@ -343,27 +334,28 @@ void object_index<T>::relink(T& object, const T& before) {
 }
 
 template <typename T>
-template <typename Change>
-void object_index<T>::modify(const T& object, Change&& change) {
-    require_own(object);
-    T& target = const_cast<T&>(object);
-    alignas(T) std::byte image[sizeof(T)];
-    std::memcpy(image, static_cast<const void*>(&target), sizeof(T));
-    const T& before = *std::launder(reinterpret_cast<const T*>(image));
-    operation guard(log(), modify_log_bytes);
-    if (!is_fresh(slot_of(target)) && !log().has_image(&target))
-        log().record(&target, sizeof(T), record_kind::modified);
-    try {
-        change(target);
-        if (target.id != before.id)
-            throw usage_error(type_name() + ": the modifier changed the id of object " +
-                              std::to_string(before.id.value));
-        if (keys_differ(before, target)) relink(target, before);
-        guard.complete();
-    } catch (...) {
-        std::memcpy(static_cast<void*>(&target), image, sizeof(T));
-        throw;
-    }
+object_index<T>::modification::modification(object_index& index, const T& object)
+    : index_((index.require_own(object), index)), target_(const_cast<T&>(object)),
+      guard_(index.log(), modify_log_bytes) {
+    std::memcpy(image_, static_cast<const void*>(&target_), sizeof(T));
+    undo_log& log = index_.log();
+    if (!index_.is_fresh(index_.slot_of(target_)) && !log.has_image(&target_))
+        log.record(&target_, sizeof(T), record_kind::modified);
+}
+
+/// The guard rolls back after it, with the object as it was: what is fresh has no record.
+template <typename T>
+object_index<T>::modification::~modification() {
+    if (!is_completed_) std::memcpy(static_cast<void*>(&target_), image_, sizeof(T));
+}
+
+template <typename T>
+void object_index<T>::modification::complete() {
+    const T& before = *std::launder(reinterpret_cast<const T*>(image_));
+    if (target_.id != before.id) index_.throw_id_modified(before.id.value);
+    if (index_.keys_differ(before, target_)) index_.relink(target_, before);
+    guard_.complete();
+    is_completed_ = true;
 }
 
 // --- remove ---
@@ -465,7 +457,7 @@ void object_index<T>::leave_table(slot_number slot, std::uint32_t hash, const T&
     hash_table& table = tables_[table_number<K>()];
     const auto erase = [&] {
         table.erase(hash, slot);
-        log().reserve(std::max(modify_log_bytes, remove_log_bytes));
+        log().reserve(modify_log_bytes > remove_log_bytes ? modify_log_bytes : remove_log_bytes);
     };
     if constexpr (is_unique(key_at<K>::kind)) {
         erase();

@@ -1,7 +1,9 @@
-#include <chainbase/detail/root_prefix.hpp>
+#include <chainbase/index_base.hpp>
+#include <chainbase/keys.hpp>
 #include <chainbase/rows/type_layout.hpp>
 #include <pool_allocator/error.hpp>
-#include <pool_allocator/hash_table.hpp>
+#include <pool_allocator/flat_tables.hpp>
+#include <pool_allocator/link_words.hpp>
 #include <pool_allocator/window.hpp>
 
 #include <fmt/format.h>

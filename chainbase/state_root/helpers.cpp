@@ -1,6 +1,7 @@
 #include <chainbase/state_root/helpers.hpp>
 
 #include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -9,6 +10,17 @@
 #include <mutex>
 
 namespace chainbase::state_root {
+
+struct helpers::workers {
+    explicit workers(unsigned count) : pool(count) {}
+    boost::asio::thread_pool pool;
+};
+
+helpers::helpers(unsigned threads) : count_(threads), pool_(std::make_unique<workers>(threads)) {}
+
+helpers::~helpers() {
+    pool_->pool.join();
+}
 
 void helpers::run(std::size_t count, const std::function<void(std::size_t)>& work) {
     if (count == 0) return;
@@ -25,12 +37,12 @@ void helpers::run(std::size_t count, const std::function<void(std::size_t)>& wor
             if (!failure) failure = std::current_exception();
         }
     };
-    const auto others = static_cast<std::ptrdiff_t>(std::min<std::size_t>(threads_, count - 1));
+    const auto others = static_cast<std::ptrdiff_t>(std::min<std::size_t>(count_, count - 1));
     std::latch done(others);
     std::ptrdiff_t posted = 0;
     try {
         for (; posted < others; ++posted)
-            boost::asio::post(pool_, [&] {
+            boost::asio::post(pool_->pool, [&] {
                 take_part();
                 done.count_down();
             });

@@ -1,9 +1,8 @@
 #pragma once
 
-#include <boost/asio/thread_pool.hpp>
-
 #include <cstddef>
 #include <functional>
+#include <memory>
 
 namespace chainbase::state_root {
 
@@ -11,8 +10,8 @@ namespace chainbase::state_root {
 class helpers {
 public:
     /// Throws std::system_error when no thread can be started.
-    explicit helpers(unsigned threads) : threads_(threads), pool_(threads) {}
-    ~helpers() { pool_.join(); }
+    explicit helpers(unsigned threads);
+    ~helpers();
     helpers(const helpers&) = delete;
     helpers& operator=(const helpers&) = delete;
 
@@ -23,8 +22,9 @@ public:
     void run(std::size_t count, const std::function<void(std::size_t)>& work);
 
 private:
-    unsigned threads_;
-    boost::asio::thread_pool pool_;
+    unsigned count_;
+    struct workers;
+    std::unique_ptr<workers> pool_;
 };
 
 } // namespace chainbase::state_root

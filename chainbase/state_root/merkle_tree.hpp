@@ -1,13 +1,17 @@
 #pragma once
 
+#include <chainbase/sha256.hpp>
 #include <chainbase/state_root/draft.hpp>
+#include <chainbase/state_root/node_source.hpp>
 #include <chainbase/state_root/node_store.hpp>
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace chainbase::state_root {
@@ -70,5 +74,29 @@ private:
     database& state_;
     node_store nodes_;
 };
+
+struct whole_leaf {
+    sha256_digest key;  ///< tree_hash::key
+    sha256_digest leaf; ///< tree_hash::leaf
+};
+
+/// The root of these leaves, in any order, no two of one key: what a merkle_tree of them has,
+/// without one. Throws what class sha256 throws.
+[[nodiscard]] sha256_digest root_of(std::vector<whole_leaf> leaves);
+
+/// An object that two states do not have in common.
+struct difference {
+    std::string_view type; ///< valid during the call
+    std::uint32_t id;
+    bool in_first;
+    bool in_second; ///< with in_first: in both, with other content
+};
+
+/// Calls visit for every object that is not the same in two trees, in the order of their keys.
+/// Looks only at what lies below nodes that differ: in a tree of N objects of which k differ,
+/// about k log16(N) of them. Keeps nothing but the way to where it is. Throws what `visit` throws,
+/// and damaged_error: then what it was called for says nothing. Both under their read lock.
+void diff(const node_source& first, const node_source& second,
+          const std::function<void(const difference&)>& visit);
 
 } // namespace chainbase::state_root

@@ -1,6 +1,7 @@
+#include <chainbase/segment.hpp>
 #include <chainbase/state_root/node_store.hpp>
 #include <pool_allocator/error.hpp>
-#include <undo/operation.hpp>
+#include <undo/undo_log.hpp>
 
 #include <boost/mp11.hpp>
 

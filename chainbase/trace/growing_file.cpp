@@ -1,5 +1,6 @@
 #include <chainbase/files.hpp>
 #include <chainbase/trace/growing_file.hpp>
+#include <chainbase/trace/quiet_thread.hpp>
 #include <pool_allocator/error.hpp>
 
 #include <fcntl.h>
@@ -67,6 +68,30 @@ void growing_file::append(std::string_view lines) {
         }
         bytes_ += static_cast<std::uint64_t>(written);
         lines.remove_prefix(static_cast<std::size_t>(written));
+    }
+}
+
+ticker::ticker(const char* name, std::chrono::milliseconds pace, std::function<void()> tick)
+    : tick_(std::move(tick)), thread_(quiet_thread(name, [this, pace] { run(pace); })) {}
+
+ticker::~ticker() {
+    {
+        const std::lock_guard lock(mutex_);
+        end_ = true;
+    }
+    ended_.notify_all();
+    thread_.join();
+}
+
+void ticker::run(std::chrono::milliseconds pace) {
+    auto next = std::chrono::steady_clock::now();
+    std::unique_lock lock(mutex_);
+    for (bool last = false; !last;) {
+        next = std::max(next + pace, std::chrono::steady_clock::now());
+        last = ended_.wait_until(lock, next, [&] { return end_; });
+        lock.unlock();
+        tick_();
+        lock.lock();
     }
 }
 

@@ -1,8 +1,7 @@
 #pragma once
 
 #include <chainbase/trace/growing_file.hpp>
-#include <chainbase/trace/ticker.hpp>
-#include <pool_allocator/trace.hpp>
+#include <pool_allocator/trace_reading.hpp>
 
 #include <atomic>
 #include <chrono>

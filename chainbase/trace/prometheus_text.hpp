@@ -1,6 +1,6 @@
 #pragma once
 
-#include <pool_allocator/trace.hpp>
+#include <pool_allocator/trace_reading.hpp>
 
 #include <string>
 #include <string_view>

@@ -1,8 +1,8 @@
 // A backup of state and archive: what was there comes back, what is not whole is refused by name,
 // and a writer may be at work beside it.
 
-#include <archive/detail/unfinished_folder.hpp>
-#include <chainbase/checkpoint/copy.hpp>
+#include <archive/backup/unfinished_folder.hpp>
+#include <chainbase/checkpoint/restore.hpp>
 #include <chainbase/files.hpp>
 #include <pool_allocator/error.hpp>
 
@@ -49,14 +49,14 @@ void check_nothing_at(const fs::path& target) {
 }
 
 struct backed_up {
-    temporary_folder folder;
+    scratch_folder folder;
     fs::path state = folder / "state";
     fs::path backup = folder / "backup";
     fs::path again = folder / "again";
 
     explicit backed_up(store_kind kind = store_kind::rocksdb) {
         make_pair(state, kind, half);
-        REQUIRE(worked(in_child([&] { (void)back_up(state, backup); })));
+        REQUIRE(works_apart([&] { (void)back_up(state, backup); }));
     }
 };
 
@@ -80,18 +80,17 @@ TEST_CASE("a backup is restored to what was there and goes on to the same end") 
 }
 
 TEST_CASE("a backup leaves its state as it was") {
-    const temporary_folder folder;
+    const scratch_folder folder;
     make_pair(folder / "state", store_kind::rocksdb, half);
     const auto content = [&] {
         std::vector<std::pair<std::string, std::string>> all;
         for (const auto& entry : fs::recursive_directory_iterator(folder / "state"))
-            if (entry.is_regular_file())
-                all.emplace_back(entry.path(), test::read_file(entry.path()));
+            if (entry.is_regular_file()) all.emplace_back(entry.path(), read_all(entry.path()));
         std::sort(all.begin(), all.end());
         return all;
     };
     const auto before = content();
-    REQUIRE(worked(in_child([&] { (void)back_up(folder / "state", folder / "backup"); })));
+    REQUIRE(works_apart([&] { (void)back_up(folder / "state", folder / "backup"); }));
     CHECK(content() == before);
 }
 
@@ -99,20 +98,20 @@ TEST_CASE("a backup of a restored state is one again, with its reversible blocks
     const backed_up one;
     (void)restore_backup(one.backup, one.again);
     const fs::path second = one.folder / "second";
-    CHECK(worked(in_child([&] {
+    CHECK(works_apart([&] {
         pair_of_state_and_archive pair(one.again);
         pair.state.undo();
         pair.run_to(half + 2);
         pair.close();
         (void)back_up(one.again, second);
-    })));
+    }));
     (void)restore_backup(second, one.folder / "third");
     check_pair(one.folder / "third", half + 2);
 }
 
 TEST_CASE("rows that are written while a backup is made leave the archive ahead of the state") {
-    const temporary_folder folder;
-    CHECK(worked(in_child([&] {
+    const scratch_folder folder;
+    CHECK(works_apart([&] {
         pair_of_state_and_archive pair(folder / "state", store_kind::rocksdb);
         pair.run_to(20);
         pair.state.make_checkpoint();
@@ -126,15 +125,15 @@ TEST_CASE("rows that are written while a backup is made leave the archive ahead 
         if (made.rows.at("note") != pair.rows->count({0})) throw error("rows are missing");
         if (made.remarks.at("said") != "between") throw error("no remark");
         pair.close();
-    })));
+    }));
     (void)restore_backup(folder / "backup", folder / "again");
     check_pair(folder / "again", 20);
 }
 
 TEST_CASE("backups beside a writer, whose checkpoints and files come and go, are whole") {
     const store_kind kind = GENERATE(store_kind::rocksdb, store_kind::memory);
-    const temporary_folder folder;
-    CHECK(worked(in_child([&] {
+    const scratch_folder folder;
+    CHECK(works_apart([&] {
         pair_of_state_and_archive pair(folder / "state", kind);
         pair.run_to(8);
         pair.state.make_checkpoint();
@@ -158,7 +157,7 @@ TEST_CASE("backups beside a writer, whose checkpoints and files come and go, are
         }
         other.join();
         if (failure) std::rethrow_exception(failure);
-    })));
+    }));
     for (int n = 0; n < 6; ++n) {
         const fs::path again = folder / ("again" + std::to_string(n));
         const backup_manifest said = restore_backup(folder / std::to_string(n), again);
@@ -167,8 +166,8 @@ TEST_CASE("backups beside a writer, whose checkpoints and files come and go, are
 }
 
 TEST_CASE("what a writer replaces while pages are copied is copied anew") {
-    const temporary_folder folder;
-    CHECK(worked(in_child([&] {
+    const scratch_folder folder;
+    CHECK(works_apart([&] {
         pair_of_state_and_archive pair(folder / "state", store_kind::none);
         const auto title = [](char filler, std::uint32_t n) { // more pages than are read at once
             return std::string(3'000, filler) + std::to_string(n);
@@ -194,20 +193,20 @@ TEST_CASE("what a writer replaces while pages are copied is copied anew") {
         };
         const backup_manifest made = back_up(folder / "state", folder / "backup", how);
         if (made.revision != 44) throw error("of revision " + std::to_string(made.revision));
-        write_file(folder / "digest", digest_of(pair.all));
+        write_all(folder / "digest", digest_of(pair.all));
         pair.state.commit(pair.state.revision());
         pair.close();
-    })));
+    }));
     (void)restore_backup(folder / "backup", folder / "again");
-    const std::string expected = test::read_file(folder / "digest");
-    CHECK(worked(in_child([&] {
+    const std::string expected = read_all(folder / "digest");
+    CHECK(works_apart([&] {
         const pair_of_state_and_archive pair(folder / "again");
         require_digest(pair, expected);
-    })));
+    }));
 }
 
 TEST_CASE("whichever page of a checkpoint is damaged, it is not copied") {
-    const temporary_folder folder;
+    const scratch_folder folder;
     make_pair(folder / "state", store_kind::none, 20);
     disk& on = disk::of_system();
     const fs::path checkpoint = folder / "state" / "checkpoint";
@@ -218,12 +217,12 @@ TEST_CASE("whichever page of a checkpoint is damaged, it is not copied") {
         return checkpoint::copy_newest(on, checkpoint, folder / "copy").bytes / 4096;
     };
     const std::uint64_t named = copy();
-    const std::string whole = test::read_file(checkpoint / "pages");
+    const std::string whole = read_all(checkpoint / "pages");
     std::uint64_t refused = 0;
     for (std::size_t slot = 1; slot < whole.size() / 4096; ++slot) {
         std::string other = whole;
         other[slot * 4096 + slot % 4096] ^= 1;
-        write_file(checkpoint / "pages", other);
+        write_all(checkpoint / "pages", other);
         try {
             (void)copy();
         } catch (const damaged_error& problem) {
@@ -244,7 +243,7 @@ TEST_CASE("whatever file of a backup is damaged, a restore names it and makes no
         names.push_back(file.name);
     for (const std::string& name : names) {
         const fs::path file = one.backup / name;
-        const std::string whole = test::read_file(file);
+        const std::string whole = read_all(file);
         const auto is_refused = [&](const std::string& what) {
             CAPTURE(name, what);
             const auto said =
@@ -258,18 +257,18 @@ TEST_CASE("whatever file of a backup is damaged, a restore names it and makes no
             if (whole.empty()) break;
             other = whole;
             other[at] = static_cast<char>(other[at] ^ 4);
-            write_file(file, other);
+            write_all(file, other);
             is_refused("a bit at " + std::to_string(at));
         }
         if (!whole.empty()) {
-            write_file(file, whole.substr(0, whole.size() - 1));
+            write_all(file, whole.substr(0, whole.size() - 1));
             is_refused("truncated");
         }
-        write_file(file, whole + "x");
+        write_all(file, whole + "x");
         is_refused("longer");
         fs::remove(file);
         is_refused("missing");
-        write_file(file, whole);
+        write_all(file, whole);
         fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
     }
     (void)restore_backup(one.backup, one.again);
@@ -278,9 +277,9 @@ TEST_CASE("whatever file of a backup is damaged, a restore names it and makes no
 
 TEST_CASE("a manifest of another format is refused as that") {
     const backed_up one;
-    std::string text = test::read_file(one.backup / "manifest");
+    std::string text = read_all(one.backup / "manifest");
     text.replace(text.find("format 1"), 8, "format 2");
-    write_file(one.backup / "manifest", text);
+    write_all(one.backup / "manifest", text);
     CHECK_THAT(thrown_by<format_error>([&] { (void)restore_backup(one.backup, one.again); }),
                Contains("format 2") && Contains("reads 1"));
     check_nothing_at(one.again);
@@ -290,7 +289,7 @@ TEST_CASE("a manifest leads to no file outside of the two folders") {
     backup_manifest forged;
     for (const std::string name : {"../secret", "archive/../../secret", "/etc/passwd", "lock",
                                    "archive", "archive/", "segment/header", "checkpoint/./pages"}) {
-        const temporary_folder folder;
+        const scratch_folder folder;
         fs::permissions(folder.path(), fs::perms::owner_all);
         forged.files = {{name, 0, 0}};
         replace_file(folder / "manifest", forged.encode());
@@ -304,7 +303,7 @@ TEST_CASE("what is there already, or is somebody else's, is not touched") {
     const backed_up one;
     const fs::path mine = one.folder / "mine";
     fs::create_directory(mine);
-    write_file(mine / "notes", "mine");
+    write_all(mine / "notes", "mine");
     SECTION("a state, a backup, an empty folder") {
         fs::create_directory(one.folder / "empty");
         for (const fs::path& there : {one.state, one.backup, mine, one.folder / "empty"}) {
@@ -318,12 +317,12 @@ TEST_CASE("what is there already, or is somebody else's, is not touched") {
         for (const std::string extra : {"notes", "checkpoint"}) {
             const fs::path other = one.again.string() + ".unfinished";
             fs::create_directory(other);
-            write_file(other / extra, "mine");
+            write_all(other / extra, "mine");
             CHECK_THAT(thrown_by<usage_error>([&] { (void)restore_backup(one.backup, one.again); }),
                        Contains(other.string()) && Contains(extra));
             CHECK_THAT(thrown_by<usage_error>([&] { (void)back_up(one.state, one.again); }),
                        Contains(other.string()) && Contains(extra));
-            CHECK(test::read_file(other / extra) == "mine");
+            CHECK(read_all(other / extra) == "mine");
             fs::remove_all(other);
         }
     }
@@ -347,7 +346,7 @@ TEST_CASE("what is there already, or is somebody else's, is not touched") {
             Contains("lies in"));
     }
     check_nothing_at(one.again);
-    CHECK(test::read_file(mine / "notes") == "mine");
+    CHECK(read_all(mine / "notes") == "mine");
     (void)check_backup(one.backup);
 }
 
@@ -360,19 +359,19 @@ TEST_CASE("two at once of one name: the second is told") {
 }
 
 TEST_CASE("a state without a checkpoint has no backup") {
-    const temporary_folder folder;
-    REQUIRE(worked(in_child([&] {
+    const scratch_folder folder;
+    REQUIRE(works_apart([&] {
         database state(folder / "state", small_state());
         (void)archive::open_archive(state, folder / "state" / "archive", store_kind::none);
         state.close();
-    })));
+    }));
     CHECK_THAT(thrown_by<format_error>([&] { (void)back_up(folder / "state", folder / "backup"); }),
                Contains("no checkpoint"));
     check_nothing_at(folder / "backup");
 }
 
 TEST_CASE("a page of the checkpoint, or a table of the archive, that is damaged is not backed up") {
-    const temporary_folder folder;
+    const scratch_folder folder;
     make_pair(folder / "state", store_kind::rocksdb, half);
     fs::path file;
     SECTION("a page") {
@@ -382,12 +381,12 @@ TEST_CASE("a page of the checkpoint, or a table of the archive, that is damaged 
         for (const auto& entry : fs::directory_iterator(folder / "state" / "archive" / "rocksdb"))
             if (entry.path().extension() == ".sst") file = entry.path();
     }
-    std::string content = test::read_file(file);
+    std::string content = read_all(file);
     for (std::size_t at = 4096; at < content.size(); at += 4096) // most slots are in use
         content[at] = static_cast<char>(content[at] ^ 1);
     content[20] = static_cast<char>(content[20] ^ (file.filename() == "pages" ? 0 : 1));
-    write_file(file, content);
-    CHECK(worked(in_child([&] {
+    write_all(file, content);
+    CHECK(works_apart([&] {
         try {
             (void)back_up(folder / "state", folder / "backup");
         } catch (const damaged_error& problem) {
@@ -396,13 +395,13 @@ TEST_CASE("a page of the checkpoint, or a table of the archive, that is damaged 
             throw error("does not name the file: " + said);
         }
         throw error("it was backed up");
-    })));
+    }));
     check_nothing_at(folder / "backup");
 }
 
 TEST_CASE("where a file may not be so long, nothing is left that looks like a backup") {
     const backed_up one;
-    CHECK(worked(in_child([&] {
+    CHECK(works_apart([&] {
         std::signal(SIGXFSZ, SIG_IGN);
         const rlimit little{64 << 10, 64 << 10};
         if (::setrlimit(RLIMIT_FSIZE, &little) != 0) throw error("no limit");
@@ -418,5 +417,5 @@ TEST_CASE("where a file may not be so long, nothing is left that looks like a ba
             if (fs::exists(one.again) || fs::exists(one.again.string() + ".unfinished"))
                 throw error("something is left");
         }
-    })));
+    }));
 }

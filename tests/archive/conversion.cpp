@@ -2,12 +2,13 @@
 // and whatever was done with the state in between.
 
 #include <archive/conversion.hpp>
-#include <archive/detail/conversion_step.hpp>
+#include <archive/detail/fault_steps.hpp>
 #include <archive/detail/kept_rows.hpp>
 #include <chainbase/checkpoint/publication.hpp>
 #include <pool_allocator/error.hpp>
 
 #include <tests/archive/pair.hpp>
+#include <tests/support/failures.hpp>
 
 #include <cstdlib>
 #include <set>
@@ -32,12 +33,12 @@ struct kinds {
 
 /// A state of so many blocks of which none can be undone, closed.
 void make_irreversible(const fs::path& folder, store_kind kind) {
-    REQUIRE(worked(in_child([&] {
+    REQUIRE(works_apart([&] {
         pair_of_state_and_archive one(folder, kind);
         one.run_to(half);
         one.state.commit(one.state.revision());
         one.close();
-    })));
+    }));
 }
 
 void convert(const fs::path& folder, store_kind to) {
@@ -66,7 +67,7 @@ void check_only(const fs::path& folder, store_kind kind) {
     else
         CHECK(names == std::set<std::string>{"format"});
     CHECK(archive::kind_of(folder / "archive") == kind);
-    CHECK(worked(in_child([&] {
+    CHECK(works_apart([&] {
         database state(folder, pair_of_state_and_archive::options());
         if (state.memory().types().find("archive.row") == nullptr) return;
         state.add_type<archive::detail::kept_row>("archive.row");
@@ -76,14 +77,14 @@ void check_only(const fs::path& folder, store_kind kind) {
         if ((rows != 0) != (kind == store_kind::memory)) throw error("rows in memory");
         if (keys != 3 * rows) throw error("keys without rows");
         state.close();
-    })));
+    }));
 }
 
 /// It is after `half` blocks, and goes on to the end.
 void check_goes_on(const fs::path& folder) {
     static const std::string now = digest_after(half);
     static const std::string at_end = digest_after(last_block);
-    CHECK(worked(in_child([&] {
+    CHECK(works_apart([&] {
         pair_of_state_and_archive one(folder);
         one.check();
         require_digest(one, now);
@@ -92,16 +93,22 @@ void check_goes_on(const fs::path& folder) {
         require_digest(one, at_end);
         one.state.commit(one.state.revision());
         one.close();
-    })));
+    }));
 }
 
-int steps_left = 0;
-std::string* told = nullptr;
+/// A conversion that is killed, of a copy of the state in `made`.
+kill_trial conversion_trial(const fs::path& made, store_kind to) {
+    kill_trial trial;
+    trial.setup = [=](const fs::path& state) { copy_folder(made, state); };
+    trial.work = [=](const fs::path& state, const doomed& self) {
+        self.arm();
+        convert(state, to);
+    };
+    return trial;
+}
 
-void die(conversion_step reached) {
-    if (steps_left-- != 0) return;
-    write_file(*told, std::to_string(static_cast<int>(reached)));
-    ::kill(::getpid(), SIGKILL);
+kill_point at_step(std::optional<conversion_step> only = {}) {
+    return {archive::fault::conversion_hook, only};
 }
 
 kinds every_pair() {
@@ -113,7 +120,7 @@ kinds every_pair() {
 
 template <typename E>
 void check_thrown(const std::string& what, const std::function<void()>& work) {
-    CHECK(worked(in_child([&] {
+    CHECK(works_apart([&] {
         try {
             work();
         } catch (const E& problem) {
@@ -121,7 +128,7 @@ void check_thrown(const std::string& what, const std::function<void()>& work) {
             throw;
         }
         throw error("nothing was thrown");
-    })));
+    }));
 }
 
 } // namespace
@@ -129,64 +136,53 @@ void check_thrown(const std::string& what, const std::function<void()>& work) {
 TEST_CASE("a converted archive has the same content and goes on to the same end") {
     const auto [from, to] = every_pair();
     CAPTURE(archive::to_string(from), archive::to_string(to));
-    const temporary_folder folder;
+    const scratch_folder folder;
     make_irreversible(folder / "state", from);
-    CHECK(worked(in_child([&] { convert(folder / "state", to); })));
+    CHECK(works_apart([&] { convert(folder / "state", to); }));
     if (from != store_kind::none) check_only(folder / "state", to);
     check_goes_on(folder / "state");
     // And there and back again, with more rows by now.
     for (const store_kind kind : {store_kind::memory, store_kind::rocksdb, store_kind::memory}) {
-        CHECK(worked(in_child([&] { convert(folder / "state", kind); })));
+        CHECK(works_apart([&] { convert(folder / "state", kind); }));
         check_only(folder / "state", kind);
     }
     const std::string at_end = digest_after(last_block);
-    CHECK(worked(in_child([&] {
+    CHECK(works_apart([&] {
         const pair_of_state_and_archive one(folder / "state");
         one.check();
         require_digest(one, at_end);
-    })));
+    }));
 }
 
 TEST_CASE("killed at every step of a conversion, it is usable, and the same call goes on") {
     const auto [from, to] = every_pair();
     CAPTURE(archive::to_string(from), archive::to_string(to));
-    const temporary_folder folder;
-    std::string step_file = folder / "step";
-    told = &step_file;
+    const scratch_folder folder;
     make_irreversible(folder / "made", from);
     std::set<conversion_step> seen;
-    for (int n = 0;; ++n) {
-        const fs::path state = folder / "state";
-        copy_folder(folder / "made", state);
-        const int status = in_child([&] {
-            steps_left = n;
-            archive::fault::conversion_hook = &die;
-            convert(state, to);
-        });
-        if (!was_killed(status)) {
-            REQUIRE(worked(status));
-            break;
-        }
-        const auto step = static_cast<conversion_step>(std::stoi(test::read_file(step_file)));
-        CAPTURE(n, static_cast<int>(step));
+    int tried = 0;
+    kill_trial trial = conversion_trial(folder / "made", to);
+    trial.check = [&](const fs::path& state, const progress& told) {
+        const auto step = static_cast<conversion_step>(told.step.load());
         seen.insert(step);
         const auto kind = archive::kind_of(state / "archive");
         CHECK((kind == from || kind == to));
         if (step < conversion_step::flipped && step != conversion_step::moved) CHECK(kind == from);
         // As it is, used by who knows nothing of the conversion; then the same call again.
-        if (n % 2 == 0) {
-            copy_folder(state, folder / "used");
-            check_goes_on(folder / "used");
-            CHECK(worked(in_child([&] { convert(folder / "used", to); })));
-            if (from != store_kind::none) check_only(folder / "used", to);
+        if (tried++ % 2 == 0) {
+            const fs::path used = folder / "used";
+            copy_folder(state, used);
+            check_goes_on(used);
+            CHECK(works_apart([&] { convert(used, to); }));
+            if (from != store_kind::none) check_only(used, to);
+            fs::remove_all(used);
         }
         // At once.
-        CHECK(worked(in_child([&] { convert(state, to); })));
+        CHECK(works_apart([&] { convert(state, to); }));
         if (from != store_kind::none) check_only(state, to);
         check_goes_on(state);
-        fs::remove_all(state);
-        fs::remove_all(folder / "used");
-    }
+    };
+    kill_at_each(at_step(), trial);
     CHECK(seen.contains(conversion_step::verified));
     CHECK(seen.contains(conversion_step::durable));
     CHECK(seen.contains(conversion_step::flipped));
@@ -200,19 +196,16 @@ TEST_CASE("a conversion that was given up leaves nothing when it is called for t
     const auto [from, to] = every_pair();
     if (from == store_kind::none) return;
     CAPTURE(archive::to_string(from), archive::to_string(to));
-    const temporary_folder folder;
-    std::string step_file = folder / "step";
-    told = &step_file;
-    make_irreversible(folder / "state", from);
-    CHECK(was_killed(in_child([&] {
-        steps_left = 3;
-        archive::fault::conversion_hook = &die;
-        convert(folder / "state", to);
-    })));
-    CHECK(archive::kind_of(folder / "state" / "archive") == from);
-    CHECK(worked(in_child([&] { convert(folder / "state", from); })));
-    check_only(folder / "state", from);
-    check_goes_on(folder / "state");
+    const scratch_folder folder;
+    make_irreversible(folder / "made", from);
+    kill_trial trial = conversion_trial(folder / "made", to);
+    trial.check = [&](const fs::path& state, const progress&) {
+        CHECK(archive::kind_of(state / "archive") == from);
+        CHECK(works_apart([&] { convert(state, from); }));
+        check_only(state, from);
+        check_goes_on(state);
+    };
+    CHECK(kill_at(at_step(), 3, trial));
 }
 
 TEST_CASE("after a loss of all memory either checkpoint belongs to the new kind") {
@@ -220,23 +213,20 @@ TEST_CASE("after a loss of all memory either checkpoint belongs to the new kind"
                                      kinds{store_kind::memory, store_kind::rocksdb});
     CAPTURE(archive::to_string(from), archive::to_string(to));
     const bool is_newest_lost = GENERATE(false, true);
-    const temporary_folder folder;
+    const scratch_folder folder;
     make_irreversible(folder / "state", from);
     // Killed when the old kind is about to go: the last moment at which both are there.
-    CHECK(was_killed(in_child([&] {
-        archive::fault::conversion_hook = [](conversion_step reached) {
-            if (reached != conversion_step::flipped) return;
-            ::kill(::getpid(), SIGKILL);
-        };
-        convert(folder / "state", to);
-    })));
+    CHECK(run_process([&] {
+              at_step(conversion_step::flipped).arm(0);
+              convert(folder / "state", to);
+          }).killed);
     const fs::path published = folder / "state" / "checkpoint";
     fs::remove_all(folder / "state" / "segment");
     if (is_newest_lost) {
         const fs::path newest = checkpoint::published(disk::of_system(), published).newest_path();
-        std::string content = test::read_file(newest);
+        std::string content = read_all(newest);
         content[content.size() / 2] ^= 1;
-        write_file(newest, content);
+        write_all(newest, content);
     }
     REQUIRE(fs::exists(published / "published.0"));
     REQUIRE(fs::exists(published / "published.1"));
@@ -244,7 +234,7 @@ TEST_CASE("after a loss of all memory either checkpoint belongs to the new kind"
 }
 
 TEST_CASE("conversions that make no sense are refused, and change nothing") {
-    const temporary_folder folder;
+    const scratch_folder folder;
     SECTION("to none") {
         for (const store_kind from : {store_kind::rocksdb, store_kind::memory}) {
             const fs::path state = folder / std::string(archive::to_string(from));
@@ -274,14 +264,14 @@ TEST_CASE("conversions that make no sense are refused, and change nothing") {
 }
 
 TEST_CASE("a row that cannot be read ends a conversion, and the kind stays") {
-    const temporary_folder folder;
+    const scratch_folder folder;
     make_irreversible(folder / "state", store_kind::rocksdb);
     for (const auto& entry : fs::directory_iterator(folder / "state" / "archive" / "rocksdb"))
         if (entry.path().extension() == ".sst") {
-            std::string content = test::read_file(entry.path());
+            std::string content = read_all(entry.path());
             content[content.size() / 4] ^= 1;
             content[10] ^= 1;
-            write_file(entry.path(), content);
+            write_all(entry.path(), content);
         }
     check_thrown<damaged_error>("archive", [&] { convert(folder / "state", store_kind::memory); });
     CHECK(archive::kind_of(folder / "state" / "archive") == store_kind::rocksdb);

@@ -1,5 +1,11 @@
+// The life cycle of objects: retired, handed over, found in both places; two types in one archive.
+
+#include <archive/open_archive.hpp>
+
 #include <catch2/catch.hpp>
+#include <tests/archive/note.hpp>
 #include <tests/archive/world.hpp>
+#include <tests/support/scratch_state.hpp>
 
 #include <vector>
 
@@ -22,7 +28,7 @@ std::string message_of(Action action) {
 } // namespace
 
 TEST_CASE("an object is found in memory, and then in the archive") {
-    world w;
+    note_world w;
     w.three_notes();
     REQUIRE(w.all.find(id<note>(1))->in_memory());
     REQUIRE(w.all.find<by_title>("alice", "two")->in_memory());
@@ -50,7 +56,7 @@ TEST_CASE("an object is found in memory, and then in the archive") {
 }
 
 TEST_CASE("where a lookup ended is counted") {
-    world w;
+    note_world w;
     w.three_notes();
     w.hand_over();
     (void)w.all.find(id<note>(0));
@@ -65,7 +71,7 @@ TEST_CASE("where a lookup ended is counted") {
 }
 
 TEST_CASE("what can still be undone is not handed over") {
-    world w;
+    note_world w;
     w.block([&] { write(w.state, "alice", "one"); });
     w.block([&] { w.all.retire(w.state.get<note>(id<note>(0))); });
     CHECK_THROWS_AS(w.all.hand_over(2), usage_error);
@@ -78,7 +84,7 @@ TEST_CASE("what can still be undone is not handed over") {
 }
 
 TEST_CASE("popping the block that retired an object makes it live again") {
-    world w;
+    note_world w;
     w.block([&] { write(w.state, "alice", "one"); });
     w.block([&] { w.all.retire(w.state.get<note>(id<note>(0))); });
     const note& one = w.state.get<note>(id<note>(0));
@@ -91,7 +97,7 @@ TEST_CASE("popping the block that retired an object makes it live again") {
 }
 
 TEST_CASE("popping the block that handed an object over brings it back") {
-    world w;
+    note_world w;
     w.three_notes();
     const std::string before = digest_of(w.all);
     REQUIRE(w.hand_over() == 1);
@@ -109,7 +115,7 @@ TEST_CASE("popping the block that handed an object over brings it back") {
 }
 
 TEST_CASE("the digest takes memory before the archive, and depends on every object") {
-    world w;
+    note_world w;
     w.three_notes();
     w.hand_over();
     const std::string archived = digest_of(w.all);
@@ -125,7 +131,7 @@ TEST_CASE("the digest takes memory before the archive, and depends on every obje
 }
 
 TEST_CASE("every lookup in memory is counted, also those that no clock was read for") {
-    world w;
+    note_world w;
     w.three_notes();
     for (int n = 0; n < 1000; ++n)
         (void)w.all.find(id<note>(0));
@@ -137,7 +143,7 @@ TEST_CASE("every lookup in memory is counted, also those that no clock was read 
 }
 
 TEST_CASE("a retired object is not modified") {
-    world w;
+    note_world w;
     w.three_notes();
     const note& retired = w.state.get<note>(id<note>(1));
     const auto change = [](note& n) { n.weight = 99; };
@@ -153,7 +159,7 @@ TEST_CASE("a retired object is not modified") {
 }
 
 TEST_CASE("only an object of the state is retired") {
-    world w;
+    note_world w;
     w.three_notes();
     const note copy = w.state.get<note>(id<note>(0));
     CHECK_THROWS_AS(w.all.retire(copy), usage_error);
@@ -162,7 +168,7 @@ TEST_CASE("only an object of the state is retired") {
 }
 
 TEST_CASE("the oldest retired objects leave first, a limited number at a time") {
-    world w;
+    note_world w;
     w.block([&] {
         for (int i = 0; i < 10; ++i)
             write(w.state, "alice", std::to_string(i));
@@ -180,7 +186,7 @@ TEST_CASE("the oldest retired objects leave first, a limited number at a time") 
 }
 
 TEST_CASE("all objects of both places are visited once, by rising id") {
-    world w;
+    note_world w;
     w.block([&] {
         for (int i = 0; i < 10; ++i)
             write(w.state, "alice", std::to_string(i));
@@ -202,14 +208,14 @@ TEST_CASE("all objects of both places are visited once, by rising id") {
 }
 
 TEST_CASE("an archive that is ahead of the state tells nothing of what is to come") {
-    world ahead;
+    note_world ahead;
     ahead.three_notes();
     ahead.block([&] { ahead.all.retire(ahead.state.get<note>(id<note>(2))); });
     ahead.state.commit(ahead.state.revision());
     ahead.hand_over();
     const std::string digest = digest_of(ahead.all);
 
-    world behind(std::move(ahead.rows));
+    note_world behind(std::move(ahead.rows));
     CHECK_FALSE(behind.all.find(id<note>(1)));
     CHECK_FALSE(behind.all.find<by_title>("alice", "two"));
     CHECK(digest_of(behind.all) != digest);
@@ -223,7 +229,7 @@ TEST_CASE("an archive that is ahead of the state tells nothing of what is to com
 }
 
 TEST_CASE("a key that the state's object does not have yet leads to no row") {
-    world ahead;
+    note_world ahead;
     ahead.block([&] {
         const note& renamed = write(ahead.state, "alice", "one");
         ahead.state.modify(renamed, [](note& one) { one.title = "later"; });
@@ -233,7 +239,7 @@ TEST_CASE("a key that the state's object does not have yet leads to no row") {
     ahead.hand_over();
     REQUIRE(ahead.all.find<by_title>("alice", "later"));
 
-    world behind(std::move(ahead.rows));
+    note_world behind(std::move(ahead.rows));
     behind.block([&] { write(behind.state, "alice", "one"); });
     CHECK(behind.all.find<by_title>("alice", "one")->in_memory());
     CHECK_FALSE(behind.all.find<by_title>("alice", "later"));
@@ -241,7 +247,7 @@ TEST_CASE("a key that the state's object does not have yet leads to no row") {
 }
 
 TEST_CASE("an archive that was lost is noticed when it is opened") {
-    const temporary_folder folder;
+    const scratch_folder folder;
     const auto open_and = [&](auto work) {
         database state(folder / "state", small_state());
         state.add_type<note>("note");
@@ -264,7 +270,7 @@ TEST_CASE("an archive that was lost is noticed when it is opened") {
 TEST_CASE("a store that fails never means that an object is not there") {
     auto store = std::make_unique<fragile_store>();
     fragile_store& disk = *store;
-    world w(std::move(store));
+    note_world w(std::move(store));
     w.three_notes();
     CHECK_THROWS_AS(w.hand_over(), io_error);
     CHECK(w.all.find(id<note>(1))->in_memory());
@@ -280,7 +286,7 @@ TEST_CASE("a store that fails never means that an object is not there") {
 TEST_CASE("keys that no object in the archive has are known without a look into it") {
     auto store = std::make_unique<fragile_store>();
     fragile_store& disk = *store;
-    world w(std::move(store));
+    note_world w(std::move(store));
     disk.plug_in();
     w.three_notes();
     w.hand_over();
@@ -297,7 +303,7 @@ TEST_CASE("keys that no object in the archive has are known without a look into 
 }
 
 TEST_CASE("the digest does not depend on the order in which types are added") {
-    world w;
+    note_world w;
     w.three_notes();
     archive::state_digest a, b;
     a.add(w.all);
@@ -311,7 +317,7 @@ TEST_CASE("the digest does not depend on the order in which types are added") {
 }
 
 TEST_CASE("an archive that was opened for reading and then left behind never says not found") {
-    const temporary_folder folder;
+    const scratch_folder folder;
     const auto write_one = [&](const char* title) {
         database state(folder / "state", small_state());
         const auto rows = archive::open_store(folder / "rows");
@@ -344,4 +350,87 @@ TEST_CASE("an archive that was opened for reading and then left behind never say
         CHECK_THROWS_AS(all.for_each([](const archive::found<note>&) {}), usage_error);
     }
     CHECK(after->count(archive::table_id{0}) == 2);
+}
+
+/// Two types in one archive, whose objects have equal ids and equal keys.
+using namespace chainbase;
+using namespace chainbase::test;
+
+namespace {
+
+struct by_name;
+
+/// Has the key of a note, byte by byte.
+struct memo {
+    chainbase::id<memo> id;
+    fixed_string<16> author;
+    shared_string title;
+    std::uint32_t pages = 0;
+
+    using keys = chainbase::keys<ordered_unique<by_name, &memo::author, &memo::title>>;
+    using archived_by = archive::tags<by_name>;
+};
+BOOST_DESCRIBE_STRUCT(memo, (), (id, author, title, pages))
+
+constexpr int of_each = 20;
+
+struct both {
+    database state;
+    std::unique_ptr<archive::store> rows;
+    notes all_notes;
+    archive::lifecycle<memo> all_memos;
+
+    both(const std::filesystem::path& folder, archive::store_kind kind)
+        : state(folder, small_state()),
+          rows(archive::open_archive(state, folder / "archive", kind)),
+          all_notes((state.add_type<note>("note"), state), *rows, "note"),
+          all_memos((state.add_type<memo>("memo"), state), *rows, "memo") {}
+};
+
+const memo& write_memo(database& state, const std::string& title, std::uint32_t pages) {
+    return state.create<memo>([&](memo& one) {
+        one.author = "alice";
+        one.title = title;
+        one.pages = pages;
+    });
+}
+
+} // namespace
+
+TEST_CASE("two types whose objects have equal ids and keys do not meet") {
+    const auto kind = GENERATE(archive::store_kind::rocksdb, archive::store_kind::memory);
+    const scratch_folder folder;
+    {
+        both made(folder / "state", kind);
+        for (int n = 0; n < of_each; ++n) {
+            made.all_notes.retire(write(made.state, "alice", std::to_string(n), n));
+            made.all_memos.retire(
+                write_memo(made.state, std::to_string(n), static_cast<std::uint32_t>(1000 + n)));
+        }
+        const revision_number now = made.state.committed_revision();
+        CHECK(made.all_notes.hand_over(now) == of_each);
+        CHECK(made.all_memos.hand_over(now, of_each / 2) == of_each / 2);
+        made.rows->sync();
+        made.state.close();
+    }
+    both opened(folder / "state", kind);
+    opened.all_notes.remove(id<note>(3));
+    for (int n = 0; n < of_each; ++n) {
+        const auto as_note = opened.all_notes.find<by_title>("alice", std::to_string(n));
+        const auto as_memo = opened.all_memos.find<by_name>("alice", std::to_string(n));
+        CHECK(as_note.has_value() == (n != 3));
+        if (as_note) CHECK(as_note->get<&note::weight>() == n);
+        REQUIRE(as_memo);
+        CHECK(as_memo->get<&memo::pages>() == static_cast<std::uint32_t>(1000 + n));
+        CHECK(as_memo->in_memory() == (n >= of_each / 2));
+    }
+    CHECK_THROWS_AS(opened.all_memos.create([](memo& one) {
+        one.author = "alice";
+        one.title = "3";
+    }),
+                    duplicate_key_error);
+    CHECK_NOTHROW(opened.all_notes.create([](note& one) {
+        one.author = "alice";
+        one.title = "3";
+    }));
 }

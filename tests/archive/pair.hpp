@@ -4,9 +4,10 @@
 #include <archive/open_archive.hpp>
 
 #include <catch2/catch.hpp>
-#include <tests/archive/in_child.hpp>
 #include <tests/archive/note.hpp>
-#include <tests/tools/temporary_folder.hpp>
+#include <tests/support/child_process.hpp>
+#include <tests/support/scratch_state.hpp>
+#include <tests/support/state_files.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -102,13 +103,13 @@ public:
 
 /// What a run that nobody disturbs comes to, after so many blocks.
 inline std::string digest_after(revision_number blocks) {
-    const temporary_folder folder;
-    REQUIRE(worked(in_child([&] {
+    const scratch_folder folder;
+    REQUIRE(works_apart([&] {
         pair_of_state_and_archive one(folder / "state", archive::store_kind::none);
         one.run_to(blocks);
-        write_file(folder / "digest", digest_of(one.all));
-    })));
-    const std::string digest = test::read_file(folder / "digest");
+        write_all(folder / "digest", digest_of(one.all));
+    }));
+    const std::string digest = read_all(folder / "digest");
     REQUIRE(digest.size() == 64);
     return digest;
 }
@@ -120,18 +121,18 @@ inline void require_digest(const pair_of_state_and_archive& of, const std::strin
 /// Makes a state of so many blocks, closed.
 inline void make_pair(const std::filesystem::path& folder, archive::store_kind kind,
                       revision_number blocks) {
-    REQUIRE(worked(in_child([&] {
+    REQUIRE(works_apart([&] {
         pair_of_state_and_archive one(folder, kind);
         one.run_to(blocks);
         one.close();
-    })));
+    }));
 }
 
 /// Opens it in another process: it is after so many blocks, and goes on to the same end.
 inline void check_pair(const std::filesystem::path& folder, revision_number blocks) {
     const std::string now = digest_after(blocks);
     const std::string at_end = digest_after(last_block);
-    CHECK(worked(in_child([&] {
+    CHECK(works_apart([&] {
         pair_of_state_and_archive one(folder);
         if (one.state.revision() != blocks) throw error("of another block");
         one.check();
@@ -140,7 +141,7 @@ inline void check_pair(const std::filesystem::path& folder, revision_number bloc
         one.check();
         require_digest(one, at_end);
         one.close();
-    })));
+    }));
 }
 
 } // namespace chainbase::test

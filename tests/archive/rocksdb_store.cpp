@@ -3,7 +3,7 @@
 #include <pool_allocator/private_folder.hpp>
 
 #include <sys/stat.h>
-#include <tests/tools/file_size_limit.hpp>
+#include <tests/support/lowered_limit.hpp>
 #include <unistd.h>
 
 #include <fstream>

@@ -3,9 +3,9 @@
 #include <archive/statistics_page.hpp>
 
 #include <catch2/catch.hpp>
-#include <tests/archive/heap_store.hpp>
-#include <tests/support/staying_process.hpp>
-#include <tests/tools/file_size_limit.hpp>
+#include <tests/archive/stores.hpp>
+#include <tests/support/child_process.hpp>
+#include <tests/support/lowered_limit.hpp>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ namespace {
 std::vector<std::uint64_t> durations(random_source& random, std::size_t count) {
     std::vector<std::uint64_t> all;
     for (std::size_t i = 0; i < count; ++i)
-        all.push_back(random.bits() >> (28 + random.below(36)));
+        all.push_back(random.next() >> (28 + random.below(36)));
     return all;
 }
 
@@ -64,7 +64,7 @@ TEST_CASE("every duration is in the bucket that says so, and buckets are 1/32 wi
 }
 
 TEST_CASE("percentiles are those of the sorted durations, at most 1/32 above") {
-    random_source random;
+    random_source random(new_seed());
     CAPTURE(random.seed());
     for (const std::size_t count : {1UL, 2UL, 3UL, 100UL, 999UL, 20'000UL}) {
         percentiles exact{durations(random, count)};

@@ -1,9 +1,9 @@
 // What every store promises, one promise per case; runs over all kinds.
 #include <archive/detail/kept_rows.hpp>
 #include <archive/key.hpp>
-#include <archive/none_store.hpp>
+#include <archive/open_archive.hpp>
 
-#include <tests/archive/any_store.hpp>
+#include <tests/archive/stores.hpp>
 
 #include <atomic>
 #include <thread>

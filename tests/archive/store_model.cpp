@@ -1,9 +1,12 @@
 // Every store against a naive model: random puts, rewrites, erases, finds, scans and reopenings.
 #include <archive/key.hpp>
 
-#include <tests/archive/any_store.hpp>
+#include <tests/archive/stores.hpp>
+#include <tests/support/mismatch.hpp>
+#include <tests/support/operation_sequence.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <ranges>
 
@@ -11,7 +14,10 @@
 
 using namespace archive_test;
 using chainbase::test::any_store;
+using chainbase::test::check_random_operations;
 using chainbase::test::engine;
+using chainbase::test::expect;
+using chainbase::test::operation_sequence;
 
 namespace {
 
@@ -36,15 +42,16 @@ struct model_table {
     }
 };
 
-/// A store and its model, driven by the same random steps.
+/// A store and its model, driven by the same random steps. Throws mismatch.
 class trial {
 public:
-    trial(engine which, random_source& random)
-        : store_(which, folder_ / "store", half_of_the_batches_as_files()), random_(random) {
+    trial(engine which, std::function<void(std::string)> tell)
+        : store_(which, folder_ / "store", half_of_the_batches_as_files()), tell_(std::move(tell)) {
         open();
     }
 
-    void step() {
+    void step(random_source random) {
+        random_ = random;
         if (random_.one_in(8)) reopen();
         write();
         for (int i = 0; i < 20; ++i)
@@ -64,7 +71,14 @@ private:
             table = store_->open_table(table.value == 0 ? "posts" : "votes", {"first", "second"});
     }
 
+    void tell(const char* what, std::uint32_t table = 2, std::uint32_t id = 0) const {
+        if (tell_)
+            tell_(table == 2 ? what
+                             : what + std::to_string(id) + " of table " + std::to_string(table));
+    }
+
     void reopen() {
+        tell("reopen");
         if (random_.one_in(2)) random_.one_in(2) ? store_->sync() : store_->flush();
         store_.reopen();
         open();
@@ -76,12 +90,15 @@ private:
             const std::uint32_t table = random_.below(2);
             const std::uint32_t id = random_.below(ids);
             if (random_.one_in(4)) {
+                tell("erase ", table, id);
                 batch.erase(tables_[table], id);
                 models_[table].rows.erase(id);
             } else {
+                tell("put ", table, id);
                 put(batch, table, id);
             }
         }
+        tell("write");
         store_->write(batch);
     }
 
@@ -95,7 +112,7 @@ private:
     }
 
     model_row random_row() {
-        model_row row{random_.text(60), {}};
+        model_row row{random_bytes(random_, 60), {}};
         for (std::uint32_t index = 0; index < 2; ++index)
             if (!random_.one_in(3)) row.keys[index] = random_key();
         return row;
@@ -110,8 +127,8 @@ private:
         const auto& rows = models_[table].rows;
         const std::uint32_t id = random_.below(ids);
         compare(store_->find(tables_[table], id), rows, rows.find(id));
-        REQUIRE(store_->contains(tables_[table], id) == rows.contains(id));
-        REQUIRE(store_->count(tables_[table]) == rows.size());
+        expect(store_->contains(tables_[table], id) == rows.contains(id), "contains");
+        expect(store_->count(tables_[table]) == rows.size(), "count");
         const std::uint32_t index = random_.below(2);
         const std::string key = random_key();
         const auto keys = models_[table].keys(index);
@@ -129,10 +146,10 @@ private:
 
     template <typename Rows, typename At>
     void compare(const std::optional<pinned_row>& row, const Rows& rows, At expected) {
-        REQUIRE(row.has_value() == (expected != rows.end()));
+        expect(row.has_value() == (expected != rows.end()), "a row");
         if (!row) return;
-        REQUIRE(row->id() == expected->first);
-        REQUIRE(as_text(row->record()) == expected->second.record);
+        expect(row->id() == expected->first, "the id of a row");
+        expect(as_text(row->record()) == expected->second.record, "a record");
     }
 
     void compare_scans() {
@@ -140,11 +157,11 @@ private:
             const std::uint32_t from = random_.one_in(2) ? 0 : random_.below(ids);
             auto expected = models_[table].rows.lower_bound(from);
             for (auto at = store_->rows(tables_[table], from); at.valid(); at.next(), ++expected) {
-                REQUIRE(expected != models_[table].rows.end());
-                REQUIRE(at.id() == expected->first);
-                REQUIRE(as_text(at.record()) == expected->second.record);
+                expect(expected != models_[table].rows.end(), "a row too many");
+                expect(at.id() == expected->first, "the order of rows");
+                expect(as_text(at.record()) == expected->second.record, "a record of a scan");
             }
-            REQUIRE(expected == models_[table].rows.end());
+            expect(expected == models_[table].rows.end(), "a row too few");
             compare_keys(table, random_.below(2), random_key());
         }
     }
@@ -154,43 +171,41 @@ private:
         auto at = store_->keys(tables_[table], index, as_bytes(from));
         for (auto expected = keys.lower_bound(from); expected != keys.end(); ++expected)
             for (const std::uint32_t id : expected->second) {
-                REQUIRE(at.valid());
-                REQUIRE(as_text(at.key()) == expected->first);
-                REQUIRE(at.id() == id);
+                expect(at.valid(), "a key too few");
+                expect(as_text(at.key()) == expected->first, "the order of keys");
+                expect(at.id() == id, "the rows of a key");
                 at.next();
             }
-        REQUIRE_FALSE(at.valid());
+        expect(!at.valid(), "a key too many");
     }
 
     scratch_folder folder_;
     any_store store_;
-    random_source& random_;
+    std::function<void(std::string)> tell_;
+    random_source random_{0}; ///< of the step under way
     std::array<table_id, 2> tables_{table_id{0}, table_id{1}};
     std::array<model_table, 2> models_;
 };
 
+void walk(engine which, std::uint64_t steps) {
+    check_random_operations(new_seed(), steps, [&](operation_sequence& sequence) {
+        trial run(which, sequence.tell());
+        random_source random(0);
+        while (sequence.next(random))
+            run.step(random);
+    });
+}
+
 } // namespace
 
 TEST_CASE("a store in the state behaves as the model does, across reopenings") {
-    random_source random;
-    INFO("CHAINBASE_TEST_SEED=" << random.seed());
-    trial run(engine::memory, random);
-    for (int i = 0; i < 300; ++i)
-        run.step();
+    walk(engine::memory, 300);
 }
 
 TEST_CASE("a store on the heap behaves as the model does") {
-    random_source random;
-    INFO("CHAINBASE_TEST_SEED=" << random.seed());
-    trial run(engine::heap, random);
-    for (int i = 0; i < 1500; ++i)
-        run.step();
+    walk(engine::heap, 1500);
 }
 
 TEST_CASE("a rocksdb store behaves as the model does, across reopenings") {
-    random_source random;
-    INFO("CHAINBASE_TEST_SEED=" << random.seed());
-    trial run(engine::rocksdb, random);
-    for (int i = 0; i < 300; ++i)
-        run.step();
+    walk(engine::rocksdb, 300);
 }

@@ -7,11 +7,11 @@
 
 #include <boost/describe.hpp>
 #include <catch2/catch.hpp>
+#include <tests/support/random_source.hpp>
+#include <tests/support/scratch_state.hpp>
 
 #include <array>
-#include <cstdlib>
 #include <filesystem>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -19,48 +19,18 @@ namespace archive_test {
 
 using namespace chainbase;
 using namespace chainbase::archive;
+using chainbase::test::new_seed;
+using chainbase::test::random_source;
+using chainbase::test::scratch_folder;
 
-/// Random numbers whose seed a failing test prints; CHAINBASE_TEST_SEED repeats a run.
-class random_source {
-public:
-    random_source() : seed_(chosen()), engine_(seed_) {}
-    std::uint64_t seed() const { return seed_; }
-    std::uint64_t bits() { return engine_(); }
-    std::uint64_t below(std::uint64_t limit) { return engine_() % limit; }
-    bool one_in(std::uint64_t n) { return below(n) == 0; }
-
-    /// Bytes of any value, often zero, one or 0xff: where escapes and ends are.
-    std::string text(std::size_t longest) {
-        std::string text(below(longest + 1), '\0');
-        for (char& c : text)
-            c = one_in(2) ? "\x00\x01\xff\xfe"[below(4)] : static_cast<char>(below(256));
-        return text;
-    }
-
-private:
-    static std::uint64_t chosen() {
-        const char* given = std::getenv("CHAINBASE_TEST_SEED");
-        return given ? std::strtoull(given, nullptr, 0) : std::random_device{}();
-    }
-    std::uint64_t seed_;
-    std::mt19937_64 engine_;
-};
-
-/// A folder that goes with its test.
-class scratch_folder {
-public:
-    scratch_folder() {
-        std::string name =
-            (std::filesystem::temp_directory_path() / "archive-test-XXXXXX").string();
-        REQUIRE(::mkdtemp(name.data()) != nullptr);
-        path_ = name;
-    }
-    ~scratch_folder() { std::filesystem::remove_all(path_); }
-    std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-
-private:
-    std::filesystem::path path_;
-};
+/// At most so many bytes of any value, often zero, one or 0xff: where escapes and ends are.
+inline std::string random_bytes(random_source& random, std::uint32_t longest) {
+    std::string bytes(random.below(longest + 1), '\0');
+    for (char& c : bytes)
+        c = random.one_in(2) ? "\x00\x01\xff\xfe"[random.below(4)]
+                             : static_cast<char>(random.below(256));
+    return bytes;
+}
 
 /// As the vectors of shared memory: read as data() and size(), assigned from a span.
 template <typename E>
@@ -126,28 +96,28 @@ inline fixed_string<16> random_author(random_source& random) {
 }
 
 inline price random_price(random_source& random) {
-    return {static_cast<std::int64_t>(random.bits()), random.one_in(2)};
+    return {static_cast<std::int64_t>(random.next()), random.one_in(2)};
 }
 
 inline post random_post(random_source& random) {
     post p;
-    p.number = id<post>(static_cast<std::uint32_t>(random.bits()));
+    p.number = id<post>(static_cast<std::uint32_t>(random.next()));
     p.author = random_author(random);
-    p.body = random.text(40);
-    p.depth = static_cast<std::uint8_t>(random.bits());
-    p.net_votes = static_cast<std::int32_t>(random.bits());
-    p.reward = random.bits();
+    p.body = random_bytes(random, 40);
+    p.depth = static_cast<std::uint8_t>(random.next());
+    p.net_votes = static_cast<std::int32_t>(random.next());
+    p.reward = random.next();
     p.locked = random.one_in(2);
     p.state = static_cast<mode>(static_cast<int>(random.below(3)) - 1);
     for (auto& byte : p.transaction)
-        byte = static_cast<std::uint8_t>(random.bits());
+        byte = static_cast<std::uint8_t>(random.next());
     for (auto& tag : p.tags)
-        tag = random.text(10);
+        tag = random_bytes(random, 10);
     std::vector<std::uint64_t> voters(random.below(5));
     for (auto& voter : voters)
-        voter = random.bits();
+        voter = random.next();
     p.voters = voters;
-    const std::string picture = random.text(9);
+    const std::string picture = random_bytes(random, 9);
     p.picture = as_bytes(picture);
     std::vector<price> prices(random.below(4));
     for (auto& each : prices)
@@ -155,7 +125,7 @@ inline post random_post(random_source& random) {
     p.prices = prices;
     p.last = random_price(random);
     for (auto& share : p.shares)
-        share = {random_author(random), static_cast<std::uint16_t>(random.bits())};
+        share = {random_author(random), static_cast<std::uint16_t>(random.next())};
     return p;
 }
 

@@ -2,7 +2,7 @@
 // writer, each of which may die between any two steps and is followed by another process in its
 // place.
 
-#include <chainbase/detail/lock_protocol.hpp>
+#include <chainbase/lock/lock_protocol.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/support/random_source.hpp>

@@ -1,19 +1,33 @@
-// Readers under the read lock beside a writer under the write lock never see half a change. Meant
-// to run under the thread sanitizer as well.
+// Locks between threads and between processes.
+
+#include <chainbase/lock/process_lock.hpp>
+#include <pool_allocator/error.hpp>
 
 #include <catch2/catch.hpp>
-#include <tests/chainbase/small_types.hpp>
+#include <sys/wait.h>
+#include <tests/support/one_type.hpp>
+#include <tests/support/two_sides.hpp>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <climits>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
 using namespace chainbase;
 using namespace chainbase::test;
+using Catch::Matchers::Contains;
+namespace fs = std::filesystem;
+
+// Readers under the read lock beside a writer under the write lock never see half a change. Meant
+// to run under the thread sanitizer as well.
 
 TEST_CASE("readers see whole blocks while a writer applies and undoes them") {
     one_type<item> s;
@@ -234,4 +248,251 @@ TEST_CASE("writers exclude each other and readers, readers do not exclude reader
         lock.unlock_shared();
     }).join();
     lock.unlock_shared();
+}
+
+// The lock between processes, as one process sees it: two databases of one state have it between
+// them like any two others.
+
+namespace {
+
+open_options to_read(std::chrono::milliseconds patience = std::chrono::minutes(5)) {
+    open_options how = quick_options(open_mode::read_only);
+    how.wait_for_writer = patience;
+    return how;
+}
+
+std::uint32_t height_of(const two_sides& seen) {
+    return seen.db.with_read_lock([&] { return seen.height().value(); });
+}
+
+/// A process that dies in the middle of a block, under the write lock.
+void die_within_block(const fs::path& state) {
+    const pid_t process = fork();
+    REQUIRE(process >= 0);
+    if (process == 0) {
+        two_sides written(state);
+        written.db.with_write_lock([&] {
+            auto block = written.db.start_session();
+            written.db.modify(written.db.get(id<item>(1)), [](item& one) { one.value += 7; });
+            ::_exit(0);
+        });
+    }
+    int status = 0;
+    REQUIRE(waitpid(process, &status, 0) == process);
+    REQUIRE(WEXITSTATUS(status) == 0);
+}
+
+} // namespace
+
+TEST_CASE("a reader sees what the writer did before and waits while it is in") {
+    const scratch_folder folder;
+    two_sides written(folder / "state");
+    const two_sides seen(folder / "state", to_read());
+    random_source random(test_seed(1));
+    std::atomic<bool> has_read{false};
+    std::thread reader;
+    written.db.with_write_lock([&] {
+        reader = std::thread([&] {
+            CHECK(height_of(seen) == 0);
+            has_read = true;
+        });
+        lock_report now;
+        do
+            now = lock_report::read(folder / "state");
+        while (now.readers.empty() || now.readers[0].what != lock_report::doing::waiting);
+        CHECK(now.writer.what == lock_report::doing::inside);
+        CHECK(now.writer.is_alive);
+        CHECK(now.writer.process == static_cast<std::uint32_t>(getpid()));
+        CHECK_FALSE(has_read);
+    });
+    reader.join();
+    for (std::uint32_t n = 1; n <= 50; ++n) {
+        written.apply_block(random);
+        CHECK(height_of(seen) == n);
+    }
+    const lock_report now = lock_report::read(folder / "state");
+    CHECK(now.writer.what == lock_report::doing::idle);
+    REQUIRE(now.readers.size() == 1); // one for as many threads as ever read at once
+    CHECK(now.readers[0].what == lock_report::doing::idle);
+}
+
+TEST_CASE("a reader follows files that grow and shrink, and types that come") {
+    const scratch_folder folder;
+    database written(folder / "state", quick_options());
+    written.add_type<item>("item");
+    database seen(folder / "state", to_read());
+    seen.add_type<item>("item");
+    const auto count = [&] {
+        return seen.with_read_lock([&] {
+            std::uint32_t found = 0;
+            for (const item& one : seen.view<item, by_key>())
+                found += seen.find(one.id) == &one ? 1 : 0;
+            CHECK(seen.count<item>() == found);
+            return found;
+        });
+    };
+    CHECK(count() == 0);
+    const auto bytes = [](const database& of) {
+        return of.memory().windows()[0]->objects->bytes();
+    };
+    for (int round = 0; round < 3; ++round) {
+        written.with_write_lock([&] {
+            for (std::uint32_t k = 0; k < 20'000; ++k)
+                written.create<item>([&](item& one) { one.key = k; });
+        });
+        CHECK(count() == 20'000);
+        CHECK(bytes(seen) == bytes(written));
+        written.with_write_lock([&] {
+            for (std::uint32_t k = 0; k < 20'000; ++k)
+                if (k % 100 != 0) written.remove(written.get<item, by_key>(k));
+            written.compact();
+        });
+        CHECK(count() == 200);
+        CHECK(bytes(seen) == bytes(written));
+        written.with_write_lock([&] { written.clear<item>(); });
+    }
+    written.add_type<card>("card");
+    written.with_write_lock([&] {
+        for (std::uint32_t k = 0; k < 5'000; ++k)
+            written.create<card>([&](card& one) { one.key = k; });
+    });
+    CHECK(count() == 0);
+    seen.add_type<card>("card");
+    CHECK(seen.with_read_lock([&] { return seen.find<card, by_key>(4'999U) != nullptr; }));
+}
+
+TEST_CASE("more threads than a page of slots has read at once, and leave nothing behind") {
+    const scratch_folder folder;
+    two_sides written(folder / "state");
+    constexpr int threads = 150;
+    {
+        const two_sides seen(folder / "state", to_read());
+        std::atomic<int> inside{0};
+        std::vector<std::thread> readers;
+        for (int n = 0; n < threads; ++n)
+            readers.emplace_back([&] {
+                seen.db.with_read_lock([&] {
+                    ++inside;
+                    while (inside < threads)
+                        std::this_thread::yield();
+                });
+            });
+        for (std::thread& one : readers)
+            one.join();
+        CHECK(lock_report::read(folder / "state").readers.size() == threads);
+        random_source random(test_seed(2));
+        written.apply_block(random);
+        CHECK(height_of(seen) == 1);
+    }
+    CHECK(lock_report::read(folder / "state").readers.empty());
+    CHECK(fs::file_size(folder / "state" / "readers") >= threads * sizeof(reader_slot));
+}
+
+TEST_CASE("after a writer died within a block readers wait, refuse, and go on when it is undone") {
+    const scratch_folder folder;
+    {
+        const two_sides made(folder / "state");
+    }
+    const two_sides seen(folder / "state", to_read(std::chrono::milliseconds(30)));
+    CHECK(height_of(seen) == 0);
+    die_within_block(folder / "state");
+    const auto look = [&] { (void)height_of(seen); };
+    CHECK_THROWS_AS(look(), unclean_error);
+    CHECK_THROWS_WITH(look(), Contains("died in the middle of a change") &&
+                                  Contains("Open the state for writing once"));
+    CHECK_THROWS_AS(two_sides(folder / "state", to_read(std::chrono::milliseconds(30))),
+                    unclean_error);
+    const lock_report now = lock_report::read(folder / "state");
+    CHECK_FALSE(now.writer.is_alive);
+    CHECK(now.writer.what == lock_report::doing::inside);
+    two_sides written(folder / "state");
+    CHECK(height_of(seen) == 0);
+    random_source random(test_seed(3));
+    written.apply_block(random);
+    CHECK(height_of(seen) == 1);
+}
+
+TEST_CASE("after a writer died between blocks readers go on") {
+    const scratch_folder folder;
+    {
+        const two_sides made(folder / "state");
+    }
+    const two_sides seen(folder / "state", to_read(std::chrono::milliseconds(30)));
+    const pid_t process = fork();
+    if (process == 0) {
+        two_sides written(folder / "state");
+        random_source random(test_seed(4));
+        written.apply_block(random);
+        ::_exit(0);
+    }
+    REQUIRE(waitpid(process, nullptr, 0) == process);
+    CHECK(height_of(seen) == 1);
+}
+
+TEST_CASE("a reader of what a checkpoint took the place of is told to open it again") {
+    const scratch_folder folder;
+    open_options how = quick_options();
+    how.promise = durability::checkpoint;
+    random_source random(test_seed(5));
+    {
+        two_sides written(folder / "state", how);
+        written.apply_block(random);
+        written.db.close();
+    }
+    const two_sides seen(folder / "state", to_read());
+    CHECK(height_of(seen) == 1);
+    fs::remove_all(folder / "state" / "segment"); // as a restart of the machine does
+    const two_sides written(folder / "state", how);
+    CHECK(written.db.opened().how == opening::way::restored);
+    CHECK_THROWS_AS(height_of(seen), replaced_error);
+    CHECK_THROWS_WITH(height_of(seen), Contains("open it again"));
+    const two_sides again(folder / "state", to_read());
+    CHECK(height_of(again) == 1);
+}
+
+TEST_CASE("whatever ends the writer's turn, readers get theirs") {
+    const scratch_folder folder;
+    auto written = std::make_unique<two_sides>(folder / "state");
+    const two_sides seen(folder / "state", to_read(std::chrono::milliseconds(30)));
+    CHECK_THROWS_AS(
+        written->db.with_write_lock([] { throw std::runtime_error("changed my mind"); }),
+        std::runtime_error);
+    CHECK(height_of(seen) == 0);
+    written->db.with_write_lock([&] { written->db.close(); });
+    CHECK(height_of(seen) == 0);
+    written = std::make_unique<two_sides>(folder / "state");
+    CHECK_THROWS_AS(two_sides(folder / "state"), locked_error);
+    CHECK(height_of(seen) == 0);
+    written->db.with_write_lock([&] { written->db.abandon(); }); // as a kill: not over
+    CHECK_THROWS_AS(height_of(seen), unclean_error);
+    written = std::make_unique<two_sides>(folder / "state");
+    CHECK(height_of(seen) == 0);
+}
+
+TEST_CASE("a file of readers of before a restart is emptied, another file is refused") {
+    const scratch_folder folder;
+    const fs::path file = folder / "state" / "readers";
+    {
+        const two_sides made(folder / "state");
+    }
+    const auto write_at = [&](std::streamoff offset, const std::string& bytes) {
+        std::fstream out(file, std::ios::in | std::ios::out | std::ios::binary);
+        out.seekp(offset);
+        out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    };
+    write_at(offsetof(reader_header, phase), std::string("\1\0\0\0", 4)); // a writer was in
+    write_at(offsetof(reader_header, slots), std::string("\2\0\0\0", 4));
+    write_at(reader_file::header_bytes, std::string("\1\0\0\0", 4)); // and a reader, at once
+    CHECK_THROWS_AS(two_sides(folder / "state", to_read(std::chrono::milliseconds(1))),
+                    unclean_error);
+    write_at(offsetof(reader_header, boot), "of another boot");
+    CHECK(height_of(two_sides(folder / "state", to_read(std::chrono::milliseconds(1)))) == 0);
+    CHECK_NOTHROW(two_sides(folder / "state"));
+    write_at(offsetof(reader_header, slots), "\xff\xff\xff\xff"); // more than there can be
+    CHECK_NOTHROW(two_sides(folder / "state"));
+    write_at(0, "something else");
+    CHECK_THROWS_AS(two_sides(folder / "state", to_read()), damaged_error);
+    CHECK_THROWS_WITH(two_sides(folder / "state"), Contains("readers: offset 0"));
+    fs::remove(file);
+    CHECK(height_of(two_sides(folder / "state", to_read())) == 0);
 }

@@ -5,7 +5,7 @@
 
 #include <catch2/catch.hpp>
 #include <sys/stat.h>
-#include <tests/chainbase/small_types.hpp>
+#include <tests/support/one_type.hpp>
 #include <tests/support/scratch_state.hpp>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <tests/support/operation_sequence.hpp>
 #include <tests/support/world.hpp>
 
 #include <algorithm>
@@ -10,24 +11,23 @@ namespace {
 
 /// Walks `operations` random steps in a new state and compares the database with the model all
 /// along.
-void walk(std::uint64_t seed, std::uint64_t operations, const walk_options& options) {
-    const scratch_folder folder;
-    world w(folder / "state", options);
-    random_source random(seed);
-    std::uint64_t done = 0;
-    try {
-        for (; done < operations; ++done)
+void walk(std::uint64_t seed, std::uint64_t operations, walk_options options) {
+    check_random_operations(seed, operations, [&](operation_sequence& steps) {
+        const scratch_folder folder;
+        options.changes.tell = steps.tell();
+        world w(folder / "state", options);
+        random_source random(seed);
+        while (steps.next(random))
             w.step(random);
         w.check(random);
         w.undo_all();
         w.check(random);
-    } catch (const std::exception& e) {
-        FAIL("seed " << seed << ", step " << done << ": " << e.what()
-                     << "\nrun again with CHAINBASE_TEST_SEED=" << seed);
-    }
-    WARN("seed " << seed << ": " << done << " steps, " << w.peak() << " objects of a type, "
-                 << w.refusals() << " refused, " << w.undone() << " sessions undone");
-    if (operations >= 150 * options.changes.objects) CHECK(w.peak() >= options.changes.objects);
+        if (steps.played() < operations) return; // a part, of a sequence that failed
+        WARN("seed " << seed << ": " << steps.played() << " steps, " << w.peak()
+                     << " objects of a type, " << w.refusals() << " refused, " << w.undone()
+                     << " sessions undone");
+        if (operations >= 150 * options.changes.objects) CHECK(w.peak() >= options.changes.objects);
+    });
 }
 
 /// Walks of at most `longest` steps each, from one seed and those that follow it: what a state

@@ -1,13 +1,19 @@
-// What sessions and revisions promise.
+// Sessions: nested, squashed, pushed, committed; what changed in them; two states side by side.
 
 #include <catch2/catch.hpp>
-#include <tests/chainbase/small_types.hpp>
+#include <tests/support/one_type.hpp>
+#include <tests/support/sample_types.hpp>
 
+#include <cstddef>
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
 using namespace chainbase;
 using namespace chainbase::test;
+
+// What sessions and revisions promise.
 
 TEST_CASE("revisions count sessions") {
     one_type<item> s;
@@ -277,4 +283,220 @@ TEST_CASE("a thousand hot objects cost log once per session") {
     CHECK(log.bytes_in_use() - bytes < 50 * 1000 * 4);
     session.undo();
     CHECK(s.now() == before);
+}
+
+// What changes() tells of a session.
+
+namespace {
+
+/// A state with a few posts.
+struct posts {
+    posts() : db(folder / "state", quick_options()) {
+        db.add_type<post>("post");
+        for (const char* link : {"a", "b", "c", "d"})
+            add(link, std::string(50, link[0]));
+    }
+    const post& add(std::string_view link, std::string_view body) {
+        return db.create<post>([&](post& p) {
+            p.author = std::string_view("someone");
+            p.permlink = link;
+            p.body = body;
+        });
+    }
+    [[nodiscard]] const post& at(std::string_view link) const {
+        return db.get<post, by_link>("someone", link);
+    }
+    [[nodiscard]] std::map<std::uint32_t, change<post>> since(revision_number revision) const {
+        std::map<std::uint32_t, change<post>> by_id;
+        for (auto& one : db.changes<post>(revision))
+            by_id.emplace(one.id.value, std::move(one));
+        return by_id;
+    }
+    scratch_folder folder;
+    database db;
+};
+
+} // namespace
+
+TEST_CASE("changes lists what was created, modified and removed, with what was before") {
+    posts s;
+    auto session = s.db.start_session();
+    const std::uint32_t votes[] = {1, 2, 3};
+    s.db.modify(s.at("a"), [&](post& p) {
+        p.body = std::string(70'000, 'z');
+        p.votes = std::span<const std::uint32_t>(votes);
+    });
+    s.db.modify(s.at("a"), [](post& p) { p.likes = 5; });
+    s.db.remove(s.at("b"));
+    s.add("e", "new"); // in the slot of b
+    s.db.modify(s.at("e"), [](post& p) { p.body = std::string_view("newer"); });
+    s.add("f", "gone again");
+    s.db.remove(s.at("f"));
+    s.db.modify(s.at("c"), [](post& p) { p.permlink = std::string_view("moved"); });
+    s.db.remove(s.at("moved"));
+
+    const auto changes = s.since(session.revision());
+    REQUIRE(changes.size() == 4);
+    const change<post>& a = changes.at(0);
+    CHECK(a.kind == change_kind::modified);
+    REQUIRE(a.before);
+    CHECK(a.before->body.view() == std::string(50, 'a'));
+    CHECK(a.before->votes.size() == 0);
+    CHECK(a.before->likes == 0);
+    CHECK(a.now == &s.at("a"));
+    const change<post>& b = changes.at(1);
+    CHECK(b.kind == change_kind::removed);
+    REQUIRE(b.before);
+    CHECK(b.before->permlink.view() == "b");
+    CHECK(b.before->body.view() == std::string(50, 'b'));
+    CHECK(b.now == nullptr);
+    const change<post>& c = changes.at(2);
+    CHECK(c.kind == change_kind::removed);
+    CHECK(c.before->permlink.view() == "c");
+    const change<post>& e = changes.at(4);
+    CHECK(e.kind == change_kind::created);
+    CHECK(!e.before);
+    CHECK(e.now == &s.at("e"));
+}
+
+TEST_CASE("changes of a session include those of the sessions above it") {
+    posts s;
+    auto outer = s.db.start_session();
+    s.db.modify(s.at("a"), [](post& p) { p.likes = 1; });
+    auto inner = s.db.start_session();
+    s.db.modify(s.at("a"), [](post& p) { p.likes = 2; });
+    s.db.modify(s.at("b"), [](post& p) { p.body = std::string_view("changed"); });
+    CHECK(s.since(inner.revision()).at(0).before->likes == 1);
+    CHECK(s.since(outer.revision()).at(0).before->likes == 0);
+    CHECK(s.since(outer.revision()).size() == 2);
+    inner.squash();
+    CHECK(s.since(outer.revision()).at(0).before->likes == 0);
+    CHECK(s.since(outer.revision()).at(1).before->body.view() == std::string(50, 'b'));
+    outer.push();
+    CHECK(s.since(1).size() == 2);
+    auto next = s.db.start_session();
+    CHECK(s.since(2).empty());
+    CHECK_THROWS_AS(s.db.modify(s.at("c"),
+                                [](post& p) {
+                                    p.body = std::string_view("never");
+                                    throw 1;
+                                }),
+                    int);
+    CHECK(s.since(2).empty()); // what failed is no change
+    next.undo();
+    CHECK(s.since(1).size() == 2);
+}
+
+// Several databases in one process, many types in one.
+
+TEST_CASE("two databases in one process do not see each other") {
+    one_type<item> a;
+    one_type<item> b;
+    a.add(1);
+    b.add(1);
+    auto in_a = a.db.start_session();
+    auto in_b = b.db.start_session();
+    // A modifier of one reads the other.
+    b.db.modify(*b.at(1), [&](item& t) { t.value = a.at(1)->key + 4; });
+    a.add(2);
+    in_a.undo();
+    CHECK(a.count() == 1);
+    CHECK(b.at(1)->value == 5);
+    in_b.squash();
+    CHECK(b.at(1)->value == 5);
+    CHECK(a.at(1)->value == 0);
+}
+
+TEST_CASE("undo covers types that the program did not register this time") {
+    const scratch_folder folder;
+    const auto count_of_cards = [&](bool undo) {
+        database db(folder / "state", quick_options());
+        db.add_type<card>("card");
+        if (undo) db.undo_all();
+        return db.count<card>();
+    };
+    {
+        database db(folder / "state", quick_options());
+        db.add_type<item>("item");
+        db.add_type<card>("card");
+        db.create<card>([](card&) {});
+        auto block = db.start_session();
+        db.create<item>([](item&) {});
+        for (std::uint32_t k = 1; k < 1000; ++k)
+            db.create<card>([&](card& c) { c.key = k; });
+        block.push();
+    }
+    CHECK(count_of_cards(false) == 1000);
+    {
+        database db(folder / "state", quick_options());
+        db.add_type<item>("item");
+        CHECK(db.count<item>() == 1);
+        db.undo();
+        CHECK(db.count<item>() == 0);
+    }
+    CHECK(count_of_cards(true) == 1);
+}
+
+TEST_CASE("a type added while a session is open is empty again after undo") {
+    one_type<item> s;
+    auto block = s.db.start_session();
+    s.add(1);
+    s.db.add_type<card>("card");
+    s.db.create<card>([](card&) {});
+    block.undo();
+    CHECK(s.count() == 0);
+    CHECK(s.db.count<card>() == 0);
+    s.db.create<card>([](card&) {});
+    CHECK(s.db.count<card>() == 1);
+}
+
+namespace {
+
+/// One of many types.
+template <std::size_t N>
+struct numbered {
+    chainbase::id<numbered> id;
+    std::uint32_t key = 0;
+
+    using keys = chainbase::keys<hashed_unique<by_key, &numbered::key>>;
+    BOOST_DESCRIBE_CLASS(numbered, (), (id, key), (), ())
+};
+
+template <std::size_t... N>
+void with_all_types(database& db, std::index_sequence<N...>, auto&& f) {
+    (f(db, static_cast<numbered<N>*>(nullptr)), ...);
+}
+
+constexpr auto sixty = std::make_index_sequence<60>();
+
+open_options many_windows() {
+    open_options options = quick_options();
+    options.windows = 26 + 60 * 3;
+    return options;
+}
+
+} // namespace
+
+TEST_CASE("sixty types in one state are undone together and cost a session nothing") {
+    const scratch_folder folder;
+    database db(folder / "state", many_windows());
+    with_all_types(db, sixty, []<std::size_t N>(database& d, numbered<N>*) {
+        d.add_type<numbered<N>>("type" + std::to_string(N));
+        d.create<numbered<N>>([](numbered<N>& t) { t.key = N; });
+    });
+    const snapshot before(db.memory());
+    const auto empty = db.start_session();
+    const auto in_use = db.memory().log()->bytes_in_use();
+    CHECK(in_use < 100);
+    {
+        auto session = db.start_session();
+        with_all_types(db, sixty, []<std::size_t N>(database& d, numbered<N>*) {
+            d.create<numbered<N>>([](numbered<N>& t) { t.key = 1000 + N; });
+            d.modify(d.get(id<numbered<N>>(0)), [](numbered<N>& t) { t.key = 2000 + N; });
+        });
+    }
+    CHECK(snapshot(db.memory()) == before);
+    with_all_types(db, sixty, []<std::size_t N>(database& d, numbered<N>*) {
+        if (d.get<numbered<N>, by_key>(N).id.value != 0) FAIL("type " << N);
+    });
 }

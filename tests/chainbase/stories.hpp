@@ -1,7 +1,7 @@
 #pragma once
 
 #include <catch2/catch.hpp>
-#include <tests/chainbase/small_types.hpp>
+#include <tests/support/one_type.hpp>
 
 #include <optional>
 #include <utility>

@@ -1,6 +1,6 @@
 #include <iostream>
 
-#include "account.hpp"
+#include "account_index.hpp"
 
 int main(int argc, char** argv) {
     chainbase::open_options how;

@@ -6,8 +6,7 @@
 #include <pool_allocator/error.hpp>
 
 #include <catch2/catch.hpp>
-#include <spdlog/spdlog.h>
-#include <tests/failure/checkpointed_chain.hpp>
+#include <tests/failure/chains_on_disk.hpp>
 
 #include <string>
 
@@ -53,7 +52,7 @@ std::uint64_t problems_in(simulated_disk& disk, const damaged_chain& of) {
 } // namespace
 
 TEST_CASE("bits of a checkpoint flipped") {
-    spdlog::set_level(spdlog::level::off);
+    const quiet_log quiet;
     const std::uint64_t seed = test_seed(new_seed());
     CAPTURE(seed);
     damaged_chain all(seed);
@@ -89,11 +88,10 @@ TEST_CASE("bits of a checkpoint flipped") {
     CAPTURE(newest, older, refused);
     CHECK(newest > 0);
     CHECK(older >= 50); // each one in the newer publication
-    spdlog::set_level(spdlog::level::warn);
 }
 
 TEST_CASE("nothing is built upon a checkpoint whose pages are damaged") {
-    spdlog::set_level(spdlog::level::off);
+    const quiet_log quiet;
     const std::uint64_t seed = test_seed(new_seed());
     CAPTURE(seed);
     damaged_chain all(seed);
@@ -111,11 +109,10 @@ TEST_CASE("nothing is built upon a checkpoint whose pages are damaged") {
         ++built;
     }
     CHECK(built > 0);
-    spdlog::set_level(spdlog::level::warn);
 }
 
 TEST_CASE("a checkpoint has all that was in the one before when that cannot be read any more") {
-    spdlog::set_level(spdlog::level::off);
+    const quiet_log quiet;
     const std::uint64_t seed = test_seed(new_seed());
     CAPTURE(seed);
     random_source random(seed);
@@ -159,11 +156,10 @@ TEST_CASE("a checkpoint has all that was in the one before when that cannot be r
         INFO(why);
     }
     CHECK(faults > 4);
-    spdlog::set_level(spdlog::level::warn);
 }
 
 TEST_CASE("a newest checkpoint that was set aside is not built upon when the next call fails") {
-    spdlog::set_level(spdlog::level::off);
+    const quiet_log quiet;
     const std::uint64_t seed = test_seed(new_seed());
     CAPTURE(seed);
     random_source random(seed);
@@ -199,11 +195,10 @@ TEST_CASE("a newest checkpoint that was set aside is not built upon when the nex
         INFO(why);
     }
     CHECK(failed > 4);
-    spdlog::set_level(spdlog::level::warn);
 }
 
 TEST_CASE("closing what nobody changed makes another checkpoint when the last one is damaged") {
-    spdlog::set_level(spdlog::level::off);
+    const quiet_log quiet;
     const std::uint64_t seed = test_seed(new_seed());
     CAPTURE(seed);
     checkpointed_chain chain(seed, checkpointed_chain::when_asked());
@@ -218,7 +213,6 @@ TEST_CASE("closing what nobody changed makes another checkpoint when the last on
     chain.reopen();
     chain.db().close();
     CHECK(chain.restored_from(chain.disk) == chain.promised);
-    spdlog::set_level(spdlog::level::warn);
 }
 
 TEST_CASE("checkpoints go on where the pages of the older one are cut off") {
@@ -229,7 +223,7 @@ TEST_CASE("checkpoints go on where the pages of the older one are cut off") {
     for (std::uint64_t i = 0; went_on < 3; ++i) {
         REQUIRE(i < 100);
         damaged_chain all(seed + i);
-        spdlog::set_level(spdlog::level::off);
+        const quiet_log quiet;
         const auto pages = all.folder() / "pages";
         const std::uint64_t bytes = all.chain.disk.sizes().at(pages);
         for (std::uint64_t left = bytes - 4096; left > 0; left -= 4096) {
@@ -243,11 +237,10 @@ TEST_CASE("checkpoints go on where the pages of the older one are cut off") {
             ++went_on;
         }
     }
-    spdlog::set_level(spdlog::level::warn);
 }
 
 TEST_CASE("files of a checkpoint cut or gone") {
-    spdlog::set_level(spdlog::level::off);
+    const quiet_log quiet;
     const std::uint64_t seed = test_seed(new_seed());
     CAPTURE(seed);
     damaged_chain all(seed);
@@ -267,5 +260,4 @@ TEST_CASE("files of a checkpoint cut or gone") {
             else
                 CHECK(is_pages); // two publications are two chances
         }
-    spdlog::set_level(spdlog::level::warn);
 }

@@ -1,20 +1,302 @@
-// A closed state with flipped bits, of another format, boot or program: refused with
-// an exception that says what and where, with nothing on disk changed; or harmless.
+// Files of a state that are altered, cut, missing or of another program: opening refuses with a
+// typed exception that says what and where, with nothing on disk changed; or restores all from a
+// checkpoint; or the damage is harmless. Which of them is a table, damage.csv. Nothing ends the
+// process.
+
+#include <chainbase/segment.hpp>
+#include <chainbase/statistics.hpp>
+#include <pool_allocator/error.hpp>
+#include <pool_allocator/window.hpp>
 
 #include <boost/crc.hpp>
 #include <catch2/catch.hpp>
-#include <tests/failure/state_image.hpp>
+#include <fnmatch.h>
+#include <tests/failure/sample_states.hpp>
+#include <tests/support/mismatch.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstring>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 using namespace chainbase;
 using namespace chainbase::test;
 using Catch::Matchers::Contains;
 
 namespace fs = std::filesystem;
+
+// --- each file, by the table ---
+
+namespace {
+
+constexpr std::size_t page_bytes = 4096;
+
+/// A row of damage.csv.
+struct damage {
+    std::string files, mutation, where;
+    std::map<std::string, std::string> outcomes; ///< by the kind of state
+};
+
+class damage_table {
+public:
+    damage_table() {
+        std::ifstream in(CHAINBASE_DAMAGE_TABLE);
+        std::vector<std::string> columns;
+        for (std::string line; std::getline(in, line);) {
+            if (line.starts_with('#')) continue;
+            std::vector<std::string> cells;
+            std::istringstream parts(line);
+            for (std::string cell; std::getline(parts, cell, ',');)
+                cells.push_back(cell);
+            if (columns.empty()) {
+                columns = cells;
+                continue;
+            }
+            expect(cells.size() == columns.size(), "damage.csv: " + line);
+            damage row{cells[0], cells[1], cells[2], {}};
+            for (std::size_t i = 3; i < cells.size(); ++i)
+                row.outcomes[columns[i]] = cells[i];
+            rows_.push_back(std::move(row));
+        }
+        expect(!rows_.empty(), "damage.csv is empty");
+    }
+
+    [[nodiscard]] const std::string& outcome(const std::string& file, const std::string& mutation,
+                                             const std::string& where,
+                                             const std::string& kind) const {
+        for (const damage& row : rows_)
+            if (row.mutation == mutation && (row.where == "any" || row.where == where) &&
+                ::fnmatch(row.files.c_str(), file.c_str(), 0) == 0)
+                return row.outcomes.at(kind);
+        throw mismatch("damage.csv has nothing on " + file + ": " + mutation + " of " + where);
+    }
+
+private:
+    std::vector<damage> rows_;
+};
+
+/// Places in a file, by region; pages of zeros are nobody's.
+std::map<std::string, std::set<std::size_t>> regions_of(const std::string& content) {
+    std::map<std::string, std::set<std::size_t>> all;
+    if (content.empty()) return all;
+    for (const std::size_t at : {0, 9, 20, 61})
+        if (at < content.size()) all["header"].insert(at);
+    for (const std::size_t at : {64, 72, 80, 100, 130, 180, 300})
+        if (at < std::min(content.size(), page_bytes)) all["root"].insert(at);
+    for (std::size_t page = page_bytes; page + page_bytes <= content.size(); page += page_bytes) {
+        const auto used = content.substr(page, page_bytes).find_first_not_of('\0');
+        if (used != std::string::npos) all["body"].insert(page + used);
+        if (all["body"].size() == 4) break;
+    }
+    if (content.size() != page_bytes) all["end"].insert(content.size() - 1);
+    return all;
+}
+
+/// The lengths to cut a file to: at its ends, and at pages and within them.
+std::set<std::size_t> shorter_lengths(const std::string& name, std::size_t whole) {
+    std::set<std::size_t> lengths{0, 1, 100, 4095, 4096, whole / 2, whole / 8192 * 4096, whole - 1};
+    if (whole > 4096) lengths.insert(whole - 4096);
+    if (name == "segment/catalogue.json") lengths.erase(whole - 1); // only the last newline
+    std::erase_if(lengths, [&](std::size_t length) { return length >= whole; });
+    return lengths;
+}
+
+/// Opens for writing and looks at what a program sees before it asks for an object.
+void only_open(const fs::path& state) {
+    database db(state, quick_options());
+    db.add_type<note>("note");
+    (void)segment_statistics::read(db);
+    db.abandon();
+}
+
+/// A state of one of the kinds of the table, to be maltreated file by file.
+class maltreated_state {
+public:
+    explicit maltreated_state(const std::string& kind) : kind_(kind) {
+        (kind == "closed"      ? make_closed
+         : kind == "abandoned" ? make_abandoned
+                               : make_restarted)(path());
+        whole_.emplace(path());
+    }
+
+    void flip_every_region() const {
+        for (const auto& [name, content] : whole_->files())
+            for (const auto& [where, places] : regions_of(content))
+                for (const std::size_t at : places) {
+                    write_at(path() / name, at,
+                             std::string(1, static_cast<char>(content[at] ^ 0x41)));
+                    INFO(name << ": byte " << at << " of " << content.size());
+                    // Objects of pages that have no sum are not looked at.
+                    check(name, "flip", where, kind_ == "restarted" ? open_and_compare : only_open);
+                }
+        CHECK_NOTHROW(open_and_compare(path()));
+    }
+    void cut_every_file() const {
+        for (const auto& [name, content] : whole_->files())
+            for (const std::size_t length : shorter_lengths(name, content.size())) {
+                fs::resize_file(path() / name, length);
+                INFO(name << " cut to " << length << " of " << content.size());
+                const bool is_pages = length != 0 && length % page_bytes == 0;
+                check(name, "cut", is_pages ? "pages" : "within", open_and_compare);
+            }
+        CHECK_NOTHROW(open_and_compare(path()));
+    }
+    void remove_every_file() const {
+        for (const auto& [name, content] : whole_->files()) {
+            fs::remove(path() / name);
+            INFO(name << " missing");
+            CHECK_THAT(check(name, "missing", "any", open_and_compare),
+                       Contains(name + ": missing; "));
+            fs::remove(path() / name);
+            fs::create_directory(path() / name);
+            CHECK_THAT(check(name, "folder", "any", open_and_compare),
+                       Contains(name + ": is no regular file; "));
+        }
+    }
+
+private:
+    [[nodiscard]] fs::path path() const { return folder_ / "state"; }
+
+    /// Opens the state as it is now, which must come to what the table says; afterwards it is whole
+    /// again. Returns what was said.
+    std::string check(const std::string& name, const std::string& mutation,
+                      const std::string& where, void (*open)(const fs::path&)) const {
+        const std::string& outcome = table_.outcome(name, mutation, where, kind_);
+        std::string said;
+        if (outcome != "-") {
+            const state_image before(path());
+            const attempt result = attempt_apart([&] { open(path()); });
+            said = result.said;
+            INFO(outcome << " expected: " << said);
+            const bool is_refused = result.result == verdict::refused;
+            if (outcome != "any") CHECK(is_refused == (outcome == "refused"));
+            // Where all is read before, what is refused stays as it is, and what is refused is
+            // named.
+            if (is_refused && mutation != "flip") CHECK(state_image(path()) == before);
+            if (is_refused) CHECK_THAT(said, Contains(place_of(name, where).string()));
+        }
+        whole_->restore();
+        return said;
+    }
+    /// What a refusal names: the file whose header is wrong, else at least its folder; the state
+    /// where the header of the segment tells of another boot.
+    [[nodiscard]] fs::path place_of(const std::string& name, const std::string& where) const {
+        if (kind_ == "restarted" || !name.starts_with("segment/") || name == "segment/header")
+            return path();
+        const bool is_window = name != "segment/catalogue.json";
+        return where == "header" && is_window ? path() / name : path() / "segment";
+    }
+
+    std::string kind_;
+    scratch_folder folder_;
+    std::optional<state_image> whole_;
+    damage_table table_;
+};
+
+/// Flips bits of the bytes [0, end) of a file: refused and unchanged, or harmless.
+void flip_bytes(const fs::path& state, const std::string& name, std::size_t end, std::size_t step) {
+    const state_image whole(state);
+    const std::string& content = whole.files().at(name);
+    for (std::size_t at = 0; at < std::min(end, content.size()); at += step) {
+        write_at(state / name, at, std::string(1, static_cast<char>(content[at] ^ 0x21)));
+        INFO(name << ": byte " << at);
+        const state_image before(state);
+        const attempt result = attempt_apart([&] { open_and_compare(state); });
+        INFO(result.said);
+        if (result.result == verdict::refused) CHECK(state_image(state) == before);
+        whole.restore();
+    }
+}
+
+} // namespace
+
+TEST_CASE("a byte of any region of any file altered") {
+    const std::string kind = GENERATE("closed", "abandoned", "restarted");
+    CAPTURE(kind);
+    maltreated_state(kind).flip_every_region();
+}
+
+TEST_CASE("a state with a file cut short") {
+    const std::string kind = GENERATE("closed", "abandoned");
+    CAPTURE(kind);
+    maltreated_state(kind).cut_every_file();
+}
+
+TEST_CASE("a missing file is named, a folder in its place is refused") {
+    const std::string kind = GENERATE("closed", "abandoned");
+    CAPTURE(kind);
+    maltreated_state(kind).remove_every_file();
+}
+
+TEST_CASE("an abandoned state with flipped bytes") {
+    const scratch_folder folder;
+    make_abandoned(folder / "state");
+    flip_bytes(folder / "state", "segment/header", sizeof(segment_header), 2);
+    flip_bytes(folder / "state", "segment/catalogue.json", SIZE_MAX, 41);
+    for (const char* name : {"undo_log", "note.objects", "note.ids", "note.0.hash", "note.1.hash",
+                             "buffers.16", "buffers.runs"})
+        flip_bytes(folder / "state", std::string("segment/") + name, sizeof(window_header), 5);
+}
+
+TEST_CASE("a log that points out of its file is not read, by who only reads either") {
+    const scratch_folder folder;
+    const fs::path state = folder / "state";
+    make_abandoned(state);
+    const state_image whole(state);
+    constexpr std::size_t words = sizeof(window_header);
+    for (const std::size_t word :
+         {offsetof(log_words, tail), offsetof(log_words, newest), offsetof(log_words, oldest)}) {
+        write_at(state / "segment/undo_log", words + word + 4, "\x7f");
+        INFO("word " << word);
+        const attempt result = attempt_apart([&] {
+            open_options options = quick_options(open_mode::read_only);
+            options.allow_unclean = true;
+            segment opened(state, options);
+            (void)segment_statistics::read(opened);
+        });
+        CHECK(result.result == verdict::refused);
+        CHECK_THAT(result.said, Contains((state / "segment/undo_log").string()));
+        whole.restore();
+    }
+}
+
+TEST_CASE("what is left of a damaged segment moves away for its last checkpoint") {
+    const scratch_folder folder;
+    const fs::path state = folder / "state";
+    open_options how = quick_options();
+    how.promise = durability::checkpoint;
+    {
+        database db(state, how);
+        db.add_type<note>("note");
+        write_note(db, "one", 1);
+        db.close();
+    }
+    for (const char* name : {"header", "note.objects"}) {
+        fs::resize_file(state / "segment" / name, 100);
+        try {
+            const database db(state, how);
+            FAIL("opened");
+        } catch (const damaged_error& e) {
+            CHECK_THAT(e.what(), Contains(name) && Contains("move " + (state / "segment").string() +
+                                                            " away and open the state again"));
+        }
+        fs::rename(state / "segment", folder / (std::string("away.") + name));
+        database db(state, how);
+        db.add_type<note>("note");
+        CHECK(db.count<note>() == 1);
+        db.close();
+    }
+}
+
+// --- byte by byte, and what is of another format, boot or program ---
 
 namespace {
 

@@ -8,8 +8,8 @@
 
 #include <catch2/catch.hpp>
 #include <spdlog/spdlog.h>
-#include <tests/failure/durable_chain.hpp>
-#include <tests/support/digest.hpp>
+#include <tests/failure/chains_on_disk.hpp>
+#include <tests/support/modelled_type.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -25,12 +25,6 @@ using Catch::Matchers::Contains;
 namespace fs = std::filesystem;
 
 namespace {
-
-class quiet {
-public:
-    quiet() { spdlog::set_level(spdlog::level::off); }
-    ~quiet() { spdlog::set_level(spdlog::level::warn); }
-};
 
 /// Loses power before calls of the chain's disk, in whatever thread.
 class losses {
@@ -130,7 +124,7 @@ private:
 } // namespace
 
 TEST_CASE("power lost at each call while blocks are made durable") {
-    const quiet no_messages;
+    const quiet_log no_messages;
     std::uint64_t count = 0;
     const std::uint64_t chains = test_operations(60'000) / 20'000;
     for (std::uint64_t n = 0; n < chains; ++n) {
@@ -154,7 +148,7 @@ TEST_CASE("power lost at each call while blocks are made durable") {
 }
 
 TEST_CASE("what was made durable is restored without a checkpoint of it") {
-    const quiet no_messages;
+    const quiet_log no_messages;
     const std::uint64_t seed = test_seed(new_seed());
     CAPTURE(seed);
     random_source random(seed);
@@ -179,7 +173,7 @@ TEST_CASE("what was made durable is restored without a checkpoint of it") {
 }
 
 TEST_CASE("restored blocks are what they were bit for bit and can be undone") {
-    const quiet no_messages;
+    const quiet_log no_messages;
     const std::uint64_t seed = test_seed(new_seed());
     CAPTURE(seed);
     random_source random(seed);
@@ -236,7 +230,7 @@ TEST_CASE("restored blocks are what they were bit for bit and can be undone") {
 }
 
 TEST_CASE("each call of the redo log fails and the next blocks are durable") {
-    const quiet no_messages;
+    const quiet_log no_messages;
     const std::uint64_t seed = test_seed(new_seed());
     CAPTURE(seed);
     random_source random(seed);
@@ -273,7 +267,7 @@ TEST_CASE("each call of the redo log fails and the next blocks are durable") {
 }
 
 TEST_CASE("bits of the redo log flipped") {
-    const quiet no_messages;
+    const quiet_log no_messages;
     const std::uint64_t seed = test_seed(new_seed());
     CAPTURE(seed);
     random_source random(seed);
@@ -350,7 +344,7 @@ TEST_CASE("bits of the redo log flipped") {
 }
 
 TEST_CASE("blocks follow the older checkpoint when the newest one is damaged") {
-    const quiet no_messages;
+    const quiet_log no_messages;
     const std::uint64_t seed = test_seed(new_seed());
     CAPTURE(seed);
     durable_chain chain(seed, 60, 5);
@@ -371,7 +365,7 @@ TEST_CASE("blocks follow the older checkpoint when the newest one is damaged") {
 }
 
 TEST_CASE("what was durable before a kill stays so until a checkpoint has it") {
-    const quiet no_messages;
+    const quiet_log no_messages;
     const std::uint64_t seed = test_seed(new_seed());
     CAPTURE(seed);
     random_source random(seed);
@@ -397,7 +391,7 @@ TEST_CASE("what was durable before a kill stays so until a checkpoint has it") {
 }
 
 TEST_CASE("blocks are not durable while the checkpoint that they follow is set aside") {
-    const quiet no_messages;
+    const quiet_log no_messages;
     const std::uint64_t seed = test_seed(new_seed());
     CAPTURE(seed);
     random_source random(seed);
@@ -422,7 +416,7 @@ TEST_CASE("blocks are not durable while the checkpoint that they follow is set a
 }
 
 TEST_CASE("the older checkpoint keeps its blocks when the newest one was set aside") {
-    const quiet no_messages;
+    const quiet_log no_messages;
     const std::uint64_t seed = test_seed(new_seed());
     CAPTURE(seed);
     damaged_newest of(seed);
@@ -453,7 +447,7 @@ TEST_CASE("the older checkpoint keeps its blocks when the newest one was set asi
 }
 
 TEST_CASE("blocks that ended with no change are closed as any others") {
-    const quiet no_messages;
+    const quiet_log no_messages;
     const std::uint64_t seed = test_seed(new_seed());
     CAPTURE(seed);
     random_source random(seed);
@@ -479,7 +473,7 @@ TEST_CASE("blocks that ended with no change are closed as any others") {
 }
 
 TEST_CASE("a block that was popped before the state was closed does not come back") {
-    const quiet no_messages;
+    const quiet_log no_messages;
     const std::uint64_t seed = test_seed(new_seed());
     CAPTURE(seed);
     const bool has_run = GENERATE(true, false); // else a checkpoint is made where the block ends
@@ -513,7 +507,7 @@ TEST_CASE("a block that was popped before the state was closed does not come bac
 }
 
 TEST_CASE("blocks are durable again soon after a checkpoint failed that they were to follow") {
-    const quiet no_messages;
+    const quiet_log no_messages;
     const std::uint64_t seed = test_seed(new_seed());
     CAPTURE(seed);
     std::atomic<int> failing = 3;
@@ -542,7 +536,7 @@ TEST_CASE("blocks are durable again soon after a checkpoint failed that they wer
 }
 
 TEST_CASE("a state that was closed goes on with its redo log") {
-    const quiet no_messages;
+    const quiet_log no_messages;
     const std::uint64_t seed = test_seed(new_seed());
     CAPTURE(seed);
     random_source random(seed);

@@ -1,18 +1,30 @@
-// Every slot, chunk of the log and growth of a file that an operation acquires fails in turn: the
-// first, the second, ... until none is left. After each failure the state is what it was, byte by
-// byte, and works.
+// Every slot, chunk of the log and growth of a file that an operation acquires fails in turn.
+
+#include <chainbase/database.hpp>
 
 #include <catch2/catch.hpp>
+#include <tests/chainbase/stories.hpp>
+#include <tests/state_root/told_tree.hpp>
 #include <tests/support/failing_database.hpp>
+#include <tests/support/failures.hpp>
 #include <tests/support/mismatch.hpp>
+#include <tests/support/scratch_state.hpp>
+#include <tests/support/snapshot.hpp>
 #include <tests/support/world.hpp>
 
+#include <algorithm>
+#include <iterator>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 using namespace chainbase;
 using namespace chainbase::test;
+
+// Every slot, chunk of the log and growth of a file that an operation acquires fails in turn: the
+// first, the second, ... until none is left. After each failure the state is what it was, byte by
+// byte, and works.
 
 namespace {
 
@@ -33,13 +45,28 @@ void change_until_success(world& w, random_source& random, failures& seen) {
     random = after;
 }
 
+/// So often at least each kind of acquisition is to fail in a test.
+using wanted_failures = std::map<fault::point, std::uint64_t>;
+
+bool is_covered(const failures& seen, const wanted_failures& wanted) {
+    return std::ranges::all_of(wanted, [&](const auto& one) {
+        const auto at = seen.find(one.first);
+        return at != seen.end() && at->second > one.second;
+    });
+}
+
+/// So many operations, and as many more as it takes to meet all that is wanted, whatever the seed
+/// and the length.
 void random_operations(std::uint64_t seed, std::uint64_t operations, const habits& how,
-                       failures& seen) {
+                       const wanted_failures& wanted) {
     const scratch_folder folder;
     world w(folder / "state", {.changes = how});
     random_source random(seed);
+    failures seen;
     INFO("seed " << seed);
-    for (std::uint64_t done = 0; done < operations; ++done) {
+    const auto is_enough = [&] { return w.peak() >= how.objects && is_covered(seen, wanted); };
+    for (std::uint64_t done = 0; done < operations || !is_enough(); ++done) {
+        REQUIRE(done < operations + 200'000);
         change_until_success(w, random, seen);
         if (random.chance(10) && w.depth() < 4) w.start();
         if (random.chance(3) && w.depth() > 0) w.undo();
@@ -49,24 +76,19 @@ void random_operations(std::uint64_t seed, std::uint64_t operations, const habit
     w.check(random);
     w.undo_all();
     w.check(random);
-    if (is_usual_run()) CHECK(w.peak() >= how.objects);
 }
 
 } // namespace
 
 TEST_CASE("operations on a few objects survive each failing acquisition") {
-    failures seen;
-    random_operations(test_seed(1), short_test_operations(20'000), {.objects = 8}, seen);
-    if (is_usual_run()) CHECK(seen[fault::point::slot] > 1000);
+    random_operations(test_seed(1), short_test_operations(20'000), {.objects = 8},
+                      {{fault::point::slot, 1000}});
 }
 
 TEST_CASE("operations that grow every file survive each failing acquisition") {
-    failures seen;
     random_operations(test_seed(2), short_test_operations(12'000),
-                      {.objects = 200, .spread = 20, .interrupts = 10}, seen);
-    if (!is_usual_run()) return;
-    CHECK(seen[fault::point::slot] > 1000);
-    CHECK(seen[fault::point::growth] > 10);
+                      {.objects = 200, .spread = 20, .interrupts = 10},
+                      {{fault::point::slot, 1000}, {fault::point::growth, 10}});
 }
 
 TEST_CASE("operations in one long session survive each failing acquisition") {
@@ -75,13 +97,13 @@ TEST_CASE("operations in one long session survive each failing acquisition") {
     random_source random(test_seed(7));
     failures seen;
     w.start();
-    for (std::uint64_t done = 0; done < short_test_operations(10'000); ++done)
+    const std::uint64_t operations = short_test_operations(10'000);
+    for (std::uint64_t done = 0;
+         done < operations || seen[fault::point::chunk] == 0 || w.peak() < 60; ++done) {
+        REQUIRE(done < operations + 200'000);
         change_until_success(w, random, seen);
-    w.check(random);
-    if (is_usual_run()) {
-        CHECK(seen[fault::point::chunk] > 0);
-        CHECK(w.peak() >= 60);
     }
+    w.check(random);
     w.undo();
 }
 
@@ -198,4 +220,158 @@ TEST_CASE("opening again survives each failing acquisition") {
     check_keys_of(w->db());
     w->undo();
     check_keys_of(w->db());
+}
+
+TEST_CASE("an update of the state root survives each failing acquisition") {
+    const std::uint64_t seed = test_seed(new_seed());
+    CAPTURE(seed);
+    random_source random(seed);
+    const scratch_folder folder;
+    database state(folder / "state", quick_options());
+    told_tree told(state);
+    failures seen;
+    std::vector<session> undoable;
+    for (std::uint64_t step = 0; step < short_test_operations(150); ++step) {
+        if (step % 5 == 0) undoable.push_back(state.start_session());
+        const auto changes = random_changes(told, random, 40 + 20 * step);
+        const snapshot before(state.memory());
+        const sha256_digest root = told.tree().root();
+        until_success(
+            seen, [&] { told.update(changes); },
+            [&] {
+                const snapshot now(state.memory());
+                REQUIRE(now.difference(before) == "");
+                REQUIRE(told.tree().root() == root);
+            });
+        if (step % 10 == 0) told.require_right();
+    }
+    told.require_right();
+    told.require_sound();
+    CHECK(seen[fault::point::slot] > 50);
+}
+
+// The tests of undo and of operations again, with each acquisition of each call in them failing in
+// turn; ending a session acquires nothing.
+
+namespace {
+
+template <typename T>
+using failing = one_type<T, failing_database>;
+
+} // namespace
+
+TEMPLATE_TEST_CASE("undo of unique keys survives each failing acquisition", "", item, card,
+                   ticket) {
+    swapped_keys<failing<TestType>>();
+    taken_key<failing<TestType>>();
+    key_used_again<failing<TestType>>();
+    ring_of_keys<failing<TestType>>();
+}
+
+TEMPLATE_TEST_CASE("removals survive each failing acquisition", "", item, card, ticket) {
+    removing_new<failing<TestType>>();
+    removing_changed<failing<TestType>>();
+    reused_slot<failing<TestType>>();
+    ids_given_again<failing<TestType>>();
+    clearing<failing<TestType>>();
+}
+
+TEMPLATE_TEST_CASE("colliding changes survive each failing acquisition", "", item, card, ticket) {
+    colliding_modification<failing<TestType>>();
+    colliding_creation<failing<TestType>>();
+    caught_collision<failing<TestType>>();
+    same_key<failing<TestType>>();
+}
+
+TEST_CASE("hash tables that grow within sessions survive each failing acquisition") {
+    failing<card> s;
+    for (std::uint32_t k = 0; k < 300; ++k)
+        s.add(k, k);
+    const snapshot before = s.now();
+    failing_database::seen().clear();
+    {
+        auto outer = s.db.start_session();
+        for (std::uint32_t k = 300; k < 1000; ++k)
+            s.add(k, k);
+        auto inner = s.db.start_session();
+        s.clear();
+        for (std::uint32_t k = 0; k < 1000; ++k)
+            s.add(k, k);
+        inner.squash();
+    }
+    CHECK(s.now() == before);
+    const failures seen = failing_database::seen();
+    CHECK(seen.at(fault::point::slot) > 1000);
+    CHECK(seen.at(fault::point::growth) > 2);
+    for (std::uint32_t k = 0; k < 300; ++k)
+        CHECK(s.at(k)->group == k);
+}
+
+// A removal finds no room in the log half way: between leaving one hash table and leaving the next.
+// What it had done by then is taken back, also to objects that are new in the session.
+
+namespace {
+
+struct by_team;
+struct by_number;
+
+/// The key that links objects to each other is left first.
+struct player {
+    chainbase::id<player> id;
+    std::uint32_t team = 0;
+    std::uint32_t number = 0;
+
+    using keys = chainbase::keys<hashed_non_unique<by_team, &player::team>,
+                                 hashed_unique<by_number, &player::number>>;
+};
+BOOST_DESCRIBE_STRUCT(player, (), (id, team, number))
+
+const player& add(database& db, std::uint32_t number) {
+    return db.create<player>([&](player& p) {
+        p.team = number / 3;
+        p.number = number;
+    });
+}
+
+/// Removes an object while no chunk is to be had. Whether that failed.
+bool fails_to_remove(database& db, const player& object) {
+    const fail_nth failing(0);
+    try {
+        db.remove(object);
+        return false;
+    } catch (const injected_failure&) {
+        return true;
+    }
+}
+
+std::size_t left_in_chunk(log_position tail) {
+    return undo_log::chunk_bytes - (tail - window_header::page_bytes) % undo_log::chunk_bytes;
+}
+
+} // namespace
+
+TEST_CASE("a removal that finds no log half way leaves new objects linked as they were") {
+    const scratch_folder folder;
+    database db(folder / "state", quick_options());
+    db.add_type<player>("player");
+    auto session = db.start_session();
+    const auto& log = db.memory().words();
+    std::size_t failures = 0;
+    for (std::uint32_t number = 0; log.chunks.live < 40; number += 3) {
+        add(db, number);
+        const player& middle = add(db, number + 1);
+        add(db, number + 2);
+        const std::size_t left = left_in_chunk(log.tail);
+        if (left > 4096) continue;
+        const snapshot before(db.memory());
+        if (!fails_to_remove(db, middle)) continue;
+        ++failures;
+        REQUIRE(snapshot(db.memory()) == before);
+        const auto team = db.view<player, by_team>().equal_range(number / 3);
+        REQUIRE(std::distance(team.begin(), team.end()) == 3);
+        db.remove(middle);
+    }
+    CHECK(failures > 10);
+    session.undo();
+    CHECK(db.count<player>() == 0);
 }

@@ -5,8 +5,8 @@
 #include <catch2/catch.hpp>
 #include <grp.h>
 #include <sys/stat.h>
-#include <tests/failure/killed_chain.hpp>
-#include <tests/failure/state_image.hpp>
+#include <tests/failure/sample_states.hpp>
+#include <tests/support/chain_model.hpp>
 #include <tests/support/mismatch.hpp>
 #include <unistd.h>
 

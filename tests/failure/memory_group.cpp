@@ -5,10 +5,8 @@
 #include <linux/magic.h>
 #include <sys/mount.h>
 #include <sys/vfs.h>
-#include <tests/failure/killed_chain.hpp>
-#include <tests/failure/note.hpp>
-#include <tests/failure/own_mounts.hpp>
-#include <tests/failure/state_image.hpp>
+#include <tests/failure/sample_states.hpp>
+#include <tests/support/child_process.hpp>
 #include <tests/support/mismatch.hpp>
 #include <unistd.h>
 

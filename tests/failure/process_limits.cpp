@@ -1,13 +1,14 @@
 // What the system allows a process (setrlimit) is used up: an exception, never a signal, and the
 // state is that of the block before and works on when there is more.
 
+#include <pool_allocator/error.hpp>
+
 #include <catch2/catch.hpp>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
-#include <tests/failure/attempt.hpp>
-#include <tests/failure/killed_chain.hpp>
-#include <tests/failure/note_chain.hpp>
-#include <tests/failure/sample_notes.hpp>
+#include <tests/failure/sample_states.hpp>
+#include <tests/support/child_process.hpp>
+#include <tests/support/lowered_limit.hpp>
 #include <tests/support/mismatch.hpp>
 #include <unistd.h>
 
@@ -20,23 +21,6 @@ using namespace chainbase;
 using namespace chainbase::test;
 
 namespace {
-
-/// Lets this process have no more than so much, while the object lives.
-class lowered_limit {
-public:
-    lowered_limit(int which, rlim_t to) : which_(which) {
-        getrlimit(which_, &before_);
-        const rlimit lowered{to, before_.rlim_max};
-        setrlimit(which_, &lowered);
-    }
-    lowered_limit(const lowered_limit&) = delete;
-    lowered_limit& operator=(const lowered_limit&) = delete;
-    ~lowered_limit() { setrlimit(which_, &before_); }
-
-private:
-    int which_;
-    rlimit before_{};
-};
 
 /// Of this process, in bytes: a line of /proc/self/status.
 rlim_t memory_now(const std::string& line) {
@@ -86,10 +70,6 @@ std::string use_up(const std::filesystem::path& state, std::uint64_t seed, Limit
     });
     with_notes(state, with_checkpoints(), [&](database& db) { chain.require_same(db); });
     return said;
-}
-
-void expect_names(const std::string& said, const std::string& what) {
-    expect(said.find(what) != std::string::npos, "does not name " + what + ": " + said);
 }
 
 /// Opens the sample state with less and less refused, each time in a process of its own that

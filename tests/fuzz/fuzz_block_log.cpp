@@ -10,7 +10,7 @@
 #include <tools/block_log/block_log_format.hpp>
 #include <tools/block_log/block_log_reader.hpp>
 #include <tools/block_log/block_log_writer.hpp>
-#include <tools/block_log/checksum.hpp>
+#include <tools/block_log/bytes.hpp>
 #include <tools/block_log/synced_mark.hpp>
 
 #include <spdlog/spdlog.h>

@@ -8,10 +8,9 @@
 #include <chainbase/check/checkpoint_check.hpp>
 #include <chainbase/checkpoint/restore.hpp>
 #include <pool_allocator/error.hpp>
-#include <tools/block_log/checksum.hpp>
+#include <tools/block_log/bytes.hpp>
 
 #include <spdlog/spdlog.h>
-#include <tests/fuzz/disk_files.hpp>
 #include <tests/fuzz/notes.hpp>
 #include <tests/support/simulated_disk.hpp>
 

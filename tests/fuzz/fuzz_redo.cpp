@@ -14,7 +14,6 @@
 #include <pool_allocator/error.hpp>
 
 #include <spdlog/spdlog.h>
-#include <tests/fuzz/disk_files.hpp>
 #include <tests/fuzz/notes.hpp>
 #include <tests/support/simulated_disk.hpp>
 

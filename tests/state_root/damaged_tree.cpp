@@ -1,8 +1,8 @@
 // Trees that are not sound: whoever goes down one says so, and neither crashes nor goes on for ever
 // nor takes what is there for sound.
 #include <chainbase/database.hpp>
+#include <chainbase/state_root/merkle_tree.hpp>
 #include <chainbase/state_root/proof.hpp>
-#include <chainbase/state_root/tree_diff.hpp>
 #include <pool_allocator/error.hpp>
 
 #include <boost/mp11.hpp>

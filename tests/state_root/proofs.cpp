@@ -1,18 +1,23 @@
-// Proofs that objects are there, or are not: those of a tree hold, and nothing that was made of one
-// by changing it does.
+// Proofs: of objects that are there and that are not, and made-up ones.
+
 #include <chainbase/state_root/proof.hpp>
+#include <chainbase/state_root/tree_hash.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/state_root/told_tree.hpp>
 #include <tests/support/random_source.hpp>
 #include <tests/support/scratch_state.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
 using namespace chainbase;
 using namespace chainbase::test;
 using state_root::shown;
+
+// Proofs that objects are there, or are not: those of a tree hold, and nothing that was made of one
+// by changing it does.
 
 namespace {
 
@@ -129,4 +134,162 @@ TEST_CASE("a proof is of its object and its root and its content only") {
     state.told().update({state.told().exists(0, 100, 1)});
     CHECK(verify(state.told().tree().root(), "account", 8, state.content(8), bytes) ==
           shown::nothing);
+}
+
+// Proofs that nobody's tree gave: each breaks one thing that a step or an end has to have. And
+// those of objects that a tree has in the place of another one.
+
+namespace {
+
+using proof = std::vector<std::byte>;
+
+constexpr std::byte with_object{0};
+constexpr std::byte with_nothing{1};
+constexpr std::byte with_another{2};
+
+void add(proof& to, std::uint16_t branches) {
+    to.push_back(static_cast<std::byte>(branches));
+    to.push_back(static_cast<std::byte>(branches >> 8));
+}
+
+void add(proof& to, const sha256_digest& digest) {
+    for (const std::byte one : digest)
+        to.push_back(one);
+}
+
+proof of_levels(unsigned count) {
+    return {std::byte{1}, static_cast<std::byte>(count)};
+}
+
+/// How many a step has of a node where the own branch leads nowhere.
+unsigned digests_of(std::uint16_t branches) {
+    if (!state_root::tree_hash::is_grouped(branches)) return state_root::count_of(branches);
+    unsigned groups = 0;
+    for (unsigned number = 0; number < state_root::groups_per_node; ++number)
+        groups += state_root::tree_hash::group_of(branches, number) != 0;
+    return groups;
+}
+
+/// What a proof shows of account 0 with the content of 32 zeros.
+shown shown_by(const sha256_digest& root, const proof& bytes) {
+    return state_root::verify(root, "account", 0, sha256_digest{}, bytes);
+}
+
+} // namespace
+
+TEST_CASE("nothing is in a tree without nodes") {
+    const sha256_digest no_objects{};
+    proof bytes = of_levels(0);
+    bytes.push_back(with_nothing);
+    CHECK(shown_by(no_objects, bytes) == shown::excluded);
+    CHECK(shown_by(sha256().of(bytes), bytes) == shown::nothing);
+    bytes.back() = with_object;
+    CHECK(shown_by(no_objects, bytes) == shown::nothing);
+    bytes.back() = with_another;
+    add(bytes, sha256().of(bytes));
+    add(bytes, sha256_digest{});
+    CHECK(shown_by(no_objects, bytes) == shown::nothing);
+}
+
+TEST_CASE("a leaf has to be the child of the last node") {
+    const sha256_digest key = state_root::tree_hash().key("account", 0);
+    const unsigned digit = state_root::digit(key, 0);
+    for (const std::byte end : {with_object, with_another})
+        for (unsigned children = 1; children < state_root::branches_per_node; ++children) {
+            CAPTURE(children);
+            std::uint16_t branches = 0;
+            for (unsigned at = 0; state_root::count_of(branches) < children; ++at)
+                if (at != digit) branches = static_cast<std::uint16_t>(branches | 1u << at);
+            proof bytes = of_levels(1);
+            add(bytes, branches);
+            for (unsigned left = digests_of(branches); left != 0; --left)
+                add(bytes, key);
+            bytes.push_back(end);
+            if (end == with_another) {
+                add(bytes, sha256_digest{});
+                add(bytes, sha256_digest{});
+            }
+            CHECK(shown_by(key, bytes) == shown::nothing);
+        }
+}
+
+TEST_CASE("a proof has at most as many levels as a key has digits") {
+    for (const unsigned levels : {63u, 64u, 65u, 255u}) {
+        CAPTURE(levels);
+        proof bytes = of_levels(levels);
+        for (unsigned level = 0; level < levels; ++level)
+            add(bytes, std::uint16_t{0});
+        bytes.push_back(with_nothing);
+        CHECK(shown_by(sha256_digest{}, bytes) == shown::nothing);
+    }
+}
+
+TEST_CASE("a proof of more levels than a key has digits holds for no root") {
+    state_root::tree_hash hash;
+    const sha256_digest key = hash.key("account", 0);
+    const auto shown_with = [&](unsigned levels, unsigned last_digit) {
+        sha256_digest root = hash.leaf(key, sha256_digest{});
+        std::vector<std::uint16_t> branches;
+        for (unsigned level = 0; level < levels; ++level) {
+            const unsigned digit =
+                level < state_root::max_levels ? state_root::digit(key, level) : last_digit;
+            branches.push_back(static_cast<std::uint16_t>(1u << digit));
+        }
+        for (unsigned level = levels; level-- != 0;)
+            root = hash.node(branches[level], std::vector{root});
+        proof bytes = of_levels(levels);
+        for (const std::uint16_t one : branches)
+            add(bytes, one);
+        bytes.push_back(with_object);
+        return shown_by(root, bytes);
+    };
+    CHECK(shown_with(state_root::max_levels, 0) == shown::included);
+    for (unsigned digit = 0; digit < state_root::branches_per_node; ++digit)
+        CHECK(shown_with(state_root::max_levels + 1, digit) == shown::nothing);
+}
+
+TEST_CASE("another object's leaf shows nothing where its key does not lead") {
+    state_root::tree_hash hash;
+    const sha256_digest key = hash.key("account", 0);
+    const unsigned digit = state_root::digit(key, 0);
+    const auto branches = static_cast<std::uint16_t>(1u << digit);
+    const auto shown_by_leaf_of = [&](std::uint32_t other) {
+        const sha256_digest other_key = hash.key("account", other);
+        proof bytes = of_levels(1);
+        add(bytes, branches);
+        bytes.push_back(with_another);
+        add(bytes, other_key);
+        add(bytes, sha256_digest{});
+        const std::vector leaf{hash.leaf(other_key, sha256_digest{})};
+        return shown_by(hash.node(branches, leaf), bytes);
+    };
+    for (std::uint32_t other = 1; other < 200; ++other) {
+        CAPTURE(other);
+        const bool leads_there = state_root::digit(hash.key("account", other), 0) == digit;
+        CHECK(shown_by_leaf_of(other) == (leads_there ? shown::excluded : shown::nothing));
+    }
+}
+
+TEST_CASE("a proof tells an object from one of another type with the same number") {
+    const scratch_folder folder;
+    database db(folder / "state", quick_options());
+    told_tree told(db);
+    std::uint32_t id = 0;
+    while (state_root::digit(told.exists(0, id, 1).key, 0) !=
+           state_root::digit(told.exists(1, id, 1).key, 0))
+        ++id;
+    told.update({told.exists(0, id, 1)});
+    const sha256_digest content = told.content(1);
+    const auto shown_of = [&](std::string_view type, std::uint32_t number) {
+        const proof bytes = state_root::prove(told.tree().nodes(), type, number,
+                                              [&](auto, auto) { return content; });
+        return state_root::verify(told.tree().root(), type, number, content, bytes);
+    };
+    CHECK(shown_of("account", id) == shown::included);
+    CHECK(shown_of("post", id) == shown::excluded);
+    std::uint32_t other = id + 1;
+    while (state_root::digit(told.exists(0, id, 1).key, 0) !=
+           state_root::digit(told.exists(0, other, 1).key, 0))
+        ++other;
+    CHECK(shown_of("account", other) == shown::excluded);
 }

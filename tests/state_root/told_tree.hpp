@@ -1,10 +1,11 @@
 #pragma once
 
+#include <chainbase/sha256.hpp>
 #include <chainbase/state_root/helpers.hpp>
 #include <chainbase/state_root/merkle_tree.hpp>
+#include <chainbase/state_root/tree_hash.hpp>
 
-#include <catch2/catch.hpp>
-#include <tests/state_root/reference_root.hpp>
+#include <tests/support/mismatch.hpp>
 #include <tests/support/random_source.hpp>
 
 #include <map>
@@ -13,6 +14,51 @@
 #include <vector>
 
 namespace chainbase::test {
+
+/// What a tree has to commit to: leaves by their keys.
+using reference_leaves = std::map<sha256_digest, sha256_digest>;
+
+/// The root by the definition alone, from the first leaf to the last.
+[[nodiscard]] inline sha256_digest reference_root(const reference_leaves& leaves) {
+    using leaf = std::pair<sha256_digest, sha256_digest>;
+    struct by_definition {
+        static sha256_digest of(const std::vector<leaf>& all, unsigned level) {
+            if (all.size() == 1 && level > 0) return all.front().second;
+            std::uint16_t branches = 0;
+            std::vector<std::byte> parts;
+            const auto add = [](std::vector<std::byte>& to, const sha256_digest& one) {
+                to.insert(to.end(), one.begin(), one.end());
+            };
+            std::vector<sha256_digest> children[4];
+            for (unsigned digit = 0; digit < 16; ++digit) {
+                std::vector<leaf> below;
+                for (const leaf& one : all)
+                    if (state_root::digit(one.first, level) == digit) below.push_back(one);
+                if (below.empty()) continue;
+                branches = static_cast<std::uint16_t>(branches | 1u << digit);
+                children[digit / 4].push_back(of(below, level + 1));
+            }
+            const bool is_flat = __builtin_popcount(branches) <= 8;
+            for (const auto& group : children) {
+                if (is_flat || group.size() == 1) {
+                    for (const sha256_digest& one : group)
+                        add(parts, one);
+                } else if (!group.empty()) {
+                    std::vector<std::byte> of_group{std::byte(2)};
+                    for (const sha256_digest& one : group)
+                        add(of_group, one);
+                    add(parts, sha256().of(of_group));
+                }
+            }
+            std::vector<std::byte> node{std::byte(1), static_cast<std::byte>(branches),
+                                        static_cast<std::byte>(branches >> 8)};
+            node.insert(node.end(), parts.begin(), parts.end());
+            return sha256().of(node);
+        }
+    };
+    if (leaves.empty()) return {};
+    return by_definition::of({leaves.begin(), leaves.end()}, 0);
+}
 
 /// A tree over objects of two types that are nowhere else, and what it was told of them.
 class told_tree {
@@ -52,20 +98,21 @@ public:
     }
 
     void require_right() const {
-        REQUIRE(tree_.size() == leaves_.size());
-        REQUIRE(tree_.root() == reference_root(leaves_));
+        expect(tree_.size() == leaves_.size(), "the number of leaves");
+        expect(tree_.root() == reference_root(leaves_), "another root than the definition's");
     }
     void require_sound() const {
-        REQUIRE(tree_.size() == leaves_.size());
+        expect(tree_.size() == leaves_.size(), "the number of leaves");
         require_nodes();
     }
     /// Every node is in the tree or free, and the leaves are as many as the tree says.
     void require_nodes() const {
         const state_root::tree_shape shape = state_root::tree_shape::of(tree_.nodes());
-        REQUIRE(shape.leaves == tree_.size());
+        expect(shape.leaves == tree_.size(), "the leaves of all nodes");
         for (unsigned number = 0; number < state_root::capacities.size(); ++number)
-            REQUIRE(shape.nodes_by_capacity[number] + shape.free_by_capacity[number] ==
-                    tree_.nodes().made(number));
+            expect(shape.nodes_by_capacity[number] + shape.free_by_capacity[number] ==
+                       tree_.nodes().made(number),
+                   "nodes that are neither in the tree nor free");
     }
 
     [[nodiscard]] const state_root::merkle_tree& tree() const noexcept { return tree_; }

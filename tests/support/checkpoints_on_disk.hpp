@@ -17,6 +17,7 @@ inline open_options with_checkpoints() {
     return how;
 }
 
+/// Flips a bit of a file.
 inline void flip_bit(const std::filesystem::path& file, std::uint64_t bit) {
     std::fstream both(file, std::ios::binary | std::ios::in | std::ios::out);
     both.seekg(static_cast<std::streamoff>(bit / 8));

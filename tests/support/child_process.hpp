@@ -3,6 +3,9 @@
 #include <sys/mman.h>
 #include <sys/types.h>
 
+#include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <new>
@@ -18,8 +21,11 @@ struct ending {
 [[nodiscard]] pid_t fork_process(const std::function<void()>& work);
 /// Waits for it; throws mismatch when it ended in any other way than those of `ending`.
 ending wait_for(pid_t process);
-/// Forks, and waits for the end.
-ending run_process(const std::function<void()>& work);
+/// Forks, and waits for the end; kills the process after `life` if that is not 0. RocksDB keeps
+/// threads, which a fork loses: a process that opens it forks first.
+ending run_process(const std::function<void()>& work, std::chrono::microseconds life = {});
+/// Whether `work`, in a process of its own, came to its end. Says on stderr what went wrong.
+[[nodiscard]] bool works_apart(const std::function<void()>& work);
 
 /// A fresh T in memory that this process shares with those it forks.
 template <typename T>
@@ -28,5 +34,41 @@ template <typename T>
     if (at == MAP_FAILED) throw std::bad_alloc();
     return {new (at) T, [](T* shared) { munmap(shared, sizeof *shared); }};
 }
+
+/// What a process that may be killed tells: in memory shared with its parent.
+struct progress {
+    std::atomic<std::uint64_t> begun{0}; ///< steps
+    std::atomic<std::uint64_t> done{0};
+    std::atomic<std::uint64_t> ready{0};
+    std::atomic<std::uint64_t> inside{0};  ///< processes that have the state open for writing
+    std::atomic<std::uint64_t> reached{0}; ///< how often it came to the point that is watched
+    std::atomic<int> step{-1};             ///< which of its steps it came to last there
+};
+
+/// A fresh progress in shared memory.
+[[nodiscard]] std::shared_ptr<progress> shared_progress();
+/// Waits until a process told that it is ready. Throws mismatch when it ends before.
+void wait_until_ready(pid_t process, const progress& told);
+
+/// A process that does something and stays until it is killed, with this object at the latest.
+class staying_process {
+public:
+    /// Returns once it did so: `work` is called in it, with what to call when it is done, which
+    /// does not return. Throws mismatch when the process ends before.
+    explicit staying_process(const std::function<void(const std::function<void()>& done)>& work);
+    staying_process(const staying_process&) = delete;
+    staying_process& operator=(const staying_process&) = delete;
+    ~staying_process() { kill(); }
+
+    [[nodiscard]] pid_t number() const noexcept { return number_; }
+    void kill() noexcept;
+
+private:
+    pid_t number_ = 0;
+};
+
+/// Runs `work` in a process with a mount table of its own, in which `mount_all` mounted what the
+/// test needs. Warns, and so skips the test, where that is not allowed.
+void run_with_mounts(const std::function<bool()>& mount_all, const std::function<void()>& work);
 
 } // namespace chainbase::test

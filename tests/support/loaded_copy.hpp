@@ -2,7 +2,7 @@
 
 #include <chainbase/bulk_load/new_state.hpp>
 #include <chainbase/database.hpp>
-#include <chainbase/rows/segment_buffers.hpp>
+#include <chainbase/rows/mapped_bytes.hpp>
 #include <chainbase/rows/type_rows.hpp>
 
 #include <tests/support/scratch_state.hpp>

@@ -18,4 +18,9 @@ inline void expect(bool holds, const std::string& what) {
     if (!holds) throw mismatch(what);
 }
 
+/// What was said names what it is about.
+inline void expect_names(const std::string& said, const std::string& what) {
+    expect(said.find(what) != std::string::npos, "does not name " + what + ": " + said);
+}
+
 } // namespace chainbase::test

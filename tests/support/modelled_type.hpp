@@ -2,16 +2,38 @@
 
 #include <chainbase/database.hpp>
 
-#include <tests/support/digest.hpp>
 #include <tests/support/random_source.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace chainbase::test {
+
+/// FNV-1a over the logical content of objects.
+class digest {
+public:
+    void add(std::string_view bytes) noexcept {
+        add(bytes.size());
+        for (const char c : bytes)
+            value_ = (value_ ^ static_cast<unsigned char>(c)) * 0x100'0000'01B3U;
+    }
+    template <typename Number>
+        requires std::is_integral_v<Number>
+    void add(Number number) noexcept {
+        value_ = (value_ ^ static_cast<std::uint64_t>(number)) * 0x100'0000'01B3U;
+        value_ ^= value_ >> 29;
+    }
+    [[nodiscard]] std::uint64_t value() const noexcept { return value_; }
+
+private:
+    std::uint64_t value_ = 0xCBF2'9CE4'8422'2325U;
+};
 
 /// How random operations go. Few failures make long epochs, in which most is logged once only.
 struct habits {
@@ -19,6 +41,7 @@ struct habits {
     std::uint32_t spread = 4;      ///< key values per object: the fewer, the more collisions
     std::uint32_t interrupts = 50; ///< calls per thousand whose function throws
     std::uint32_t modifies = 400;  ///< modifications per thousand changes, once there are enough
+    std::function<void(std::string)> tell{}; ///< unless empty, is told of each change before it
 };
 
 /// What a random operation did.
@@ -58,9 +81,6 @@ public:
     [[nodiscard]] virtual std::size_t peak() const = 0;
     virtual void add_digest(digest& d) const = 0;
 };
-
-template <typename T>
-std::unique_ptr<modelled_type> model_of();
 
 /// One of each sample type.
 std::vector<std::unique_ptr<modelled_type>> all_sample_types();

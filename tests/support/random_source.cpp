@@ -32,10 +32,6 @@ std::uint64_t short_test_operations(std::uint64_t usual) {
     return std::min(usual, test_operations(usual));
 }
 
-bool is_usual_run() {
-    return !std::getenv("CHAINBASE_TEST_SEED") && !std::getenv("CHAINBASE_TEST_OPERATIONS");
-}
-
 std::string random_text(random_source& random) {
     std::uint32_t length = random.below(40);
     if (random.chance(50)) length = 0;

@@ -9,7 +9,9 @@ namespace chainbase::test {
 /// repeats what the original will give, so a model and the engine can be told the same change.
 class random_source {
 public:
-    explicit random_source(std::uint64_t seed) noexcept : state_(seed) {}
+    explicit random_source(std::uint64_t seed) noexcept : seed_(seed), state_(seed) {}
+
+    [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
 
     std::uint64_t next() noexcept {
         std::uint64_t z = state_ += 0x9E37'79B9'7F4A'7C15U;
@@ -22,8 +24,10 @@ public:
         return static_cast<std::uint32_t>((next() >> 32) * end >> 32);
     }
     bool chance(std::uint32_t per_thousand) noexcept { return below(1000) < per_thousand; }
+    bool one_in(std::uint32_t n) noexcept { return below(n) == 0; }
 
 private:
+    std::uint64_t seed_;
     std::uint64_t state_;
 };
 
@@ -36,9 +40,6 @@ private:
 [[nodiscard]] std::uint64_t test_operations(std::uint64_t usual);
 /// The same of a short test, which a soak does not lengthen.
 [[nodiscard]] std::uint64_t short_test_operations(std::uint64_t usual);
-/// Whether tests run with their usual seeds and lengths, so that it is known how often they come to
-/// what they are about.
-[[nodiscard]] bool is_usual_run();
 
 /// A text of random length: mostly short, at times empty or long, seldom larger than any class of
 /// buffers.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tests/support/digest.hpp>
+#include <tests/support/modelled_type.hpp>
 #include <tests/support/random_source.hpp>
 #include <tests/support/sample_types.hpp>
 

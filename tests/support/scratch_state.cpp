@@ -1,3 +1,5 @@
+#include <pool_allocator/error.hpp>
+
 #include <spdlog/spdlog.h>
 #include <stdlib.h>
 #include <sys/statvfs.h>

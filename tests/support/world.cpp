@@ -8,30 +8,6 @@
 
 namespace chainbase::test {
 
-template <>
-std::unique_ptr<modelled_type> model_of<account>();
-template <>
-std::unique_ptr<modelled_type> model_of<post>();
-template <>
-std::unique_ptr<modelled_type> model_of<stake>();
-template <>
-std::unique_ptr<modelled_type> model_of<marker>();
-template <>
-std::unique_ptr<modelled_type> model_of<token>();
-template <>
-std::unique_ptr<modelled_type> model_of<label>();
-
-std::vector<std::unique_ptr<modelled_type>> all_sample_types() {
-    std::vector<std::unique_ptr<modelled_type>> all;
-    all.push_back(model_of<account>());
-    all.push_back(model_of<post>());
-    all.push_back(model_of<stake>());
-    all.push_back(model_of<marker>());
-    all.push_back(model_of<token>());
-    all.push_back(model_of<label>());
-    return all;
-}
-
 world::world(std::filesystem::path state, const walk_options& options)
     : state_(std::move(state)), options_(options), types_(all_sample_types()) {
     open();
@@ -128,6 +104,7 @@ void world::steer_sessions(random_source& random) {
 }
 
 void world::start() {
+    tell("start");
     session guard = db_->start_session();
     sessions_.push_back({std::move(guard), std::nullopt});
     if (!options_.verify) return;
@@ -137,6 +114,7 @@ void world::start() {
 }
 
 void world::undo() {
+    tell("undo");
     if (sessions_.back().guard)
         sessions_.back().guard->undo();
     else
@@ -157,6 +135,7 @@ void world::undo() {
 }
 
 void world::squash() {
+    tell("squash");
     if (sessions_.back().guard)
         sessions_.back().guard->squash();
     else
@@ -168,12 +147,14 @@ void world::squash() {
 }
 
 void world::push() {
+    tell("push");
     sessions_.back().guard->push();
     sessions_.back().guard.reset();
 }
 
 void world::undo_all() {
     if (sessions_.empty()) return;
+    tell("undo all");
     db_->undo_all();
     const std::optional<snapshot> begin = std::move(sessions_.front().begin);
     for (; !sessions_.empty(); sessions_.pop_back())
@@ -184,6 +165,7 @@ void world::undo_all() {
 
 void world::commit(std::size_t oldest) {
     if (oldest == 0) return;
+    tell("commit " + std::to_string(oldest));
     const revision_number up_to = db_->committed_revision() + static_cast<revision_number>(oldest);
     db_->commit(up_to);
     expect(db_->committed_revision() == up_to, "commit: committed revision");
@@ -196,6 +178,7 @@ void world::commit(std::size_t oldest) {
 }
 
 void world::reopen() {
+    tell("reopen");
     std::size_t keep = 0;
     while (keep < sessions_.size() && !sessions_[keep].guard)
         ++keep;
@@ -212,6 +195,7 @@ void world::reopen() {
 }
 
 void world::compact() {
+    tell("compact");
     db_->compact();
     random_source probes(steps_);
     check(probes);

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace chainbase::test {
@@ -68,6 +70,9 @@ public:
     [[nodiscard]] snapshot take_snapshot() const { return snapshot(db_->memory()); }
 
 private:
+    void tell(std::string what) const {
+        if (options_.changes.tell) options_.changes.tell(std::move(what));
+    }
     struct open_session {
         std::optional<session> guard; ///< empty when pushed
         std::optional<snapshot> begin;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tools/block_log/byte_writer.hpp>
+#include <tools/block_log/bytes.hpp>
 
 #include <cstddef>
 #include <cstdint>

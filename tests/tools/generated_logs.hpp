@@ -17,9 +17,18 @@ inline generate::chain_options social_chain(std::uint64_t operations, std::uint6
     return options;
 }
 
-/// Many comments are deleted when they were paid, and written again.
 inline generate::operation_mix deleting_mix() {
     return generate::parse_mix("comment=30,comment_delete=10,vote=20,custom=30,transfer=10");
+}
+
+/// Many comments are deleted when they were paid, and written again.
+inline generate::chain_options deleting_chain(std::uint64_t operations, std::uint64_t seed) {
+    generate::chain_options options = social_chain(operations, seed);
+    options.mix = generate::parse_mix("comment=30,comment_delete=10,vote=20,custom=30,transfer=10");
+    options.transactions_per_block = 1; // so that time passes, and they get paid
+    options.paid_percent = 100;
+    options.cash_out_percent = 1;
+    return options;
 }
 
 inline generate::chain_options payments_chain(std::uint64_t operations, std::uint64_t seed) {

@@ -1,6 +1,10 @@
-// What a span, a counter and a gauge count: on and off, nested, on several threads, under way.
+// What a span, a counter and a gauge count: on and off, nested, on several threads, under way; and
+// spans kept one by one: of every thread, in order, bounded.
+
+#include <pool_allocator/error.hpp>
 
 #include <catch2/catch.hpp>
+#include <pthread.h>
 #include <tests/trace/found.hpp>
 
 #include <atomic>
@@ -25,6 +29,32 @@ std::uint64_t spend(std::chrono::microseconds least) {
 /// But for rounding.
 bool add_up(const trace::span_reading& whole, const trace::span_reading& part) {
     return whole.own_ns + part.total_ns + 1 - whole.total_ns <= 2;
+}
+
+/// Enters and leaves a place.
+void pass(const trace::site& place, int times = 1) {
+    for (int i = 0; i < times; ++i)
+        const trace::span timed(place);
+}
+
+/// What a recording had of all threads.
+struct taken {
+    std::uint64_t events = 0;
+    std::uint64_t dropped = 0;
+
+    explicit taken(trace::recording& from) {
+        for (const auto& thread : from.take()) {
+            events += thread.events.size();
+            dropped += thread.dropped;
+        }
+    }
+};
+
+std::size_t events_of(const std::vector<trace::recording::of_thread>& all, const char* thread) {
+    std::size_t count = 0;
+    for (const auto& one : all)
+        if (one.name == thread) count += one.events.size();
+    return count;
 }
 
 } // namespace
@@ -115,12 +145,8 @@ TEST_CASE("sites and counters of one name are one") {
     const trace::site second("test.twice");
     const trace::counter one("test.twice.events");
     const trace::counter two("test.twice.events");
-    {
-        const trace::span timed(first);
-    }
-    {
-        const trace::span timed(second);
-    }
+    pass(first);
+    pass(second);
     one.add(2);
     two.add(3);
     CHECK(span_called("test.twice").count == 2);
@@ -342,4 +368,94 @@ TEST_CASE("a duration is in the bucket that it is told to be in") {
     CHECK(times.quantile(0.5) >= 500);
     CHECK(times.quantile(0.5) <= 563);
     CHECK(times.quantile(1) >= 1000);
+}
+
+TEST_CASE("every span of a timed place is kept, those of threads that ended too") {
+    const tracing on;
+    const trace::site place("test.kept");
+    const trace::site often("test.kept.often", trace::kind::sampled);
+    trace::recording kept(100);
+    std::thread other([&] {
+        pthread_setname_np(pthread_self(), "test-other");
+        for (int i = 0; i < 10; ++i) {
+            const trace::span timed(place);
+            const trace::span sampled(often);
+        }
+    });
+    other.join();
+    const auto all = kept.take();
+    REQUIRE(events_of(all, "test-other") == 10);
+    const trace::reading names = trace::snapshot();
+    for (const auto& thread : all) {
+        std::uint64_t last = 0;
+        for (const trace::event& one : thread.events) {
+            CHECK(names.spans.at(one.site).name == "test.kept");
+            CHECK(one.begin_ns >= last);
+            last = one.begin_ns + one.duration_ns;
+        }
+        CHECK(last <= names.at_ns);
+        CHECK(thread.dropped == 0);
+    }
+    CHECK(events_of(kept.take(), "test-other") == 0);
+}
+
+TEST_CASE("what does not fit is dropped and counted, and the thread goes on") {
+    const tracing on;
+    const trace::site place("test.dropped");
+    trace::recording kept(64);
+    pass(place, 1000);
+    const taken first(kept);
+    CHECK(first.events == 64);
+    CHECK(first.events + first.dropped == 1000);
+    pass(place);
+    const taken more(kept);
+    CHECK(more.events == 1);
+    CHECK(more.dropped == 0);
+    CHECK(span_called("test.dropped").count == 1001);
+}
+
+TEST_CASE("taking beside a thread that never stops loses nothing but what is counted") {
+    const tracing on;
+    const trace::site place("test.beside");
+    trace::recording kept(256);
+    std::atomic<bool> stop{false};
+    std::thread busy([&] {
+        while (!stop)
+            const trace::span timed(place);
+    });
+    std::uint64_t seen = 0;
+    const auto count = [&] {
+        const taken some(kept);
+        seen += some.events + some.dropped;
+    };
+    while (seen < 100'000)
+        count();
+    stop = true;
+    busy.join();
+    count();
+    CHECK(seen == span_called("test.beside").count);
+}
+
+TEST_CASE("what threads recorded that end faster than it is taken is counted") {
+    const tracing on;
+    const trace::site place("test.departed");
+    trace::recording kept(4);
+    for (int t = 0; t < 300; ++t)
+        std::thread([&] { pass(place, 5); }).join();
+    const taken all(kept);
+    CHECK(all.events >= 256 * 4);
+    CHECK(all.events + all.dropped == 300 * 5);
+}
+
+TEST_CASE("one recording at a time; a new one begins empty") {
+    const tracing on;
+    const trace::site place("test.again");
+    {
+        trace::recording first(16);
+        CHECK_THROWS_AS(trace::recording(16), usage_error);
+        const trace::span timed(place);
+    }
+    pass(place);
+    trace::recording second(16);
+    CHECK(taken(second).events == 0);
 }

@@ -6,8 +6,8 @@
 
 #include <catch2/catch.hpp>
 #include <sys/wait.h>
-#include <tests/chainbase/small_types.hpp>
-#include <tests/failure/state_image.hpp>
+#include <tests/support/one_type.hpp>
+#include <tests/support/state_files.hpp>
 #include <unistd.h>
 
 #include <algorithm>

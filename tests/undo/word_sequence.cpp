@@ -2,8 +2,8 @@
 // reader never takes half of a change for a state.
 
 #include <catch2/catch.hpp>
-#include <tests/chainbase/small_types.hpp>
 #include <tests/support/failures.hpp>
+#include <tests/support/one_type.hpp>
 
 #include <optional>
 

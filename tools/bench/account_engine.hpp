@@ -1,10 +1,60 @@
 #pragma once
 
-#include <tools/bench/account_plan.hpp>
+#include <tools/bench/account.hpp>
 #include <tools/bench/account_store.hpp>
 #include <tools/bench/measurements.hpp>
 
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
 namespace chainbase::bench {
+
+/// What one run does, decided before anything is timed and the same for every engine and round: the
+/// objects, and for each row which of them it touches in which order.
+///
+/// Immutable after construction. Sizes follow from the number of objects: `batch` objects (a
+/// quarter of all, at most 100,000) are touched by each timed row; `calls` sessions share a batch
+/// where the row is per call; `small_sessions` sessions of three objects make a session_3 row.
+class account_plan {
+public:
+    static constexpr std::uint32_t least_objects = 400;
+    static constexpr std::uint32_t calls = 10;
+    static constexpr std::uint32_t touched_by_small_session = 3;
+
+    /// Effects: makes objects [0, objects + batch) from `seed`; those from `objects` on are created
+    /// in sessions only. Requires: objects >= least_objects.
+    account_plan(std::uint32_t objects, std::uint64_t seed);
+
+    [[nodiscard]] std::uint32_t objects() const noexcept { return objects_; }
+    [[nodiscard]] std::uint32_t batch() const noexcept { return batch_; }
+    [[nodiscard]] std::uint32_t small_sessions() const noexcept { return small_sessions_; }
+
+    /// How many objects the iterate rows read.
+    [[nodiscard]] std::uint32_t scan() const noexcept { return scan_; }
+
+    /// The object with this id as it is created; id < objects() + batch().
+    [[nodiscard]] const account& object(std::uint32_t id) const noexcept { return accounts_[id]; }
+
+    /// A random balance; `step` counts the changes of a row, so that no row sets what is there.
+    [[nodiscard]] std::int64_t balance(std::uint64_t step) const noexcept {
+        return static_cast<std::int64_t>(mix(seed_ ^ mix(step)) >> 24);
+    }
+
+    /// `count` distinct random ids below objects(), in random order; another list for each `row`.
+    [[nodiscard]] std::vector<std::uint32_t> random_ids(std::uint64_t row,
+                                                        std::uint32_t count) const;
+
+private:
+    std::uint32_t objects_;
+    std::uint32_t batch_;
+    std::uint32_t small_sessions_;
+    std::uint32_t scan_;
+    std::uint64_t seed_;
+    std::vector<account> accounts_;
+};
 
 /// An engine with its type erased. Each function builds a database in `options.directory`, measures
 /// whole batches (so that no virtual call stands inside a timed loop), checks what the engine did
@@ -24,5 +74,17 @@ public:
     /// Sessions, undo, squash and commit; nothing for an engine without sessions.
     virtual void measure_sessions(const account_plan&, const store_options&, measurements&) = 0;
 };
+
+/// An engine that the account bench knows by name.
+struct account_engine_entry {
+    std::string_view name;
+    std::unique_ptr<account_engine> (*make)();
+};
+
+/// All engines, in the order in which they are run and reported.
+[[nodiscard]] std::span<const account_engine_entry> account_engines() noexcept;
+
+/// The entry of that name, or null.
+[[nodiscard]] const account_engine_entry* find_account_engine(std::string_view name) noexcept;
 
 } // namespace chainbase::bench

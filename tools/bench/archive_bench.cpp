@@ -1,10 +1,387 @@
-#include <tools/bench/archive.hpp>
+#include <archive/lifecycle.hpp>
+#include <archive/rocksdb_store.hpp>
+#include <chainbase/statistics.hpp>
+#include <pool_allocator/error.hpp>
 #include <tools/bench/bench_setup.hpp>
 #include <tools/bench/benches.hpp>
+#include <tools/bench/chain_engine.hpp>
+#include <tools/bench/chain_engine_over.hpp>
+#include <tools/bench/measurements.hpp>
+#include <tools/bench/report.hpp>
+#include <tools/chains/chains.hpp>
+#include <tools/chains/social/objects.hpp>
+#include <tools/driver/generate/generate.hpp>
+#include <tools/interruption.hpp>
+#include <tools/print.hpp>
 
+#include <fcntl.h>
+#include <malloc.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
 #include <memory>
+#include <optional>
+#include <random>
+#include <span>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
 
 namespace chainbase::bench {
+
+/// Archived comments, drawn evenly and put in a random order, to be looked for as a chain's rules
+/// do: in memory first, then in the archive.
+class archive_finds {
+    using comments = archive::lifecycle<social::comment_object>;
+
+public:
+    /// Draws up to `count` of the store's table of comments; reads all of it.
+    archive_finds(const archive::store& rows, archive::table_id table, std::uint32_t count);
+
+    /// Lookups by key and by id that find, and by key that do not. Each is made twice and timed the
+    /// second time: all that it reads is in the cache, if that is large enough.
+    void measure_warm(const comments& in, measurements& into) const;
+
+    /// The first lookups through a store just opened, whose files were put out of the system's
+    /// memory, and how many blocks each read from them.
+    void measure_cold(const comments& in, const archive::rocksdb_store& rows,
+                      measurements& into) const;
+
+    /// The bytes of a record on average.
+    [[nodiscard]] double record_bytes() const noexcept { return record_bytes_; }
+
+private:
+    struct wanted {
+        chainbase::id<social::comment_object> id;
+        social::account_name author;
+        std::string permlink;
+    };
+
+    std::vector<wanted> wanted_;
+    double record_bytes_ = 0;
+};
+
+struct archive_options {
+    std::uint32_t rows = 5'000'000;
+    std::uint32_t finds = 400'000;
+    std::uint32_t cache_mib = 2048;
+    std::uint32_t rounds = 3;
+    std::string mix = "comment=93,vote=7"; ///< of operations, as `generate` takes it
+    std::filesystem::path directory;       ///< on storage
+    std::filesystem::path memory;
+    bool json = false;
+};
+
+/// Generates a log of a social chain, replays it in each round with all comments kept in memory
+/// (`kept`) and with the paid ones in RocksDB (`chainbase`), looks for archived ones, and prints
+/// the report. Throws usage_error for a mix that is none or has no comments, damaged_error when the
+/// two states are not the same or a row is not found.
+void run_archive(const archive_options& options);
+
+namespace {
+
+constexpr std::size_t cold_finds = 2000;
+
+void require(bool is_true, std::string_view what) {
+    if (!is_true) throw damaged_error("bench: " + std::string(what) + ": no figure counts");
+}
+
+/// Median and the tail of single calls; reading the clock, some 40 ns, is in each.
+void add(measurements& into, const std::string& name, std::vector<double> times) {
+    std::ranges::sort(times);
+    const auto at = [&](std::size_t thousandths) {
+        return times[times.size() * thousandths / 1000];
+    };
+    into.add(name, metric::ns, at(500));
+    into.add(name + "_p99", metric::ns, at(990));
+    into.add(name + "_p99_9", metric::ns, at(999));
+}
+
+template <typename All, typename Find>
+std::vector<double> timed(const All& all, Find&& find) {
+    std::vector<double> times;
+    times.reserve(all.size());
+    for (const auto& one : all)
+        times.push_back(nanoseconds([&] { find(one); }));
+    return times;
+}
+
+} // namespace
+
+archive_finds::archive_finds(const archive::store& rows, archive::table_id table,
+                             std::uint32_t count) {
+    using social::comment_object;
+    const std::uint64_t all = rows.count(table);
+    const std::uint64_t every = std::max<std::uint64_t>(all / count, 1);
+    double bytes = 0;
+    std::uint64_t number = 0;
+    for (auto at = rows.rows(table); at.valid(); at.next(), ++number) {
+        bytes += static_cast<double>(at.record().size());
+        if (number % every != 0 || wanted_.size() == count) continue;
+        const archive::found<comment_object> one(
+            archive::pinned_row(at.id(), at.record(), nullptr));
+        wanted_.push_back({one.id(), one.get<&comment_object::author>(),
+                           std::string(one.get<&comment_object::permlink>())});
+    }
+    require(number == all && all != 0, "the archive has not as many rows as it says");
+    record_bytes_ = bytes / static_cast<double>(all);
+    std::shuffle(wanted_.begin(), wanted_.end(), std::mt19937_64(1));
+}
+
+void archive_finds::measure_warm(const comments& in, measurements& into) const {
+    using social::by_permlink;
+    const auto measure = [&](const std::string& name, const auto& all, auto&& find) {
+        (void)timed(all, find);
+        add(into, name, timed(all, find));
+    };
+    measure("find_warm", wanted_, [&](const wanted& one) {
+        const auto found = in.find<by_permlink>(one.author, one.permlink);
+        require(found && found->id() == one.id && !found->in_memory(), "a key is not found");
+    });
+    measure("find_by_id_warm", wanted_,
+            [&](const wanted& one) { require(in.find(one.id).has_value(), "a row is not found"); });
+    std::vector<wanted> nowhere = wanted_;
+    for (wanted& one : nowhere)
+        one.permlink += '~';
+    measure("find_nowhere", nowhere, [&](const wanted& one) {
+        require(!in.find<by_permlink>(one.author, one.permlink), "what is nowhere is found");
+    });
+}
+
+void archive_finds::measure_cold(const comments& in, const archive::rocksdb_store& rows,
+                                 measurements& into) const {
+    const std::size_t half = std::min(cold_finds, wanted_.size() / 2);
+    const auto measure = [&](const std::string& name, std::size_t from, auto&& find) {
+        const std::uint64_t before = rows.engine().block_misses;
+        add(into, name, timed(std::span(wanted_).subspan(from, half), find));
+        into.add(name + "_blocks", metric::ratio,
+                 static_cast<double>(rows.engine().block_misses - before) /
+                     static_cast<double>(half));
+    };
+    measure("find_by_id_cold", 0,
+            [&](const wanted& one) { require(in.find(one.id).has_value(), "a row is not found"); });
+    measure("find_cold", half, [&](const wanted& one) {
+        require(in.find<social::by_permlink>(one.author, one.permlink).has_value(),
+                "a key is not found");
+    });
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+archive::store_options store_options_of(const archive_options& from) {
+    archive::store_options options;
+    options.cache_bytes = std::size_t{from.cache_mib} << 20;
+    return options;
+}
+
+using comments = archive::lifecycle<social::comment_object>;
+
+/// As the engine `chainbase` of the chain bench, but its finished comments go to RocksDB.
+class archived_chain final : public chain_engine_over<database> {
+public:
+    archived_chain(std::string_view chain, const fs::path& memory, archive::store& rows)
+        : chain_engine_over(memory / "state", options_for_bench()) {
+        set_model(make_chain_model(chain, state(), rows));
+    }
+    ~archived_chain() override {
+        undo_open_sessions();
+        set_model(nullptr);
+    }
+
+    [[nodiscard]] bool asks_ahead() const override { return true; }
+    [[nodiscard]] std::uint64_t objects() const override { return 0; }
+    [[nodiscard]] std::uint64_t held_bytes() const override {
+        return segment_statistics::read(state()).total;
+    }
+};
+
+/// What such a chain left, to look for its comments.
+class left_chain {
+public:
+    left_chain(const fs::path& memory, archive::store& rows)
+        : state_(memory / "state", options_for_bench()),
+          comments_(with_comments(state_), rows, "comment") {}
+
+    [[nodiscard]] const comments& all() const noexcept { return comments_; }
+
+private:
+    static database& with_comments(database& state) {
+        state.add_type<social::comment_object>("comment");
+        return state;
+    }
+
+    database state_;
+    comments comments_;
+};
+
+/// Only clean pages go, so they are written first.
+void forget_files(const std::filesystem::path& folder) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+        if (!entry.is_regular_file()) continue;
+        const int file = ::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC);
+        if (file < 0) throw io_error("bench: open " + entry.path().string());
+        ::fsync(file);
+        ::posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+        ::close(file);
+    }
+}
+
+/// One log, and what both chains come to with it.
+class archive_rows {
+public:
+    archive_rows(const archive_options& options, const chain_log& log)
+        : options_(options), log_(log) {}
+
+    void run_round() {
+        const figures kept = run_kept();
+        const figures archived = run_archived();
+        measured_.select("chainbase");
+        measured_.add("replay_to_kept", metric::ratio, archived.ns / kept.ns);
+        measured_.add("memory_to_kept", metric::ratio, archived.bytes / kept.bytes);
+    }
+    [[nodiscard]] std::vector<row> rows() const { return measured_.rows(); }
+    [[nodiscard]] std::uint64_t archived() const noexcept { return archived_; }
+
+private:
+    struct figures {
+        double ns;
+        double bytes;
+    };
+
+    figures replay_in(chain_engine& engine, std::string_view name) {
+        const replay_times times = replay(engine, log_, stepping::in_sessions);
+        const figures found{times.ns, static_cast<double>(engine.held_bytes())};
+        measured_.select(name);
+        measured_.add("replay", metric::ns, found.ns / static_cast<double>(log_.operations));
+        measured_.add("state_bytes", metric::bytes, found.bytes);
+        engine.model().check();
+        const std::string digest = engine.model().state_digest();
+        if (!digest_) digest_ = digest;
+        if (*digest_ != digest)
+            throw damaged_error("bench: the archive changed the state: no figure counts");
+        return found;
+    }
+
+    figures run_kept() {
+        throw_if_interrupted();
+        malloc_trim(0);
+        const scratch_directory memory(options_.memory);
+        const auto engine = make_chainbase_chain(log_.chain, memory.path());
+        return replay_in(*engine, "kept");
+    }
+
+    figures run_archived() {
+        throw_if_interrupted();
+        malloc_trim(0);
+        const scratch_directory disk(options_.directory);
+        const scratch_directory memory(options_.memory);
+        const fs::path folder = disk.path() / "archive";
+        auto rows = std::make_unique<archive::rocksdb_store>(folder, store_options_of(options_));
+        const figures found = replay_into(*rows, memory.path());
+        const archive_finds finds = measure_rows(*rows);
+        finds.measure_warm(left_chain(memory.path(), *rows).all(), measured_);
+        rows.reset();
+        forget_files(folder);
+        rows = std::make_unique<archive::rocksdb_store>(folder, archive::store_options());
+        finds.measure_cold(left_chain(memory.path(), *rows).all(), *rows, measured_);
+        return found;
+    }
+
+    figures replay_into(archive::rocksdb_store& rows, const fs::path& memory) {
+        archived_chain engine(log_.chain, memory, rows);
+        return replay_in(engine, "chainbase");
+    }
+
+    archive_finds measure_rows(archive::rocksdb_store& rows) {
+        rows.flush();
+        while (rows.engine().merges != 0) // as in a node some minutes later
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        const archive::table_id table{0};
+        archived_ = rows.count(table);
+        archive_finds finds(rows, table, options_.finds);
+        measured_.add("disk_to_encoded", metric::ratio,
+                      static_cast<double>(rows.engine().file_bytes) /
+                          static_cast<double>(archived_) / finds.record_bytes());
+        measured_.add("encoded_bytes", metric::bytes, finds.record_bytes());
+        return finds;
+    }
+
+    const archive_options& options_;
+    const chain_log& log_;
+    measurements measured_;
+    std::optional<std::string> digest_;
+    std::uint64_t archived_ = 0;
+};
+
+/// Nearly all comments get paid, after a hundredth of the real time, so that the time of a long log
+/// is many times that.
+generate::chain_options chain_of(const archive_options& options) {
+    generate::chain_options chain;
+    chain.mix = generate::parse_mix(options.mix);
+    const std::uint64_t comments = chain.mix.weights[generate::operation_mix::comment];
+    if (comments == 0) throw usage_error("bench: --mix " + options.mix + " has no comments");
+    chain.operations = std::uint64_t{options.rows} * 17 / 16 * chain.mix.sum() / comments;
+    chain.accounts = std::max<std::uint32_t>(options.rows / 100, 2);
+    const std::uint64_t blocks = std::min<std::uint64_t>(options.rows, 200'000);
+    chain.transactions_per_block = static_cast<std::uint32_t>(chain.operations / blocks);
+    chain.cash_out_percent = 1;
+    chain.paid_percent = 98;
+    return chain;
+}
+
+std::string to_text(const archive_rows& done, const nlohmann::json& machine,
+                    const archive_options& options) {
+    std::ostringstream text;
+    text << "archive: " << done.archived() << " archived comments, medians of " << options.rounds
+         << " rounds; " << in_words(machine) << "\nns, bytes where the name says so\n\n";
+    print_rows(text, done.rows());
+    return text.str();
+}
+
+std::string to_json(const archive_rows& done, const nlohmann::json& machine,
+                    const archive_options& options) {
+    nlohmann::ordered_json all;
+    all["bench"] = "archive";
+    all["machine"] = machine;
+    all["rounds"] = options.rounds;
+    all["archived"] = done.archived();
+    all["cache_mib"] = options.cache_mib;
+    all["mix"] = options.mix;
+    all["rows"] = rows_to_json(done.rows());
+    return all.dump().append("\n");
+}
+
+} // namespace
+
+void run_archive(const archive_options& options) {
+    const generate::chain_options chain = chain_of(options);
+    require_space(options.directory,
+                  (std::uintmax_t{512} << 20) + options.rows * 200ull + chain.operations * 90,
+                  "fewer rows");
+    require_space(options.memory, (std::uintmax_t{512} << 20) + options.rows * 500ull,
+                  "fewer rows, another --memory");
+    warn_about_conditions();
+    const catch_interruption signals(catch_interruption::further_signals::end_the_process);
+    const nlohmann::json machine = describe_machine(options.directory);
+    const scratch_directory place(options.directory);
+    (void)generate::generate_log(chain, {}, place.path() / "log", signals);
+    throw_if_interrupted();
+    const chain_log log = survey(place.path() / "log", 0, 0);
+    archive_rows done(options, log);
+    for (std::uint32_t round = 1; round <= options.rounds; ++round) {
+        spdlog::info("round {} of {}", round, options.rounds);
+        done.run_round();
+    }
+    print_or_throw(options.json ? to_json(done, machine, options)
+                                : to_text(done, machine, options));
+}
 
 void declare_archive(command& verb) {
     const auto options = std::make_shared<archive_options>();

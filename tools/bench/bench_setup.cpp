@@ -1,13 +1,30 @@
 #include <pool_allocator/error.hpp>
 #include <tools/bench/bench_setup.hpp>
-#include <tools/bench/machine.hpp>
+#include <tools/bench/report.hpp>
 #include <tools/interruption.hpp>
 
 #include <spdlog/spdlog.h>
 
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <string>
+#include <system_error>
 
 namespace chainbase::bench {
+
+scratch_directory::scratch_directory(const std::filesystem::path& parent) {
+    std::string name = (parent / "chainbase-bench-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr)
+        throw io_error("bench: cannot make a folder in " + parent.string() + ": " +
+                       std::strerror(errno) + "; name another with --directory");
+    path_ = name;
+}
+
+scratch_directory::~scratch_directory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+}
 
 std::filesystem::path default_directory() {
     const std::filesystem::path memory = "/dev/shm";

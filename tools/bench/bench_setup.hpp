@@ -1,12 +1,43 @@
 #pragma once
 
+#include <chainbase/segment.hpp>
+
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
 
-/// What every bench does around its work.
 namespace chainbase::bench {
+
+/// How benches open a state that nobody needs afterwards: it survives a kill, and nothing is
+/// synced.
+[[nodiscard]] inline open_options options_for_bench() {
+    open_options options;
+    options.sync = false;
+    options.promise = durability::process;
+    options.advise = false;
+    return options;
+}
+
+/// Types are registered at compile time in some engines, so there is a limit.
+inline constexpr std::uint32_t most_types = 128;
+
+/// A fresh folder that is removed with everything in it.
+class scratch_directory {
+public:
+    /// Throws: chainbase::io_error when no folder can be made in `parent`.
+    explicit scratch_directory(const std::filesystem::path& parent);
+    ~scratch_directory();
+    scratch_directory(const scratch_directory&) = delete;
+    scratch_directory& operator=(const scratch_directory&) = delete;
+
+    [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+
+private:
+    std::filesystem::path path_;
+};
+
+/// What every bench does around its work.
 
 /// /dev/shm where there is one, else the folder for temporary files.
 [[nodiscard]] std::filesystem::path default_directory();

@@ -1,11 +1,8 @@
 #include <pool_allocator/error.hpp>
 #include <tools/bench/bench_setup.hpp>
 #include <tools/bench/benches.hpp>
-#include <tools/bench/chain_engines.hpp>
-#include <tools/bench/chain_modes.hpp>
-#include <tools/bench/machine.hpp>
+#include <tools/bench/chain_engine.hpp>
 #include <tools/bench/report.hpp>
-#include <tools/bench/scratch_directory.hpp>
 #include <tools/interruption.hpp>
 #include <tools/print.hpp>
 

@@ -3,8 +3,35 @@
 #include <tools/chains/chain_model.hpp>
 
 #include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace chainbase::bench {
+
+/// A block log and where the modes of the chain bench divide it.
+struct chain_log {
+    std::filesystem::path path;
+    std::string chain;
+    std::uint64_t blocks = 0;
+    std::uint64_t transactions = 0;
+    std::uint64_t operations = 0;
+
+    std::uint64_t live_from = 0;       ///< number of the first block that is applied live
+    std::uint64_t live_blocks = 0;     ///< how many are
+    std::uint64_t rest_blocks = 0;     ///< behind them: what is pending last comes from these
+    std::uint64_t sync_operations = 0; ///< of the blocks before live_from
+};
+
+/// Reads the whole log once. Live are the last `live_blocks` that have at least `pending`
+/// transactions behind them; fewer when the log is short, at most half of it.
+///
+/// Throws what reading a log throws, usage_error when it is empty or of no known chain.
+[[nodiscard]] chain_log survey(const std::filesystem::path& path, std::uint64_t live_blocks,
+                               std::uint64_t pending);
 
 /// A chain's rules over one engine's state, with its sessions. Calls come once per block,
 /// transaction and session, the same for every engine.
@@ -35,5 +62,84 @@ public:
     [[nodiscard]] virtual std::uint64_t objects() const = 0;
     [[nodiscard]] virtual std::uint64_t held_bytes() const = 0;
 };
+
+/// What a node does with a chain, over any engine: the timed loops of the chain bench, one and the
+/// same for all. Each throws what reading the log and applying a block throws, and error when it
+/// was interrupted.
+
+/// Blocks can be popped for so many blocks behind the head.
+inline constexpr std::int64_t blocks_to_irreversible = 20;
+
+enum class stepping {
+    without_sessions,
+    in_sessions, ///< one per step, committed at once: a kill returns to the step before
+};
+
+struct replay_times {
+    double ns = 0;         ///< from the first block asked for to the last one applied
+    double helping_ns = 0; ///< of that, preparing blocks in place of waiting for them
+    double waiting_ns = 0; ///< of that, for blocks that were not prepared yet
+};
+
+/// Applies the whole log in the driver's steps; other threads read, unpack and decode it.
+[[nodiscard]] replay_times replay(chain_engine& engine, const chain_log& log, stepping how);
+
+/// Applies blocks that are there already, likewise.
+void replay(chain_engine& engine, run_of_blocks blocks, stepping how);
+
+/// Applies the blocks before log.live_from, prepared in the same way, each in a session that is
+/// committed when it is blocks_to_irreversible behind. Returns the time in ns.
+[[nodiscard]] double sync(chain_engine& engine, const chain_log& log);
+
+struct live_times {
+    double ns = 0;              ///< of all blocks
+    double pending_ns = 0;      ///< of that, for pending transactions
+    std::uint64_t pending = 0;  ///< transactions that were applied as pending, counted each
+                                ///< time
+    std::uint64_t rejected = 0; ///< of these, refused
+};
+
+/// Goes on where sync() ended. Before each of the live blocks the next `pending` transactions of
+/// the log (those of the block itself and of the ones behind it) are applied as pending: an outer
+/// session, and in it one for each transaction, squashed into the outer when it is applied and
+/// undone when it is rejected. All of it is undone, the block is applied as in sync(), and the
+/// next round begins. So a transaction is applied again and again until its block comes.
+///
+/// The blocks are decoded before anything is timed. Those behind the live ones are applied at the
+/// end, untimed: the state is then that of the whole log.
+[[nodiscard]] live_times live(chain_engine& engine, const chain_log& log, std::uint64_t pending);
+
+/// Makes the state of a chain that the tools know, empty, in `directory`, an empty folder of its
+/// own that the caller removes afterwards.
+using chain_engine_maker = std::unique_ptr<chain_engine> (*)(
+    std::string_view chain, const std::filesystem::path& directory);
+
+/// An engine by the name under which it appears in reports.
+struct chain_engine_entry {
+    std::string_view name;
+    chain_engine_maker make;
+    /// Whether a replay runs in sessions: where only they give a kill something to return to, it
+    /// does; the classical engines replay without any undo.
+    bool replays_in_sessions;
+
+    [[nodiscard]] stepping how_to_replay() const noexcept {
+        return replays_in_sessions ? stepping::in_sessions : stepping::without_sessions;
+    }
+};
+
+/// In the order in which they run.
+[[nodiscard]] std::span<const chain_engine_entry> chain_engines() noexcept;
+
+/// Null when there is none of that name.
+[[nodiscard]] const chain_engine_entry* find_chain_engine(std::string_view name) noexcept;
+
+[[nodiscard]] std::unique_ptr<chain_engine>
+make_chainbase_chain(std::string_view chain, const std::filesystem::path& directory);
+[[nodiscard]] std::unique_ptr<chain_engine>
+make_archiving_chain(std::string_view chain, const std::filesystem::path& directory);
+[[nodiscard]] std::unique_ptr<chain_engine>
+make_classical_chain(std::string_view chain, const std::filesystem::path& directory);
+[[nodiscard]] std::unique_ptr<chain_engine>
+make_classical_hashed_chain(std::string_view chain, const std::filesystem::path& directory);
 
 } // namespace chainbase::bench

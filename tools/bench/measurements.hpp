@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <string>
 #include <string_view>
@@ -7,6 +8,18 @@
 #include <vector>
 
 namespace chainbase::bench {
+
+/// Returns: the wall time of `work()` in nanoseconds. The barriers keep the compiler from moving
+/// stores across the two readings of the clock; one reading costs about 20 ns, so time batches.
+template <typename Work>
+double nanoseconds(Work&& work) {
+    asm volatile("" ::: "memory");
+    const auto start = std::chrono::steady_clock::now();
+    std::forward<Work>(work)();
+    asm volatile("" ::: "memory");
+    return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start)
+        .count();
+}
 
 /// The unit of a row: nanoseconds per operation, bytes per object, a share or ratio of such, or how
 /// many per operation.

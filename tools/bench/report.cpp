@@ -1,14 +1,211 @@
-#include <tools/bench/goals.hpp>
+#include <pool_allocator/error.hpp>
+#include <tools/bench/measurements.hpp>
 #include <tools/bench/report.hpp>
+
+#include <sys/prctl.h>
+#include <sys/utsname.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <fstream>
 #include <iomanip>
+#include <iterator>
 #include <optional>
 #include <ostream>
 #include <sstream>
+#include <string>
 
 namespace chainbase::bench {
+
+namespace {
+
+std::string first_line(const char* path) {
+    std::string line;
+    std::getline(std::ifstream(path) >> std::ws, line);
+    return line;
+}
+
+/// The system's rule, unless this process does without.
+std::string huge_pages() {
+    if (prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1) return "disabled for this run";
+    return first_line("/sys/kernel/mm/transparent_hugepage/enabled");
+}
+
+std::string cpu_name() {
+    std::ifstream file("/proc/cpuinfo");
+    for (std::string line; std::getline(file, line);)
+        if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+    return "";
+}
+
+std::string kernel_name() {
+    utsname names{};
+    if (uname(&names) != 0) return "";
+    return std::string(names.sysname) + " " + names.release + " " + names.machine;
+}
+
+std::string compiler_name() {
+#if defined(__clang__)
+    return std::string("clang ") + __clang_version__;
+#else
+    return std::string("g++ ") + __VERSION__;
+#endif
+}
+
+/// The entry of the table of mounts with the longest path that `directory` lies under.
+std::string file_system_of(const std::filesystem::path& directory) {
+    const std::string wanted = std::filesystem::weakly_canonical(directory).string() + "/";
+    std::ifstream file("/proc/self/mounts");
+    std::string result;
+    std::size_t longest = 0;
+    for (std::string line; std::getline(file, line);) {
+        std::istringstream fields(line);
+        std::string device, path, type, options;
+        fields >> device >> path >> type >> options;
+        const std::string prefix = path == "/" ? path : path + "/";
+        if (!wanted.starts_with(prefix) || prefix.size() < longest) continue;
+        longest = prefix.size();
+        result = type + " " + options;
+    }
+    return result;
+}
+
+double load_now() {
+    double load = 0;
+    return getloadavg(&load, 1) == 1 ? load : 0;
+}
+
+} // namespace
+
+bool is_busy() {
+    return load_now() * 2 > static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+nlohmann::json describe_machine(const std::filesystem::path& directory) {
+    const auto pages = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES));
+    const auto page_bytes = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+    return {{"cpu", cpu_name()},
+            {"cores", sysconf(_SC_NPROCESSORS_ONLN)},
+            {"memory", pages * page_bytes},
+            {"kernel", kernel_name()},
+            {"compiler", compiler_name()},
+            {"optimised", is_optimised()},
+            {"huge_pages", huge_pages()},
+            {"huge_pages_shmem", first_line("/sys/kernel/mm/transparent_hugepage/shmem_enabled")},
+            {"file_system", file_system_of(directory)},
+            {"load", load_now()}};
+}
+
+namespace {
+
+constexpr goal goals[] = {
+    {"find_by_id", 0.1, "find_by_id"},
+    {"find_by_name", 0.7, "find_by_name"},
+    {"find_by_name_hashed", 0.1, "find_by_name"},
+    {"create", 0.7, "create"},
+    {"modify", 0.2, "modify"},
+    {"modify_key", 0.7, "modify_key"},
+    {"remove", 0.5, "remove"},
+    {"session_create", 0.6, "session_create"},
+    {"session_modify", 0.1, "session_modify"},
+    {"session_modify_key", 0.5, "session_modify_key"},
+    {"session_remove", 0.25, "session_remove"},
+    {"undo_create", 0.15, "undo_create"},
+    {"undo_modify", 0.03, "undo_modify"},
+    {"undo_modify_key", 0.06, "undo_modify_key"},
+    {"undo_remove", 0.04, "undo_remove"},
+    {"session_3_undo", 0.06, "session_3_undo"},
+    {"session_3_squash", 0.06, "session_3_squash"},
+    {"session_3_commit", 0.06, "session_3_commit"},
+    {"empty_session", 20, ""},
+    {"squash", 200, ""},
+    {"commit_call", 200, ""},
+    {"object_bytes", 104, ""},
+    {"undo_bytes_modify", 88, ""},
+    {"object_bytes_after_third_removed", 158, ""},
+    {"object_bytes_after_compact", 110, ""},
+    {"replay", 0.5, "replay"},
+    {"replay_waiting", 0.05, ""},
+    {"sync_to_replay", 1.08, ""},
+    {"live_block", 0.2, "live_block"},
+    {"reopen_after_kill", 50e6, ""},
+    {"open_clean", 100e6, ""},
+    {"barrier_cold", 0.05, ""},
+    {"barrier_hot", 0.1, ""},
+    {"checkpoint_pause_per_100_mib", 5e6, ""},
+    {"checkpoint_bytes_to_dirty", 2, ""},
+    {"restore_per_gib", 1e9, ""},
+    {"replay_to_kept", 1.05, ""},
+    {"memory_to_kept", 0.15, ""},
+    {"find_warm", 3000, ""},
+    {"find_by_id_warm", 3000, ""},
+    {"find_nowhere", 1000, ""},
+    {"find_by_id_cold_blocks", 1, ""},
+    {"find_cold_blocks", 1, ""},
+    {"block_to_alone_attached", 1.05, ""},
+    {"block_to_alone_pausing", 1.05, ""},
+    {"disk_to_encoded", 0.7, ""},
+    {"inner_node_ratio", 0.26, ""},
+    {"bytes_per_object", 80, ""},
+    {"update_50000_two_threads", 100e6, ""}, // among 10 M
+    {"proof_bytes", 1.2 * 1024, ""},         // of 1 M
+    {"proof_bytes_largest", 1.2 * 1024, ""},
+    {"verify", 10'000, ""},
+    {"replay_with_root_to_without", 1.25, ""},
+};
+
+} // namespace
+
+std::optional<goal> goal_of(std::string_view operation) noexcept {
+    const auto found = std::find_if(std::begin(goals), std::end(goals),
+                                    [&](const goal& each) { return each.operation == operation; });
+    if (found == std::end(goals)) return std::nullopt;
+    return *found;
+}
+
+namespace {
+
+double median(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    const std::size_t middle = values.size() / 2;
+    if (values.size() % 2 != 0) return values[middle];
+    return (values[middle - 1] + values[middle]) / 2;
+}
+
+} // namespace
+
+std::string_view name_of(metric unit) noexcept {
+    switch (unit) {
+    case metric::ns:
+        return "ns";
+    case metric::bytes:
+        return "bytes";
+    case metric::ratio:
+        return "ratio";
+    case metric::count:
+        return "count";
+    }
+    return "";
+}
+
+void measurements::add(std::string_view operation, metric unit, double sample) {
+    if (!std::isfinite(sample) || sample <= 0)
+        throw error("bench: " + engine_ + " " + std::string(operation) + " measured " +
+                    std::to_string(sample) + ", which cannot be; correct the engine's adapter");
+    const auto [at, is_new] =
+        position_.try_emplace({engine_, std::string(operation)}, rows_.size());
+    if (is_new) rows_.push_back({engine_, std::string(operation), unit, 0, {}});
+    rows_[at->second].samples.push_back(sample);
+}
+
+std::vector<row> measurements::rows() const {
+    std::vector<row> result = rows_;
+    for (row& each : result)
+        each.value = median(each.samples);
+    return result;
+}
 
 namespace {
 

@@ -1,10 +1,560 @@
+#include <chainbase/database.hpp>
+#include <chainbase/state_root/helpers.hpp>
+#include <chainbase/state_root/merkle_tree.hpp>
+#include <chainbase/state_root/proof.hpp>
+#include <chainbase/statistics.hpp>
+#include <pool_allocator/error.hpp>
 #include <tools/bench/bench_setup.hpp>
 #include <tools/bench/benches.hpp>
-#include <tools/bench/root.hpp>
+#include <tools/bench/measurements.hpp>
+#include <tools/bench/report.hpp>
+#include <tools/driver/generate/generate.hpp>
+#include <tools/driver/replay.hpp>
+#include <tools/interruption.hpp>
+#include <tools/print.hpp>
 
+#include <malloc.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
 #include <memory>
+#include <new>
+#include <random>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace chainbase::bench {
+
+/// The calls of operator new that this program made in all its threads while they were counted.
+/// (allocations.cpp replaces the operators for that, in this program alone.) One at a time.
+class counted_allocations {
+public:
+    counted_allocations() noexcept;
+    ~counted_allocations();
+    counted_allocations(const counted_allocations&) = delete;
+    counted_allocations& operator=(const counted_allocations&) = delete;
+
+    /// Since this was made.
+    [[nodiscard]] std::uint64_t so_far() const noexcept;
+};
+
+struct root_options {
+    std::uint32_t objects = 1'000'000;
+    std::uint64_t operations = 400'000; ///< of the replayed log; 0: no replay
+    std::uint32_t rounds = 5;
+    std::filesystem::path directory; ///< where the states are made
+    bool json = false;
+};
+
+/// Makes a tree of so many objects and measures its size; then in each round blocks that change
+/// random objects, with one thread and with two, and proofs; at the end how it differs from another
+/// tree, and the root made from scratch. Then it replays a generated log with a root for each block
+/// and without one. Prints all rows; as JSON, `operations` beside what each bench has.
+///
+/// Throws damaged_error when a root, a proof or a difference is not what it must be, what replaying
+/// throws, error when interrupted.
+void run_root(const root_options& options);
+
+/// A generated log of the social chain with 500 transactions in a block, replayed by the driver
+/// with a root for each block, of all types, and without one.
+class root_replay {
+public:
+    /// Makes the log in `directory`. Throws what writing it throws, error when interrupted.
+    root_replay(const std::filesystem::path& directory, std::uint64_t operations,
+                const catch_interruption& signals);
+
+    /// Both, one after the other, each in a fresh state. Throws what driver::replay throws,
+    /// damaged_error when they do not come to the same objects.
+    void run_round(measurements& to) const;
+
+private:
+    struct outcome {
+        double ns; ///< an operation
+        std::string digest;
+    };
+    [[nodiscard]] outcome replay_once(bool with_root) const;
+
+    std::filesystem::path directory_;
+    std::filesystem::path log_;
+    const catch_interruption& signals_;
+};
+
+/// The objects that a tree commits to: there are none but in here, as a version each, so that what
+/// is measured is the tree alone.
+class versioned_objects {
+public:
+    static constexpr std::string_view type = "account";
+
+    explicit versioned_objects(std::uint32_t count) : versions_(count) {}
+
+    [[nodiscard]] std::uint32_t count() const noexcept {
+        return static_cast<std::uint32_t>(versions_.size());
+    }
+    /// The digest of the record of an object as it is.
+    [[nodiscard]] sha256_digest content(std::uint32_t id);
+    /// The leaf of an object as it is; `number` is that of its type in the tree.
+    [[nodiscard]] state_root::leaf_change leaf(std::uint32_t id, std::uint16_t number);
+    /// Changes an object.
+    void change(std::uint32_t id) noexcept { ++versions_[id]; }
+    /// All of them as they are.
+    [[nodiscard]] std::vector<state_root::whole_leaf> leaves();
+
+private:
+    std::vector<std::uint32_t> versions_;
+    state_root::tree_hash hash_;
+};
+
+/// A tree in a state of its own.
+class root_tree {
+public:
+    explicit root_tree(const std::filesystem::path& state);
+    /// Its files are removed, so nothing is to be written to them any more.
+    ~root_tree() { state_.abandon(); }
+
+    /// Adds all objects, in parts as when a state's root is made anew. Returns the ns that the tree
+    /// took, without making the leaves. `helping` may be null. Throws error when interrupted.
+    double build(versioned_objects& objects, state_root::helpers* helping);
+    /// Brings the tree up to date as a block of its own, which is pushed and committed.
+    void apply_block(std::vector<state_root::leaf_change> changes, state_root::helpers* helping);
+
+    [[nodiscard]] std::uint16_t type_number() const noexcept { return number_; }
+    [[nodiscard]] const state_root::merkle_tree& tree() const noexcept { return tree_; }
+    /// What the state holds for the tree: all files of its types.
+    [[nodiscard]] std::uint64_t held_bytes() const;
+
+private:
+    database state_;
+    state_root::merkle_tree tree_;
+    std::uint16_t number_;
+};
+
+} // namespace chainbase::bench
+
+namespace {
+
+std::atomic<bool> counting{false};
+std::atomic<std::uint64_t> calls{0};
+
+/// Benches that do not count pay for a load.
+void count_call() noexcept {
+    if (counting.load(std::memory_order_relaxed)) calls.fetch_add(1, std::memory_order_relaxed);
+}
+
+void* checked(void* memory) {
+    if (memory == nullptr) throw std::bad_alloc();
+    return memory;
+}
+
+} // namespace
+
+// All other forms of new and delete call these.
+
+void* operator new(std::size_t bytes) {
+    count_call();
+    return checked(std::malloc(std::max<std::size_t>(bytes, 1)));
+}
+
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+    count_call();
+    const auto unit = static_cast<std::size_t>(alignment);
+    const std::size_t whole = (std::max<std::size_t>(bytes, 1) + unit - 1) / unit * unit;
+    return checked(std::aligned_alloc(unit, whole));
+}
+
+void operator delete(void* memory) noexcept {
+    std::free(memory);
+}
+
+void operator delete(void* memory, std::size_t) noexcept {
+    std::free(memory);
+}
+
+void operator delete(void* memory, std::align_val_t) noexcept {
+    std::free(memory);
+}
+
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+    std::free(memory);
+}
+
+namespace chainbase::bench {
+
+counted_allocations::counted_allocations() noexcept {
+    calls.store(0, std::memory_order_relaxed);
+    counting.store(true, std::memory_order_relaxed);
+}
+
+counted_allocations::~counted_allocations() {
+    counting.store(false, std::memory_order_relaxed);
+}
+
+std::uint64_t counted_allocations::so_far() const noexcept {
+    return calls.load(std::memory_order_relaxed);
+}
+
+} // namespace chainbase::bench
+
+namespace chainbase::bench {
+
+root_replay::root_replay(const std::filesystem::path& directory, std::uint64_t operations,
+                         const catch_interruption& signals)
+    : directory_(directory), log_(directory / "log"), signals_(signals) {
+    generate::chain_options chain;
+    chain.operations = operations;
+    chain.transactions_per_block = 500;
+    (void)generate::generate_log(chain, {}, log_, signals);
+    throw_if_interrupted();
+}
+
+auto root_replay::replay_once(bool with_root) const -> outcome {
+    malloc_trim(0);
+    const scratch_directory place(directory_);
+    driver::replay_options how;
+    how.block_log = log_;
+    how.state = place.path() / "state";
+    how.promise.level = durability::process;
+    if (with_root) how.promise.root.types = {"all"};
+    const driver::replay_report done = driver::replay(how, signals_);
+    throw_if_interrupted();
+    return {1e9 * done.seconds / static_cast<double>(done.replayed_operations), done.state_digest};
+}
+
+void root_replay::run_round(measurements& to) const {
+    const outcome without = replay_once(false);
+    const outcome with = replay_once(true);
+    if (with.digest != without.digest)
+        throw damaged_error("bench: the root changed what it commits to: no figure counts");
+    to.add("replay_without_root", metric::ns, without.ns);
+    to.add("replay_with_root", metric::ns, with.ns);
+    to.add("replay_with_root_to_without", metric::ratio, with.ns / without.ns);
+}
+
+namespace {
+
+/// As many as committed_state::rebuild() adds at once.
+constexpr std::uint32_t leaves_at_once = 1'000'000;
+
+} // namespace
+
+// --- versioned_objects ---
+
+sha256_digest versioned_objects::content(std::uint32_t id) {
+    const std::array<std::uint32_t, 2> record{id, versions_[id]};
+    return hash_.content(std::as_bytes(std::span(record)));
+}
+
+state_root::leaf_change versioned_objects::leaf(std::uint32_t id, std::uint16_t number) {
+    const sha256_digest key = hash_.key(type, id);
+    return {key, hash_.leaf(key, content(id)), id, number, true};
+}
+
+std::vector<state_root::whole_leaf> versioned_objects::leaves() {
+    std::vector<state_root::whole_leaf> all;
+    all.reserve(count());
+    for (std::uint32_t id = 0; id < count(); ++id) {
+        const state_root::leaf_change one = leaf(id, 0);
+        all.push_back({one.key, one.leaf});
+    }
+    return all;
+}
+
+// --- root_tree ---
+
+root_tree::root_tree(const std::filesystem::path& state)
+    : state_(state, options_for_bench()), tree_(state_) {
+    const std::string type(versioned_objects::type);
+    tree_.begin_anew({type});
+    number_ = tree_.type_numbers().at(type);
+}
+
+double root_tree::build(versioned_objects& objects, state_root::helpers* helping) {
+    double ns = 0;
+    for (std::uint32_t begin = 0; begin < objects.count();) {
+        throw_if_interrupted();
+        const std::uint32_t end = begin + std::min(leaves_at_once, objects.count() - begin);
+        std::vector<state_root::leaf_change> part;
+        part.reserve(end - begin);
+        for (; begin < end; ++begin)
+            part.push_back(objects.leaf(begin, number_));
+        ns += nanoseconds([&] { tree_.update(std::move(part), helping); });
+    }
+    return ns;
+}
+
+void root_tree::apply_block(std::vector<state_root::leaf_change> changes,
+                            state_root::helpers* helping) {
+    session block = state_.start_session();
+    tree_.update(std::move(changes), helping);
+    block.push();
+    state_.commit(state_.revision());
+}
+
+std::uint64_t root_tree::held_bytes() const {
+    std::uint64_t sum = 0;
+    for (const type_statistics& type : segment_statistics::read(state_).types)
+        if (type.name.starts_with("state_root.")) sum += type.total().total;
+    return sum;
+}
+
+namespace {
+
+using state_root::node_view;
+using state_root::shown;
+
+constexpr std::uint32_t many_changes = 50'000;
+constexpr std::uint32_t changes_of_block = 800;
+constexpr std::uint32_t blocks_per_round = 10; ///< of the small ones, with as many threads each
+constexpr std::uint32_t proofs_per_round = 10'000;
+constexpr std::uint32_t differing = 1'000;
+
+void require_figures(bool holds, const char* what) {
+    if (!holds) throw damaged_error(std::string("bench: ") + what + "; no figure counts");
+}
+
+/// Many figures of one kind.
+class spread {
+public:
+    void add(double figure) { all_.push_back(figure); }
+    /// That of which `percent` are not larger: 50, the median; 100, the largest.
+    [[nodiscard]] double at(std::size_t percent) {
+        const std::size_t place = std::min(all_.size() * percent / 100, all_.size() - 1);
+        const auto found = all_.begin() + static_cast<std::ptrdiff_t>(place);
+        std::nth_element(all_.begin(), found, all_.end());
+        return *found;
+    }
+
+private:
+    std::vector<double> all_;
+};
+
+/// Bytes of the nodes of a tree, and what they would be if all arrays were of 16.
+struct node_bytes {
+    explicit node_bytes(const state_root::tree_shape& shape) {
+        for (unsigned number = 0; number < state_root::capacities.size(); ++number) {
+            const auto nodes = static_cast<double>(shape.nodes_by_capacity[number]);
+            const unsigned capacity = state_root::capacities[number];
+            places += nodes * capacity;
+            dense_places += nodes * state_root::branches_per_node;
+            bytes += nodes * static_cast<double>(node_view::bytes(capacity));
+            dense_bytes +=
+                nodes * static_cast<double>(node_view::groups_at(state_root::branches_per_node));
+        }
+    }
+    double places = 0; ///< for children, of 38 bytes each: digest, reference, type
+    double dense_places = 0;
+    double bytes = 0; ///< with heads and kept groups
+    double dense_bytes = 0;
+};
+
+class root_rows {
+public:
+    root_rows(const root_options& options, const std::filesystem::path& place)
+        : place_(place), objects_(options.objects), tree_(place / "tree") {
+        measured_.select("chainbase");
+    }
+
+    void measure_build() {
+        const double ns = tree_.build(objects_, &helping_);
+        measured_.add("build", metric::ns, ns / per_object());
+        const node_bytes nodes(state_root::tree_shape::of(tree_.tree().nodes()));
+        measured_.add("inner_node_ratio", metric::ratio, nodes.places / nodes.dense_places);
+        measured_.add("node_bytes_ratio", metric::ratio, nodes.bytes / nodes.dense_bytes);
+        measured_.add("node_bytes_per_object", metric::bytes, nodes.bytes / per_object());
+        measured_.add("bytes_per_object", metric::bytes, held_per_object());
+    }
+
+    void run_round() {
+        measure_updates("update_50000", many_changes, 1);
+        measure_updates("update_800", changes_of_block, blocks_per_round);
+        measure_proofs();
+    }
+
+    void measure_end() {
+        measured_.add("bytes_per_object_after_updates", metric::bytes, held_per_object());
+        measure_root_from_scratch();
+        measure_differences();
+    }
+
+    [[nodiscard]] measurements& measured() noexcept { return measured_; }
+
+private:
+    struct block_cost {
+        double ns = 0;
+        double allocations = 0;
+    };
+
+    [[nodiscard]] double per_object() const noexcept { return objects_.count(); }
+    [[nodiscard]] double held_per_object() const {
+        return static_cast<double>(tree_.held_bytes()) / per_object();
+    }
+    [[nodiscard]] std::uint32_t random_id() {
+        return static_cast<std::uint32_t>(random_() % objects_.count());
+    }
+
+    /// Changes so many objects, and makes their leaves, which is not timed.
+    [[nodiscard]] std::vector<state_root::leaf_change> change(std::uint32_t count) {
+        std::vector<bool> taken(objects_.count());
+        std::vector<state_root::leaf_change> changes;
+        while (changes.size() < count) {
+            const std::uint32_t id = random_id();
+            if (taken[id]) continue;
+            taken[id] = true;
+            objects_.change(id);
+            changes.push_back(objects_.leaf(id, tree_.type_number()));
+        }
+        return changes;
+    }
+    [[nodiscard]] block_cost apply_block(std::uint32_t count, state_root::helpers* helping) {
+        throw_if_interrupted();
+        auto changes = change(count);
+        const counted_allocations counted;
+        const double ns = nanoseconds([&] { tree_.apply_block(std::move(changes), helping); });
+        return {ns, static_cast<double>(counted.so_far())};
+    }
+    /// With one thread and with two in turns.
+    void measure_updates(const std::string& name, std::uint32_t count, std::uint32_t blocks) {
+        block_cost alone;
+        block_cost helped;
+        const auto add = [](block_cost& to, const block_cost& one) {
+            to.ns += one.ns;
+            to.allocations += one.allocations;
+        };
+        for (std::uint32_t block = 0; block < blocks; ++block) {
+            add(alone, apply_block(count, nullptr));
+            add(helped, apply_block(count, &helping_));
+        }
+        const double changes = static_cast<double>(count) * blocks;
+        measured_.add(name + "_one_thread", metric::ns, alone.ns / blocks);
+        measured_.add(name + "_two_threads", metric::ns, helped.ns / blocks);
+        measured_.add(name + "_one_thread_allocations", metric::count, alone.allocations / changes);
+        measured_.add(name + "_two_threads_allocations", metric::count,
+                      helped.allocations / changes);
+    }
+
+    void measure_proofs() {
+        const auto& nodes = tree_.tree().nodes();
+        const sha256_digest root = tree_.tree().root();
+        const auto content = [&](std::string_view, std::uint32_t id) {
+            return objects_.content(id);
+        };
+        spread making;
+        spread verifying;
+        spread bytes;
+        for (std::uint32_t i = 0; i < proofs_per_round; ++i) {
+            const std::uint32_t id = random_id();
+            std::vector<std::byte> proof;
+            making.add(nanoseconds(
+                [&] { proof = state_root::prove(nodes, versioned_objects::type, id, content); }));
+            const sha256_digest own = objects_.content(id);
+            shown found = shown::nothing;
+            verifying.add(nanoseconds([&] {
+                found = state_root::verify(root, versioned_objects::type, id, own, proof);
+            }));
+            require_figures(found == shown::included, "a proof does not hold");
+            bytes.add(static_cast<double>(proof.size()));
+        }
+        measured_.add("prove", metric::ns, making.at(50));
+        measured_.add("prove_p99", metric::ns, making.at(99));
+        measured_.add("verify", metric::ns, verifying.at(50));
+        measured_.add("verify_p99", metric::ns, verifying.at(99));
+        measured_.add("proof_bytes", metric::bytes, bytes.at(50));
+        measured_.add("proof_bytes_largest", metric::bytes, bytes.at(100));
+    }
+
+    void measure_root_from_scratch() {
+        std::vector<state_root::whole_leaf> leaves = objects_.leaves();
+        sha256_digest root{};
+        const double ns = nanoseconds([&] { root = state_root::root_of(std::move(leaves)); });
+        require_figures(root == tree_.tree().root(), "the root from scratch is another one");
+        measured_.add("root_from_scratch", metric::ns, ns);
+    }
+
+    /// Beside a second tree of the same objects, of which some change in the first.
+    void measure_differences() {
+        root_tree other(place_ / "other");
+        measured_.add("build", metric::ns, other.build(objects_, &helping_) / per_object());
+        require_figures(other.tree().root() == tree_.tree().root(),
+                        "a tree of the same objects has another root");
+        const auto change_of_one = change(1);
+        tree_.apply_block(change_of_one, nullptr);
+        measured_.add("diff_1", metric::ns, difference_from(other, 1));
+        other.apply_block(change_of_one, nullptr);
+        tree_.apply_block(change(differing), nullptr);
+        measured_.add("diff_1000", metric::ns, difference_from(other, differing));
+    }
+    [[nodiscard]] double difference_from(const root_tree& other, std::uint64_t expected) const {
+        std::uint64_t found = 0;
+        const double ns = nanoseconds([&] {
+            state_root::diff(tree_.tree().nodes(), other.tree().nodes(),
+                             [&](const state_root::difference&) { ++found; });
+        });
+        require_figures(found == expected, "two trees do not differ in what was changed");
+        return ns;
+    }
+
+    std::filesystem::path place_;
+    versioned_objects objects_;
+    root_tree tree_;
+    state_root::helpers helping_{1};
+    measurements measured_;
+    std::mt19937_64 random_{1};
+};
+
+void measure_replay(const root_options& options, const std::filesystem::path& place,
+                    const catch_interruption& signals, measurements& to) {
+    if (options.operations == 0) return;
+    const root_replay log(place, options.operations, signals);
+    for (std::uint32_t round = 1; round <= options.rounds; ++round) {
+        spdlog::info("replay {} of {}", round, options.rounds);
+        log.run_round(to);
+    }
+}
+
+std::vector<row> measure_rounds(const root_options& options, const catch_interruption& signals) {
+    const scratch_directory place(options.directory);
+    root_rows rows(options, place.path());
+    rows.measure_build();
+    for (std::uint32_t round = 1; round <= options.rounds; ++round) {
+        spdlog::info("round {} of {}", round, options.rounds);
+        rows.run_round();
+    }
+    rows.measure_end();
+    measure_replay(options, place.path(), signals, rows.measured());
+    return rows.measured().rows();
+}
+
+} // namespace
+
+void run_root(const root_options& options) {
+    require_space(options.directory,
+                  (std::uintmax_t{1} << 30) + options.objects * 250ull + options.operations * 200,
+                  "fewer objects");
+    warn_about_conditions();
+    const catch_interruption signals(catch_interruption::further_signals::end_the_process);
+    const nlohmann::json machine = describe_machine(options.directory);
+    const report result{"root", machine,        options.objects,
+                        1,      options.rounds, measure_rounds(options, signals)};
+    if (options.json) {
+        auto all = to_json(result);
+        all["operations"] = options.operations;
+        return print_or_throw(all.dump().append("\n"));
+    }
+    std::ostringstream text;
+    text << "root: a tree of " << options.objects << " objects; medians of " << options.rounds
+         << " rounds; " << in_words(machine)
+         << "\nns; bytes, ratios and numbers where the name says so\n\n";
+    print_rows(text, result.rows);
+    text << "(the goal of update_50000 is for 10 M objects, those of proofs for 1 M)\n";
+    print_or_throw(text.str());
+}
 
 void declare_root(command& verb) {
     const auto options = std::make_shared<root_options>();

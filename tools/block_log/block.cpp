@@ -1,7 +1,12 @@
+#include <pool_allocator/error.hpp>
 #include <tools/block_log/block.hpp>
-#include <tools/block_log/byte_reader.hpp>
-#include <tools/block_log/byte_writer.hpp>
-#include <tools/block_log/checksum.hpp>
+#include <tools/block_log/bytes.hpp>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <array>
+#include <cstdio>
 
 namespace chainbase {
 namespace {
@@ -20,6 +25,33 @@ transaction decode_transaction(byte_reader& reader) {
 }
 
 } // namespace
+
+// --- bytes.hpp ---
+
+std::uint64_t checksum(byte_view data) noexcept {
+    return XXH3_64bits(data.data(), data.size());
+}
+
+std::uint64_t byte_reader::long_number(std::uint64_t most) {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0;; shift += 7) {
+        if (remaining() == 0) fail("ends in the middle of a value");
+        const auto part = std::to_integer<std::uint64_t>(input_[position_++]);
+        if (shift == 63 && part > 1) fail("a number longer than 64 bits");
+        if (shift > 0 && part == 0) fail("a number that is not in its shortest form");
+        value |= (part & 0x7f) << shift;
+        if (part < 0x80) break;
+    }
+    if (value > most) fail("number " + std::to_string(value) + " is out of range");
+    return value;
+}
+
+void byte_reader::fail(const std::string& reason) const {
+    throw damaged_error(name_ + ": byte " + std::to_string(position_) + " of " +
+                        std::to_string(input_.size()) + ": " + reason);
+}
+
+// --- block.hpp ---
 
 bytes encode_block(const block& value) {
     bytes result;
@@ -51,6 +83,20 @@ block decode_block(byte_view encoded) {
         result.transactions.push_back(decode_transaction(reader));
     reader.finish();
     return result;
+}
+
+block_id next_id(const block_id& parent, std::uint64_t checksum) noexcept {
+    const std::array<std::uint64_t, 3> hashed{parent.high, parent.low, checksum};
+    const XXH128_hash_t sum = XXH3_128bits(hashed.data(), sizeof hashed);
+    return {sum.high64, sum.low64};
+}
+
+std::string to_string(const block_id& id) {
+    std::array<char, 33> text;
+    std::snprintf(text.data(), text.size(), "%016llx%016llx",
+                  static_cast<unsigned long long>(id.high),
+                  static_cast<unsigned long long>(id.low));
+    return text.data();
 }
 
 } // namespace chainbase

@@ -1,13 +1,41 @@
+#include <chainbase/fixed_string.hpp>
+#include <pool_allocator/error.hpp>
 #include <tools/block_log/block_log_contents.hpp>
-#include <tools/block_log/record_search.hpp>
+#include <tools/block_log/block_log_format.hpp>
+#include <tools/block_log/bytes.hpp>
+#include <tools/block_log/log_record.hpp>
 #include <tools/block_log/synced_mark.hpp>
 
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cstring>
 
 namespace chainbase {
 namespace {
+
+using namespace block_log_format;
+
+void require_magic(const file& log, const file_header& header, std::size_t size) {
+    const std::size_t present = std::min(size, sizeof(header.magic));
+    if (std::memcmp(header.magic.data(), log_magic.data(), present) != 0)
+        throw format_error(log.path().string() + ": is no block log (its first bytes differ)");
+    if (size < sizeof(header))
+        throw damaged_error(log.path().string() + ": the block log's header is cut at byte " +
+                            std::to_string(size) + " of " + std::to_string(sizeof(header)) +
+                            "; it holds no block: remove it and create or import it again");
+}
+
+void require_supported(const file& log, const file_header& header) {
+    if (own_checksum(header) != header.checksum.value())
+        throw damaged_error(log.path().string() +
+                            ": the block log's header (bytes 0 to 63) is altered; get the file "
+                            "again from a good copy");
+    if (header.version.value() != version || header.header_bytes.value() != sizeof(header))
+        throw format_error(log.path().string() + ": is a block log of format version " +
+                           std::to_string(header.version.value()) + ", this program reads " +
+                           std::to_string(version));
+}
 
 std::string next_block(const block_log_index& index) {
     return index.empty() ? "the first block"
@@ -84,7 +112,7 @@ std::string in_words(const search_result& behind) {
 }
 
 /// The block that should be at the end of what was scanned.
-std::string expected_there(const log_contents& contents,
+std::string expected_there(const block_log_contents& contents,
                            const std::optional<block_log_index>& saved) {
     const std::size_t scanned = contents.index.entries().size();
     const bool tells_of_it = saved && scanned < saved->entries().size() &&
@@ -105,8 +133,9 @@ unsynced_blocks count_blocks(const file& log, search_result found, std::uint64_t
 }
 
 /// Whether the invalid end is damage, which throws, or what a crash left.
-void judge_end(const file& log, log_contents& contents, const std::optional<block_log_index>& index,
-               const mark_check& mark, const watcher& watch) {
+void judge_end(const file& log, block_log_contents& contents,
+               const std::optional<block_log_index>& index, const mark_check& mark,
+               const watcher& watch) {
     const std::uint64_t offset = contents.index.log_bytes();
     const std::uint64_t end = offset + contents.torn_bytes;
     search_budget budget(contents.torn_bytes);
@@ -156,13 +185,49 @@ void save_quietly(const block_log_index& index, const file& log) {
 
 } // namespace
 
-log_contents read_contents(const file& log, std::string_view expected_chain,
-                           const opening_options& options) {
+block_log_format::file_header
+block_log_format::make_header(const std::array<unsigned char, 8>& magic, const char* what,
+                              std::string_view chain) {
+    if (chain.empty()) throw usage_error(std::string(what) + " needs the name of its chain");
+    const fixed_string<32> name(chain);
+    file_header header;
+    header.magic = magic;
+    header.version = version;
+    header.header_bytes = sizeof(header);
+    header.chain.fill('\0');
+    std::ranges::copy(name.view(), header.chain.begin());
+    header.reserved = 0;
+    header.checksum = own_checksum(header);
+    return header;
+}
+
+bytes encode_log_header(std::string_view chain) {
+    const file_header header = make_header(log_magic, "a block log", chain);
+    const byte_view view = view_of(header);
+    return {view.begin(), view.end()};
+}
+
+log_header read_log_header(const file& log, std::string_view expected_chain) {
+    file_header header;
+    const std::size_t size = log.read_at(0, writable_view_of(header));
+    require_magic(log, header, size);
+    require_supported(log, header);
+    const std::size_t length = strnlen(header.chain.data(), header.chain.size());
+    log_header result{{header.chain.data(), length}, header.checksum.value()};
+    if (!expected_chain.empty() && result.chain != expected_chain)
+        throw format_error(log.path().string() + ": holds blocks of " + result.chain + ", not of " +
+                           std::string(expected_chain));
+    return result;
+}
+
+block_log_contents read_contents(const file& log, std::string_view expected_chain,
+                                 const opening_options& options) {
     log_header header = read_log_header(log, expected_chain);
     // Before the log's length is taken: beside a writer it grows, and the mark after it.
     const mark_check mark = load_mark(synced_path(log.path()), header.checksum, log.on());
     saved_index saved = look_at_index(log, header, options.use_index);
-    log_contents result{header, std::move(saved.usable), 0, 0, {}, {}, std::move(saved.fault)};
+    block_log_contents result{header, std::move(saved.usable), 0, 0, {},
+                              {},     std::move(saved.fault)};
     const std::size_t known = result.index.entries().size();
     result.torn_bytes = scan(log, result.index, result.torn_reason, options.watch);
     if (result.torn_bytes > 0) judge_end(log, result, saved.unfitting, mark, options.watch);
@@ -185,20 +250,24 @@ damaged_error damage_at(const file& log, std::uint64_t offset, const std::string
                          "is good: chainbase-driver block-log salvage");
 }
 
-log_record record_of(const file& log, const log_contents& contents, std::size_t number) {
+log_record record_of(const file& log, const block_log_contents& contents, std::size_t number) {
     const block_log_index::entry& entry = contents.index.entries()[number];
     const std::uint64_t end = contents.index.end_of(number);
     record_check check = check_record(log, entry.offset, end);
     const std::string first = "block " + std::to_string(entry.first_number);
     if (!check.record) throw damage_at(log, entry.offset, first, check.reason);
-    if (check.record->end() != end || check.record->first_number() != entry.first_number)
+    const std::uint64_t blocks_behind = number + 1 < contents.index.entries().size()
+                                            ? contents.index.entries()[number + 1].blocks_before
+                                            : contents.index.blocks();
+    if (check.record->end() != end || check.record->first_number() != entry.first_number ||
+        entry.blocks_before + check.record->blocks() != blocks_behind)
         throw damage_at(log, entry.offset, first,
                         "the record differs from the index (chainbase-driver block-log verify "
                         "tells which of them is wrong, repair-index makes the index anew)");
     return std::move(*check.record);
 }
 
-std::string describe_torn_end(const log_contents& contents, std::string_view fate) {
+std::string describe_torn_end(const block_log_contents& contents, std::string_view fate) {
     std::string text =
         "the end is torn: " + std::to_string(contents.torn_bytes) + " bytes after " +
         (contents.index.empty() ? "the header"

@@ -2,8 +2,8 @@
 
 #include <pool_allocator/error.hpp>
 #include <tools/block_log/block_log_index.hpp>
-#include <tools/block_log/log_header.hpp>
-#include <tools/block_log/record_search.hpp>
+#include <tools/block_log/file.hpp>
+#include <tools/block_log/log_record.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -11,6 +11,22 @@
 #include <string_view>
 
 namespace chainbase {
+
+/// What the first 64 bytes of a block log say.
+struct log_header {
+    /// The chain and data set the blocks come from, such as "steem-2016".
+    std::string chain;
+    /// Ties an index to its log.
+    std::uint64_t checksum = 0;
+};
+
+/// The header as bytes. Throws usage_error unless `chain` has 1 to 32 bytes, none of them zero.
+[[nodiscard]] bytes encode_log_header(std::string_view chain);
+
+/// Reads and verifies a log's header. Throws format_error when the file is no block log, has
+/// another format version, or belongs to another chain than `expected_chain` (empty: any);
+/// damaged_error when it was one and its header is cut or altered.
+[[nodiscard]] log_header read_log_header(const file& log, std::string_view expected_chain);
 
 /// How a block log is opened.
 struct opening_options {
@@ -34,7 +50,7 @@ struct unsynced_blocks {
 };
 
 /// What opening a block log finds.
-struct log_contents {
+struct block_log_contents {
     log_header header;
     /// Of all valid records.
     block_log_index index;
@@ -60,8 +76,8 @@ struct log_contents {
 /// something is invalid that the saved index or the mark tells to have been valid once, or that a
 /// valid record follows: damage, not a torn end. Such records are a part of the torn end where the
 /// mark tells that nothing behind it was ever synced.
-[[nodiscard]] log_contents read_contents(const file& log, std::string_view expected_chain,
-                                         const opening_options& options = {});
+[[nodiscard]] block_log_contents read_contents(const file& log, std::string_view expected_chain,
+                                               const opening_options& options = {});
 
 /// The damaged_error of a log that is invalid at byte `offset`, where `expected` ("block 17")
 /// should be.
@@ -70,11 +86,12 @@ struct log_contents {
 
 /// The record of that number, counted from 0. Throws damaged_error when it is none, or not the one
 /// that the index tells of.
-[[nodiscard]] log_record record_of(const file& log, const log_contents& contents,
+[[nodiscard]] log_record record_of(const file& log, const block_log_contents& contents,
                                    std::size_t number);
 
 /// "the end is torn: N bytes after block M (reason) are cut", with the blocks among them, for the
 /// warning about a torn end; `fate` is what happens to them: "are cut".
-[[nodiscard]] std::string describe_torn_end(const log_contents& contents, std::string_view fate);
+[[nodiscard]] std::string describe_torn_end(const block_log_contents& contents,
+                                            std::string_view fate);
 
 } // namespace chainbase

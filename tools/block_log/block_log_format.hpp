@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chainbase/fixed_string.hpp>
 #include <tools/block_log/bytes.hpp>
 
 #include <boost/endian/buffers.hpp>
@@ -8,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 /// The block log, its index and its mark byte by byte, as README.md draws them. All numbers are
 /// little-endian and unaligned; checksums are XXH3-64 with seed 0.
@@ -41,9 +41,6 @@ struct file_header {
     little_uint64_buf_t checksum; // of the 56 bytes before it
 };
 static_assert(sizeof(file_header) == 64 && offsetof(file_header, checksum) == 56);
-
-/// Of the bytes before it.
-[[nodiscard]] std::uint64_t checksum_of(const file_header& header);
 
 /// Precedes a record's packed payload.
 struct record_header {
@@ -99,6 +96,15 @@ static_assert(sizeof(mark_content) == 56 && offsetof(mark_content, checksum) == 
 
 inline constexpr std::uint64_t min_record_bytes = sizeof(record_header) + sizeof(record_trailer);
 
-using chain_name = fixed_string<32>;
+/// Of all that stands before the checksum, which is the last member of a header or a mark.
+template <class Content>
+[[nodiscard]] std::uint64_t own_checksum(const Content& of) noexcept {
+    return chainbase::checksum(view_of(of).first(offsetof(Content, checksum)));
+}
+
+/// The header of a log, or of a file of branches, which has another magic number. Throws
+/// usage_error that names the file as `what` unless `chain` has 1 to 32 bytes, none of them zero.
+[[nodiscard]] file_header make_header(const std::array<unsigned char, 8>& magic, const char* what,
+                                      std::string_view chain);
 
 } // namespace chainbase::block_log_format

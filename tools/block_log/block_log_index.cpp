@@ -2,7 +2,7 @@
 #include <pool_allocator/error.hpp>
 #include <tools/block_log/block_log_format.hpp>
 #include <tools/block_log/block_log_index.hpp>
-#include <tools/block_log/checksum.hpp>
+#include <tools/block_log/bytes.hpp>
 
 #include <unistd.h>
 
@@ -16,7 +16,7 @@ using namespace block_log_format;
 
 template <class T>
 void append(bytes& to, const T& value) {
-    const auto view = std::as_bytes(std::span(&value, 1));
+    const byte_view view = view_of(value);
     to.insert(to.end(), view.begin(), view.end());
 }
 

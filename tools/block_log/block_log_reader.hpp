@@ -1,8 +1,8 @@
 #pragma once
 
+#include <tools/block_log/block.hpp>
 #include <tools/block_log/block_log_contents.hpp>
-#include <tools/block_log/block_log_records.hpp>
-#include <tools/block_log/block_log_stream.hpp>
+#include <tools/block_log/log_record.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -12,6 +12,88 @@
 #include <string_view>
 
 namespace chainbase {
+
+/// Delivers the records of a log one after the other, each verified but not unpacked, to be
+/// copied as they are; made by block_log_reader::whole_records.
+///
+/// Not thread-safe; several of one reader are independent.
+class block_log_records {
+public:
+    /// The next record, or nothing behind the last. Throws damaged_error with file, block number
+    /// and byte offset at a damaged one; it then stays where it is.
+    [[nodiscard]] std::optional<log_record> next();
+
+    /// The number of the first block that next() will deliver; nothing behind the last record.
+    /// Reads nothing.
+    [[nodiscard]] std::optional<std::uint64_t> next_number() const noexcept;
+
+    /// Bytes of the log up to the end of the record delivered last.
+    [[nodiscard]] std::uint64_t position() const noexcept;
+
+    /// Throws damaged_error naming the record delivered last: for a caller that finds a fault in
+    /// it.
+    [[noreturn]] void fail(const std::string& reason) const;
+
+private:
+    friend class block_log_reader;
+
+    block_log_records(std::shared_ptr<const file> log,
+                      std::shared_ptr<const block_log_contents> contents, std::uint64_t from);
+
+    std::shared_ptr<const file> log_;
+    std::shared_ptr<const block_log_contents> contents_;
+    std::size_t next_ = 0;
+};
+
+/// Delivers the blocks of a log one after the other; made by block_log_reader::stream.
+///
+/// Holds one unpacked record at a time. Not thread-safe; several streams of one reader are
+/// independent.
+class block_log_stream {
+public:
+    /// Valid until the next call.
+    using encoded_block = record_blocks::encoded_block;
+    /// As next(), but leaves the block as it is behind its number.
+    [[nodiscard]] std::optional<encoded_block> next_encoded();
+    /// Throws the damaged_error of the block that next_encoded delivered last.
+    [[noreturn]] void refuse(const std::string& reason) const { fail(next_record_ - 1, reason); }
+
+    /// The next block, or nothing behind the last. Throws damaged_error with file, block number and
+    /// byte offset at a damaged record; the stream then stays where it is.
+    [[nodiscard]] std::optional<block> next();
+
+    /// Bytes of the log up to and including the block delivered last (before the first: up to where
+    /// the stream began). Within a record in proportion to the unpacked bytes; equals the reader's
+    /// bytes() at the end. For progress: work left is better guessed from bytes than from blocks.
+    [[nodiscard]] std::uint64_t position() const noexcept;
+
+    /// Blocks of the log up to and including the one delivered last.
+    [[nodiscard]] std::uint64_t blocks_behind() const noexcept { return blocks_behind_; }
+
+private:
+    friend class block_log_reader;
+
+    block_log_stream(std::shared_ptr<const file> log,
+                     std::shared_ptr<const block_log_contents> contents, std::uint64_t from);
+    struct only_record {
+        std::size_t number;
+    };
+    block_log_stream(std::shared_ptr<const file> log,
+                     std::shared_ptr<const block_log_contents> contents, only_record record);
+
+    template <class Take>
+    [[nodiscard]] auto take(Take&& next_of);
+    void open_record();
+    [[noreturn]] void fail(std::size_t record, const std::string& reason) const;
+
+    std::shared_ptr<const file> log_;
+    std::shared_ptr<const block_log_contents> contents_;
+    std::size_t next_record_ = 0;       // the one after the record that is open
+    std::size_t end_record_ = 0;        // the one that is not opened any more
+    std::optional<record_blocks> open_; // the one that blocks are taken from
+    std::uint64_t last_number_ = 0;     // of the record that is open; 0 before the first
+    std::uint64_t blocks_behind_ = 0;
+};
 
 /// A block log opened for reading: its extent, blocks by number, and streams from any place.
 ///
@@ -82,7 +164,7 @@ public:
 
 private:
     std::shared_ptr<const file> log_;
-    std::shared_ptr<const log_contents> contents_;
+    std::shared_ptr<const block_log_contents> contents_;
 };
 
 } // namespace chainbase

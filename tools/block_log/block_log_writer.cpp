@@ -3,7 +3,6 @@
 #include <tools/block_log/block_log_contents.hpp>
 #include <tools/block_log/block_log_format.hpp>
 #include <tools/block_log/block_log_writer.hpp>
-#include <tools/block_log/log_header.hpp>
 
 #include <spdlog/spdlog.h>
 
@@ -21,7 +20,7 @@ void require_valid(const block_log_options& options) {
 }
 
 /// The cut is on the device before more is appended: what is in the end could be valid behind it.
-void cut_torn_end(file& log, const log_contents& contents) {
+void cut_torn_end(file& log, const block_log_contents& contents) {
     if (contents.torn_bytes == 0) return;
     spdlog::warn("{}: {}", log.path().string(), describe_torn_end(contents, "are cut"));
     log.truncate(contents.index.log_bytes());
@@ -44,7 +43,7 @@ void write_again(file& log, const block_log_index& index, std::uint64_t synced) 
 }
 
 /// Whoever had it open before may have died of a sync that failed.
-void sync_what_was_left(file& log, const log_contents& contents) {
+void sync_what_was_left(file& log, const block_log_contents& contents) {
     if (contents.synced_bytes == contents.index.log_bytes()) return;
     write_again(log, contents.index, contents.synced_bytes);
     log.sync();
@@ -91,7 +90,7 @@ block_log_writer block_log_writer::open(const std::filesystem::path& path, std::
     log.sync(); // what an earlier writer left: from here on a failure is about what this one writes
     opening_options how;
     how.on = options.on;
-    log_contents contents = read_contents(log, chain, how);
+    block_log_contents contents = read_contents(log, chain, how);
     cut_torn_end(log, contents);
     sync_what_was_left(log, contents);
     synced_mark_file mark = synced_mark_file::place(log, synced_mark::of(log, contents.index));

@@ -1,9 +1,7 @@
 #include <pool_allocator/error.hpp>
 #include <tools/block_log/block_log_format.hpp>
 #include <tools/block_log/branch_file.hpp>
-#include <tools/block_log/byte_reader.hpp>
-#include <tools/block_log/byte_writer.hpp>
-#include <tools/block_log/checksum.hpp>
+#include <tools/block_log/bytes.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -15,7 +13,6 @@ using namespace block_log_format;
 
 /// A block log's header under another magic number, so that neither is taken for the other.
 constexpr std::array<unsigned char, 8> branch_magic{0x8e, 'B', 'L', 'K', 'B', 'R', 'N', '\n'};
-constexpr std::uint32_t branch_version = 1;
 constexpr std::uint32_t record_mark = 0x4243e28d;
 
 /// Precedes a branch's blocks; the checksum of both follows them.
@@ -29,25 +26,6 @@ struct branch_header {
 static_assert(sizeof(branch_header) == 24 && offsetof(branch_header, forks_after) == 16);
 
 constexpr std::uint64_t frame_bytes = sizeof(branch_header) + sizeof(std::uint64_t);
-
-template <class T>
-byte_view view_of(const T& value) {
-    return std::as_bytes(std::span(&value, 1));
-}
-
-file_header header_for(std::string_view chain) {
-    if (chain.empty()) throw usage_error("a branch file needs the name of its chain");
-    const chain_name name(chain);
-    file_header header;
-    header.magic = branch_magic;
-    header.version = branch_version;
-    header.header_bytes = sizeof(header);
-    header.chain.fill('\0');
-    std::ranges::copy(name.view(), header.chain.begin());
-    header.reserved = 0;
-    header.checksum = checksum_of(header);
-    return header;
-}
 
 /// Why the numbers of a branch are none; empty when they are.
 std::string fault_of(const branch& one) {
@@ -105,7 +83,7 @@ branch decode_branch(const branch_header& header, byte_view payload) {
 } // namespace
 
 branch_file_writer::branch_file_writer(const std::filesystem::path& path, std::string_view chain) {
-    const file_header header = header_for(chain);
+    const file_header header = make_header(branch_magic, "a branch file", chain);
     file_ = file::create(path);
     file_.write_first(view_of(header));
     end_ = sizeof(header);
@@ -139,17 +117,17 @@ branch_file_reader::branch_file_reader(const std::filesystem::path& path,
                                        std::string_view expected_chain)
     : file_(file::open_read(path)), size_(file_.size()) {
     file_header header;
-    const std::size_t size = file_.read_at(0, std::as_writable_bytes(std::span(&header, 1)));
+    const std::size_t size = file_.read_at(0, writable_view_of(header));
     const std::string where = path.string();
     if (size < sizeof(header.magic) || header.magic != branch_magic)
         throw format_error(where + ": is no file of branches (its first bytes differ)");
-    if (size < sizeof(header) || checksum_of(header) != header.checksum.value())
+    if (size < sizeof(header) || own_checksum(header) != header.checksum.value())
         throw damaged_error(where + ": the header (bytes 0 to 63) is cut or altered; make the "
                                     "branches again");
-    if (header.version.value() != branch_version || header.header_bytes.value() != sizeof(header))
+    if (header.version.value() != version || header.header_bytes.value() != sizeof(header))
         throw format_error(where + ": is a branch file of format version " +
                            std::to_string(header.version.value()) + ", this program reads " +
-                           std::to_string(branch_version));
+                           std::to_string(version));
     chain_.assign(header.chain.data(), strnlen(header.chain.data(), header.chain.size()));
     if (!expected_chain.empty() && chain_ != expected_chain)
         throw format_error(where + ": holds branches of " + chain_ + ", not of " +
@@ -161,7 +139,7 @@ std::optional<branch> branch_file_reader::next() {
     if (position_ == size_) return {};
     branch_header header;
     if (size_ - position_ < frame_bytes) fail("the file ends in the middle of a branch");
-    if (file_.read_at(position_, std::as_writable_bytes(std::span(&header, 1))) < sizeof(header))
+    if (file_.read_at(position_, writable_view_of(header)) < sizeof(header))
         fail("the file became shorter while it was read");
     if (header.magic.value() != record_mark) fail("no branch begins here");
     const std::uint64_t payload = header.payload_bytes.value();

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace chainbase {
@@ -25,6 +29,18 @@ using byte_view = std::span<const std::byte>;
     return {reinterpret_cast<const char*>(view.data()), view.size()};
 }
 
+/// The bytes of a value that lies in memory as in a file; valid as long as the value.
+template <class T>
+    requires std::is_trivially_copyable_v<T>
+[[nodiscard]] byte_view view_of(const T& value) noexcept {
+    return std::as_bytes(std::span(&value, 1));
+}
+template <class T>
+    requires std::is_trivially_copyable_v<T>
+[[nodiscard]] std::span<std::byte> writable_view_of(T& value) noexcept {
+    return std::as_writable_bytes(std::span(&value, 1));
+}
+
 /// The T whose bytes begin at `position`. Requires all of them to be there.
 template <class T>
     requires std::is_trivially_copyable_v<T>
@@ -33,5 +49,111 @@ template <class T>
     std::memcpy(&result, from.data() + position, sizeof(T));
     return result;
 }
+
+/// XXH3-64 of the bytes: finds damage, not forgery.
+[[nodiscard]] std::uint64_t checksum(byte_view data) noexcept;
+
+/// Appends encoded values to a byte vector that the caller owns and that must outlive the writer.
+///
+/// Unsigned numbers are LEB128 varints (seven bits a byte, lowest first), signed ones are folded
+/// (0, -1, 1, -2, ... become 0, 1, 2, 3, ...) and then written the same way, byte strings carry
+/// their length in front. Every value has exactly one encoding; `byte_reader` refuses all others.
+/// Throws nothing but std::bad_alloc. Not thread-safe.
+class byte_writer {
+public:
+    explicit byte_writer(bytes& out) noexcept : out_(out) {}
+
+    void unsigned_number(std::uint64_t value) {
+        for (; value >= 0x80; value >>= 7)
+            out_.push_back(static_cast<std::byte>(value | 0x80));
+        out_.push_back(static_cast<std::byte>(value));
+    }
+
+    void signed_number(std::int64_t value) {
+        const auto sign = static_cast<std::uint64_t>(value >> 63);
+        unsigned_number((static_cast<std::uint64_t>(value) << 1) ^ sign);
+    }
+
+    void byte_string(byte_view value) {
+        unsigned_number(value.size());
+        out_.insert(out_.end(), value.begin(), value.end());
+    }
+
+private:
+    bytes& out_;
+};
+
+/// Takes values off the front of bytes that `byte_writer` wrote.
+///
+/// Never reads outside the input, whatever it holds: every call either returns a value or throws
+/// damaged_error, whose message is "<name>: byte <position> of <size>: <reason>". Only the shortest
+/// encoding of a number is accepted, so that whatever decodes encodes back to the same bytes. Does
+/// not own the input. Not thread-safe.
+class byte_reader {
+public:
+    byte_reader(byte_view input, std::string name) : input_(input), name_(std::move(name)) {}
+
+    /// What the messages call the input from now on, such as "block 17".
+    void rename(std::string name) { name_ = std::move(name); }
+
+    [[nodiscard]] std::size_t position() const noexcept { return position_; }
+    [[nodiscard]] std::size_t remaining() const noexcept { return input_.size() - position_; }
+    /// What was not taken yet; valid as long as the input.
+    [[nodiscard]] byte_view rest() const noexcept { return input_.subspan(position_); }
+
+    /// The next number; refuses one above `most`.
+    std::uint64_t unsigned_number(std::uint64_t most = UINT64_MAX) {
+        if (remaining() > 0) { // most numbers take one byte
+            const auto value = std::to_integer<std::uint64_t>(input_[position_]);
+            if (value < 0x80 && value <= most) {
+                ++position_;
+                return value;
+            }
+        }
+        return long_number(most);
+    }
+
+    std::int64_t signed_number() {
+        const std::uint64_t folded = unsigned_number();
+        return static_cast<std::int64_t>((folded >> 1) ^ (0 - (folded & 1)));
+    }
+
+    /// A number of elements that follow; since each takes at least one byte, a count above the
+    /// remaining bytes is refused before anything is allocated for it.
+    std::size_t count() {
+        const std::uint64_t elements = unsigned_number();
+        if (elements > remaining())
+            fail("count " + std::to_string(elements) + " exceeds the bytes left");
+        return elements;
+    }
+
+    /// How many of `elements` to make room for ahead, when one of them usually takes `usual` bytes:
+    /// a count may state as many as there are bytes left, and what is made of each may be large.
+    [[nodiscard]] std::size_t likely(std::size_t elements, std::size_t usual) const noexcept {
+        return std::min(elements, remaining() / usual + 1);
+    }
+
+    /// A byte string, as a view into the input.
+    byte_view byte_string() {
+        const std::size_t size = count();
+        const byte_view view = input_.subspan(position_, size);
+        position_ += size;
+        return view;
+    }
+
+    /// Throws when anything is left over.
+    void finish() const {
+        if (remaining() > 0) fail("unexpected bytes at the end");
+    }
+
+    [[noreturn]] void fail(const std::string& reason) const;
+
+private:
+    std::uint64_t long_number(std::uint64_t most);
+
+    byte_view input_;
+    std::size_t position_ = 0;
+    std::string name_;
+};
 
 } // namespace chainbase

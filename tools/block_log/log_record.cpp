@@ -1,13 +1,14 @@
 #include <pool_allocator/error.hpp>
 #include <tools/block_log/block_log_format.hpp>
-#include <tools/block_log/byte_writer.hpp>
-#include <tools/block_log/checksum.hpp>
+#include <tools/block_log/bytes.hpp>
 #include <tools/block_log/log_record.hpp>
 
 #include <zstd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
+#include <utility>
 
 namespace chainbase {
 namespace {
@@ -48,9 +49,13 @@ std::size_t compress(const record_batch& batch, int level, bytes& raw) {
     return packed;
 }
 
+bool has_impossible_blocks(const record_header& header) {
+    return header.blocks.value() == 0 || header.first_number.value() > header.last_number.value();
+}
+
 /// What is wrong with a header that claims to lead a record with `room` bytes to the log's end;
 /// empty when nothing is.
-std::string fault_of(const record_header& header, std::uint64_t room) {
+std::string_view fault_of(const record_header& header, std::uint64_t room) {
     if (header.magic.value() != record_magic) return "no record begins here";
     const std::uint64_t packed = header.packed_bytes.value();
     if (packed > max_record_bytes || header.unpacked_bytes.value() > max_record_bytes)
@@ -60,16 +65,34 @@ std::string fault_of(const record_header& header, std::uint64_t room) {
 }
 
 /// The same for a record's complete bytes.
-std::string fault_of(byte_view raw) {
+std::string_view fault_of(byte_view raw) {
     const record_header header = header_of(raw);
     const record_trailer trailer = trailer_of(raw);
     if (checksum(covered_by_checksum(raw)) != trailer.checksum.value())
         return "the record's checksum does not match";
     if (trailer.magic.value() != record_end_magic || trailer.record_bytes.value() != raw.size())
         return "the record's trailer does not match its header";
-    if (header.blocks.value() == 0 || header.first_number.value() > header.last_number.value())
-        return "the record states impossible block numbers";
+    if (has_impossible_blocks(header)) return "the record states impossible block numbers";
     return {};
+}
+
+constexpr std::size_t search_window = 1 << 20;
+
+/// Bytes of the record whose header seems to be at `offset`, when its length leads to a trailer
+/// that leads back, else 0: asked before a whole record is read and summed, so that many magic
+/// numbers without records cost little.
+std::uint64_t promised_bytes(const file& log, std::uint64_t offset, std::uint64_t end) {
+    bytes raw(sizeof(record_header));
+    if (log.read_at(offset, raw) < raw.size()) return 0;
+    const record_header header = header_of(raw);
+    if (!fault_of(header, end - offset).empty() || has_impossible_blocks(header)) return 0;
+    const std::uint64_t size = header.packed_bytes.value() + min_record_bytes;
+    raw.resize(sizeof(record_trailer));
+    if (log.read_at(offset + size - raw.size(), raw) < raw.size()) return 0;
+    const record_trailer trailer = trailer_of(raw);
+    const bool leads_back =
+        trailer.magic.value() == record_end_magic && trailer.record_bytes.value() == size;
+    return leads_back ? size : 0;
 }
 
 } // namespace
@@ -111,12 +134,12 @@ record_check check_record(const file& log, std::uint64_t offset, std::uint64_t e
     record.raw_.resize(sizeof(record_header));
     log.read_at(offset, record.raw_);
     const record_header header = header_of(record.raw_);
-    if (std::string fault = fault_of(header, end - offset); !fault.empty())
-        return {{}, std::move(fault)};
+    if (const auto fault = fault_of(header, end - offset); !fault.empty())
+        return {{}, std::string(fault)};
     record.raw_.resize(header.packed_bytes.value() + min_record_bytes);
     if (log.read_at(offset, record.raw_) < record.raw_.size())
         return {{}, "the file became shorter while it was read"};
-    if (std::string fault = fault_of(record.raw_); !fault.empty()) return {{}, std::move(fault)};
+    if (const auto fault = fault_of(record.raw_); !fault.empty()) return {{}, std::string(fault)};
     return {std::move(record), {}};
 }
 
@@ -170,6 +193,88 @@ log_record pack_record(const record_batch& batch, int level, std::uint64_t offse
     trailer.checksum = checksum(covered_by_checksum(raw));
     store(raw, trailer_at, trailer);
     return record;
+}
+
+record_blocks::record_blocks(const log_record& record)
+    : unpacked_(record.unpack()), reader_(unpacked_, "record"),
+      first_number_(record.first_number()), stated_last_(record.last_number()),
+      stated_blocks_(record.blocks()) {}
+
+std::optional<record_blocks::encoded_block> record_blocks::peek() const {
+    if (reader_.remaining() == 0) {
+        require_end();
+        return {};
+    }
+    byte_reader ahead = reader_;
+    const byte_view encoded = ahead.byte_string();
+    const std::uint64_t number = byte_reader(encoded, "a block").unsigned_number();
+    const bool in_order = delivered_ == 0 ? number == first_number_ : number > last_number_;
+    if (!in_order) throw damaged_error("block " + std::to_string(number) + " is out of order");
+    return encoded_block{number, encoded};
+}
+
+void record_blocks::step_over(std::uint64_t number) {
+    const std::size_t begin = reader_.position();
+    reader_.byte_string();
+    encoded_ = byte_view(unpacked_).subspan(begin, reader_.position() - begin);
+    last_number_ = number;
+    ++delivered_;
+}
+
+std::optional<block> record_blocks::next() {
+    const auto one = peek();
+    if (!one) return {};
+    block result = decode_block(one->encoded);
+    step_over(one->number);
+    return result;
+}
+
+std::optional<record_blocks::encoded_block> record_blocks::next_encoded() {
+    const auto one = peek();
+    if (one) step_over(one->number);
+    return one;
+}
+
+std::uint64_t record_blocks::skip_below(std::uint64_t number) {
+    std::uint64_t skipped = 0;
+    for (auto one = peek(); one && one->number < number; one = peek(), ++skipped)
+        step_over(one->number);
+    return skipped;
+}
+
+void record_blocks::require_end() const {
+    if (delivered_ != stated_blocks_)
+        throw damaged_error("the record holds another number of blocks than it states");
+    if (last_number_ != stated_last_)
+        throw damaged_error("the record ends with block " + std::to_string(last_number_) +
+                            ", not with the block that it states");
+}
+
+search_result search_record(const file& log, std::uint64_t from, std::uint64_t end,
+                            search_budget& budget, const watcher& watch) {
+    const little_uint32_buf_t magic(record_magic);
+    const byte_view pattern = view_of(magic);
+    bytes window(search_window);
+    while (from + min_record_bytes <= end) {
+        if (watch) watch(from, end);
+        const std::size_t size = log.read_at(from, window);
+        const auto last = window.begin() + static_cast<std::ptrdiff_t>(size);
+        const auto find = [&](auto at) {
+            return std::search(at, last, pattern.begin(), pattern.end());
+        };
+        for (auto hit = find(window.begin()); hit != last; hit = find(hit + 1)) {
+            const std::uint64_t at = from + static_cast<std::uint64_t>(hit - window.begin());
+            const std::uint64_t promised = promised_bytes(log, at, end);
+            if (promised == 0) continue;
+            if (watch) watch(at, end);
+            if (!budget.spend(promised)) return {{}, true};
+            if (record_check check = check_record(log, at, end); check.record)
+                return {std::move(check.record), false};
+        }
+        if (size < window.size()) break;
+        from += size - (pattern.size() - 1); // the pattern may lie across two windows
+    }
+    return {};
 }
 
 } // namespace chainbase

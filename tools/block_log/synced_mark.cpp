@@ -2,17 +2,13 @@
 #include <pool_allocator/error.hpp>
 #include <tools/block_log/block_log_format.hpp>
 #include <tools/block_log/block_log_index.hpp>
-#include <tools/block_log/checksum.hpp>
+#include <tools/block_log/bytes.hpp>
 #include <tools/block_log/synced_mark.hpp>
 
 namespace chainbase {
 namespace {
 
 using block_log_format::mark_content;
-
-std::uint64_t checksum_of(const mark_content& content) {
-    return checksum(std::as_bytes(std::span(&content, 1)).first(offsetof(mark_content, checksum)));
-}
 
 mark_content encode(const synced_mark& mark) {
     mark_content result;
@@ -23,7 +19,7 @@ mark_content encode(const synced_mark& mark) {
     result.log_bytes = mark.log_bytes;
     result.last_checksum = mark.last_checksum;
     result.inode = mark.inode;
-    result.checksum = checksum_of(result);
+    result.checksum = block_log_format::own_checksum(result);
     return result;
 }
 
@@ -32,7 +28,7 @@ std::optional<mark_content> try_read(const std::filesystem::path& path, disk* on
     try {
         const file source = file::open_read(path, on);
         mark_content result;
-        const auto into = std::as_writable_bytes(std::span(&result, 1));
+        const auto into = writable_view_of(result);
         if (source.size() != into.size() || source.read_at(0, into) < into.size()) return {};
         return result;
     } catch (const io_error&) {
@@ -43,7 +39,7 @@ std::optional<mark_content> try_read(const std::filesystem::path& path, disk* on
 std::string fault_of(const mark_content& content, std::uint64_t header_checksum) {
     if (content.magic != block_log_format::mark_magic) return "is no mark";
     if (content.version.value() != block_log_format::version) return "has another format version";
-    if (content.checksum.value() != checksum_of(content)) return "is damaged";
+    if (content.checksum.value() != block_log_format::own_checksum(content)) return "is damaged";
     if (content.header_checksum.value() != header_checksum) return "belongs to another log";
     if (content.is_open.value() > 1 ||
         content.log_bytes.value() < sizeof(block_log_format::file_header))
@@ -111,7 +107,7 @@ synced_mark_file synced_mark_file::place(const file& log, const synced_mark& mar
 
 void synced_mark_file::set(const synced_mark& mark) {
     const mark_content content = encode(mark);
-    file_.write_at(0, std::as_bytes(std::span(&content, 1)));
+    file_.write_at(0, view_of(content));
 }
 
 } // namespace chainbase

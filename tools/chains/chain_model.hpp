@@ -14,7 +14,6 @@
 namespace chainbase::archive {
 class committed_state;
 }
-
 namespace chainbase {
 
 /// What looking for every object of a state came to.
@@ -75,14 +74,15 @@ public:
     [[nodiscard]] virtual std::uint64_t answer(std::uint64_t question) const = 0;
 
     /// Takes up to `limit` finished objects whose end cannot be undone from memory to the archive,
-    /// as changes of the session under way. Returns how many. See archive::lifecycle.
-    virtual std::size_t hand_over(std::size_t limit) = 0;
+    /// as changes of the session under way. Returns how many: none in a chain where nothing is ever
+    /// finished. See archive::lifecycle.
+    virtual std::size_t hand_over(std::size_t /*limit*/) { return 0; }
     /// The same while another thread writes, in full batches only: what leaves memory now is what
     /// an earlier call began.
-    virtual std::size_t hand_over_behind(std::size_t batch) = 0;
+    virtual std::size_t hand_over_behind(std::size_t /*batch*/) { return 0; }
 
     /// Objects of each type that left memory for the archive.
-    [[nodiscard]] virtual named_counts archived() const = 0;
+    [[nodiscard]] virtual named_counts archived() const { return {}; }
 
     /// The counts by which a replay is judged; chain's README.md says what each must be.
     [[nodiscard]] virtual named_counts oracle() const = 0;
@@ -106,9 +106,86 @@ public:
 using run_of_blocks = std::span<const decoded_block* const>;
 
 /// Applies whole blocks: each begun, all of its transactions, ended. `at` is the one under way, for
-/// who is told of what one throws. Calls after_each(block), if there is such a function, when one
-/// is ended.
+/// the caller that handles what one throws. Calls after_each(block), if there is such a function,
+/// when one is ended.
 void apply_blocks(chain_model& model, run_of_blocks run, std::size_t& at,
                   const std::function<void(const decoded_block&)>& after_each = {});
+
+/// How many transactions ahead memory is asked for: far enough that it answers, near enough that
+/// the cache still has it.
+inline constexpr std::size_t keys_ahead = 24;
+inline constexpr std::size_t objects_ahead = 16;
+inline constexpr std::size_t ids_ahead = 8;
+
+/// Prefetches for transactions that are applied one after the other: a step before each, which asks
+/// for the memory of some that come later.
+///
+/// A Cursor names a transaction: done(), block(), transaction(), next(). Copies go on alone.
+template <typename Cursor>
+class lookahead {
+public:
+    lookahead(const chain_model& model, const Cursor& first)
+        : model_(model), keys_(first), objects_(first), ids_(first) {
+        for (std::size_t i = 0; i < keys_ahead; ++i) {
+            ask_for_keys();
+            if (i >= keys_ahead - objects_ahead) ask_for_objects();
+            if (i >= keys_ahead - ids_ahead) ask_for_ids();
+        }
+    }
+    /// To be called before each transaction is applied.
+    void step() {
+        ask_for_keys();
+        ask_for_objects();
+        ask_for_ids();
+    }
+
+private:
+    void ask_for_keys() {
+        if (keys_.done()) return;
+        model_.prefetch_keys(keys_.block(), keys_.transaction());
+        keys_.next();
+    }
+    void ask_for_objects() {
+        if (objects_.done()) return;
+        model_.prefetch_objects(objects_.block(), objects_.transaction());
+        objects_.next();
+    }
+    void ask_for_ids() {
+        if (ids_.done()) return;
+        model_.prefetch_ids(ids_.block(), ids_.transaction());
+        ids_.next();
+    }
+
+    const chain_model& model_;
+    Cursor keys_;
+    Cursor objects_;
+    Cursor ids_;
+};
+
+/// The transactions of consecutive blocks.
+class run_cursor {
+public:
+    explicit run_cursor(run_of_blocks run) noexcept : run_(run) { skip_empty(); }
+
+    [[nodiscard]] bool done() const noexcept { return run_.empty(); }
+    [[nodiscard]] const decoded_block& block() const noexcept { return *run_.front(); }
+    [[nodiscard]] std::size_t transaction() const noexcept { return transaction_; }
+    void next() noexcept {
+        if (++transaction_ == block().transactions()) {
+            run_ = run_.subspan(1);
+            transaction_ = 0;
+            skip_empty();
+        }
+    }
+
+private:
+    void skip_empty() noexcept {
+        while (!run_.empty() && run_.front()->transactions() == 0)
+            run_ = run_.subspan(1);
+    }
+
+    run_of_blocks run_;
+    std::size_t transaction_ = 0;
+};
 
 } // namespace chainbase

@@ -27,4 +27,19 @@ using block_decoder = std::shared_ptr<const decoded_block> (*)(byte_view encoded
 [[nodiscard]] std::unique_ptr<chain_model> make_chain_model(std::string_view chain, database& state,
                                                             archive::store& rows);
 
+/// The models by themselves: the rules of each chain's README.md over a database. In payments and
+/// swap nothing is ever finished, so nothing goes to the archive; paid comments of social go to the
+/// table "comment" of `rows`, found by id and by (author, permlink).
+/// @{
+namespace payments {
+[[nodiscard]] std::unique_ptr<chain_model> make_model(database& state);
+}
+namespace swap {
+[[nodiscard]] std::unique_ptr<chain_model> make_model(database& state);
+}
+namespace social {
+[[nodiscard]] std::unique_ptr<chain_model> make_model(database& state, archive::store& rows);
+}
+/// @}
+
 } // namespace chainbase

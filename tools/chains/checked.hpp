@@ -1,11 +1,18 @@
 #pragma once
 
-#include <tools/chains/rejected.hpp>
+#include <pool_allocator/error.hpp>
 
 #include <concepts>
 #include <string>
 
 namespace chainbase {
+
+/// A block or an operation that breaks a rule of its chain. The message says which rule; the
+/// caller that applies the block adds where it was.
+class rejected_error : public error {
+public:
+    using error::error;
+};
 
 __extension__ typedef __int128 int128;
 __extension__ typedef unsigned __int128 uint128;

@@ -1,8 +1,7 @@
 #pragma once
 
 #include <chainbase/fixed_string.hpp>
-#include <tools/block_log/byte_reader.hpp>
-#include <tools/block_log/byte_writer.hpp>
+#include <tools/block_log/bytes.hpp>
 
 #include <boost/describe/members.hpp>
 #include <boost/mp11/algorithm.hpp>

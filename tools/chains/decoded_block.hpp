@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tools/block_log/byte_reader.hpp>
+#include <tools/block_log/bytes.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -30,9 +30,9 @@ public:
     [[nodiscard]] std::uint64_t checksum() const noexcept { return checksum_; }
     /// Bytes of the block's encoding.
     [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
-    /// Bytes that the decoded block takes, with what its texts can take at most: for who bounds
-    /// what waits. May be many times bytes(): an operation of three bytes is an object all the
-    /// same.
+    /// Bytes that the decoded block takes, with what its texts can take at most: for a caller that
+    /// bounds what waits. May be many times bytes(): an operation of three bytes is an object all
+    /// the same.
     [[nodiscard]] std::size_t memory() const noexcept { return memory_; }
 
     [[nodiscard]] std::size_t transactions() const noexcept { return parts_.size(); }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chainbase/fixed_string.hpp>
+#include <chainbase/id.hpp>
 #include <chainbase/keys.hpp>
 #include <chainbase/sha256.hpp>
 

@@ -1,4 +1,5 @@
 #include <pool_allocator/trace.hpp>
+#include <pool_allocator/trace_histogram.hpp>
 #include <tools/driver/chain_gauges.hpp>
 
 #include <fmt/format.h>

@@ -1,9 +1,9 @@
 #include <archive/open_archive.hpp>
 #include <chainbase/database.hpp>
 #include <pool_allocator/trace.hpp>
-#include <tools/block_log/checksum.hpp>
+#include <tools/block_log/bytes.hpp>
 #include <tools/chains/chains.hpp>
-#include <tools/chains/rejected.hpp>
+#include <tools/chains/checked.hpp>
 #include <tools/driver/bookkeeping.hpp>
 #include <tools/driver/chain_gauges.hpp>
 #include <tools/driver/chain_state.hpp>

@@ -3,7 +3,7 @@
 #include <archive/store.hpp>
 #include <chainbase/checkpoint/outcome.hpp>
 #include <chainbase/statistics.hpp>
-#include <tools/block_log/block_id.hpp>
+#include <tools/block_log/block.hpp>
 #include <tools/block_log/block_log_reader.hpp>
 #include <tools/chains/chain_model.hpp>
 #include <tools/driver/root/chain_root.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <tools/block_log/block_log_reader.hpp>
-#include <tools/block_log/record_search.hpp>
+#include <tools/block_log/log_record.hpp>
 
 #include <chrono>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #include <pool_allocator/error.hpp>
-#include <tools/chains/rejected.hpp>
+#include <tools/chains/checked.hpp>
 #include <tools/driver/block_feed.hpp>
 #include <tools/driver/chain_state.hpp>
 #include <tools/driver/log_progress.hpp>

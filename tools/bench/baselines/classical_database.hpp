@@ -1,15 +1,305 @@
 #pragma once
 
-#include <tools/bench/baselines/classical_type.hpp>
+#include <chainbase/object.hpp>
+#include <chainbase/object_layout.hpp>
+#include <pool_allocator/error.hpp>
+#include <tools/bench/baselines/classical_index.hpp>
+
+#include <boost/multi_index/hashed_index.hpp>
+#include <boost/multi_index/identity.hpp>
+#include <boost/multi_index/member.hpp>
+#include <boost/multi_index/ordered_index.hpp>
+#include <boost/multi_index/ranked_index.hpp>
+#include <boost/multi_index_container.hpp>
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace chainbase::bench {
+
+/// What stands for the hashed keys of a type in a classical container.
+enum class hashed_keys {
+    as_trees,  ///< what this family of databases does: its node pools cannot serve a bucket array
+    as_hashes, ///< Boost's hashed indexes
+};
+
+namespace detail {
+
+struct by_object_id;
+
+template <typename Parts>
+struct hash_of_parts {
+    template <typename Key>
+    std::size_t operator()(const Key& key) const {
+        return Parts::hash(key);
+    }
+};
+template <typename Parts>
+struct parts_are_equal {
+    template <typename A, typename B>
+    bool operator()(const A& a, const B& b) const {
+        return Parts::equal(a, b);
+    }
+};
+
+/// The Boost.MultiIndex specifier of a key of T.
+template <typename T, hashed_keys Hashed, typename Key>
+struct classical_specifier {
+    template <template <typename, typename, typename> class Index>
+    using ordered =
+        std::type_identity<Index<boost::multi_index::tag<typename Key::tag>,
+                                 boost::multi_index::identity<T>, typename Key::parts::order>>;
+    template <template <typename, typename, typename, typename> class Index>
+    using hashed = std::type_identity<
+        Index<boost::multi_index::tag<typename Key::tag>, boost::multi_index::identity<T>,
+              hash_of_parts<typename Key::parts>, parts_are_equal<typename Key::parts>>>;
+
+    static auto choose() {
+        namespace mi = boost::multi_index;
+        constexpr bool unique = is_unique(Key::kind);
+        if constexpr (is_hashed(Key::kind) && Hashed == hashed_keys::as_hashes) {
+            if constexpr (unique)
+                return hashed<mi::hashed_unique>();
+            else
+                return hashed<mi::hashed_non_unique>();
+        } else if constexpr (is_ranked(Key::kind)) {
+            if constexpr (unique)
+                return ordered<mi::ranked_unique>();
+            else
+                return ordered<mi::ranked_non_unique>();
+        } else {
+            if constexpr (unique)
+                return ordered<mi::ordered_unique>();
+            else
+                return ordered<mi::ordered_non_unique>();
+        }
+    }
+    using type = typename decltype(choose())::type;
+};
+
+template <typename T, hashed_keys Hashed, typename Keys>
+struct classical_container;
+template <typename T, hashed_keys Hashed, typename... Keys>
+struct classical_container<T, Hashed, keys<Keys...>> {
+    using type = boost::multi_index_container<
+        T,
+        boost::multi_index::indexed_by<
+            boost::multi_index::ordered_unique<boost::multi_index::tag<by_object_id>,
+                                               boost::multi_index::member<T, id<T>, &T::id>>,
+            typename classical_specifier<T, Hashed, Keys>::type...>,
+        shared_allocator<T>>;
+};
+
+/// Bytes of heap that a buffer outside of our segments takes: its length word in front, malloc's
+/// own word, and rounding.
+inline std::uint64_t heap_bytes(const shared_buffer& buffer) noexcept {
+    constexpr std::uint64_t length_word = 16, own_word = 8, unit = 16;
+    if (buffer.empty()) return 0;
+    return (length_word + buffer.size() + own_word + unit - 1) / unit * unit;
+}
+
+} // namespace detail
+
+/// The objects of T by one key, with the calls of chainbase's views.
+template <typename Index, typename Key>
+class classical_view {
+    using parts = typename Key::parts;
+
+public:
+    explicit classical_view(const Index& index) noexcept : index_(&index) {}
+
+    [[nodiscard]] auto begin() const noexcept { return index_->begin(); }
+    [[nodiscard]] auto end() const noexcept { return index_->end(); }
+    [[nodiscard]] std::size_t size() const noexcept { return index_->size(); }
+
+    template <typename... V>
+    [[nodiscard]] auto find(const V&... values) const -> const typename Index::value_type* {
+        if (!parts::can_hold(values...)) return nullptr;
+        const auto found = index_->find(parts::make_lookup(values...));
+        return found == index_->end() ? nullptr : &*found;
+    }
+    template <typename... V>
+    [[nodiscard]] auto lower_bound(const V&... values) const {
+        return index_->lower_bound(parts::make_bound(values...));
+    }
+    template <typename... V>
+    [[nodiscard]] auto upper_bound(const V&... values) const {
+        return index_->upper_bound(parts::make_bound(values...));
+    }
+    template <typename... V>
+    [[nodiscard]] auto equal_range(const V&... values) const {
+        return index_->equal_range(parts::make_bound(values...));
+    }
+    /// A container has nothing that could be asked for ahead; who applies blocks over it need not
+    /// call these.
+    template <typename... V>
+    void prefetch(const V&...) const noexcept {}
+    template <typename... V>
+    void prefetch_object(const V&...) const noexcept {}
+    template <typename... V>
+    void prefetch_id(const V&...) const noexcept {}
+
+private:
+    const Index* index_;
+};
+
+/// One type of a classical database, as the database sees it: what a session needs of every type,
+/// whatever its objects are.
+class classical_type_base {
+public:
+    classical_type_base() = default;
+    classical_type_base(const classical_type_base&) = delete;
+    classical_type_base& operator=(const classical_type_base&) = delete;
+    virtual ~classical_type_base() = default;
+
+    virtual void start_session(std::int64_t revision) = 0;
+    virtual void undo() = 0;
+    virtual void squash() = 0;
+    virtual void commit(std::int64_t revision) = 0;
+    [[nodiscard]] virtual std::size_t size() const = 0;
+    /// Of the texts of all objects; a walk over all of them.
+    [[nodiscard]] virtual std::uint64_t heap_bytes() const = 0;
+};
+
+/// classical_index for any object type: one container and one undo stack in a mapped segment.
+///
+/// A change or an initialisation that throws leaves what it did until the session is undone, as in
+/// this family; without a session it stays. One that meets an equal key costs the object: the
+/// container drops what it cannot place, and to keep a copy for that would slow every change.
+template <object_type T, hashed_keys Hashed>
+class classical_type final : public classical_type_base {
+    using container = typename detail::classical_container<T, Hashed, typename T::keys>::type;
+    static constexpr bool has_heap_memory = object_layout<T>::buffers != 0;
+
+public:
+    classical_type(mapped_segment& segment, std::string name)
+        : name_(std::move(name)), memory_(segment.get()),
+          objects_(segment.make<container>(memory_)), stack_(segment.make<undo_stack<T>>(memory_)) {
+    }
+    /// What lies in the segment goes with its file; what the texts own would be lost.
+    ~classical_type() override {
+        if constexpr (has_heap_memory) {
+            stack_.clear();
+            objects_.clear();
+        }
+    }
+
+    template <typename Initialise>
+    const T& create(Initialise& initialise) {
+        const in_place<Initialise> made{next_id_, initialise};
+        const auto [at, is_new] = objects_.emplace(made);
+        if (!is_new) throw duplicate_key_error(name_ + ": an object with an equal key exists");
+        if (!stack_.empty()) stack_.back().new_ids.insert(next_id_);
+        ++next_id_;
+        return *at;
+    }
+
+    template <typename Change>
+    void modify(const T& object, Change& change) {
+        const std::uint32_t number = object.id.value;
+        if (!stack_.empty()) stack_.back().keep_old_value(number, object);
+        std::exception_ptr failure; // one that came through would make the container drop the node
+        const bool placed = objects_.modify(objects_.iterator_to(object), [&](T& changed) {
+            try {
+                change(changed);
+            } catch (...) {
+                failure = std::current_exception();
+            }
+        });
+        if (failure) std::rethrow_exception(failure);
+        if (placed) return;
+        if (!stack_.empty()) stack_.back().keep_lost(number);
+        throw duplicate_key_error(name_ + ": a change met an equal key");
+    }
+
+    void remove(const T& object) {
+        if (!stack_.empty()) stack_.back().keep_removed(object.id.value, object);
+        objects_.erase(objects_.iterator_to(object));
+    }
+
+    [[nodiscard]] const T* find(id<T> id) const {
+        const auto found = by_id().find(id);
+        return found == by_id().end() ? nullptr : &*found;
+    }
+    template <typename Tag>
+    [[nodiscard]] auto view() const {
+        const auto& index = objects_.template get<Tag>();
+        return classical_view<std::remove_cvref_t<decltype(index)>, key_called<T, Tag>>(index);
+    }
+    [[nodiscard]] const auto& by_id() const {
+        return objects_.template get<detail::by_object_id>();
+    }
+    [[nodiscard]] id<T> next_id() const noexcept { return id<T>(next_id_); }
+    [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+    void start_session(std::int64_t revision) override {
+        stack_.emplace_back(memory_, next_id_, revision);
+    }
+    void undo() override;
+    void squash() override { squash_newest<T>(stack_); }
+    void commit(std::int64_t revision) override { commit_up_to<T>(stack_, revision); }
+    [[nodiscard]] std::size_t size() const override { return objects_.size(); }
+    [[nodiscard]] std::uint64_t heap_bytes() const override;
+
+private:
+    /// Becomes the new object where the node is, without a copy.
+    template <typename Initialise>
+    struct in_place {
+        std::uint32_t next_id;
+        Initialise& initialise;
+
+        operator T() const {
+            T made{};
+            made.id = id<T>(next_id);
+            initialise(made);
+            return made;
+        }
+    };
+
+    std::string name_;
+    shared_allocator<T> memory_;
+    container& objects_;
+    undo_stack<T>& stack_;
+    std::uint32_t next_id_ = 0;
+};
+
+template <object_type T, hashed_keys Hashed>
+void classical_type<T, Hashed>::undo() {
+    const undo_state<T>& session = stack_.back();
+    const auto place_of = [&](std::uint64_t number) {
+        return objects_.iterator_to(*find(id<T>(static_cast<std::uint32_t>(number))));
+    };
+    for (const std::uint64_t number : session.new_ids)
+        objects_.erase(place_of(number));
+    bool placed = true;
+    for (const auto& [number, value] : session.old_values)
+        placed = objects_.modify(place_of(number), [&](T& object) { object = value; }) && placed;
+    for (const auto& [number, value] : session.removed_values)
+        placed = objects_.insert(value).second && placed;
+    if (!placed) throw duplicate_key_error(name_ + ": undo met an equal key");
+    next_id_ = static_cast<std::uint32_t>(session.old_next_id);
+    stack_.pop_back();
+}
+
+template <object_type T, hashed_keys Hashed>
+std::uint64_t classical_type<T, Hashed>::heap_bytes() const {
+    std::uint64_t sum = 0;
+    if constexpr (has_heap_memory)
+        for (const T& object : objects_)
+            boost::mp11::mp_for_each<chainbase::detail::members_of<T>>([&](auto member) {
+                const auto& value = object.*member.pointer;
+                if constexpr (std::derived_from<std::remove_cvref_t<decltype(value)>,
+                                                shared_buffer>)
+                    sum += detail::heap_bytes(value);
+            });
+    return sum;
+}
 
 /// A database in the family's manner that offers the calls of chainbase::database, so that the same
 /// rules of a chain run over both: a container of Boost.MultiIndex with

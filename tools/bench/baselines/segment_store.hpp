@@ -1,9 +1,65 @@
 #pragma once
 
+#include <tools/bench/account_store.hpp>
 #include <tools/bench/baselines/account_table.hpp>
-#include <tools/bench/baselines/mapped_segment.hpp>
+
+#include <boost/interprocess/managed_mapped_file.hpp>
+#include <boost/interprocess/mem_algo/rbtree_best_fit.hpp>
+#include <boost/interprocess/sync/mutex_family.hpp>
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <utility>
 
 namespace chainbase::bench {
+
+/// A file of Boost.Interprocess mapped into memory, large enough from the start that it never grows
+/// while something is timed. It is sparse: only pages that are touched take space.
+///
+/// Two things are better than the defaults, so that the engines built on it lose nothing by chance:
+/// no lock around each allocation (one thread uses it), and huge pages are asked for.
+class mapped_segment {
+public:
+    using file = boost::interprocess::basic_managed_mapped_file<
+        char, boost::interprocess::rbtree_best_fit<boost::interprocess::null_mutex_family>,
+        boost::interprocess::iset_index>;
+    using manager = file::segment_manager;
+
+    explicit mapped_segment(const store_options& options)
+        : mapped_segment(options.directory, bytes_for(options)) {}
+
+    /// In a file of `bytes` in the folder.
+    mapped_segment(const std::filesystem::path& directory, std::size_t bytes)
+        : file_(boost::interprocess::create_only, (directory / "segment").c_str(), bytes) {
+        madvise(file_.get_address(), file_.get_size(), MADV_HUGEPAGE);
+    }
+
+    [[nodiscard]] manager* get() noexcept { return file_.get_segment_manager(); }
+
+    /// What is allocated, with the allocator's own headers.
+    [[nodiscard]] std::uint64_t used_bytes() const {
+        return file_.get_size() - file_.get_free_memory();
+    }
+
+    /// Effects: constructs an object under no name. Returns: a reference that is valid while the
+    /// segment is mapped; the object is dropped with the file, not destroyed.
+    template <typename Object, typename... Arguments>
+    Object& make(Arguments&&... arguments) {
+        return *file_.construct<Object>(boost::interprocess::anonymous_instance)(
+            std::forward<Arguments>(arguments)...);
+    }
+
+private:
+    static std::size_t bytes_for(const store_options& options) {
+        constexpr std::size_t per_object = 512;
+        constexpr std::size_t per_type = std::size_t{1} << 20;
+        return (std::size_t{64} << 20) + options.objects * per_object + options.types * per_type;
+    }
+
+    file file_;
+};
 
 /// A segment as a base class, so that it exists before the tables that live in it.
 struct segment_holder {

@@ -1,5 +1,4 @@
 #include <pool_allocator/error.hpp>
-#include <tools/bench/crash_account.hpp>
 #include <tools/bench/crash_engine.hpp>
 
 #include <sqlite3.h>

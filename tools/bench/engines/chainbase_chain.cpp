@@ -1,9 +1,9 @@
 #include <archive/lifecycle.hpp>
 #include <chainbase/database.hpp>
 #include <chainbase/statistics.hpp>
+#include <tools/bench/bench_setup.hpp>
+#include <tools/bench/chain_engine.hpp>
 #include <tools/bench/chain_engine_over.hpp>
-#include <tools/bench/chain_engines.hpp>
-#include <tools/bench/options_for_bench.hpp>
 #include <tools/chains/chains.hpp>
 
 namespace chainbase::bench {

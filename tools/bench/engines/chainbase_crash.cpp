@@ -1,8 +1,10 @@
 #include <chainbase/checkpoint/disk.hpp>
 #include <chainbase/database.hpp>
+#include <chainbase/files.hpp>
+#include <chainbase/segment.hpp>
 #include <tools/bench/crash_engine.hpp>
 #include <tools/bench/engines/stored_account.hpp>
-#include <tools/bench/stopwatch.hpp>
+#include <tools/bench/measurements.hpp>
 
 #include <boost/describe.hpp>
 

@@ -1,10 +1,9 @@
 #include <chainbase/database.hpp>
 #include <chainbase/statistics.hpp>
 #include <tools/bench/account_workload.hpp>
+#include <tools/bench/bench_setup.hpp>
 #include <tools/bench/engines/chainbase_engine.hpp>
 #include <tools/bench/engines/stored_account.hpp>
-#include <tools/bench/most_types.hpp>
-#include <tools/bench/options_for_bench.hpp>
 
 #include <boost/describe.hpp>
 #include <boost/mp11.hpp>

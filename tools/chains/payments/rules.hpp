@@ -1,17 +1,22 @@
 #pragma once
 
+#include <archive/committed_state.hpp>
+#include <archive/state_digest.hpp>
 #include <chainbase/id.hpp>
+#include <pool_allocator/error.hpp>
+#include <tools/chains/checked.hpp>
 #include <tools/chains/payments/objects.hpp>
 #include <tools/chains/rules_of_chain.hpp>
 
 #include <span>
 #include <string>
+#include <variant>
 
 namespace chainbase::payments {
 
 /// The rules of README.md, under its numbers, over any engine that offers the calls of database
 /// that they make: create, modify, get, find, objects, next_id, add_type. See chain_model;
-/// model.hpp makes the one over a chainbase state.
+/// make_model() of chains.hpp makes the one over a chainbase state.
 template <typename State>
 class rules final : public rules_of_chain<rules<State>, State, operation, global_object> {
     using base = rules_of_chain<rules<State>, State, operation, global_object>;
@@ -25,34 +30,128 @@ public:
     /// Registers the types in `state`.
     explicit rules(State& state) : base(add_types(state)) {}
 
-    [[nodiscard]] std::uint64_t answer(std::uint64_t question) const override;
-
-    std::size_t hand_over(std::size_t) override { return 0; }
-    std::size_t hand_over_behind(std::size_t) override { return 0; }
-    [[nodiscard]] named_counts archived() const override { return {}; }
-    [[nodiscard]] named_counts oracle() const override;
-    void check() const override;
-    [[nodiscard]] verification verify() const override;
-    [[nodiscard]] std::string state_digest() const override;
-    void commit_to(archive::committed_state& root) const override;
-
-    /// The rules, one for each operation.
-    /// @{
-    void operator()(const account_create& op);
-    void operator()(const payment& op);
-    /// @}
-
     /// See rules_of_chain.
     template <typename Visitor>
-    void each_key(std::span<const operation> all, Visitor visit) const;
+    void each_key(std::span<const operation> all, Visitor visit) const {
+        const auto accounts = state_.template view<account_object, by_name>();
+        for (const operation& one : all) {
+            if (const auto* made = std::get_if<account_create>(&one)) {
+                visit(accounts, made->name);
+            } else {
+                const auto& op = std::get<payment>(one);
+                visit(accounts, op.from);
+                visit(accounts, op.to);
+            }
+        }
+    }
+
+    // --- rule 1: accounts ---
+
+    void operator()(const account_create& op) {
+        require(op.name != account_name(), "an account has a name");
+        require(op.balance >= 0, "a balance is not negative");
+        add(totals_.issued, op.balance, "the money of all accounts");
+        state_.template create<account_object>([&](account_object& one) {
+            one.name = op.name;
+            one.balance = op.balance;
+        });
+    }
+
+    // --- rule 2: payments ---
+
+    void operator()(const payment& op) {
+        require(op.amount > 0, "an amount is above 0");
+        require(op.from != op.to, "money goes to another account");
+        const account_object& from = account(op.from);
+        const account_object& to = account(op.to);
+        require(from.balance >= op.amount, "who pays has the money",
+                [&] { return std::string(op.from.view()); });
+        state_.modify(from, [&](account_object& one) {
+            one.balance -= op.amount;
+            ++one.sent;
+        });
+        state_.modify(to, [&](account_object& one) {
+            one.balance += op.amount; // at most what was issued
+            ++one.received;
+        });
+        ++totals_.payments;
+    }
+
+    // --- what users ask ---
+
+    /// An account by name, or how many of ten neighbours have money.
+    [[nodiscard]] std::uint64_t answer(std::uint64_t question) const override {
+        const std::uint32_t accounts = state_.template next_id<account_object>().value;
+        if (accounts == 0) return 0;
+        const auto number = static_cast<std::uint32_t>(question / 4 % accounts);
+        if (question % 4 != 0)
+            return static_cast<std::uint64_t>(
+                account(state_.get(id<account_object>(number)).name).balance);
+        std::uint64_t with_money = 0;
+        for (std::uint32_t at = number; at < accounts && at < number + 10; ++at)
+            with_money += state_.get(id<account_object>(at)).balance > 0 ? 1 : 0;
+        return with_money;
+    }
+
+    // --- what a replay is judged by ---
+
+    [[nodiscard]] named_counts oracle() const override {
+        return {{"payments", static_cast<std::int64_t>(global().payments)},
+                {"issued", global().issued}};
+    }
+
+    void check() const override {
+        std::int64_t held = 0;
+        std::uint32_t sent = 0, received = 0; // modulo 2^32, as the accounts count
+        for (const account_object& one : state_.template objects<account_object>()) {
+            held += one.balance;
+            sent += one.sent;
+            received += one.received;
+        }
+        const global_object& all = global();
+        if (held != all.issued)
+            throw damaged_error("the money does not add up: " + std::to_string(all.issued) +
+                                " was issued, the accounts hold " + std::to_string(held));
+        const auto payments = static_cast<std::uint32_t>(all.payments);
+        if (sent != payments || received != payments)
+            throw damaged_error("the payments do not add up: modulo 2^32 there are " +
+                                std::to_string(payments) + " in all, " + std::to_string(sent) +
+                                " sent, " + std::to_string(received) + " received");
+    }
+
+    [[nodiscard]] verification verify() const override {
+        verification all;
+        for (const account_object& one : state_.template objects<account_object>()) {
+            ++all.objects;
+            if (state_.template find<account_object, by_name>(one.name) != &one)
+                all.report("account " + std::string(one.name.view()) + " is not found by name");
+        }
+        all.in_memory = all.objects;
+        return all;
+    }
+
+    [[nodiscard]] std::string state_digest() const override {
+        archive::state_digest digest;
+        digest.add<account_object>(state_, "account");
+        digest.add<global_object>(state_, "global");
+        return digest.hex();
+    }
+
+    void commit_to(archive::committed_state& root) const override {
+        root.add<account_object>("account");
+        root.add<global_object>("global");
+    }
 
 private:
-    static State& add_types(State& state);
+    static State& add_types(State& state) {
+        state.template add_type<account_object>("account");
+        state.template add_type<global_object>("global");
+        return state;
+    }
+
     [[nodiscard]] const account_object& account(const account_name& name) const {
         return state_.template get<account_object, by_name>(name);
     }
 };
 
 } // namespace chainbase::payments
-
-#include <tools/chains/payments/detail/rules.ipp>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <archive/archived_by.hpp>
+#include <chainbase/id.hpp>
 #include <chainbase/keys.hpp>
 #include <tools/chains/social/operations.hpp>
 

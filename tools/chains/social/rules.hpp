@@ -1,16 +1,60 @@
 #pragma once
 
+#include <archive/committed_state.hpp>
 #include <archive/found.hpp>
+#include <archive/state_digest.hpp>
 #include <chainbase/id.hpp>
+#include <pool_allocator/error.hpp>
 #include <tools/chains/checked.hpp>
 #include <tools/chains/rules_of_chain.hpp>
 #include <tools/chains/social/objects.hpp>
 
+#include <concepts>
+#include <cstdint>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 namespace chainbase::social {
+
+/// How the voters' part of a comment is shared: by positive rshares, each share rounded down, so
+/// that a remainder of less than one milli-HBD per voter is left.
+class curation {
+public:
+    explicit curation(std::int64_t payout) : payout_(payout), left_(payout) {}
+
+    /// Counts a vote in; all of them before the first share() is asked for.
+    void add(std::int64_t rshares) {
+        if (rshares > 0) positive_ += static_cast<uint128>(rshares);
+    }
+    /// Whether there is anyone to share with.
+    [[nodiscard]] bool has_curators() const noexcept { return positive_ != 0; }
+
+    /// What a vote with these rshares gets: floor(payout * rshares / sum of positive rshares). The
+    /// product has at most 126 bits.
+    [[nodiscard]] std::int64_t share(std::int64_t rshares) noexcept {
+        if (rshares <= 0) return 0;
+        const uint128 product = static_cast<uint128>(payout_) * static_cast<uint128>(rshares);
+        const auto share = static_cast<std::int64_t>(product / positive_);
+        left_ -= share;
+        return share;
+    }
+    /// What is not shared yet; after the last vote the remainder, which is the author's.
+    [[nodiscard]] std::int64_t left() const noexcept { return left_; }
+
+private:
+    std::int64_t payout_;
+    std::int64_t left_;
+    uint128 positive_ = 0;
+};
+
+/// "alice/one": the comment that an operation is about, for messages.
+template <typename Operation>
+std::string name_of(const Operation& op) {
+    return std::string(op.author.view()) + "/" + op.permlink;
+}
 
 /// The rules of README.md, in its order and under its numbers, over any engine that offers what
 /// these two do:
@@ -19,7 +63,7 @@ namespace chainbase::social {
 ///    committed_revision;
 ///  - Comments: as archive::lifecycle of comment_object by by_permlink.
 ///
-/// See chain_model; model.hpp makes the one over a chainbase state.
+/// See chain_model; make_model() of chains.hpp makes the one over a chainbase state.
 template <typename State, typename Comments>
 class rules final : public rules_of_chain<rules<State, Comments>, State, operation, global_object> {
     using base = rules_of_chain<rules<State, Comments>, State, operation, global_object>;
@@ -36,10 +80,6 @@ public:
     explicit rules(State& state, Archive&&... archive)
         : base(add_types(state)), comments_(state, std::forward<Archive>(archive)..., "comment") {}
 
-    void begin_block(std::uint64_t number, std::int64_t timestamp) override;
-
-    [[nodiscard]] std::uint64_t answer(std::uint64_t question) const override;
-
     std::size_t hand_over(std::size_t limit) override {
         return comments_.hand_over(state_.committed_revision(), limit);
     }
@@ -49,53 +89,402 @@ public:
     [[nodiscard]] named_counts archived() const override {
         return {{"comment", static_cast<std::int64_t>(comments_.archived())}};
     }
-    [[nodiscard]] named_counts oracle() const override;
-    void check() const override;
-    [[nodiscard]] verification verify() const override;
-    [[nodiscard]] std::string state_digest() const override;
-    void commit_to(archive::committed_state& root) const override;
 
-    /// The rules, one for each operation.
-    /// @{
-    void operator()(const account_create& op);
-    void operator()(const comment& op);
-    void operator()(const vote& op);
-    void operator()(const custom& op);
-    void operator()(const deposit& op);
-    void operator()(const transfer& op);
-    void operator()(const claim& op);
-    void operator()(const comment_delete& op);
-    /// @}
+    // --- a block; rule 1, cash-outs, comes first ---
+
+    void begin_block(std::uint64_t number, std::int64_t timestamp) override {
+        base::begin_block(number, timestamp);
+        require(timestamp > global().head_time, "a block's time is after the one before");
+        pay_due_comments();
+    }
 
     /// See rules_of_chain.
     template <typename Visitor>
-    void each_key(std::span<const operation> all, Visitor visit) const;
+    void each_key(std::span<const operation> all, Visitor visit) const {
+        const auto accounts = state_.template view<account_object, by_name>();
+        const auto comments = state_.template view<comment_object, by_permlink>();
+        const auto keys_of = [&](const auto& op) {
+            using kind = std::remove_cvref_t<decltype(op)>;
+            if constexpr (std::same_as<kind, account_create>) {
+                visit(accounts, op.name);
+            } else if constexpr (std::same_as<kind, comment>) {
+                visit(accounts, op.author);
+                visit(comments, op.author, op.permlink);
+                if (op.parent_author != account_name())
+                    visit(comments, op.parent_author, op.parent_permlink);
+            } else if constexpr (std::same_as<kind, vote>) {
+                visit(accounts, op.voter);
+                visit(comments, op.author, op.permlink);
+            } else if constexpr (std::same_as<kind, comment_delete>) {
+                visit(comments, op.author, op.permlink);
+            } else if constexpr (std::same_as<kind, deposit>) {
+                visit(accounts, op.to);
+            } else if constexpr (std::same_as<kind, transfer>) {
+                visit(accounts, op.from);
+                visit(accounts, op.to);
+            } else {
+                visit(accounts, op.account);
+            }
+        };
+        for (const operation& one : all)
+            std::visit(keys_of, one);
+    }
+
+    // --- rule 2: accounts ---
+
+    void operator()(const account_create& op) {
+        require(op.name != account_name(), "an account has a name");
+        state_.template create<account_object>([&](account_object& one) {
+            one.name = op.name;
+            one.created = totals_.head_time;
+        });
+        ++totals_.accounts;
+    }
+
+    // --- rule 3: posts and replies ---
+
+    void operator()(const comment& op) {
+        require(!op.permlink.empty() && op.permlink.size() <= longest_permlink,
+                "a permlink has 1 to 256 bytes");
+        require(op.parent_permlink.size() <= longest_permlink,
+                "a parent's permlink has up to 256 bytes");
+        require(op.cashout_time == 0 || op.cashout_time > totals_.head_time,
+                "a cash-out is after the comment's creation");
+        require(op.author_payout >= 0 && op.curator_payout >= 0, "a payout is not negative");
+        require(op.cashout_time != 0 || (op.author_payout == 0 && op.curator_payout == 0),
+                "without a cash-out nothing is paid");
+        std::int64_t sum = op.author_payout;
+        add(sum, op.curator_payout, "a payout");
+        const bool is_post = op.parent_author == account_name();
+        count(is_post ? &account_object::posts : &account_object::replies, account(op.author));
+        require(!comments_.template find<by_permlink>(op.author, op.permlink),
+                "the author has a comment with this permlink", [&] { return name_of(op); });
+        const id<comment_object> parent = is_post ? comment_object::none : answer_to(op);
+        state_.template create<comment_object>([&](comment_object& one) {
+            one.author = op.author;
+            one.permlink = op.permlink;
+            one.parent = parent;
+            one.parent_author = op.parent_author;
+            one.parent_permlink = op.parent_permlink;
+            one.created = totals_.head_time;
+            one.cashout_time = op.cashout_time;
+            one.author_payout = op.author_payout;
+            one.curator_payout = op.curator_payout;
+            one.title_bytes = op.title_bytes;
+            one.body_bytes = op.body_bytes;
+        });
+        ++totals_.comments;
+    }
+
+    // --- rule 4: votes ---
+
+    void operator()(const vote& op) {
+        require(op.percent >= -full_percent && op.percent <= full_percent,
+                "a vote is of -100 to 100 percent");
+        const auto on = comments_.template find<by_permlink>(op.author, op.permlink);
+        require(on.has_value(), "a vote is on a comment that exists", [&] { return name_of(op); });
+        require(on->template get<&comment_object::last_payout>() == 0,
+                "a vote comes before the payout", [&] { return name_of(op); });
+        const account_object& voter = account(op.voter);
+        state_.template create<vote_object>([&](vote_object& one) {
+            one.comment = on->id();
+            one.voter = voter.id;
+            one.percent = op.percent;
+            one.rshares = op.rshares;
+            one.time = totals_.head_time;
+        });
+        comments_.modify(*on->object(), [&](comment_object& one) {
+            ++one.votes;
+            add(one.net_rshares, op.rshares, "the rshares of a comment");
+        });
+        count(&account_object::votes, voter);
+        ++totals_.votes;
+    }
+
+    // --- rule 5: what the chain carries without understanding it ---
+
+    void operator()(const custom& op) {
+        require(op.id.size() <= longest_custom_id,
+                "the id of a custom operation has up to 32 bytes");
+        count(&account_object::custom_operations, account(op.account));
+        ++totals_.custom_operations;
+    }
+
+    // --- rule 6: money ---
+
+    void operator()(const deposit& op) {
+        require(op.amount > 0, "an amount is above 0");
+        add(totals_.deposited, op.amount, "what was deposited");
+        require_given_fits();
+        state_.modify(account(op.to),
+                      [&](account_object& to) { add(to.balance, op.amount, "a balance"); });
+    }
+
+    void operator()(const transfer& op) {
+        require(op.amount > 0, "an amount is above 0");
+        require(op.memo.size() <= longest_memo, "a memo has up to 2048 bytes");
+        require(op.from != op.to, "money goes to another account");
+        const account_object& from = account(op.from);
+        const account_object& to = account(op.to);
+        require(from.balance >= op.amount, "who pays has the money",
+                [&] { return std::string(op.from.view()); });
+        state_.modify(from, [&](account_object& one) { one.balance -= op.amount; });
+        state_.modify(to, [&](account_object& one) { add(one.balance, op.amount, "a balance"); });
+        ++totals_.transfers;
+    }
+
+    void operator()(const claim& op) {
+        const account_object& claimant = account(op.account);
+        ++totals_.claims;
+        if (claimant.unclaimed == 0) return;
+        state_.modify(claimant, [](account_object& one) {
+            add(one.balance, one.unclaimed, "a balance");
+            one.unclaimed = 0;
+        });
+    }
+
+    // --- rule 7: what is taken back ---
+
+    void operator()(const comment_delete& op) {
+        const auto one = comments_.template find<by_permlink>(op.author, op.permlink);
+        require(one.has_value(), "what is deleted is a comment that exists",
+                [&] { return name_of(op); });
+        require(one->template get<&comment_object::children>() == 0, "a comment with replies stays",
+                [&] { return name_of(op); });
+        const bool is_paid = one->template get<&comment_object::last_payout>() != 0;
+        require(is_paid || one->template get<&comment_object::net_rshares>() <= 0,
+                "a comment that votes are for stays until it is paid", [&] { return name_of(op); });
+        remove_votes(one->id());
+        const comment_object* const parent =
+            state_.find(one->template get<&comment_object::parent>());
+        if (parent && parent->last_payout == 0)
+            comments_.modify(*parent, [](comment_object& above) { --above.children; });
+        comments_.remove(one->id());
+        ++totals_.deleted_comments;
+    }
+
+    // --- what users ask ---
+
+    /// In ten: six times an account by name, three times a comment by permlink with its votes, once
+    /// the next cash-outs.
+    [[nodiscard]] std::uint64_t answer(std::uint64_t question) const override {
+        const auto about = static_cast<std::uint32_t>(question / 10);
+        const std::uint64_t kind = question % 10;
+        if (kind < 6) return about_account(about);
+        return kind < 9 ? about_comment(about) : about_cashouts(about);
+    }
+
+    // --- what a replay is judged by ---
+
+    [[nodiscard]] named_counts oracle() const override {
+        const global_object& all = global();
+        return {{"paid_posts", all.paid_posts},
+                {"author_paid", all.author_paid},
+                {"curator_paid", all.curator_paid},
+                {"curator_remainder_to_author", all.curator_remainder_to_author},
+                {"unassigned", all.unassigned},
+                {"votes_on_paid", all.votes_on_paid},
+                {"sum_of_balances", static_cast<std::int64_t>(sum_of_balances())}};
+    }
+
+    void check() const override {
+        const global_object& all = global();
+        const int128 given =
+            static_cast<int128>(all.author_paid) + all.curator_paid + all.deposited;
+        const int128 held = sum_of_balances();
+        if (given != held)
+            throw damaged_error("the money does not add up: " + to_string(given) +
+                                " milli-HBD were paid and deposited, the accounts hold " +
+                                to_string(held));
+    }
+
+    [[nodiscard]] verification verify() const override {
+        verification all;
+        const auto ever = static_cast<std::uint32_t>(global().comments);
+        all.objects = ever - global().deleted_comments;
+        for (std::uint32_t number = 0; number < ever; ++number)
+            if (const auto one = comments_.find(id<comment_object>(number)))
+                verify_comment(*one, all);
+        if (all.in_memory + all.in_archive != all.objects)
+            all.report(std::to_string(all.in_memory + all.in_archive) +
+                       " comments are found by their "
+                       "numbers, " +
+                       std::to_string(all.objects) + " were made and not deleted");
+        if (all.in_archive != comments_.archived())
+            all.report(std::to_string(comments_.archived()) + " comments left memory, " +
+                       std::to_string(all.in_archive) + " are in the archive alone");
+        return all;
+    }
+
+    [[nodiscard]] std::string state_digest() const override {
+        archive::state_digest digest;
+        digest.add<account_object>(state_, "account");
+        digest.add(comments_);
+        digest.add<vote_object>(state_, "vote");
+        digest.add<global_object>(state_, "global");
+        return digest.hex();
+    }
+
+    void commit_to(archive::committed_state& root) const override {
+        root.add<account_object>("account");
+        if constexpr (requires { root.add(comments_); }) root.add(comments_);
+        root.add<vote_object>("vote");
+        root.add<global_object>("global");
+    }
 
 private:
-    static State& add_types(State& state);
-    void pay_due_comments();
-    void pay(const comment_object& due);
-    std::int64_t pay_curators(const comment_object& due);
-    void credit(id<account_object> account, std::int64_t account_object::* kind,
-                std::int64_t amount);
+    static State& add_types(State& state) {
+        state.template add_type<account_object>("account");
+        state.template add_type<comment_object>("comment");
+        state.template add_type<vote_object>("vote");
+        state.template add_type<global_object>("global");
+        return state;
+    }
 
-    void require_given_fits() const;
+    // --- rule 1: cash-outs come first, by cash-out time and id ---
+
+    void pay_due_comments() {
+        const auto waiting = state_.template view<comment_object, by_cashout_time>();
+        for (;;) {
+            const auto due = waiting.lower_bound(std::int64_t{1});
+            if (due == waiting.end() || due->cashout_time > totals_.head_time) return;
+            pay(*due);
+        }
+    }
+
+    void pay(const comment_object& due) {
+        const std::int64_t remainder = pay_curators(due);
+        credit(account(due.author).id, &account_object::author_rewards,
+               due.author_payout + remainder);
+        add(totals_.author_paid, due.author_payout, "what authors were paid");
+        add(totals_.curator_remainder_to_author, remainder, "what rounding left");
+        require_given_fits();
+        ++totals_.paid_posts;
+        state_.modify(due, [](comment_object& paid) {
+            paid.last_payout = paid.cashout_time;
+            paid.cashout_time = 0;
+        });
+        comments_.retire(due);
+    }
+
+    /// Shares the voters' part and removes the votes. Returns what rounding leaves.
+    std::int64_t pay_curators(const comment_object& due) {
+        std::vector<const vote_object*> votes;
+        curation shares(due.curator_payout);
+        const auto [begin, end] =
+            state_.template view<vote_object, by_comment_voter>().equal_range(due.id);
+        for (auto at = begin; at != end; ++at) {
+            votes.push_back(&*at);
+            shares.add(at->rshares);
+        }
+        totals_.votes_on_paid += static_cast<std::int64_t>(votes.size());
+        for (const vote_object* one : votes) {
+            credit(one->voter, &account_object::curation_rewards, shares.share(one->rshares));
+            state_.remove(*one);
+        }
+        add(shares.has_curators() ? totals_.curator_paid : totals_.unassigned, due.curator_payout,
+            "what voters were paid");
+        return shares.has_curators() ? shares.left() : 0;
+    }
+
+    void credit(id<account_object> account, std::int64_t account_object::* kind,
+                std::int64_t amount) {
+        if (amount == 0) return;
+        state_.modify(state_.get(account), [&](account_object& to) {
+            add(to.unclaimed, amount, "what an account can claim");
+            add(to.*kind, amount, "what an account was paid");
+        });
+    }
+
+    /// All money that was ever given fits, and so does every sum of what accounts hold.
+    void require_given_fits() const {
+        std::int64_t sum = totals_.author_paid;
+        add(sum, totals_.curator_paid, "the money of all accounts");
+        add(sum, totals_.deposited, "the money of all accounts");
+    }
+
+    void count(std::uint32_t account_object::* what, const account_object& in) {
+        state_.modify(in, [&](account_object& one) { ++(one.*what); });
+    }
+
+    /// The parent of a reply, which counts it while it is not paid.
+    [[nodiscard]] id<comment_object> answer_to(const comment& op) {
+        const auto parent =
+            comments_.template find<by_permlink>(op.parent_author, op.parent_permlink);
+        if (!parent) return comment_object::none;
+        if (parent->in_memory() && !comments_.is_retired(parent->id()))
+            comments_.modify(*parent->object(), [](comment_object& one) { ++one.children; });
+        return parent->id();
+    }
+
+    void remove_votes(id<comment_object> on) {
+        const auto votes = state_.template view<vote_object, by_comment_voter>();
+        for (auto at = votes.lower_bound(on); at != votes.end() && at->comment == on;
+             at = votes.lower_bound(on))
+            state_.remove(*at);
+    }
+
+    [[nodiscard]] std::uint64_t about_account(std::uint32_t number) const {
+        const auto accounts = static_cast<std::uint32_t>(global().accounts);
+        if (accounts == 0) return 0;
+        const account_object& one = account(state_.get(id<account_object>(number % accounts)).name);
+        return static_cast<std::uint64_t>(one.balance) + one.posts + one.votes;
+    }
+
+    [[nodiscard]] std::uint64_t about_comment(std::uint32_t number) const {
+        const auto comments = static_cast<std::uint32_t>(global().comments);
+        if (comments == 0) return 0;
+        const auto by_id = comments_.find(id<comment_object>(number % comments));
+        if (!by_id) return 0;
+        const auto one =
+            comments_.template find<by_permlink>(by_id->template get<&comment_object::author>(),
+                                                 by_id->template get<&comment_object::permlink>());
+        if (!one) return 0; // it left memory between the two looks
+        std::uint64_t sum = one->template get<&comment_object::body_bytes>();
+        const auto [begin, end] =
+            state_.template view<vote_object, by_comment_voter>().equal_range(one->id());
+        for (auto at = begin; at != end; ++at)
+            sum += static_cast<std::uint64_t>(at->rshares) ^ at->voter.value;
+        return sum;
+    }
+
+    /// A page of twenty, from a time on.
+    [[nodiscard]] std::uint64_t about_cashouts(std::uint32_t number) const {
+        const auto waiting = state_.template view<comment_object, by_cashout_time>();
+        const std::int64_t from = global().head_time + 1 + number % (7 * 24 * 3600);
+        std::uint64_t sum = 0;
+        int left = 20;
+        for (auto at = waiting.lower_bound(from); at != waiting.end() && left > 0; ++at, --left)
+            sum += at->votes + at->children;
+        return sum;
+    }
+
+    [[nodiscard]] int128 sum_of_balances() const {
+        int128 sum = 0;
+        for (const account_object& one : state_.template objects<account_object>())
+            sum += static_cast<int128>(one.balance) + one.unclaimed;
+        return sum;
+    }
+
+    void verify_comment(const archive::found<comment_object>& by_id, verification& all) const {
+        const std::string who = "comment " + std::to_string(by_id.id().value);
+        ++(by_id.in_memory() ? all.in_memory : all.in_archive);
+        const bool paid = by_id.template get<&comment_object::last_payout>() != 0;
+        if (!paid && !by_id.in_memory()) all.report(who + " is not paid, and in the archive");
+        if (paid && by_id.in_memory() && !comments_.is_retired(by_id.id()))
+            all.report(who + " is paid, and not on its way to the archive");
+        const auto by_key =
+            comments_.template find<by_permlink>(by_id.template get<&comment_object::author>(),
+                                                 by_id.template get<&comment_object::permlink>());
+        if (!by_key || by_key->id() != by_id.id() || by_key->in_memory() != by_id.in_memory())
+            all.report(who + " is not found by author and permlink");
+    }
 
     [[nodiscard]] const account_object& account(const account_name& name) const {
         return state_.template get<account_object, by_name>(name);
     }
-    void count(std::uint32_t account_object::* what, const account_object& in);
-    [[nodiscard]] id<comment_object> answer_to(const comment& op);
-    [[nodiscard]] std::uint64_t about_account(std::uint32_t number) const;
-    [[nodiscard]] std::uint64_t about_comment(std::uint32_t number) const;
-    [[nodiscard]] std::uint64_t about_cashouts(std::uint32_t number) const;
-    [[nodiscard]] int128 sum_of_balances() const;
-    void remove_votes(id<comment_object> on);
-    void verify_comment(const archive::found<comment_object>& by_id, verification& all) const;
 
     Comments comments_;
 };
 
 } // namespace chainbase::social
-
-#include <tools/chains/social/detail/rules.ipp>

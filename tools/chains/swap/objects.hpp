@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chainbase/id.hpp>
 #include <chainbase/keys.hpp>
 #include <tools/chains/checked.hpp>
 #include <tools/chains/swap/operations.hpp>

@@ -1,5 +1,5 @@
 #include <pool_allocator/error.hpp>
-#include <tools/block_log/record_blocks.hpp>
+#include <tools/block_log/log_record.hpp>
 #include <tools/driver/block_log_tools/log_making.hpp>
 #include <tools/driver/block_log_tools/log_pieces.hpp>
 #include <tools/driver/block_log_tools/log_reading.hpp>

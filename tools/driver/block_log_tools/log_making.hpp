@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tools/block_log/block_log_records.hpp>
+#include <tools/block_log/block_log_reader.hpp>
 #include <tools/driver/block_log_tools/log_reading.hpp>
 #include <tools/driver/import/unfinished_log.hpp>
 #include <tools/driver/log_progress.hpp>

@@ -1,7 +1,7 @@
 #include <chainbase/sha256.hpp>
 #include <tools/block_log/block_log_format.hpp>
 #include <tools/block_log/block_log_reader.hpp>
-#include <tools/block_log/record_blocks.hpp>
+#include <tools/block_log/log_record.hpp>
 #include <tools/chains/operation_json.hpp>
 #include <tools/driver/block_log_tools/log_reading.hpp>
 #include <tools/driver/progress.hpp>

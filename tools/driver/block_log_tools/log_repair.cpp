@@ -1,6 +1,5 @@
 #include <pool_allocator/error.hpp>
 #include <tools/block_log/block_log_contents.hpp>
-#include <tools/block_log/log_header.hpp>
 #include <tools/driver/block_log_tools/log_pieces.hpp>
 #include <tools/driver/block_log_tools/log_repair.hpp>
 #include <tools/driver/block_log_tools/record_walk.hpp>
@@ -24,7 +23,7 @@ std::string in_words(const index_check& saved, const block_log_index& now) {
 
 index_repair repair_index(const std::filesystem::path& path, log_progress& shown) {
     const file log = file::open_read(path);
-    const log_contents contents = read_contents(
+    const block_log_contents contents = read_contents(
         log, {}, {.save_index = false, .use_index = false, .watch = shown.as_watcher()});
     const index_check saved = load_index(index_path(path), contents.header.checksum);
     index_repair report;

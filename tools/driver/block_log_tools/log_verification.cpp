@@ -1,6 +1,6 @@
 #include <pool_allocator/error.hpp>
+#include <tools/block_log/block_log_contents.hpp>
 #include <tools/block_log/block_log_index.hpp>
-#include <tools/block_log/log_header.hpp>
 #include <tools/block_log/synced_mark.hpp>
 #include <tools/chains/operation_json.hpp>
 #include <tools/driver/block_log_tools/log_reading.hpp>

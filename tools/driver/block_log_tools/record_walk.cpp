@@ -1,3 +1,4 @@
+#include <pool_allocator/error.hpp>
 #include <tools/block_log/block_log_format.hpp>
 #include <tools/driver/block_log_tools/record_walk.hpp>
 

@@ -1,8 +1,7 @@
 #pragma once
 
 #include <tools/block_log/file.hpp>
-#include <tools/block_log/record_blocks.hpp>
-#include <tools/block_log/record_search.hpp>
+#include <tools/block_log/log_record.hpp>
 
 #include <boost/describe/class.hpp>
 

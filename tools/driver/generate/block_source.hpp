@@ -2,7 +2,7 @@
 
 #include <chainbase/fixed_string.hpp>
 #include <tools/block_log/block.hpp>
-#include <tools/block_log/byte_writer.hpp>
+#include <tools/block_log/bytes.hpp>
 #include <tools/chains/codec.hpp>
 #include <tools/chains/payments/operations.hpp>
 #include <tools/chains/social/operations.hpp>

@@ -1,4 +1,4 @@
-#include <chainbase/state_root/tree_diff.hpp>
+#include <chainbase/state_root/merkle_tree.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/driver/root/bisection.hpp>
 #include <tools/inspect/archive/kept_archive.hpp>

@@ -2,10 +2,6 @@
 #include <pool_allocator/error.hpp>
 #include <tools/driver/bookkeeping.hpp>
 #include <tools/driver/root/known_roots.hpp>
-#include <tools/inspect/look_at.hpp>
-#include <tools/inspect/root/read_only_tree.hpp>
-#include <tools/inspect/rows/row_query.hpp>
-#include <tools/inspect/rows/row_source.hpp>
 
 #include <boost/algorithm/hex.hpp>
 #include <boost/algorithm/string/classification.hpp>
@@ -133,73 +129,6 @@ std::string known_roots::to_text() const {
     for (const auto& [number, one] : by_number)
         text += std::to_string(number) + ' ' + hex(one.root) + ' ' + hex(one.writes) + '\n';
     return text;
-}
-
-namespace {
-
-[[noreturn]] void throw_no_roots(const std::filesystem::path& state) {
-    throw usage_error(state.string() +
-                      ": the state keeps no roots of blocks; a replay, sync or live with "
-                      "--state-root all keeps them, from the block on at which the state stands");
-}
-
-bool has_type(inspect::row_source& from, const type_schema& wanted) {
-    return std::ranges::any_of(from.types(), [&](const type_schema* one) {
-        return one->name == wanted.name && one->fields == wanted.fields &&
-               one->value_bytes == wanted.value_bytes;
-    });
-}
-
-/// Visits all objects of T that a state has.
-template <typename T, typename Visitor>
-void each(inspect::row_source& from, Visitor&& visit) {
-    static_assert(std::is_trivially_copyable_v<T>);
-    const auto all = inspect::row_query{T::type_name, "id", {}, {}, {}, false}.cursor(from);
-    inspect::scan(from, T::type_name, *all, [&](const rows::type_rows& rows, slot_number slot) {
-        T one;
-        std::memcpy(static_cast<void*>(&one), rows.slots().value(slot), sizeof one);
-        visit(one);
-        return true;
-    });
-}
-
-} // namespace
-
-known_roots known_roots::of_state(inspect::row_source& from) {
-    known_roots found{from.state(), true, {}, {}, {}};
-    from.take_turn([&] {
-        if (!has_type(from, schema_of<block_root>(block_root::type_name)) ||
-            !has_type(from, schema_of<chain_identity>(chain_identity::type_name)))
-            throw_no_roots(from.state());
-        const inspect::read_only_tree tree(from);
-        for (const auto& [number, name] : tree.types())
-            found.types.insert(name);
-    });
-    each<chain_identity>(from, [&](const chain_identity& one) { found.chain = one.chain.view(); });
-    each<block_root>(
-        from, [&](const block_root& one) { found.by_number[one.number] = {one.root, one.writes}; });
-    if (found.by_number.empty()) throw_no_roots(from.state());
-    return found;
-}
-
-known_roots known_roots::of_state(const std::filesystem::path& state) {
-    inspect::row_source from(state);
-    return of_state(from);
-}
-
-bool known_roots::is_file(const std::filesystem::path& source) {
-    return inspect::look_at(source.string(), [&] {
-        const auto what = std::filesystem::status(source);
-        const bool may_be_checkpoint = source.filename().string().find('@') != std::string::npos;
-        if (!std::filesystem::exists(what) && !may_be_checkpoint)
-            throw usage_error(source.string() +
-                              ": there is neither a state nor a file of roots; check the path");
-        return std::filesystem::exists(what) && !std::filesystem::is_directory(what);
-    });
-}
-
-known_roots known_roots::read(const std::filesystem::path& source) {
-    return is_file(source) ? of_file(source) : of_state(source);
 }
 
 } // namespace chainbase::driver

@@ -1,4 +1,4 @@
-#include <tools/chains/rejected.hpp>
+#include <tools/chains/checked.hpp>
 #include <tools/driver/sync/chain_follower.hpp>
 #include <tools/driver/sync/messages.hpp>
 

@@ -1,6 +1,6 @@
 #include <pool_allocator/error.hpp>
 #include <tools/block_log/block.hpp>
-#include <tools/block_log/checksum.hpp>
+#include <tools/block_log/bytes.hpp>
 #include <tools/driver/sync/served_chain.hpp>
 #include <tools/interruption.hpp>
 

@@ -1,4 +1,4 @@
-#include <archive/rocksdb_files.hpp>
+#include <archive/rocksdb_store.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/archive/archive_tree.hpp>
 

@@ -2,8 +2,6 @@
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/archive/kept_archive.hpp>
 #include <tools/inspect/dump/dump_file.hpp>
-#include <tools/inspect/dump/dump_head.hpp>
-#include <tools/inspect/dump/dump_keys.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/maintenance/dump_rescue.hpp>
 #include <tools/inspect/rows/merged_rows.hpp>

@@ -1,6 +1,6 @@
+#include <chainbase/catalogue.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/dump/dump_file.hpp>
-#include <tools/inspect/dump/dump_keys.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -8,10 +8,126 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <fstream>
 #include <system_error>
 
 namespace chainbase::inspect {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+constexpr int version = 1;
+
+/// Lists types as the catalogue of a state does.
+json listed(const std::vector<dump_head::type>& types) {
+    catalogue all;
+    for (const dump_head::type& one : types)
+        all.add({one.schema, 0});
+    return json::parse(all.text());
+}
+
+} // namespace
+
+std::string dump_head::line() const {
+    json head{{"schema_version", 1}, {"dump", version}, {"revision", revision}};
+    if (has_archive) head["archive"] = true;
+    head["types"] = listed(types)["types"];
+    for (std::size_t number = 0; number < types.size(); ++number) {
+        head["types"][number].erase("first_window");
+        head["types"][number]["next_id"] = types[number].next_id;
+    }
+    return head.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+dump_head dump_head::of(const std::string& line, const std::string& file) {
+    const json found = json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (!found.is_object() || !found.contains("dump"))
+        throw damaged_error(file + ": line 1: no dump begins there; choose another file");
+    if (found["dump"] != version)
+        throw format_error(file + ": line 1: a dump of version " + found["dump"].dump() +
+                           ", this program reads " + std::to_string(version) +
+                           "; use the program that wrote it");
+    dump_head head;
+    json all = listed({});
+    try {
+        found.at("revision").get_to(head.revision);
+        head.has_archive = found.value("archive", false);
+        all["types"] = found.at("types");
+        for (json& type : all["types"]) {
+            type["first_window"] = 0;
+            if (!type.at("next_id").is_number_unsigned() || type["next_id"] > UINT32_MAX)
+                throw damaged_error(file + ": line 1: " + type["next_id"].dump() + " is no id");
+        }
+        const catalogue types = catalogue_of(all.dump(), file);
+        for (std::size_t number = 0; number < types.entries().size(); ++number)
+            head.types.push_back({types.entries()[number].schema,
+                                  found["types"][number].at("next_id").get<std::uint32_t>()});
+    } catch (const json::exception& problem) {
+        throw damaged_error(file + ": line 1: " + problem.what());
+    }
+    return head;
+}
+
+bool dump_head::has_types_of(const dump_head& other) const {
+    return std::ranges::equal(types, other.types,
+                              [](const type& a, const type& b) { return a.schema == b.schema; });
+}
+
+namespace {
+
+using json = nlohmann::ordered_json;
+using bulk_load::key_orders;
+
+constexpr std::size_t ids_in_line = 10'000;
+
+using write_line = std::function<void(std::string_view)>;
+
+void write(const std::string& name, const std::vector<std::uint32_t>& ids, const write_line& to) {
+    std::size_t at = 0;
+    do {
+        const std::size_t end = std::min(ids.size(), at + ids_in_line);
+        const auto part = [&](std::size_t n) {
+            return ids.begin() + static_cast<std::ptrdiff_t>(n);
+        };
+        to(json{{"key", name}, {"ids", std::vector<std::uint32_t>(part(at), part(end))}}.dump());
+        at = end;
+    } while (at < ids.size());
+}
+
+void write(const std::string& name, const std::vector<key_orders::entry>& entries,
+           const write_line& to) {
+    std::size_t at = 0;
+    do {
+        json line{{"key", name},
+                  {"ids", json::array()},
+                  {"hashes", json::array()},
+                  {"follows", json::array()}};
+        for (std::size_t n = 0; n < ids_in_line && at < entries.size(); ++n, ++at) {
+            line["ids"].push_back(entries[at].id);
+            line["hashes"].push_back(entries[at].hash);
+            line["follows"].push_back(entries[at].has_key_of_previous);
+        }
+        to(line.dump());
+    } while (at < entries.size());
+}
+
+} // namespace
+
+std::string computed_keys(const type_schema& schema) {
+    std::string names;
+    for (const type_schema::key& key : schema.keys)
+        if (bulk_load::is_computed(schema, key)) names += (names.empty() ? "" : ", ") + key.name;
+    return names;
+}
+
+void write_orders(const std::string& type, const key_orders& orders, const write_line& to) {
+    for (const auto& [key, ids] : orders.trees)
+        write(type + "." + key, ids, to);
+    for (const auto& [key, entries] : orders.tables)
+        write(type + "." + key, entries, to);
+}
 
 namespace fs = std::filesystem;
 using sorted_json = nlohmann::json;

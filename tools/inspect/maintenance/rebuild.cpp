@@ -1,6 +1,6 @@
 #include <chainbase/check/state_check.hpp>
 #include <chainbase/checkpoint/disk.hpp>
-#include <chainbase/segment_place.hpp>
+#include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/maintenance/rebuild.hpp>
 

@@ -1,7 +1,7 @@
-#include <chainbase/detail/segment_header.hpp>
 #include <chainbase/files.hpp>
-#include <chainbase/process_lock.hpp>
-#include <chainbase/segment_place.hpp>
+#include <chainbase/lock/process_lock.hpp>
+#include <chainbase/segment/segment_header.hpp>
+#include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/address_space.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/look_at.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <archive/statistics_page.hpp>
-#include <chainbase/lock_report.hpp>
+#include <chainbase/lock/process_lock.hpp>
 #include <tools/inspect/memory/state_report.hpp>
 
 #include <chrono>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tools/inspect/archive/archive_report.hpp>
+#include <tools/inspect/archive/archive.hpp>
 #include <tools/inspect/memory/live_sample.hpp>
 #include <tools/inspect/memory/state_report.hpp>
 

@@ -1,11 +1,12 @@
-#include <chainbase/check/runs_words.hpp>
-#include <chainbase/detail/root_prefix.hpp>
+#include <chainbase/check/slot_checks.hpp>
+#include <chainbase/index_base.hpp>
+#include <pool_allocator/error.hpp>
 #include <pool_allocator/file_descriptor.hpp>
 #include <pool_allocator/file_error.hpp>
-#include <pool_allocator/hash_table.hpp>
+#include <pool_allocator/flat_tables.hpp>
 #include <pool_allocator/size_classes.hpp>
 #include <tools/inspect/memory/window_scan.hpp>
-#include <undo/log_walk.hpp>
+#include <undo/log_contents.hpp>
 #include <undo/undo_log.hpp>
 
 #include <fcntl.h>
@@ -21,8 +22,6 @@ namespace chainbase::inspect {
 
 namespace {
 
-using check::free_run;
-using check::runs_words;
 using detail::root_prefix;
 using findings_list = std::vector<std::string>;
 

@@ -1,8 +1,7 @@
-#include <archive/detail/probe_key.hpp>
 #include <archive/key.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/archive/archived_rows.hpp>
-#include <tools/inspect/archive/handed_over.hpp>
+#include <tools/inspect/archive/kept_archive.hpp>
 #include <tools/inspect/rows/merged_rows.hpp>
 #include <tools/inspect/rows/row_query.hpp>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <archive/store.hpp>
-#include <tools/inspect/archive/record_format.hpp>
+#include <tools/inspect/archive/archived_rows.hpp>
 #include <tools/inspect/rows/row_format.hpp>
 #include <tools/inspect/rows/row_query.hpp>
 #include <tools/inspect/rows/row_reader.hpp>

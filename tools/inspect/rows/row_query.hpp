@@ -1,6 +1,6 @@
 #pragma once
 
-#include <chainbase/rows/row_cursor.hpp>
+#include <chainbase/rows/type_rows.hpp>
 #include <tools/inspect/rows/row_source.hpp>
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <chainbase/rows/buffer_source.hpp>
+#include <chainbase/rows/mapped_bytes.hpp>
 #include <chainbase/rows/value_type.hpp>
 #include <chainbase/schema.hpp>
 

@@ -1,7 +1,7 @@
 #include <chainbase/check/mapped_state.hpp>
 #include <chainbase/database.hpp>
-#include <chainbase/lock_report.hpp>
-#include <chainbase/rows/segment_buffers.hpp>
+#include <chainbase/lock/process_lock.hpp>
+#include <chainbase/rows/mapped_bytes.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/rows/row_source.hpp>
 

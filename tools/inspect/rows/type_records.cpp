@@ -1,7 +1,7 @@
 #include <archive/detail/integers.hpp>
 #include <chainbase/rows/mapped_bytes.hpp>
 #include <pool_allocator/error.hpp>
-#include <tools/inspect/archive/handed_over.hpp>
+#include <tools/inspect/archive/kept_archive.hpp>
 #include <tools/inspect/rows/row_query.hpp>
 #include <tools/inspect/rows/type_records.hpp>
 

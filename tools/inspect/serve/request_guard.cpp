@@ -1,13 +1,169 @@
 #include <pool_allocator/error.hpp>
+#include <pool_allocator/file_descriptor.hpp>
+#include <tools/digits.hpp>
 #include <tools/endpoint_name.hpp>
-#include <tools/inspect/serve/json_answer.hpp>
-#include <tools/inspect/serve/query_string.hpp>
 #include <tools/inspect/serve/request_guard.hpp>
 
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <system_error>
 #include <utility>
 
 namespace chainbase::inspect {
+
+namespace {
+
+constexpr std::size_t most_values = 64;
+
+unsigned char byte_of(std::string_view two) {
+    unsigned char byte = 0;
+    const auto [end, failed] = std::from_chars(two.data(), two.data() + two.size(), byte, 16);
+    if (two.size() != 2 || failed != std::errc() || end != two.data() + two.size())
+        throw usage_error("the query has \"%" + std::string(two) +
+                          "\"; write a '%' and two hexadecimal digits for a byte");
+    return byte;
+}
+
+std::string decoded(std::string_view text) {
+    std::string plain;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] != '%') {
+            plain += text[i] == '+' ? ' ' : text[i];
+            continue;
+        }
+        plain += static_cast<char>(byte_of(text.substr(i + 1, 2)));
+        i += 2;
+    }
+    return plain;
+}
+
+} // namespace
+
+query_string::query_string(std::string_view encoded) {
+    while (!encoded.empty()) {
+        const std::size_t end = encoded.find('&');
+        const std::string_view one = encoded.substr(0, end);
+        encoded.remove_prefix(end == std::string_view::npos ? encoded.size() : end + 1);
+        const std::size_t equals = one.find('=');
+        if (values_.size() == most_values)
+            throw usage_error("the query has more than " + std::to_string(most_values) + " values");
+        if (!one.empty())
+            values_.emplace_back(
+                decoded(one.substr(0, equals)),
+                equals == std::string_view::npos ? std::string() : decoded(one.substr(equals + 1)));
+    }
+}
+
+std::optional<std::string> query_string::value(std::string_view name) const {
+    for (const auto& [known, value] : values_)
+        if (known == name) return value;
+    return std::nullopt;
+}
+
+std::vector<std::string> query_string::values(std::string_view name) const {
+    std::vector<std::string> found;
+    for (const auto& [known, value] : values_)
+        if (known == name) found.push_back(value);
+    return found;
+}
+
+std::uint64_t query_string::number(std::string_view name, std::uint64_t otherwise,
+                                   std::uint64_t most) const {
+    const std::optional<std::string> text = value(name);
+    if (!text) return otherwise;
+    std::uint64_t number = 0;
+    const auto [end, failed] = std::from_chars(text->data(), text->data() + text->size(), number);
+    if (!is_digits(*text) || failed != std::errc() || number > most)
+        throw usage_error("\"" + std::string(name) + "\" is to be a number from 0 to " +
+                          std::to_string(most));
+    return number;
+}
+
+namespace {
+
+constexpr std::size_t fewest_letters = 22; // 128 bits, of 64 letters
+constexpr std::size_t most_letters = 256;
+
+bool is_letter(char letter) {
+    return (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'z') ||
+           (letter >= 'A' && letter <= 'Z') || letter == '-' || letter == '_';
+}
+
+[[noreturn]] void throw_unreadable(const std::filesystem::path& file) {
+    throw io_error(file.string() + ": cannot be read: " + std::generic_category().message(errno) +
+                   "; check the path that --token-file names");
+}
+
+void require_private(const std::filesystem::path& file, const struct stat& found) {
+    if (!S_ISREG(found.st_mode))
+        throw usage_error(file.string() + ": is no file; --token-file names one with a token");
+    if (found.st_uid != ::geteuid() || (found.st_mode & 077) != 0)
+        throw access_error(file.string() +
+                           ": others can read or write the token, or it is another user's; make "
+                           "it yours alone with chmod 600");
+}
+
+std::string first_line(const file_descriptor& from, const std::filesystem::path& file) {
+    std::array<char, most_letters + 2> piece;
+    const ssize_t got = ::read(from.number(), piece.data(), piece.size());
+    if (got < 0) throw_unreadable(file);
+    const std::string_view all(piece.data(), static_cast<std::size_t>(got));
+    return std::string(all.substr(0, all.find_first_of("\r\n")));
+}
+
+} // namespace
+
+access_token access_token::random() {
+    std::array<unsigned char, 16> bytes;
+    if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+        throw io_error("the kernel gives no random bytes for a token: " +
+                       std::generic_category().message(errno) + "; name one with --token-file");
+    std::string text;
+    for (const unsigned char byte : bytes)
+        text += fmt::format("{:02x}", byte);
+    return access_token(std::move(text));
+}
+
+access_token access_token::read(const std::filesystem::path& file) {
+    const file_descriptor from(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    struct stat found{};
+    if (from.number() < 0 || ::fstat(from.number(), &found) != 0) throw_unreadable(file);
+    require_private(file, found);
+    std::string text = first_line(from, file);
+    if (text.size() < fewest_letters || text.size() > most_letters ||
+        !std::all_of(text.begin(), text.end(), is_letter))
+        throw usage_error(file.string() +
+                          ": its first line is no token; write 22 to 256 letters, digits, '-' and "
+                          "'_' there, such as `openssl rand -hex 16` makes");
+    return access_token(std::move(text));
+}
+
+bool access_token::is(std::string_view text) const noexcept {
+    if (text.size() != text_.size()) return false;
+    volatile unsigned char different = 0;
+    for (std::size_t i = 0; i < text_.size(); ++i)
+        different = different | static_cast<unsigned char>(text[i] ^ text_[i]);
+    return different == 0;
+}
+
+http_answer json_answer(std::string object, unsigned status) {
+    return {status, "application/json", std::move(object), {}};
+}
+
+http_answer json_error(unsigned status, const std::string& message) {
+    using json = nlohmann::ordered_json;
+    const json all = {{"schema_version", 1}, {"error", message}};
+    return json_answer(all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n", status);
+}
 
 namespace {
 

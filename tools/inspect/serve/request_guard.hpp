@@ -1,13 +1,56 @@
 #pragma once
 
 #include <tools/http/http_server.hpp>
-#include <tools/inspect/serve/access_token.hpp>
 
+#include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace chainbase::inspect {
+
+/// The names and values after the '?' of a request, decoded: "key=alice&key=7". A value may be any
+/// bytes.
+class query_string {
+public:
+    /// Throws usage_error for what is not encoded properly, or more than 64 values.
+    explicit query_string(std::string_view encoded);
+
+    /// The first value of this name.
+    [[nodiscard]] std::optional<std::string> value(std::string_view name) const;
+    /// All of them, in order.
+    [[nodiscard]] std::vector<std::string> values(std::string_view name) const;
+    /// A decimal number up to `most`; `otherwise` when there is none. Throws usage_error for
+    /// anything else.
+    [[nodiscard]] std::uint64_t number(std::string_view name, std::uint64_t otherwise,
+                                       std::uint64_t most) const;
+
+private:
+    std::vector<std::pair<std::string, std::string>> values_;
+};
+
+/// The secret by which the web page knows who may look.
+class access_token {
+public:
+    /// 128 random bits. Throws io_error when the kernel gives none.
+    [[nodiscard]] static access_token random();
+    /// The first line of a file: 22 to 256 letters, digits, '-' and '_'. Throws access_error when
+    /// others than its owner may read or write the file or it is somebody else's, usage_error for
+    /// what is no token, io_error.
+    [[nodiscard]] static access_token read(const std::filesystem::path& file);
+
+    /// Takes the same time for every text of the same length.
+    [[nodiscard]] bool is(std::string_view text) const noexcept;
+    [[nodiscard]] const std::string& text() const noexcept { return text_; }
+
+private:
+    explicit access_token(std::string text) : text_(std::move(text)) {}
+
+    std::string text_;
+};
 
 /// Decides who may look at the web page. Thread-safe.
 ///
@@ -39,5 +82,11 @@ private:
     std::optional<access_token> token_;
     std::string cookie_; ///< its name; cookies know no ports, so it has this server's
 };
+
+/// An answer of one JSON object, as its text.
+[[nodiscard]] http_answer json_answer(std::string object, unsigned status = 200);
+
+/// `{"schema_version":1,"error":message}`.
+[[nodiscard]] http_answer json_error(unsigned status, const std::string& message);
 
 } // namespace chainbase::inspect

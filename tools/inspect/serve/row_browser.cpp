@@ -1,17 +1,177 @@
 #include <pool_allocator/error.hpp>
+#include <tools/inspect/archive/archived_rows.hpp>
+#include <tools/inspect/archive/kept_archive.hpp>
+#include <tools/inspect/rows/merged_rows.hpp>
 #include <tools/inspect/rows/row_format.hpp>
 #include <tools/inspect/rows/row_query.hpp>
-#include <tools/inspect/serve/merged_page.hpp>
+#include <tools/inspect/rows/row_source.hpp>
 #include <tools/inspect/serve/row_browser.hpp>
-#include <tools/inspect/serve/row_page.hpp>
+#include <tools/report_json.hpp>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace chainbase::inspect {
+
+/// A page that is filled row by row, up to as many as were asked for, or about 1 MiB. Where the
+/// archive was asked for, too, each row says where it is. One thread at a time.
+class row_page {
+public:
+    /// What it tells besides rows.
+    struct facts {
+        std::int64_t revision = 0;
+        std::vector<std::string> names; ///< of the fields
+        bool is_archive_searched = false;
+        bool has_moved = false; ///< rows were handed over meanwhile
+    };
+
+    /// `wanted` outlives it.
+    explicit row_page(const row_request& wanted) : wanted_(wanted) {}
+
+    /// To be asked for each row that there is: whether it is to be added. If not, there are more.
+    [[nodiscard]] bool takes_another();
+    /// Adds the row of object `id`: JSON, for `rows`.
+    void add(std::uint32_t id, std::string_view row, bool is_archived = false);
+    /// The same for `cells`.
+    void add(std::uint32_t id, std::vector<std::string> cells, bool is_archived = false);
+
+    /// The answer, as rows_page() has it.
+    [[nodiscard]] std::string text(const row_source& from, facts told) const;
+
+private:
+    void append(std::uint32_t id, std::string_view row);
+
+    const row_request& wanted_;
+    std::string text_;
+    std::uint64_t rows_ = 0;
+    std::uint32_t last_ = 0;
+    bool is_more_ = false;
+};
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+/// More than this on one page nobody reads.
+constexpr std::size_t most_bytes = std::size_t{1} << 20;
+
+} // namespace
+
+bool row_page::takes_another() {
+    is_more_ = rows_ == wanted_.limit || text_.size() > most_bytes;
+    return !is_more_;
+}
+
+void row_page::append(std::uint32_t id, std::string_view row) {
+    if (rows_++ > 0) text_ += ',';
+    text_ += row;
+    last_ = id;
+}
+
+void row_page::add(std::uint32_t id, std::string_view row, bool is_archived) {
+    if (!wanted_.with_archive) return append(id, row);
+    append(id, fmt::format("{{\"row\":{},\"archived\":{}}}", row, is_archived));
+}
+
+void row_page::add(std::uint32_t id, std::vector<std::string> cells, bool is_archived) {
+    if (wanted_.with_archive) cells.emplace_back(is_archived ? "archive" : "memory");
+    append(id, line_of(std::move(cells)));
+}
+
+std::string row_page::text(const row_source& from, facts told) const {
+    if (wanted_.with_archive && wanted_.is_text) told.names.emplace_back("where");
+    json head = {{"schema_version", 1},           {"state", from.state().string()},
+                 {"type", wanted_.type},          {"index", wanted_.index},
+                 {"revision", told.revision},     {"rolled_back", from.is_rolled_back()},
+                 {"names", std::move(told.names)}};
+    if (wanted_.with_archive) {
+        head["archive_searched"] = told.is_archive_searched;
+        head["moved"] = told.has_moved;
+    }
+    std::string all = line_of(head);
+    all.pop_back();
+    return all + fmt::format(",\"{}\":[{}],\"more\":{},\"after\":{}}}\n",
+                             wanted_.is_text ? "cells" : "rows", text_, is_more_,
+                             is_more_ ? std::to_string(last_) : "null");
+}
+
+/// rows_page() of memory and archive: in the order of a key or of the id as `range --archive` has
+/// them, those of a hashed key as `get`. Nothing when the archive is not searched: there is none,
+/// it has no rows of the type, or it does not know the hashed key.
+///
+/// Takes turns. Throws what rows_page() does with the archive.
+[[nodiscard]] std::optional<std::string> merged_page(row_source& from, const row_request& wanted);
+
+namespace {
+
+bool has_order(row_source& from, const row_request& wanted) {
+    bool has = true;
+    from.take_turn([&] {
+        const rows::type_rows of = from.of(wanted.type);
+        has = wanted.index == "id" || of.tree(of.key_called(wanted.index)).has_value();
+    });
+    return has;
+}
+
+bool has_table(const archive::store& archive, const std::string& type) {
+    return std::ranges::any_of(archive.tables(),
+                               [&](const auto& table) { return table.name == type; });
+}
+
+void add(row_page& onto, const row_request& wanted, const merged_rows::row& one) {
+    if (wanted.is_text)
+        onto.add(one.id, one.cells, one.is_archived);
+    else
+        onto.add(one.id, one.json, one.is_archived);
+}
+
+std::optional<std::string> page_in_order(row_source& from, const row_request& wanted) {
+    const auto archive = open_whole_archive(from);
+    if (!archive || !has_table(*archive, wanted.type)) return std::nullopt;
+    const row_query query{wanted.type, wanted.index, wanted.parts, {}, {}, wanted.is_reverse};
+    merged_rows all(from, query, archive.get(), wanted.after);
+    row_page page(wanted);
+    for (const merged_rows::row* one = all.next(); one && page.takes_another(); one = all.next()) {
+        add(page, wanted, *one);
+        all.pop();
+    }
+    const std::int64_t revision = from.current_revision();
+    return page.text(from, {revision, all.names(), true, all.has_moved()});
+}
+
+/// A few rows, or none.
+std::optional<std::string> page_of_key(row_source& from, const row_request& wanted) {
+    const found_rows in_memory = find_rows(from, wanted.type, wanted.index, wanted.parts);
+    const archived_rows archived =
+        archived_rows::find(from, wanted.type, wanted.index, wanted.parts);
+    if (!archived.is_asked) return std::nullopt;
+    std::optional<row_format> format;
+    from.take_turn([&] { format.emplace(from.of(wanted.type).schema()); });
+    row_page page(wanted);
+    for (std::size_t row = 0; row < in_memory.json.size() && page.takes_another(); ++row)
+        add(page, wanted, {in_memory.ids[row], false, in_memory.json[row], in_memory.cells[row]});
+    for (const archived_rows::row& row : archived.rows) {
+        if (!page.takes_another()) break;
+        add(page, wanted,
+            {row.id, true, format->json_of(row.values), format->cells_of(row.values)});
+    }
+    return page.text(from, {in_memory.revision, in_memory.names, true, false});
+}
+
+} // namespace
+
+std::optional<std::string> merged_page(row_source& from, const row_request& wanted) {
+    return has_order(from, wanted) ? page_in_order(from, wanted) : page_of_key(from, wanted);
+}
 
 namespace {
 

@@ -18,6 +18,15 @@
 
 namespace chainbase::inspect {
 
+/// A sample for charts; README.md lists the members. Bytes of memory are those that the file system
+/// holds. `rates`: since the sample before, if there is one.
+[[nodiscard]] nlohmann::ordered_json to_json(const live_sample& sample,
+                                             const std::optional<live_rates>& rates,
+                                             const state_growth& growth);
+
+/// Unix seconds.
+[[nodiscard]] double unix_seconds(std::chrono::system_clock::time_point when);
+
 struct history_options {
     std::chrono::milliseconds pause{1'000};       ///< from sample to sample, while somebody looks
     std::chrono::milliseconds idle_pause{10'000}; ///< and while nobody does

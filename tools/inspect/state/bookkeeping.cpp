@@ -1,6 +1,6 @@
 #include <chainbase/object.hpp>
 #include <chainbase/state_root/node.hpp>
-#include <chainbase/state_root/tree_head.hpp>
+#include <chainbase/state_root/node_source.hpp>
 #include <tools/driver/bookkeeping.hpp>
 #include <tools/inspect/state/bookkeeping.hpp>
 

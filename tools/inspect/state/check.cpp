@@ -4,7 +4,7 @@
 #include <chainbase/check/state_check.hpp>
 #include <chainbase/checkpoint/disk.hpp>
 #include <pool_allocator/error.hpp>
-#include <tools/inspect/archive/archive_report.hpp>
+#include <tools/inspect/archive/archive.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>

@@ -1,4 +1,4 @@
-#include <chainbase/detail/segment_header.hpp>
+#include <chainbase/segment/segment_header.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/state/named_state.hpp>
 #include <tools/inspect/state/schema.hpp>

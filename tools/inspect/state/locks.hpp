@@ -1,6 +1,6 @@
 #pragma once
 
-#include <chainbase/lock_report.hpp>
+#include <chainbase/lock/process_lock.hpp>
 
 #include <filesystem>
 #include <string>

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <chainbase/segment_header.hpp>
+#include <chainbase/segment/segment_header.hpp>
 #include <pool_allocator/address_space.hpp>
-#include <undo/log_walk.hpp>
+#include <undo/log_contents.hpp>
 
 #include <chrono>
 #include <cstddef>

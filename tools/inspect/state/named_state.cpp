@@ -2,8 +2,8 @@
 #include <chainbase/checkpoint/publication.hpp>
 #include <chainbase/checkpoint/restore.hpp>
 #include <chainbase/database.hpp>
-#include <chainbase/detail/segment_header.hpp>
-#include <chainbase/segment_place.hpp>
+#include <chainbase/segment/segment_header.hpp>
+#include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/private_folder.hpp>
 #include <tools/inspect/state/named_state.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <chainbase/segment_header.hpp>
+#include <chainbase/segment/segment_header.hpp>
 
 #include <sys/types.h>
 

@@ -2,12 +2,11 @@
 #include <chainbase/check/checkpoint_check.hpp>
 #include <chainbase/checkpoint/disk.hpp>
 #include <chainbase/checkpoint/publication.hpp>
-#include <chainbase/detail/segment_header.hpp>
-#include <chainbase/detail/why_restore.hpp>
-#include <chainbase/segment_place.hpp>
+#include <chainbase/segment/segment_header.hpp>
+#include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/error.hpp>
+#include <pool_allocator/file_error.hpp>
 #include <pool_allocator/private_folder.hpp>
-#include <pool_allocator/quoted.hpp>
 #include <tools/inspect/state/named_state.hpp>
 #include <tools/inspect/state/state_info.hpp>
 

@@ -2,8 +2,8 @@
 
 #include <chainbase/catalogue.hpp>
 #include <chainbase/doctor.hpp>
-#include <chainbase/lock_report.hpp>
-#include <chainbase/segment_header.hpp>
+#include <chainbase/lock/process_lock.hpp>
+#include <chainbase/segment/segment_header.hpp>
 #include <tools/inspect/memory/mapped_pages.hpp>
 #include <tools/inspect/state/named_state.hpp>
 #include <tools/inspect/state/undo_report.hpp>

@@ -1,6 +1,5 @@
 #include <chainbase/files.hpp>
-#include <chainbase/lock_report.hpp>
-#include <chainbase/process_lock.hpp>
+#include <chainbase/lock/process_lock.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/state/named_state.hpp>
 #include <tools/inspect/state/undo_report.hpp>

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <tools/inspect/top/lock_watch.hpp>
-#include <tools/inspect/top/styled_text.hpp>
-#include <tools/inspect/top/top_sample.hpp>
 #include <tools/inspect/top/views.hpp>
 
 #include <array>

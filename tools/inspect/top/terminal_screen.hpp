@@ -1,7 +1,7 @@
 #pragma once
 
 #include <tools/inspect/top/dashboard.hpp>
-#include <tools/inspect/top/styled_text.hpp>
+#include <tools/inspect/top/views.hpp>
 
 #include <chrono>
 #include <cstddef>

@@ -1,8 +1,7 @@
 #pragma once
 
 #include <tools/exit_code.hpp>
-#include <tools/inspect/top/lock_watch.hpp>
-#include <tools/inspect/top/top_sample.hpp>
+#include <tools/inspect/top/views.hpp>
 
 #include <chrono>
 #include <string>

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <archive/bytes.hpp>
+#include <archive/rows.hpp>
+#include <archive/write_batch.hpp>
+
+#include <rocksdb/cache.h>
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace chainbase::archive::detail {
+
+/// To which rows the keys led that were looked up last: with the id at hand a lookup by key reads
+/// the row only, and not first the entry of the key in another block.
+///
+/// Only hints: a place is shared by all keys whose hashes fall on it. A hinted row counts only if
+/// it names the key itself.
+///
+/// Thread-safe.
+class rocksdb_key_hints {
+public:
+    /// Takes up to `bytes` of memory.
+    explicit rocksdb_key_hints(std::size_t bytes)
+        : places_(std::bit_floor(bytes / sizeof(std::uint64_t) + 1)) {}
+
+    [[nodiscard]] static std::uint64_t hash(std::uint32_t table, std::uint32_t index,
+                                            bytes_view key) noexcept {
+        return hash_of(key, std::uint64_t{table} << 32 | index);
+    }
+
+    [[nodiscard]] std::optional<std::uint32_t> find(std::uint64_t hash) const noexcept {
+        const std::uint64_t place = places_[index_of(hash)].load(std::memory_order_relaxed);
+        if (place >> 32 != tag_of(hash)) return std::nullopt;
+        return static_cast<std::uint32_t>(place);
+    }
+
+    void remember(std::uint64_t hash, std::uint32_t id) noexcept {
+        places_[index_of(hash)].store(tag_of(hash) << 32 | id, std::memory_order_relaxed);
+    }
+
+    /// Also what another key of the same place has there.
+    void forget(std::uint64_t hash) noexcept {
+        places_[index_of(hash)].store(0, std::memory_order_relaxed);
+    }
+
+private:
+    [[nodiscard]] std::size_t index_of(std::uint64_t hash) const noexcept {
+        return hash & (places_.size() - 1);
+    }
+    /// Never 0, which an empty place has.
+    [[nodiscard]] static std::uint64_t tag_of(std::uint64_t hash) noexcept {
+        return hash >> 32 | 1;
+    }
+
+    std::vector<std::atomic<std::uint64_t>> places_;
+};
+
+/// Rows that were read lately, each by itself, in the cache that blocks are in, too: what is asked
+/// for at random is found without a search through files and blocks, and a row takes the room of a
+/// row there, not of a block.
+///
+///     reader   row = find(...)  else  seen = changes()  read  remember(..., seen)
+///     writer   change of(rows);  write  of.forget(...) ...
+///
+/// A row that is read while others change is not kept, so what write() replaced is not seen after
+/// it returned. Rows that are new need no care. Thread-safe; one writer at a time.
+class rocksdb_row_cache {
+public:
+    explicit rocksdb_row_cache(std::shared_ptr<rocksdb::Cache> cache) : cache_(std::move(cache)) {}
+
+    /// The stored row (stored_row.hpp), which stays in the cache as long as it is held.
+    [[nodiscard]] std::optional<pinned_row> find(table_id table, std::uint32_t id) const;
+
+    [[nodiscard]] std::uint64_t changes() const noexcept { return changes_.load(); }
+    void remember(table_id table, std::uint32_t id, bytes_view row, std::uint64_t seen) const;
+
+    /// Calls work() if nothing changed since `seen` was returned, and nothing changes meanwhile.
+    template <typename Work>
+    void unless_changed(std::uint64_t seen, Work&& work) const {
+        if (seen % 2 != 0) return;
+        const std::lock_guard lock(changing_);
+        if (changes_ == seen) work();
+    }
+
+    /// While it lives, rows that are there already change.
+    class change {
+    public:
+        explicit change(rocksdb_row_cache& rows) : rows_(rows) { rows_.note_change(); }
+        ~change() { rows_.note_change(); }
+        change(const change&) = delete;
+        change& operator=(const change&) = delete;
+        /// After it was written.
+        void forget(table_id table, std::uint32_t id);
+
+    private:
+        rocksdb_row_cache& rows_;
+    };
+
+    [[nodiscard]] std::uint64_t hits() const noexcept { return hits_; }
+
+private:
+    void note_change();
+
+    std::shared_ptr<rocksdb::Cache> cache_;
+    mutable std::mutex changing_;
+    std::atomic<std::uint64_t> changes_{0}; ///< odd: one is under way
+    mutable std::atomic<std::uint64_t> hits_{0};
+};
+
+} // namespace chainbase::archive::detail

@@ -1,0 +1,294 @@
+#include <chainbase/lock/process_lock.hpp>
+#include <chainbase/rows/mapped_bytes.hpp>
+#include <chainbase/segment/segment_header.hpp>
+#include <chainbase/segment/segment_parts.hpp>
+#include <chainbase/segment/segment_place.hpp>
+#include <pool_allocator/error.hpp>
+#include <pool_allocator/file_error.hpp>
+#include <pool_allocator/flat_tables.hpp>
+#include <pool_allocator/private_folder.hpp>
+#include <undo/undo_log.hpp>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+
+/// The part of class segment that looks at what is there, before anything of it is used.
+namespace chainbase {
+
+namespace fs = std::filesystem;
+using detail::boot_id;
+using detail::boot_of;
+using detail::first_type_window;
+using detail::is_set_aside;
+using detail::require_magic;
+using detail::static_checksum;
+
+namespace {
+
+/// Whether nothing is in the way of a new state: no folder, an empty one, or what an interrupted
+/// creation left.
+bool is_free(const fs::path& state) {
+    if (!fs::exists(state)) return true;
+    if (!fs::is_directory(state)) return false;
+    return std::all_of(fs::directory_iterator(state), fs::directory_iterator(), [](const auto& e) {
+        const std::string name = e.path().filename();
+        return name == "lock" || name == "readers" || name == "segment.new" ||
+               name == "segment.json.new";
+    });
+}
+
+/// For who only reads.
+void require_segment(const fs::path& state, const segment_place& place, bool has_checkpoint) {
+    constexpr const char* way_out = ". Open the state for writing once, which restores its last "
+                                    "checkpoint, then read it";
+    if (!place.why_foreign().empty())
+        throw unclean_error(state.string() + ": " + place.why_foreign() + way_out);
+    if (fs::exists(place.folder() / "header")) return;
+    if (is_set_aside(place))
+        throw unclean_error(state.string() + ": its segment is set aside as " +
+                            detail::former_segment(place).string() +
+                            ", since who replaced it was killed. Open the state for writing once, "
+                            "which puts it back, then read it");
+    if (has_checkpoint && !fs::exists(place.folder()))
+        throw unclean_error(state.string() + ": its segment is not there" + way_out);
+    throw format_error(state.string() + ": no chainbase state is there; check the path");
+}
+
+/// Whether there is a state: its segment, or a checkpoint in place of one that is gone.
+bool is_known(const segment_place& place, bool has_checkpoint) {
+    if (!place.why_foreign().empty()) return has_checkpoint;
+    if (is_set_aside(place)) return true;
+    return fs::exists(place.folder() / "header") || (has_checkpoint && !fs::exists(place.folder()));
+}
+
+/// Requires the writer's lock.
+void put_back_former(const fs::path& state, const segment_place& place) {
+    if (!is_set_aside(place)) return;
+    const fs::path former = detail::former_segment(place);
+    private_folder(state, /*writing=*/true).require_same_owner({former, /*writing=*/true});
+    fs::rename(former, place.folder());
+    sync_folder(place.home());
+}
+
+/// That a state can be made.
+void require_free(const fs::path& state, const segment_place& place) {
+    const bool is_foreign = !place.why_foreign().empty();
+    if (place.is_in_memory() && (is_foreign || !fs::exists(place.folder())))
+        throw unclean_error(
+            state.string() + ": " +
+            (is_foreign ? place.why_foreign()
+                        : place.folder().string() + " is not there any more") +
+            ", and the state has no checkpoint. Nothing was changed. Choose: (1) replay the block "
+            "log into a new folder; (2) remove " +
+            (state / "segment.json").string() + ", to begin anew in this one");
+    if (is_free(state)) return;
+    if (fs::exists(state / "lock") && fs::exists(place.folder()))
+        throw damaged_error((place.folder() / "header").string() +
+                            ": missing; restore it from a copy, or, if there is a checkpoint to go "
+                            "back to, move the segment's folder away");
+    throw format_error(state.string() + ": the folder is not empty and holds no chainbase state; "
+                                        "name another folder");
+}
+
+// Of a state that was not closed: what its root blocks count as used must be in its files, since a
+// store beyond a file's end kills. What requires that throws damaged_error.
+
+void require_length(const window& file, std::uint64_t used) {
+    if (used <= file.bytes()) return;
+    throw damaged_error(file.file() + ": truncated to " + std::to_string(file.bytes()) +
+                        " of at least " + std::to_string(used) +
+                        " bytes; restore the folder from a copy, or replay into a new one");
+}
+
+/// Of objects and buffers; page runs count their pages in the same word.
+void require_slots(const window& file) {
+    const auto pool = rows::copy_at<pool_state>(file.root());
+    const window_header& h = file.header();
+    if (pool.high_water > 1) // slot 0 is never stored to
+        require_length(file, h.first_slot + std::uint64_t{pool.high_water} * h.slot_bytes);
+}
+
+void require_log(const window& file) {
+    const auto words = rows::copy_at<log_words>(file.root());
+    require_length(file, window_header::page_bytes +
+                             std::uint64_t{words.chunks.high_water} * undo_log::chunk_bytes);
+    for (const log_position at : {words.tail, words.completed})
+        if (at <= window_header::page_bytes || at > file.bytes())
+            throw damaged_error(file.file() + ": offset 64: the log ends at " + std::to_string(at) +
+                                ", outside its " + std::to_string(file.bytes()) +
+                                " bytes; restore the folder from a copy, or replay into a new one");
+}
+
+void require_type(const type_windows& type) {
+    require_slots(*type.objects);
+    const auto root = rows::copy_at<detail::root_prefix>(type.objects->root());
+    require_length(*type.ids, window_header::page_bytes + std::uint64_t{root.next_id} * 4);
+    const std::byte* states = type.objects->root() + sizeof root;
+    for (const auto& table : type.tables) {
+        const auto state = rows::copy_at<hash_state>(states);
+        const std::uint64_t area = hash_table::entry_bytes << std::min(state.log2_capacity, 32U);
+        require_length(*table, 2 * area); // an area lies at its own length
+        states += sizeof state;
+    }
+}
+
+} // namespace
+
+/// Of a state to be created: before anything is.
+void segment::check_options() const {
+    if (options_.window_bytes == 0 || options_.window_bytes % address_space::alignment != 0)
+        throw usage_error(state_.string() + ": window_bytes must be a multiple of " +
+                          std::to_string(address_space::alignment) + ", not " +
+                          std::to_string(options_.window_bytes));
+    if (options_.windows < first_type_window || options_.windows > UINT32_MAX)
+        throw usage_error(state_.string() + ": windows must be at least " +
+                          std::to_string(first_type_window) + " and some for each type, not " +
+                          std::to_string(options_.windows));
+}
+
+/// Nothing in it is believed before it is known to be ours.
+void segment::check_state_folder() const {
+    std::optional<gid_t> wanted;
+    if (!options_.readers_group.empty() && writable())
+        wanted = group_called(options_.readers_group);
+    if (!fs::exists(fs::symlink_status(state_))) return;
+    const private_folder found(state_, writable());
+    if (fs::exists(fs::symlink_status(folder()))) found.require_same_owner({folder(), writable()});
+    if (fs::exists(fs::symlink_status(checkpoint_folder()))) {
+        const private_folder copies(checkpoint_folder(), writable());
+        found.require_same_owner(copies);
+        for (const auto& entry : fs::directory_iterator(checkpoint_folder())) // opened much later
+            (void)copies.open(entry.path().filename().string(), file_use::read);
+    }
+    if (!wanted || found.readers() == wanted) return;
+    const std::string all = quoted(state_);
+    const fs::path slots = state_ / "readers"; // which members write
+    // Who changes segment.json unties what is in memory.
+    const std::string in_memory =
+        place_.is_in_memory() ? "; close it properly before, since its last checkpoint is restored "
+                                "then, and remove " +
+                                    place_.home().string() + " afterwards"
+                              : "";
+    throw access_error(
+        state_.string() + ": was not made for the group " + options_.readers_group +
+        "; open it without naming one, or let that group in while no process uses the state: `" +
+        fmt::format("chgrp -R {} -- {} && chmod -R g=rX -- {}", *wanted, all, all) +
+        (fs::exists(slots) ? " && chmod g=rw -- " + quoted(slots) : "") + "`" + in_memory);
+}
+
+void segment::make_state_folder() const {
+    const fs::path parent = (fs::absolute(state_) / "").parent_path().parent_path();
+    make_folders(parent);
+    std::optional<gid_t> readers;
+    if (!options_.readers_group.empty()) readers = group_called(options_.readers_group);
+    const bool is_new = !fs::exists(state_);
+    private_folder::make(state_, readers);
+    if (is_new) sync_folder(parent);
+}
+
+/// The lock first. A folder that is not ours is refused before anything is put into it.
+void segment::lock_and_find() {
+    if (!writable()) {
+        require_segment(state_, place_, has_checkpoint());
+        return check_state_folder();
+    }
+    const bool known = is_known(place_, has_checkpoint());
+    if (!known) require_free(state_, place_);
+    check_state_folder();
+    const fs::path lock = state_ / "lock";
+    const bool has_header = fs::exists(folder() / "header");
+    if (known && !fs::exists(lock) && has_header) {
+        require_magic(folder() / "header", read_file(folder() / "header"));
+        throw damaged_error(lock.string() + ": missing; create an empty file of this name if no "
+                                            "other process has the state open");
+    }
+    make_state_folder();
+    lock_.emplace(lock, !has_header);
+    place_ = segment_place(state_); // another writer may have moved it meanwhile
+    segment_place::discard_unsettled(state_);
+    if (!place_.why_foreign().empty()) return;
+    put_back_former(state_, place_);
+    place_.confirm();
+    require_promise(place_);
+}
+
+void segment::check_header() const {
+    const std::string file = (folder() / "header").string();
+    require_magic(file, {header().magic, sizeof header().magic});
+    if (header().checksum != static_checksum(header()))
+        throw damaged_error(file + ": offset 16: the checksum does not match; restore it from a "
+                                   "copy, or replay into a new folder");
+    if (header().format != segment_header::current_format)
+        throw format_error(file + ": format " + std::to_string(header().format) +
+                           ", this program reads " +
+                           std::to_string(segment_header::current_format) +
+                           "; open it with the program that wrote it, or replay");
+    place_.require_identity(header().identity);
+    if (header().clean > 1)
+        throw damaged_error(file + ": offset 36: neither closed nor open; restore it from a copy, "
+                                   "or replay into a new folder");
+}
+
+void segment::check_closed() const {
+    const bool is_of_another_boot = boot_of(header()) != boot_id();
+    if (is_closed() && (header().synced == 1 || !is_of_another_boot)) return;
+    if (is_closed() && header().generation == 0)
+        throw unclean_error(
+            state_.string() +
+            ": was closed without waiting for storage (open_options::sync), and the machine "
+            "restarted since, so nobody knows whether it is whole. Nothing was changed. Choose: "
+            "(1) "
+            "replay the block log into a new folder; (2) remove " +
+            folder().string() + ", to go back to its last checkpoint if it has one");
+    if (is_of_another_boot && has_checkpoint()) // only reading: else it was restored
+        throw unclean_error(state_.string() +
+                            ": the machine restarted since it was written. Open the state for "
+                            "writing once, which restores its last checkpoint, then read it");
+    if (is_of_another_boot)
+        throw unclean_error(
+            state_.string() +
+            ": the machine restarted while this state was open, so its pages may be of different "
+            "times, and it has no checkpoint. Nothing was changed. Choose: (1) put a copy of the "
+            "folder in its place; (2) move it away and replay the block log into a new folder; (3) "
+            "keep it to examine it, its archive is still valid");
+    if (!writable() && !options_.allow_unclean && !has_writer() && !is_closed())
+        throw unclean_error(state_.string() +
+                            ": the last writer died. Open the state for writing once, which rolls "
+                            "it back to the last completed block, then read it");
+}
+
+std::uint32_t segment::roots_checksum() const {
+    detail::roots_checksum sum;
+    each_window([&](const window& file) { sum.add(file); });
+    return sum.value();
+}
+
+/// Of a state that was closed: the words everything hangs on are the ones that were written then,
+/// and no file lost its end.
+void segment::check_roots() const {
+    if (!is_closed()) return check_lengths();
+    if (header().roots == 0 || header().roots == roots_checksum()) return;
+    if (!writable() && !is_closed()) return; // a writer opened it meanwhile
+    throw damaged_error(folder().string() +
+                        ": a root block or the length of a file is not what closing left; restore "
+                        "the folder from a copy, or replay into a new one");
+}
+
+/// Of a state that was not closed: its files hold what their root blocks say. Beside a writer these
+/// words change, and a reader does not store.
+void segment::check_lengths() const {
+    if (!writable()) return;
+    require_log(*log_file_);
+    buffers_->each_window([](const window& file) { require_slots(file); });
+    for (const auto& type : types_)
+        require_type(*type);
+}
+
+} // namespace chainbase

@@ -1,0 +1,141 @@
+#include <pool_allocator/error.hpp>
+#include <pool_allocator/flat_tables.hpp>
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <string>
+
+namespace chainbase {
+
+void id_table::trim(std::uint32_t next_id) {
+    constexpr std::uint32_t per_page = window_header::page_bytes / entry_bytes;
+    window_.shrink_to(window_header::page_bytes + std::size_t{next_id} * entry_bytes);
+    if (window_.holes_take_space()) return; // find reads the entries of removed objects
+    for (std::uint32_t first = 0; first + per_page <= next_id; first += per_page) {
+        const slot_number* page = &entry(first);
+        if (std::any_of(page, page + per_page, [](slot_number slot) { return slot != 0; }))
+            continue;
+        window_.punch(window_header::page_bytes + std::size_t{first} * entry_bytes,
+                      window_header::page_bytes);
+    }
+}
+
+usage id_table::measure(std::uint32_t live) const noexcept {
+    usage used;
+    used.total = window_.bytes();
+    used.header = window_header::page_bytes;
+    used.links = std::uint64_t{live} * entry_bytes;
+    used.slack = used.total - used.header - used.links;
+    used.find_holes(window_);
+    return used;
+}
+
+hash_table::hash_table(window& window, hash_state& state, write_barrier* barrier)
+    : window_(window), state_(state), barrier_(barrier), smallest_kept_(state.log2_capacity) {
+    if (!barrier || state.log2_capacity == min_log2) return;
+    smallest_kept_ = min_log2;
+    barrier->note_outgrown(*this);
+}
+
+void hash_table::initialise(window& window, hash_state& state) {
+    window.grow_range(area_offset(min_log2), area_offset(min_log2));
+    state = {min_log2, 0};
+}
+
+std::uint32_t hash_table::position(std::uint32_t hash, slot_number slot) const noexcept {
+    const entry* table = entries();
+    std::uint32_t i = home(hash);
+    while (table[i].slot != slot) {
+        assert(table[i].slot != 0 && "the entry must be there");
+        i = next(i);
+    }
+    return i;
+}
+
+void hash_table::store(std::uint32_t i, entry value) noexcept {
+    entry& place = entries()[i];
+    write_barrier::active().record(&place, sizeof place);
+    place = value;
+}
+
+void hash_table::insert(std::uint32_t hash, slot_number slot) noexcept {
+    std::uint32_t i = home(hash);
+    while (entries()[i].slot != 0)
+        i = next(i);
+    store(i, {slot, hash});
+    ++state_.used;
+}
+
+void hash_table::erase(std::uint32_t hash, slot_number slot) {
+    write_barrier& barrier = write_barrier::active();
+    const entry* table = entries();
+    std::uint32_t hole = position(hash, slot);
+    for (std::uint32_t i = next(hole); table[i].slot != 0; i = next(i)) {
+        // An entry may fill the hole if its home is not after the hole, seen around the ring.
+        const std::uint32_t from_home = (i - home(table[i].hash)) & mask();
+        const std::uint32_t from_hole = (i - hole) & mask();
+        if (from_home < from_hole) continue;
+        barrier.reserve(store_log_bytes);
+        store(hole, table[i]);
+        hole = i;
+    }
+    barrier.reserve(store_log_bytes);
+    store(hole, {0, 0});
+    --state_.used;
+}
+
+void hash_table::replace(std::uint32_t hash, slot_number slot, slot_number to) noexcept {
+    store(position(hash, slot), {to, hash});
+}
+
+void hash_table::grow() {
+    const std::uint32_t from = state_.log2_capacity;
+    const std::uint32_t to = from + 1;
+    if (to > max_log2)
+        throw limit_error(window_.file() + ": a hashed key holds at most 2^" +
+                          std::to_string(max_log2) + " entries");
+    write_barrier::active().note_outgrown(*this);
+    const std::size_t used_before = window_.bytes();
+    window_.grow_range(area_offset(to), area_offset(to));
+    write_barrier::active().written(area(to), area_offset(to));
+    if (used_before > area_offset(to)) // an undone growth left its entries
+        std::memset(area(to), 0, std::min(used_before - area_offset(to), area_offset(to)));
+    const entry* old = area(from);
+    const entry* const end = old + (std::size_t{1} << from);
+    entry* fresh = area(to);
+    const std::uint32_t wrap = (std::uint32_t{1} << to) - 1;
+    for (; old != end; ++old) {
+        if (old->slot == 0) continue;
+        std::uint32_t i = old->hash >> (32 - to);
+        while (fresh[i].slot != 0)
+            i = (i + 1) & wrap;
+        fresh[i] = *old;
+    }
+    smallest_kept_ = std::min(smallest_kept_, from);
+    state_.log2_capacity = to;
+}
+
+void hash_table::release_smaller() noexcept {
+    if (smallest_kept_ >= state_.log2_capacity) return;
+    window_.discard(area_offset(smallest_kept_),
+                    area_offset(state_.log2_capacity) - area_offset(smallest_kept_));
+    smallest_kept_ = state_.log2_capacity;
+}
+
+void hash_table::trim() {
+    window_.shrink_to(area_offset(state_.log2_capacity + 1));
+    release_smaller();
+}
+
+usage hash_table::measure() const noexcept {
+    usage used;
+    used.total = window_.bytes();
+    used.header = window_header::page_bytes;
+    used.links = std::uint64_t{state_.used} * entry_bytes;
+    used.slack = used.total - used.header - used.links;
+    used.find_holes(window_);
+    return used;
+}
+
+} // namespace chainbase

@@ -1,0 +1,205 @@
+#pragma once
+
+#include <pool_allocator/pool.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace chainbase {
+
+/// The flat table that finds an object's slot from its id: one 4-byte slot number per id ever
+/// given, 0 for a removed object. Entries at or above the type's next id are garbage by design
+/// (undo does not clear them), so a caller tests the id against next id first.
+class id_table {
+public:
+    explicit id_table(window& window) noexcept : window_(window) {}
+
+    static constexpr window::geometry geometry{window_kind::ids, sizeof(slot_number),
+                                               window_header::page_bytes};
+
+    /// The slot of object `id`, 0 if it was removed. Requires id < next id.
+    [[nodiscard]] slot_number at(std::uint32_t id) const noexcept { return entry(id); }
+
+    /// Asks for the memory of an entry.
+    void prefetch(std::uint32_t id) const noexcept { __builtin_prefetch(&entry(id)); }
+
+    /// Makes room for entry `id`. Throws out_of_space_error, limit_error.
+    void reserve(std::uint32_t id) {
+        const std::size_t end = window_header::page_bytes + (std::size_t{id} + 1) * entry_bytes;
+        if (end > window_.bytes()) window_.grow_to(end);
+    }
+    /// Enters an id that was never entered before. Needs no log: it is not below next id.
+    void set_new(std::uint32_t id, slot_number slot) noexcept {
+        write_barrier::active().written(&entry(id), entry_bytes);
+        entry(id) = slot;
+    }
+    /// Changes the entry of an existing id, through the barrier.
+    void set(std::uint32_t id, slot_number slot) noexcept {
+        write_barrier::active().record_word(&entry(id));
+        entry(id) = slot;
+    }
+
+    /// Punches whole pages without a live entry (not on tmpfs) and cuts what lies beyond `next_id`.
+    /// Requires that nothing can be undone.
+    void trim(std::uint32_t next_id);
+
+    /// Where the file's bytes are, `live` of its entries being in use.
+    [[nodiscard]] usage measure(std::uint32_t live) const noexcept;
+
+private:
+    static constexpr std::size_t entry_bytes = sizeof(slot_number);
+
+    [[nodiscard]] slot_number& entry(std::uint32_t id) const noexcept {
+        return reinterpret_cast<slot_number*>(window_.base() + window_header::page_bytes)[id];
+    }
+
+    window& window_;
+};
+
+/// The words of a hash table, kept in its type's root block.
+///
+///     0  log2_capacity   4   which area is in use
+///     4  used            4   entries in it
+struct hash_state {
+    std::uint32_t log2_capacity;
+    std::uint32_t used; ///< entries, one per distinct key
+};
+static_assert(sizeof(hash_state) == 8 && offsetof(hash_state, used) == 4);
+
+/// An entry of a hash table.
+///
+///     0  slot   4   0 for none
+///     4  hash   4
+struct hash_entry {
+    slot_number slot;
+    std::uint32_t hash;
+};
+static_assert(sizeof(hash_entry) == 8 && offsetof(hash_entry, hash) == 4);
+
+/// The flat table behind a hashed key: open addressing with linear probing, a power of two of
+/// entries, erase by backward shift.
+///
+/// An entry is {slot, 32 bits of hash}; its home is given by the hash's top bits. So growing and
+/// erasing read no object, and growing reads and writes in order.
+///
+/// Every capacity has its own place in the window: the area for 2^k entries lies at byte 8 * 2^k
+/// and is as long. Growing fills the next area (unlogged: nobody refers to it) and then switches
+/// `log2_capacity`, a word of the root block. The smaller area stays as it was until no session can
+/// go back to it; then release_smaller() gives its pages back.
+///
+/// Reading is thread-safe while nobody writes. One writer, in an operation.
+class hash_table {
+public:
+    static constexpr std::uint32_t min_log2 = 9; ///< the first area follows the header page
+    static constexpr std::uint32_t max_log2 = 31;
+    static constexpr std::size_t entry_bytes = sizeof(hash_entry);
+    static constexpr window::geometry geometry{window_kind::hashed_key, entry_bytes,
+                                               window_header::page_bytes};
+
+    /// Where the area for 2^log2 entries begins in the file; it is as long.
+    [[nodiscard]] static constexpr std::size_t area_offset(std::uint32_t log2) noexcept {
+        return entry_bytes << log2;
+    }
+    /// Whether a table of these words, which may hold anything, lies within a file of `bytes`.
+    [[nodiscard]] static constexpr bool fits(const hash_state& words,
+                                             std::uint64_t bytes) noexcept {
+        return words.log2_capacity >= min_log2 && words.log2_capacity <= max_log2 &&
+               2 * area_offset(words.log2_capacity) <= bytes;
+    }
+    /// The entry at which a search for `hash` begins.
+    [[nodiscard]] static constexpr std::uint32_t home(std::uint32_t hash,
+                                                      std::uint32_t log2) noexcept {
+        return hash >> (32 - log2);
+    }
+
+    /// `barrier` is null when only reading. What an earlier process outgrew counts as kept.
+    hash_table(window& window, hash_state& state, write_barrier* barrier);
+    ~hash_table() {
+        if (barrier_) barrier_->forget(*this);
+    }
+    /// Requires that the barrier does not know `other` yet: tables are stored once and stay.
+    hash_table(hash_table&& other) noexcept = default;
+    hash_table& operator=(hash_table&&) = delete;
+
+    /// Gives a new table its first area. Throws out_of_space_error.
+    static void initialise(window&, hash_state&);
+
+    /// The slot whose entry has `hash` and for which `equal(slot)` holds, else 0.
+    template <typename Equal>
+    [[nodiscard]] slot_number find(std::uint32_t hash, Equal&& equal) const {
+        const entry* table = entries();
+        for (std::uint32_t i = home(hash);; i = next(i)) {
+            const entry e = table[i];
+            if (e.slot == 0) return 0;
+            if (e.hash == hash && equal(e.slot)) return e.slot;
+        }
+    }
+
+    /// Asks for the memory in which find() begins to look.
+    void prefetch(std::uint32_t hash) const noexcept { __builtin_prefetch(&entries()[home(hash)]); }
+    /// The slot of the first entry with this hash, which is very likely that of the one object that
+    /// has it; 0 when there is none. Reads no object.
+    [[nodiscard]] slot_number likely(std::uint32_t hash) const noexcept {
+        return find(hash, [](slot_number) { return true; });
+    }
+
+    /// Makes room for one more entry, growing if needed. Requires that the root was touched in this
+    /// operation. Throws out_of_space_error, limit_error; then nothing changed.
+    void reserve() {
+        const std::uint64_t capacity = std::uint64_t{1} << state_.log2_capacity;
+        if (state_.used + 1 > capacity - capacity / 5) grow();
+    }
+    /// Log bytes that changing one entry takes.
+    static constexpr std::size_t store_log_bytes = write_barrier::record_bytes(entry_bytes);
+
+    /// Enters `slot`. Requires reserve(), log room and that no entry with an equal key is there.
+    void insert(std::uint32_t hash, slot_number slot) noexcept;
+    /// Takes the entry of `slot` out, which may shift all entries that follow without a gap. So it
+    /// makes log room as it goes, and room that was reserved before may be used up. Requires that
+    /// the entry is there. Throws out_of_space_error, limit_error; the operation must then fail.
+    void erase(std::uint32_t hash, slot_number slot);
+    /// Lets the entry of `slot` refer to `to`. Requires that it is there, and log room.
+    void replace(std::uint32_t hash, slot_number slot, slot_number to) noexcept;
+
+    /// Calls visit(slot) for every entry.
+    template <typename Visitor>
+    void each(Visitor&& visit) const {
+        const entry* table = entries();
+        for (std::size_t i = 0; i <= mask(); ++i)
+            if (table[i].slot != 0) visit(table[i].slot);
+    }
+    [[nodiscard]] std::uint32_t size() const noexcept { return state_.used; }
+    /// Gives back the areas that only an undo could need, as far as the file system can. Requires
+    /// that none can.
+    void release_smaller() noexcept;
+    /// release_smaller, and cuts an area that an undone growth left behind. Throws io_error.
+    void trim();
+
+    /// Where the file's bytes are; entries count as links.
+    [[nodiscard]] usage measure() const noexcept;
+
+private:
+    using entry = hash_entry;
+
+    [[nodiscard]] entry* area(std::uint32_t log2) const noexcept {
+        return reinterpret_cast<entry*>(window_.base() + area_offset(log2));
+    }
+    [[nodiscard]] entry* entries() const noexcept { return area(state_.log2_capacity); }
+    [[nodiscard]] std::uint32_t mask() const noexcept {
+        return (std::uint32_t{1} << state_.log2_capacity) - 1;
+    }
+    [[nodiscard]] std::uint32_t home(std::uint32_t hash) const noexcept {
+        return home(hash, state_.log2_capacity);
+    }
+    [[nodiscard]] std::uint32_t next(std::uint32_t i) const noexcept { return (i + 1) & mask(); }
+    [[nodiscard]] std::uint32_t position(std::uint32_t hash, slot_number slot) const noexcept;
+    void store(std::uint32_t i, entry value) noexcept;
+    void grow();
+
+    window& window_;
+    hash_state& state_;
+    write_barrier* barrier_; ///< it may know the table by its address
+    std::uint32_t smallest_kept_;
+};
+
+} // namespace chainbase

@@ -1,0 +1,466 @@
+// The archive and the root of the committed state.
+
+#include <archive/committed_state.hpp>
+#include <pool_allocator/error.hpp>
+
+#include <catch2/catch.hpp>
+#include <tests/archive/note.hpp>
+#include <tests/archive/stores.hpp>
+#include <tests/archive/world.hpp>
+#include <tests/state_root/told_tree.hpp>
+#include <tests/support/random_source.hpp>
+#include <tests/support/scratch_state.hpp>
+
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+using namespace chainbase;
+using namespace chainbase::test;
+using archive::committed_state;
+
+// The state root of objects that live, are finished, leave memory, are removed anywhere and come
+// back when blocks are popped: always that of the objects as they are.
+
+namespace {
+
+/// A world of notes with a root.
+struct rooted_world : note_world {
+    explicit rooted_world(unsigned threads = 0) : root(state, threads) {
+        root.add(all);
+        root.catch_up();
+    }
+    template <typename Work>
+    void rooted_block(Work work) {
+        session one = state.start_session();
+        work();
+        root.update(one.revision());
+        one.push();
+    }
+    [[nodiscard]] sha256_digest expected() const {
+        state_root::tree_hash hash;
+        reference_leaves leaves;
+        all.for_each([&](const archive::found<note>& one) {
+            archive::byte_buffer content;
+            archive::append_described(one, content);
+            const sha256_digest key = hash.key("note", one.id().value);
+            leaves[key] = hash.leaf(key, hash.content(content));
+        });
+        return reference_root(leaves);
+    }
+    [[nodiscard]] std::optional<id<note>> some_note(random_source& random) const {
+        const std::uint32_t end = state.next_id<note>().value;
+        for (int tries = 0; end != 0 && tries < 30; ++tries) {
+            const id<note> one(random.below(end));
+            if (all.find(one)) return one;
+        }
+        return std::nullopt;
+    }
+    void change_something(random_source& random) {
+        const auto one = some_note(random);
+        const note* in_memory = one ? state.find(*one) : nullptr;
+        switch (random.below(6)) {
+        case 0:
+        case 1:
+            write(state, "author", std::to_string(++written), random.below(1000));
+            break;
+        case 2:
+            if (in_memory && !all.is_retired(*one))
+                all.modify(*in_memory, [&](note& it) { it.weight = random.below(1000); });
+            break;
+        case 3:
+            if (in_memory && !all.is_retired(*one)) all.retire(*in_memory);
+            break;
+        case 4:
+            if (one && random.chance(400)) all.remove(*one);
+            break;
+        default:
+            if (random.chance(500))
+                all.hand_over(state.committed_revision(), 1 + random.below(8));
+            else
+                all.hand_over_behind(state.committed_revision(), 1 + random.below(8));
+        }
+    }
+
+    committed_state root;
+    int written = 0;
+};
+
+} // namespace
+
+TEST_CASE("the root is of the objects in both places, whatever becomes of them") {
+    const std::uint64_t seed = test_seed(new_seed());
+    CAPTURE(seed);
+    random_source random(seed);
+    rooted_world w(1);
+    const std::uint64_t blocks = test_operations(20'000) / 10; // of that many operations
+    const std::uint64_t between_looks = 1 + blocks / 100;
+    for (std::uint64_t number = 0; number < blocks; ++number) {
+        CAPTURE(number);
+        {
+            session block = w.state.start_session();
+            for (std::uint32_t count = random.below(20); count != 0; --count)
+                w.change_something(random);
+            w.root.update(block.revision());
+            if (!random.chance(150)) block.push(); // else it is undone
+        }
+        if (random.chance(100) && w.state.revision() > w.state.committed_revision()) w.state.undo();
+        const revision_number irreversible = w.state.revision() - random.below(4);
+        if (random.chance(300) && irreversible > w.state.committed_revision())
+            w.state.commit(irreversible);
+        if (number % between_looks == 0 || number + 1 == blocks) {
+            REQUIRE(w.root.root() == w.expected());
+            REQUIRE(w.root.recomputed() == w.expected());
+        }
+    }
+    CHECK(w.all.archived() > 0);
+    const sha256_digest before = w.root.root();
+    w.root.rebuild();
+    CHECK(w.root.root() == before);
+}
+
+TEST_CASE("a state that was written without its root is brought up to date") {
+    rooted_world w;
+    w.rooted_block([&] { write(w.state, "alice", "one", 1); });
+    REQUIRE(w.root.is_current());
+    const sha256_digest before = w.root.root();
+    w.block([&] { write(w.state, "alice", "two", 2); });
+    CHECK_FALSE(w.root.is_current());
+    CHECK(w.root.root() == before);
+    w.root.catch_up();
+    CHECK(w.root.is_current());
+    CHECK(w.root.root() == w.expected());
+    CHECK(w.root.root() != before);
+    w.state.undo();
+    CHECK(w.root.is_current() == (w.root.root() == w.expected()));
+}
+
+TEST_CASE("the digest of a block is of what it wrote") {
+    const auto digest_of_block = [](std::int64_t weight, bool twice) {
+        rooted_world w;
+        session block = w.state.start_session();
+        write(w.state, "alice", "one", 3);
+        if (twice) {
+            const note& made = w.state.get(id<note>(0));
+            w.state.modify(made, [](note& it) { it.weight = 5; });
+            w.state.modify(made, [&](note& it) { it.weight = 3; });
+        }
+        if (weight != 3)
+            w.state.modify(w.state.get(id<note>(0)), [&](note& it) { it.weight = weight; });
+        return w.root.update(block.revision());
+    };
+    CHECK(digest_of_block(3, false) == digest_of_block(3, true));
+    CHECK(digest_of_block(3, false) != digest_of_block(4, false));
+}
+
+TEST_CASE("a root that missed a block goes on only after it was brought up to date") {
+    rooted_world w;
+    w.rooted_block([&] { write(w.state, "alice", "one", 1); });
+    SECTION("one block") {
+        w.block([&] { write(w.state, "alice", "two", 2); });
+    }
+    SECTION("the pop of a block took the catching up back with it") {
+        w.block([&] { write(w.state, "alice", "two", 2); });
+        w.block([&] { write(w.state, "alice", "three", 3); });
+        w.root.catch_up();
+        CHECK(w.root.root() == w.expected());
+        w.state.undo();
+    }
+    const auto next = [&] { write(w.state, "alice", "next", 4); };
+    const sha256_digest before = w.root.root();
+    CHECK_THROWS_AS(w.rooted_block(next), usage_error);
+    CHECK(w.root.root() == before);
+    w.root.catch_up();
+    w.rooted_block(next);
+    CHECK(w.root.root() == w.expected());
+}
+
+TEST_CASE("a root that was made in a session that is undone is made again") {
+    note_world w;
+    committed_state root(w.state, 0);
+    root.add(w.all);
+    {
+        const session undone = w.state.start_session();
+        root.catch_up();
+    }
+    session block = w.state.start_session();
+    CHECK_THROWS_AS(root.update(block.revision()), usage_error);
+    root.catch_up();
+    write(w.state, "alice", "one", 1);
+    root.update(block.revision());
+    CHECK(root.root() == root.recomputed());
+}
+
+TEST_CASE("sessions within a block are told of one by one") {
+    rooted_world w;
+    session block = w.state.start_session();
+    for (int number = 0; number < 5; ++number) {
+        w.root.note_revision(); // nothing changed since
+        session one = w.state.start_session();
+        write(w.state, "alice", std::to_string(number), number);
+        w.root.update(one.revision());
+        if (number % 2 == 0) one.squash(); // else it is undone
+    }
+    w.root.note_revision();
+    block.push();
+    CHECK(w.root.is_current());
+    CHECK(w.root.root() == w.expected());
+    CHECK(w.root.tree().size() == 3);
+}
+
+// Which types the state root commits to: what is not of them does not touch it, and when they
+// change, or the program starts again, it is the root of the objects of those types all the same.
+
+namespace {
+
+/// Comes before "note" where types are in order.
+struct coin {
+    chainbase::id<coin> id;
+    std::uint64_t amount = 0;
+
+    using keys = chainbase::keys<>;
+};
+BOOST_DESCRIBE_STRUCT(coin, (), (id, amount))
+
+using names = std::set<std::string>;
+
+/// A state of coins and notes, with a root of some types.
+struct two_types {
+    two_types(const std::filesystem::path& folder, const names& only)
+        : state(folder, small_state()),
+          all_notes((state.add_type<note>("note"), state), rows, "note") {
+        state.add_type<coin>("coin");
+        root.restrict_to(only);
+        root.add(all_notes);
+        root.add<coin>("coin");
+    }
+    template <typename Work>
+    void block(Work work) {
+        session one = state.start_session();
+        work();
+        root.update(one.revision());
+        one.push();
+    }
+    void some_objects() {
+        block([&] {
+            for (std::uint64_t i = 0; i < 40; ++i) {
+                state.create<coin>([&](coin& one) { one.amount = i; });
+                write(state, "alice", std::to_string(i), static_cast<std::int64_t>(i));
+            }
+        });
+    }
+    void change_coin() {
+        state.modify(state.get(id<coin>(3)), [](coin& one) { ++one.amount; });
+    }
+    void change_note() {
+        state.modify(state.get(id<note>(3)), [](note& one) { ++one.weight; });
+    }
+
+    /// Visits key and leaf of each object of one of these types.
+    template <typename Visitor>
+    void each_leaf(const names& of, Visitor&& visit) const {
+        state_root::tree_hash hash;
+        archive::byte_buffer content;
+        const auto add = [&]<typename T>(std::string_view name, const T& object) {
+            if (!of.contains(std::string(name))) return;
+            content.clear();
+            archive::append_described(archive::found<T>(object), content);
+            const sha256_digest key = hash.key(name, object.id.value);
+            visit(name, key, hash.leaf(key, hash.content(content)));
+        };
+        for (const coin& one : state.objects<coin>())
+            add("coin", one);
+        for (const note& one : state.objects<note>())
+            add("note", one);
+    }
+    void require_root_of(const names& types) const {
+        reference_leaves leaves;
+        each_leaf(types,
+                  [&](std::string_view name, const sha256_digest& key, const sha256_digest& leaf) {
+                      leaves[key] = leaf;
+                      const auto found = state_root::find_leaf(root.tree().nodes(), key);
+                      REQUIRE(found);
+                      REQUIRE(root.tree().nodes().type_name(found->type) == name);
+                  });
+        REQUIRE(root.root() == reference_root(leaves));
+        REQUIRE(root.tree().size() == leaves.size());
+        names known;
+        for (const auto& [name, number] : root.tree().type_numbers())
+            known.insert(name);
+        REQUIRE(known == types);
+    }
+
+    database state;
+    heap_store rows;
+    notes all_notes;
+    committed_state root{state, 1};
+};
+
+const names both{"coin", "note"};
+
+} // namespace
+
+TEST_CASE("the root of some types is not touched by others") {
+    const scratch_folder folder;
+    two_types w(folder / "state", {"coin"});
+    CHECK(w.root.types() == names{"coin"});
+    w.root.catch_up();
+    w.some_objects();
+    w.require_root_of({"coin"});
+    const sha256_digest before = w.root.root();
+    w.block([&] { w.change_note(); });
+    CHECK(w.root.root() == before);
+    CHECK(w.root.recomputed() == before);
+    w.block([&] { w.change_coin(); });
+    CHECK(w.root.root() != before);
+    w.require_root_of({"coin"});
+    CHECK(w.root.is_current());
+}
+
+TEST_CASE("a root of other types is not current and made anew for them") {
+    const scratch_folder folder;
+    {
+        two_types w(folder / "state", both);
+        w.root.catch_up();
+        w.some_objects();
+        w.require_root_of(both);
+    }
+    const names in_turn[] = {{"note"}, {"coin"}, both, {"coin"}, both};
+    for (const names& types : in_turn) {
+        two_types w(folder / "state", types);
+        CHECK_FALSE(w.root.is_current());
+        w.root.catch_up();
+        CHECK(w.root.is_current());
+        w.require_root_of(types);
+        w.block([&] {
+            w.change_coin();
+            w.change_note();
+        });
+        w.require_root_of(types);
+    }
+}
+
+TEST_CASE("a root that is opened again goes on") {
+    const scratch_folder folder;
+    {
+        two_types w(folder / "state", both);
+        w.root.catch_up();
+        w.some_objects();
+    }
+    for (int times = 0; times < 3; ++times) {
+        two_types w(folder / "state", both);
+        CHECK(w.root.is_current());
+        const sha256_digest before = w.root.root();
+        w.block([&] {
+            w.change_coin();
+            w.change_note();
+            w.state.create<coin>([](coin&) {});
+            write(w.state, "bob", std::to_string(times));
+        });
+        CHECK(w.root.root() != before);
+        w.require_root_of(both);
+    }
+}
+
+TEST_CASE("a forgotten root commits to nothing") {
+    const scratch_folder folder;
+    {
+        two_types w(folder / "state", both);
+        w.root.catch_up();
+        w.some_objects();
+        w.root.forget();
+        CHECK(w.root.root() == sha256_digest{});
+        CHECK(w.root.types().empty());
+        CHECK(w.root.tree().size() == 0);
+        CHECK(w.root.tree().type_numbers().empty());
+    }
+    two_types w(folder / "state", both);
+    CHECK_FALSE(w.root.is_current());
+    w.root.catch_up();
+    w.require_root_of(both);
+}
+
+TEST_CASE("a tree of other types is not updated") {
+    const scratch_folder folder;
+    {
+        two_types w(folder / "state", {"note"});
+        w.root.catch_up();
+        w.some_objects();
+    }
+    two_types w(folder / "state", both);
+    CHECK_THROWS_AS(w.block([&] { w.state.create<coin>([](coin&) {}); }), usage_error);
+    w.root.catch_up();
+    w.block([&] { w.change_coin(); });
+    w.require_root_of(both);
+}
+
+TEST_CASE("undoing a root that was made anew gives back the one before") {
+    const scratch_folder folder;
+    two_types w(folder / "state", both);
+    w.root.catch_up();
+    w.some_objects();
+    const sha256_digest before = w.root.root();
+    {
+        const session undone = w.state.start_session();
+        w.change_coin();
+        w.root.rebuild();
+        w.require_root_of(both);
+        CHECK(w.root.root() != before);
+    }
+    CHECK(w.root.root() == before);
+    CHECK(w.root.is_current());
+    w.require_root_of(both);
+}
+
+TEST_CASE("types that cannot be committed to are refused") {
+    const scratch_folder folder;
+    two_types w(folder / "state", {}); // all that are added
+    w.root.catch_up();
+    CHECK_THROWS_AS(w.root.add<coin>("coin"), usage_error);
+    CHECK_THROWS_AS(w.root.add<coin>("penny"), usage_error);
+    CHECK(w.root.types() == both);
+    w.some_objects();
+    w.require_root_of(both);
+}
+
+TEST_CASE("the root is not brought up to date from a session that is gone") {
+    const scratch_folder folder;
+    two_types w(folder / "state", both);
+    w.root.catch_up();
+    w.some_objects();
+    const revision_number gone = w.state.revision();
+    w.state.commit(gone);
+    const sha256_digest before = w.root.root();
+    CHECK_THROWS_AS(w.root.update(gone), usage_error);
+    CHECK_THROWS_AS(w.root.update(gone + 1), usage_error);
+    CHECK(w.root.root() == before);
+    CHECK(w.root.is_current());
+}
+
+TEST_CASE("the digest of a block tells objects and what is gone apart") {
+    const scratch_folder folder;
+    const auto digest_of = [&](const std::string& name, auto work) {
+        two_types w(folder / name, both);
+        w.root.catch_up();
+        w.block([&] {
+            for (int i = 0; i < 2; ++i)
+                w.state.create<coin>([](coin&) {});
+        });
+        session block = w.state.start_session();
+        work(w.state);
+        return w.root.update(block.revision());
+    };
+    const auto change = [](std::uint32_t number) {
+        return [=](database& state) {
+            state.modify(state.get(id<coin>(number)), [](coin& one) { one.amount = 5; });
+        };
+    };
+    const auto remove = [](std::uint32_t number) {
+        return [=](database& state) { state.remove(state.get(id<coin>(number))); };
+    };
+    const sha256_digest all[] = {digest_of("a", change(0)), digest_of("b", change(1)),
+                                 digest_of("c", remove(0)), digest_of("d", remove(1)),
+                                 digest_of("e", [](database&) {})};
+    CHECK(std::set<sha256_digest>(std::begin(all), std::end(all)).size() == std::size(all));
+}

@@ -1,0 +1,399 @@
+// What objects hold: vectors, large buffers, large changes; and functions that throw half way.
+
+#include <chainbase/database.hpp>
+
+#include <catch2/catch.hpp>
+#include <tests/support/one_type.hpp>
+#include <tests/support/random_source.hpp>
+#include <tests/support/sample_types.hpp>
+#include <tests/support/scratch_state.hpp>
+#include <tests/support/snapshot.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+using namespace chainbase;
+using namespace chainbase::test;
+using Catch::Matchers::Contains;
+
+// Bytes and vectors of structures as members: kept, compared, undone, and there after opening
+// again.
+
+namespace {
+
+struct entry_of_basket {
+    std::uint64_t product;
+    std::uint32_t count;
+    std::int32_t discount;
+    friend bool operator==(const entry_of_basket&, const entry_of_basket&) = default;
+};
+
+struct basket {
+    chainbase::id<basket> id;
+    std::uint32_t owner = 0;
+    shared_bytes seal;
+    shared_vector<entry_of_basket> entries;
+
+    using keys = chainbase::keys<>;
+};
+BOOST_DESCRIBE_STRUCT(basket, (), (id, owner, seal, entries))
+
+std::vector<std::byte> bytes_of(std::size_t length, std::uint64_t seed) {
+    random_source random(seed);
+    std::vector<std::byte> bytes(length);
+    for (std::byte& b : bytes)
+        b = static_cast<std::byte>(random.below(256));
+    return bytes;
+}
+
+std::vector<entry_of_basket> entries_of(std::size_t count, std::uint64_t seed) {
+    random_source random(seed);
+    std::vector<entry_of_basket> entries(count);
+    for (entry_of_basket& e : entries)
+        e = {random.next(), random.below(10), -static_cast<std::int32_t>(random.below(10))};
+    return entries;
+}
+
+struct baskets {
+    baskets() { open(); }
+    void open() {
+        db.reset();
+        db.emplace(folder / "state", quick_options());
+        db->add_type<basket>("basket");
+    }
+    const basket& add(std::size_t count, std::uint64_t seed) {
+        return db->create<basket>([&](basket& b) { put(b, count, seed); });
+    }
+    static void put(basket& b, std::size_t count, std::uint64_t seed) {
+        const auto bytes = bytes_of(count * 3, seed);
+        const auto entries = entries_of(count, seed);
+        b.seal = std::span<const std::byte>(bytes);
+        b.entries = std::span<const entry_of_basket>(entries);
+    }
+    void check(std::uint32_t number, std::size_t count, std::uint64_t seed) const {
+        const basket& b = db->get(id<basket>(number));
+        INFO("basket " << number);
+        CHECK(b.seal.size() == count * 3);
+        CHECK(b.entries.size() == count);
+        CHECK(std::ranges::equal(b.seal, bytes_of(count * 3, seed)));
+        CHECK(std::ranges::equal(b.entries, entries_of(count, seed)));
+    }
+    [[nodiscard]] snapshot now() const { return snapshot(db->memory()); }
+
+    scratch_folder folder;
+    std::optional<database> db;
+};
+
+} // namespace
+
+TEST_CASE("bytes and vectors of structures of any length are kept and undone") {
+    baskets s;
+    const std::size_t counts[] = {0, 1, 2, 5, 100, 4000, 5000, 70'000};
+    std::uint32_t next = 0;
+    for (const std::size_t count : counts)
+        s.add(count, next++);
+    const snapshot before = s.now();
+    {
+        auto session = s.db->start_session();
+        for (std::uint32_t i = 0; i < next; ++i)
+            s.db->modify(s.db->get(id<basket>(i)),
+                         [&](basket& b) { baskets::put(b, counts[next - 1 - i], 100 + i); });
+        for (std::uint32_t i = 0; i < next; ++i)
+            s.check(i, counts[next - 1 - i], 100 + i);
+        s.db->remove(s.db->get(id<basket>(5)));
+        s.db->modify(s.db->get(id<basket>(1)), [&](basket& b) {
+            b.entries = s.db->get(id<basket>(2)).entries; // from another object
+            b.seal = std::span<const std::byte>();
+        });
+        CHECK(s.db->get(id<basket>(1)).entries == s.db->get(id<basket>(2)).entries);
+        CHECK(s.db->get(id<basket>(1)).seal.empty());
+    }
+    CHECK(s.now() == before);
+    s.open();
+    for (std::uint32_t i = 0; i < next; ++i)
+        s.check(i, counts[i], i);
+}
+
+TEST_CASE("changes tells the bytes and vectors that were") {
+    baskets s;
+    s.add(50, 1);
+    auto session = s.db->start_session();
+    s.db->modify(s.db->get(id<basket>(0)), [](basket& b) { baskets::put(b, 7, 2); });
+    const auto changes = s.db->changes<basket>(session.revision());
+    REQUIRE(changes.size() == 1);
+    REQUIRE(changes[0].before);
+    CHECK(std::ranges::equal(changes[0].before->seal, bytes_of(150, 1)));
+    CHECK(std::ranges::equal(changes[0].before->entries, entries_of(50, 1)));
+    s.check(0, 7, 2);
+}
+
+// Strings larger than any size class live in runs of pages.
+
+namespace {
+
+struct labels {
+    labels() : db(folder / "state", quick_options()) { db.add_type<label>("label"); }
+    const label& add(std::string_view text) {
+        return db.create<label>([&](label& l) { l.text = text; });
+    }
+    [[nodiscard]] usage runs() const { return db.memory().buffers().measure_runs(); }
+    [[nodiscard]] snapshot now() const { return snapshot(db.memory()); }
+    scratch_folder folder;
+    database db;
+};
+
+std::string text_of(char c, std::size_t bytes) {
+    return std::string(bytes, c);
+}
+
+} // namespace
+
+TEST_CASE("a large string is kept whole, freed and used again") {
+    labels s;
+    const label& a = s.add(text_of('a', 65'537));
+    CHECK(s.runs().slots_live == 17);
+    const label& b = s.add(text_of('b', 1'000'000));
+    CHECK(a.text.view() == text_of('a', 65'537));
+    CHECK(b.text.view() == text_of('b', 1'000'000));
+    const auto live = s.runs().slots_live;
+    s.db.modify(a, [](label& l) { l.text = text_of('c', 65'537); });
+    CHECK(s.runs().slots_live == live);
+    CHECK(s.db.find<label, by_text>(text_of('c', 65'537)) == &a);
+    CHECK(s.db.find<label, by_text>(text_of('a', 65'537)) == nullptr);
+    s.db.remove(a);
+    s.db.remove(b);
+    CHECK(s.runs().slots_live == 0);
+}
+
+TEST_CASE("free runs merge with both neighbours") {
+    labels s;
+    std::vector<const label*> all;
+    for (int i = 0; i < 9; ++i)
+        all.push_back(&s.add(text_of(static_cast<char>('a' + i), 100'000)));
+    const auto used = s.runs().slots_live + s.runs().slots_free;
+    for (const int i : {0, 2, 4, 6, 8, 7, 1, 5, 3}) // alone, before, after, between
+        s.db.remove(*all[static_cast<std::size_t>(i)]);
+    CHECK(s.runs().slots_live == 0);
+    s.add(text_of('z', used * 4096)); // all of it as one run
+    CHECK(s.runs().slots_free == 0);
+    CHECK(s.runs().slots_live == used);
+}
+
+TEST_CASE("runs come back bit for bit") {
+    labels s;
+    const label& a = s.add(text_of('a', 300'000));
+    s.add(text_of('b', 70'000));
+    s.db.remove(s.add(text_of('c', 150'000)));
+    const snapshot before = s.now();
+    {
+        auto session = s.db.start_session();
+        s.db.modify(a, [](label& l) { l.text = text_of('d', 90'000); });
+        s.add(text_of('e', 250'000));
+        s.add(text_of('f', 100'000));
+        s.db.remove(a);
+        s.add(text_of('g', 800'000));
+    }
+    CHECK(s.now() == before);
+    CHECK(a.text.view() == text_of('a', 300'000));
+}
+
+TEST_CASE("strings of every length around the classes are kept and freed") {
+    labels s;
+    const auto nothing = s.db.memory().buffers().measure();
+    for (const std::size_t length :
+         {0,    1,    15,   16,   17,     32,     33,     47,     48,     49,     63,
+          64,   65,   96,   97,   127,    128,    129,    191,    192,    193,    4095,
+          4096, 4097, 6144, 6145, 49'152, 49'153, 65'535, 65'536, 65'537, 69'632, 69'633}) {
+        const std::string text = text_of('x', length);
+        const label& l = s.add(text);
+        CHECK(l.text.view() == text);
+        CHECK(s.db.find<label, by_text>(text) == &l);
+        s.db.remove(l);
+    }
+    CHECK(s.db.memory().buffers().measure().slots_live == nothing.slots_live);
+}
+
+// A step that needs more log than a chunk holds: whoever chooses keys can have a removal shift as
+// many entries of a hash table as he likes.
+
+namespace {
+
+struct wide {
+    chainbase::id<wide> id;
+    std::uint32_t value = 0;
+    std::uint64_t key = 0;
+
+    using keys = chainbase::keys<hashed_unique<by_key, &wide::key>>;
+};
+BOOST_DESCRIBE_STRUCT(wide, (), (id, value, key))
+
+constexpr std::uint64_t inverse(std::uint64_t odd) {
+    std::uint64_t found = 1;
+    for (int i = 0; i < 6; ++i)
+        found *= 2 - odd * found;
+    return found;
+}
+
+/// The number whose hash is `hash`: the finaliser of MurmurHash3 backwards.
+constexpr std::uint64_t number_of_hash(std::uint32_t hash) {
+    std::uint64_t h = std::uint64_t{hash} << 32 | 1;
+    h ^= h >> 33;
+    h *= inverse(0xC4CE'B9FE'1A85'EC53U);
+    h ^= h >> 33;
+    h *= inverse(0xFF51'AFD7'ED55'8CCDU);
+    return h ^ h >> 33;
+}
+
+} // namespace
+
+TEST_CASE("a key leaves a row of entries that no chunk could hold") {
+    const scratch_folder folder;
+    database db(folder / "state", quick_options());
+    db.add_type<wide>("wide");
+    // A table of 2^17 entries. Its second half is filled loosely, to make it grow; then comes a row
+    // of entries without a gap, each one place behind that where it wants to be.
+    constexpr std::uint32_t loose = 35'000;
+    constexpr std::uint32_t row = 66'000;
+    const auto add = [&](std::uint32_t home, std::uint32_t bits) {
+        db.create<wide>([&](wide& w) { w.key = number_of_hash(home << (32 - 17) | bits); });
+    };
+    for (std::uint32_t i = 0; i < loose; ++i)
+        add((1U << 16) + i + i / 2, 0);
+    for (std::uint32_t i = 0; i < row; ++i)
+        add(i == 0 ? 0 : i - 1, 1 + (i == 0));
+    const snapshot before(db.memory());
+    const wide& first = db.get(id<wide>(loose)); // where the row begins
+    const auto all_found = [&] {
+        for (const wide& each : db.objects<wide>())
+            if (db.find<wide, by_key>(each.key) != &each) return false;
+        return true;
+    };
+    const auto in_session = [&](auto&& change) {
+        auto session = db.start_session();
+        change();
+        CHECK(db.memory().words().chunks.live > 1);
+        CHECK(all_found());
+        session.undo();
+        CHECK(snapshot(db.memory()) == before);
+    };
+    in_session([&] { db.modify(first, [](wide& w) { w.key = 1; }); });
+    in_session([&] { db.remove(first); });
+    in_session([&] { db.clear<wide>(); });
+    db.remove(first);
+    CHECK(all_found());
+    CHECK(db.count<wide>() == loose + row - 1);
+}
+
+// What a caller's function throws passes through; the state is what it was.
+
+namespace {
+
+struct from_the_caller {};
+
+} // namespace
+
+TEMPLATE_TEST_CASE("a modifier that throws half way changes nothing", "", item, card) {
+    one_type<TestType> s;
+    const TestType& a = s.add(1, 4);
+    const auto fail = [&] {
+        const snapshot before = s.now();
+        CHECK_THROWS_AS(s.db.modify(a,
+                                    [](TestType& t) {
+                                        t.value = 1;
+                                        t.key = 8;
+                                        throw from_the_caller();
+                                    }),
+                        from_the_caller);
+        CHECK(s.now() == before);
+    };
+    fail();
+    auto session = s.db.start_session();
+    fail();
+    s.db.modify(a, [](TestType& t) { t.value = 2; });
+    fail();
+    CHECK(a.value == 2);
+    session.undo();
+    CHECK(a.value == 0);
+    CHECK(s.at(1) == &a);
+}
+
+TEMPLATE_TEST_CASE("a modifier that throws leaves an object that is new in the session", "", item,
+                   card, ticket) {
+    one_type<TestType> s;
+    s.add(1, 4);
+    const snapshot begin = s.now();
+    auto session = s.db.start_session();
+    const TestType& fresh = s.add(2, 5);
+    const snapshot before = s.now();
+    for (int round = 0; round < 2; ++round) {
+        CHECK_THROWS_AS(s.db.modify(fresh,
+                                    [](TestType& t) {
+                                        t.value = 1;
+                                        t.key = 8;
+                                        t.group = 9;
+                                        throw from_the_caller();
+                                    }),
+                        from_the_caller);
+        CHECK(s.now() == before);
+        CHECK(s.at(2) == &fresh);
+    }
+    s.set_key(fresh, 3);
+    CHECK(s.at(3) == &fresh);
+    session.undo();
+    CHECK(s.now() == begin);
+}
+
+TEMPLATE_TEST_CASE("an initialiser that throws creates nothing", "", item, card) {
+    one_type<TestType> s;
+    s.add(1);
+    const snapshot before = s.now();
+    CHECK_THROWS_AS(s.create([](TestType& t) {
+        t.key = 2;
+        throw from_the_caller();
+    }),
+                    from_the_caller);
+    CHECK(s.now() == before);
+    CHECK(s.at(2) == nullptr);
+    CHECK(s.add(2).id.value == 1);
+}
+
+TEMPLATE_TEST_CASE("an initialiser that throws in a slot freed in the same session leaves the free "
+                   "list whole",
+                   "", item, card) {
+    one_type<TestType> s;
+    auto session = s.db.start_session();
+    for (std::uint32_t k = 0; k < 10; ++k)
+        s.add(k);
+    for (std::uint32_t k = 0; k < 9; ++k)
+        s.db.remove(*s.at(k));
+    const snapshot before = s.now();
+    CHECK_THROWS_AS(s.create([](TestType& t) {
+        t.key = 100;
+        throw from_the_caller();
+    }),
+                    from_the_caller);
+    CHECK_THROWS_AS(s.add(9), duplicate_key_error);
+    CHECK(s.now() == before);
+    for (std::uint32_t k = 0; k < 9; ++k)
+        s.add(k);
+    CHECK(s.at(9)->value == 0);
+    for (std::uint32_t k = 0; k < 10; ++k)
+        CHECK(s.at(k)->key == k);
+    CHECK(s.count() == 10);
+}
+
+TEMPLATE_TEST_CASE("an id cannot be changed", "", item, card) {
+    one_type<TestType> s;
+    const TestType& a = s.add(1);
+    const snapshot before = s.now();
+    CHECK_THAT(message_of<usage_error>(
+                   [&] { s.db.modify(a, [](TestType& t) { t.id = id<TestType>(9); }); }),
+               Contains("thing") && Contains("id"));
+    CHECK_THAT(
+        message_of<usage_error>([&] { s.create([](TestType& t) { t.id = id<TestType>(9); }); }),
+        Contains("thing") && Contains("id"));
+    CHECK(s.now() == before);
+}

@@ -1,0 +1,3 @@
+#include "account_index.hpp"
+
+template class chainbase::object_index<account>;

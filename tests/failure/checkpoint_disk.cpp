@@ -1,0 +1,329 @@
+// The disk of checkpoints fails, or loses power, at each call: what was promised is restored.
+
+#include <chainbase/checkpoint/slot_file.hpp>
+#include <chainbase/segment/segment_header.hpp>
+#include <pool_allocator/error.hpp>
+
+#include <catch2/catch.hpp>
+#include <sys/syscall.h>
+#include <tests/failure/chains_on_disk.hpp>
+#include <tests/failure/sample_states.hpp>
+#include <tests/support/scratch_state.hpp>
+#include <tests/support/simulated_disk.hpp>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+
+using namespace chainbase;
+using namespace chainbase::test;
+namespace fs = std::filesystem;
+
+// The disk of checkpoints fails: the state goes on, the checkpoint before stays, and the next one
+// is whole. A sync that failed loses what was written, and no later one brings it back.
+
+namespace {
+
+using failure = std::function<void()>;
+
+/// After the machine restarted: from the disk alone.
+std::uint64_t restored_after_a_loss(const checkpointed_chain& chain, random_source& random) {
+    simulated_disk after(chain.disk);
+    after.lose_power(random);
+    return chain.restored_from(after);
+}
+
+void apply_some(checkpointed_chain& chain, random_source& random) {
+    for (std::uint32_t steps = 1 + random.below(4); steps > 0; --steps)
+        chain.apply();
+}
+
+/// Whether the next checkpoint comes to call number `n`, which then does as `fail` says.
+bool fail_at(checkpointed_chain& chain, std::uint64_t n, const failure& fail) {
+    std::uint64_t calls = 0;
+    chain.disk.before = [&](simulated_disk::call which, const fs::path&) {
+        if (which != simulated_disk::call::read && calls++ == n) fail();
+    };
+    bool failed = false;
+    try {
+        chain.make_checkpoint();
+    } catch (const error& e) {
+        failed = true;
+        expect(std::string(e.what()).find("as asked for") != std::string::npos, e.what());
+    }
+    chain.disk.before = nullptr;
+    return failed;
+}
+
+/// Lets call number `n` of a checkpoint fail. Returns whether there was one.
+bool fail_call(std::uint64_t n, const failure& fail, random_source& random) {
+    checkpointed_chain chain(random.next(), checkpointed_chain::when_asked());
+    chain.disk.part_of_a_failed_write = random.below(8192);
+    chain.disk.failed_sync_works = random.chance(500);
+    for (int before = 0; before < 2; ++before) {
+        apply_some(chain, random);
+        chain.make_checkpoint();
+    }
+    apply_some(chain, random);
+    const std::uint64_t digest = digest_of(chain.db());
+    const bool failed = fail_at(chain, n, fail);
+    expect(digest_of(chain.db()) == digest, "a failed checkpoint changes nothing");
+    expect(restored_after_a_loss(chain, random) >= chain.promised, "what was promised");
+    if (random.chance(500)) chain.reopen();
+    apply_some(chain, random);
+    // The power goes in the middle of the next one, which may not touch what the failed one may
+    // have left on the disk.
+    if (failed) {
+        fail_at(chain, random.below(8), [&] {
+            expect(restored_after_a_loss(chain, random) >= chain.promised, "what was promised");
+        });
+    } else {
+        chain.make_checkpoint();
+    }
+    expect(restored_after_a_loss(chain, random) == chain.promised, "the next one is whole");
+    apply_some(chain, random);
+    chain.make_checkpoint();
+    expect(restored_after_a_loss(chain, random) == chain.promised, "the one after that, too");
+    return failed;
+}
+
+} // namespace
+
+TEST_CASE("each call of a checkpoint's disk fails, and the next checkpoint is whole") {
+    const std::uint64_t seed = test_seed(new_seed());
+    CAPTURE(seed);
+    const quiet_log quiet;
+    random_source random(seed);
+    const failure full = [] { throw out_of_space_error("full, as asked for"); };
+    const failure broken = [] { throw io_error("broken, as asked for"); };
+    for (const failure& fail : {full, broken}) {
+        std::uint64_t calls = 0;
+        for (int again = 0; again < 4; ++again)
+            for (calls = 0; fail_call(calls, fail, random); ++calls) {
+            }
+        CHECK(calls > 5);
+    }
+}
+
+TEST_CASE("checkpoints that are made beside the writer are of one moment") {
+    const std::uint64_t seed = test_seed(new_seed());
+    CAPTURE(seed);
+    random_source random(seed);
+    std::uint64_t copied_ahead = 0;
+    std::uint64_t most = 0; // generations in a round
+    for (int round = 0; round < 12; ++round) {
+        const std::uint64_t chain_seed = random.next();
+        checkpointed_chain chain(chain_seed, {std::chrono::milliseconds(0), 1});
+        reference_chain reference(chain_seed);
+        chain.disk.before = [](simulated_disk::call which, const fs::path&) {
+            if (which == simulated_disk::call::write)
+                std::this_thread::sleep_for(std::chrono::microseconds(300));
+        };
+        const std::uint64_t steps = 20 + random.below(60);
+        std::map<std::uint64_t, revision_number> digests;
+        for (std::uint64_t step = 0; step < steps; ++step) {
+            chain.apply();
+            digests[reference.digest_after(step + 1)] = reference.revision_after(step + 1);
+            const auto so_far = chain.db().memory().checkpoints();
+            if (so_far.last) copied_ahead += so_far.last->copied_ahead;
+        }
+        const auto options =
+            checkpointed_chain::options_on(chain.disk, checkpointed_chain::when_asked());
+        chain.abandon(); // and with it the checkpoint under way is finished
+        fs::remove_all(chain.state() / "segment");
+        const world restored(chain.state(), {.verify = false, .how = options.how});
+        const opening& opened = restored.db().opened();
+        INFO("round " << round << ": checkpoint " << opened.generation << " of revision "
+                      << opened.revision);
+        REQUIRE(opened.how == opening::way::restored);
+        most = std::max(most, opened.generation);
+        const auto found = digests.find(digest_of(restored.db()));
+        REQUIRE(found != digests.end());
+        CHECK(found->second == opened.revision);
+        check_keys_of(restored.db());
+    }
+    CHECK(most > 1);
+    CHECK(copied_ahead > 0);
+}
+
+// The machine loses power at each call that a checkpoint makes to its disk, which then has kept,
+// torn or lost what was not synced: what opens afterwards is a published checkpoint, the last one
+// that was promised or one that was under way. If that one is damaged besides, it is the one
+// before.
+
+namespace {
+
+class loss_of_power {
+public:
+    loss_of_power(const checkpointed_chain& chain, random_source& random)
+        : chain_(chain), random_(random) {}
+
+    /// Before call number count() of the chain's disk.
+    void happen(simulated_disk::call which, const fs::path& file) {
+        if (!problem.empty() || which == simulated_disk::call::read) return;
+        is_publishing_ = is_publishing_ || file.filename().string().starts_with("published");
+        try {
+            lose_power();
+            if (!is_publishing_ && chain_.promised > 1) lose_power_and_newest();
+        } catch (const std::exception& e) {
+            problem = "call " + std::to_string(count) + ": " + e.what();
+        }
+        ++count;
+    }
+    void begin() { is_publishing_ = false; }
+
+    std::uint64_t count = 0;
+    std::string problem;
+
+private:
+    void lose_power() {
+        simulated_disk after(chain_.disk);
+        after.lose_power(random_);
+        const std::uint64_t found = chain_.restored_from(after);
+        expect(found >= chain_.promised, "restored " + std::to_string(found) + ", promised " +
+                                             std::to_string(chain_.promised));
+    }
+    void lose_power_and_newest() {
+        simulated_disk after(chain_.disk);
+        after.lose_power(random_);
+        const auto number = (chain_.promised - 1) % 2; // they take turns
+        after.flip(chain_.state() / "checkpoint" / ("published." + std::to_string(number)), 0);
+        const std::uint64_t found = chain_.restored_from(after);
+        expect(found == chain_.promised - 1, "restored " + std::to_string(found) +
+                                                 " in place of the damaged " +
+                                                 std::to_string(chain_.promised));
+    }
+
+    const checkpointed_chain& chain_;
+    random_source& random_;
+    bool is_publishing_ = false;
+};
+
+} // namespace
+
+TEST_CASE("power lost at each call of checkpoints") {
+    const quiet_log quiet;
+    std::uint64_t losses = 0;
+    const std::uint64_t chains = test_operations(60'000) / 20'000;
+    for (std::uint64_t n = 0; n < chains; ++n) {
+        const std::uint64_t seed = test_seed(new_seed());
+        CAPTURE(seed);
+        random_source random(seed);
+        checkpointed_chain chain(seed, checkpointed_chain::when_asked());
+        loss_of_power loss(chain, random);
+        for (int round = 0; round < 14; ++round) {
+            if (round % 4 == 3) chain.reopen();
+            for (std::uint32_t steps = 1 + random.below(6); steps > 0; --steps)
+                chain.apply();
+            loss.begin();
+            chain.disk.before = [&](auto which, const fs::path& file) { loss.happen(which, file); };
+            chain.make_checkpoint();
+            chain.disk.before = nullptr;
+            INFO("round " << round);
+            REQUIRE(loss.problem == "");
+        }
+        losses += loss.count;
+    }
+    WARN(losses << " losses of power"); // each as chance had it
+    CHECK(losses > 100 * chains);
+}
+
+// A file of the segment cannot be brought to storage when a state is closed. The system tells that
+// once, and a second attempt seems to work.
+
+namespace {
+
+int calls_until_failure = 0; ///< 0: none
+
+}
+
+/// In place of the C library's, for this program.
+extern "C" int fdatasync(int file) {
+    if (calls_until_failure != 0 && --calls_until_failure == 0) {
+        errno = EIO;
+        return -1;
+    }
+    return static_cast<int>(syscall(SYS_fdatasync, file));
+}
+
+TEST_CASE("a state whose sync failed once never counts as closed") {
+    const quiet_log quiet;
+    open_options how = quick_options();
+    how.promise = durability::process;
+    how.sync = true;
+    for (int call = 1; call < 12; ++call) {
+        const scratch_folder folder;
+        {
+            database db(folder / "state", how);
+            db.add_type<note>("note");
+            write_note(db, "one", 1);
+            calls_until_failure = call;
+            CHECK_THROWS_AS(db.close(), io_error);
+        } // which would close it, too
+        const auto header = detail::header_in(folder / "state/segment");
+        REQUIRE(header);
+        CHECK(header->clean == 0);
+        database again(folder / "state", how);
+        again.add_type<note>("note");
+        CHECK(again.count<note>() == 1);
+    }
+}
+
+// Sums of a checkpoint's pages stand for their contents after a kill, so they are each state's own.
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+using namespace chainbase;
+using namespace chainbase::test;
+using checkpoint::slot_file;
+
+namespace {
+
+slot_file::identity identity_of(unsigned state) {
+    slot_file::identity all{};
+    all.front() = static_cast<std::byte>(state);
+    return all;
+}
+
+checkpoint::page content() {
+    checkpoint::page all{};
+    all.front() = std::byte{7};
+    return all;
+}
+
+} // namespace
+
+TEST_CASE("a page has another sum in each state and the same one whenever it is opened") {
+    simulated_disk disk;
+    const slot_file one(disk, "/one", identity_of(1), disk::mode::create);
+    const slot_file two(disk, "/two", identity_of(2), disk::mode::create);
+    CHECK(one.sum_of(content()) != two.sum_of(content()));
+    CHECK(one.sum_of(content()) != one.sum_of(checkpoint::page{}));
+    const slot_file again(disk, "/one", identity_of(1), disk::mode::read);
+    CHECK(again.sum_of(content()) == one.sum_of(content()));
+}
+
+TEST_CASE("pages of the first format are read with the sums they have") {
+    simulated_disk disk;
+    {
+        const slot_file made(disk, "/pages", identity_of(1), disk::mode::create);
+    }
+    const auto file = disk.open("/pages", disk::mode::write);
+    std::array<std::byte, 48> header{};
+    REQUIRE(file->read(0, header) == header.size());
+    header[16] = std::byte{1};
+    const std::uint64_t sum = XXH3_64bits(header.data(), 40);
+    std::memcpy(header.data() + 40, &sum, sizeof sum);
+    file->write(0, header);
+    const slot_file old(disk, "/pages", identity_of(1), disk::mode::read);
+    const checkpoint::page page = content();
+    CHECK(old.sum_of(page) == XXH3_64bits(page.data(), page.size()));
+}

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <sys/resource.h>
+
+#include <csignal>
+#include <cstdint>
+
+namespace chainbase::test {
+
+/// Lets this process have no more than so much of something (setrlimit) while the object lives.
+class lowered_limit {
+public:
+    lowered_limit(int which, rlim_t to) : which_(which) {
+        ::getrlimit(which_, &before_);
+        const rlimit lowered{to, before_.rlim_max};
+        ::setrlimit(which_, &lowered);
+    }
+    lowered_limit(const lowered_limit&) = delete;
+    lowered_limit& operator=(const lowered_limit&) = delete;
+    ~lowered_limit() { ::setrlimit(which_, &before_); }
+
+private:
+    int which_;
+    rlimit before_{};
+};
+
+/// Lets no file grow beyond `bytes` while the object lives: a write that crosses the limit is
+/// short, the next one is refused, as on a full disk.
+class file_size_limit {
+public:
+    explicit file_size_limit(std::uint64_t bytes)
+        : handler_(std::signal(SIGXFSZ, SIG_IGN)), limit_(RLIMIT_FSIZE, bytes) {}
+    file_size_limit(const file_size_limit&) = delete;
+    file_size_limit& operator=(const file_size_limit&) = delete;
+    ~file_size_limit() { std::signal(SIGXFSZ, handler_); }
+
+private:
+    void (*handler_)(int);
+    lowered_limit limit_;
+};
+
+} // namespace chainbase::test

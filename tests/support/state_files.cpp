@@ -1,0 +1,80 @@
+#include <pool_allocator/error.hpp>
+
+#include <tests/support/child_process.hpp>
+#include <tests/support/mismatch.hpp>
+#include <tests/support/scratch_state.hpp>
+#include <tests/support/state_files.hpp>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+namespace chainbase::test {
+
+namespace fs = std::filesystem;
+
+std::string read_all(const fs::path& file) {
+    std::ifstream in(file, std::ios::binary);
+    std::ostringstream all;
+    if (in.peek() != std::ifstream::traits_type::eof()) all << in.rdbuf();
+    return std::move(all).str();
+}
+
+void write_all(const fs::path& file, const std::string& content) {
+    std::ofstream(file, std::ios::binary | std::ios::trunc)
+        .write(content.data(), static_cast<std::streamsize>(content.size()));
+}
+
+void write_at(const fs::path& file, std::size_t offset, const std::string& bytes) {
+    std::fstream out(file, std::ios::binary | std::ios::in | std::ios::out);
+    out.seekp(static_cast<std::streamoff>(offset));
+    out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+
+state_image::state_image(const fs::path& folder) : folder_(folder) {
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+        const std::string name = fs::relative(entry.path(), folder).string();
+        if (entry.path().filename() == "readers") continue;
+        if (entry.is_directory())
+            folders_.insert(name);
+        else
+            files_[name] = read_all(entry.path());
+    }
+}
+
+void state_image::restore() const {
+    const state_image now(folder_);
+    for (const std::string& name : now.folders_)
+        if (!folders_.contains(name)) fs::remove_all(folder_ / name);
+    for (const auto& [name, content] : now.files_)
+        if (!files_.contains(name)) fs::remove(folder_ / name);
+    for (const std::string& name : folders_)
+        fs::create_directory(folder_ / name);
+    for (const auto& [name, content] : files_) {
+        const auto there = now.files_.find(name);
+        if (there == now.files_.end() || there->second != content)
+            write_all(folder_ / name, content);
+    }
+}
+
+attempt attempt_apart(const std::function<void()>& work) {
+    const scratch_folder place;
+    const auto file = place / "said";
+    const ending end = run_process([&] {
+        ::alarm(60);
+        std::string said;
+        try {
+            work();
+        } catch (const error& e) {
+            said = e.what();
+            expect(said.size() > 20, "says little: " + said);
+        }
+        write_all(file, said);
+    });
+    expect(!end.killed, "killed");
+    const std::string said = read_all(file);
+    return {said.empty() ? verdict::works : verdict::refused, said};
+}
+
+} // namespace chainbase::test
