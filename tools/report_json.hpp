@@ -39,6 +39,11 @@ template <typename T>
     return value.dump(indent, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
+/// null for an empty text.
+[[nodiscard]] inline json text_or_null(const std::string& text) {
+    return text.empty() ? json(nullptr) : json(text);
+}
+
 namespace detail {
 
 template <typename T>

@@ -26,6 +26,10 @@ std::string grouped(std::uint64_t number) {
     return digits;
 }
 
+double percent_of(std::uint64_t part, std::uint64_t whole) noexcept {
+    return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
 std::string text_table::line_of(const std::vector<std::string>& cells,
                                 const std::vector<std::size_t>& widths) const {
     std::string line;

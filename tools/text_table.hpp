@@ -14,6 +14,9 @@ namespace chainbase {
 /// Decimal digits in groups of three: 1,234,567.
 [[nodiscard]] std::string grouped(std::uint64_t number);
 
+/// How much of `whole` a part is, in percent; 0 of nothing.
+[[nodiscard]] double percent_of(std::uint64_t part, std::uint64_t whole) noexcept;
+
 /// A table for the terminal: the first column is text, aligned left; the others are figures,
 /// aligned right, unless they are said to be text. Columns are as wide as they need to be.
 class text_table {

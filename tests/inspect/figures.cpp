@@ -5,10 +5,9 @@
 #include <tools/inspect/maintenance/warm.hpp>
 #include <tools/inspect/memory/live_sample.hpp>
 #include <tools/inspect/memory/mapped_pages.hpp>
+#include <tools/inspect/memory/segment_map.hpp>
 #include <tools/inspect/memory/stat.hpp>
-#include <tools/inspect/memory/state_growth.hpp>
-#include <tools/inspect/memory/window_map.hpp>
-#include <tools/inspect/root/array_sizes.hpp>
+#include <tools/inspect/root/root_report.hpp>
 #include <tools/inspect/top/figures.hpp>
 #include <tools/inspect/top/views.hpp>
 
@@ -148,9 +147,9 @@ TEST_CASE("huge pages are summed over the mappings of the segment and no other")
     REQUIRE(found);
     CHECK(found->mappings == 2);
     CHECK(found->resident == 20 * 1024);
-    CHECK(found->huge_of_memory == 2048 * 1024);
-    CHECK(found->huge_of_files == 4096 * 1024);
-    CHECK(found->huge_private == 6 * 1024);
+    CHECK(found->shmem_pmd_mapped == 2048 * 1024);
+    CHECK(found->file_pmd_mapped == 4096 * 1024);
+    CHECK(found->anon_huge_pages == 6 * 1024);
     CHECK_FALSE(pages_mapped_by(71, "/dev/shm/a", scratch.path()));
     CHECK_FALSE(pages_mapped_by(72, "/dev/shm/a b/segment", scratch.path()));
 }
@@ -226,7 +225,7 @@ TEST_CASE("figures of the dashboard") {
 TEST_CASE("root: the best three sizes for a published count of nodes") {
     const children_histogram nodes{0,      578'512, 2'840'810, 624'837, 120'458, 45'802,
                                    73'588, 129'694, 184'122,   208'545, 187'800};
-    CHECK(array_sizes::best(nodes, 3).sparse == std::vector<unsigned>{2, 4, 10});
+    CHECK(array_sizes::best(nodes, 3).sizes == std::vector<unsigned>{2, 4, 10});
 }
 
 TEST_CASE("row values: names of types that are none, or of another length, are bytes") {

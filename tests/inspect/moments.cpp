@@ -10,7 +10,7 @@
 #include <tools/inspect/rows/row_source.hpp>
 #include <tools/inspect/rows/type_records.hpp>
 #include <tools/inspect/state/log_image.hpp>
-#include <tools/inspect/temporary_folder.hpp>
+#include <tools/inspect/state/named_state.hpp>
 #include <undo/log_contents.hpp>
 
 #include <catch2/catch.hpp>

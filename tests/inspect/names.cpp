@@ -2,8 +2,8 @@
 // SVG, C, DOT, roff and shell.
 #include <chainbase/schema_of.hpp>
 #include <tools/inspect/look_at.hpp>
-#include <tools/inspect/memory/map.hpp>
-#include <tools/inspect/memory/tree.hpp>
+#include <tools/inspect/memory/memory_tree.hpp>
+#include <tools/inspect/memory/segment_map.hpp>
 #include <tools/inspect/state/c_header.hpp>
 #include <tools/inspect/state/locks.hpp>
 #include <tools/inspect/state/schema.hpp>

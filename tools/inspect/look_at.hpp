@@ -1,43 +1,30 @@
 #pragma once
 
-#include <pool_allocator/error.hpp>
+#include <tools/command_line.hpp>
 
-#include <sys/resource.h>
-
-#include <filesystem>
 #include <string>
-#include <system_error>
 
 namespace chainbase::inspect {
 
-/// Says again, for who only looks, what was meant for who creates a state.
-[[noreturn]] inline void throw_limit(const std::string& state, const limit_error& problem) {
-    rlimit addresses{};
-    const bool is_known = getrlimit(RLIMIT_AS, &addresses) == 0;
-    if (!is_known || addresses.rlim_cur == RLIM_INFINITY) throw problem;
-    throw limit_error(state +
-                      ": the addresses that the state was made for do not fit `ulimit -v` (" +
-                      std::to_string(addresses.rlim_cur / 1024) +
-                      " KiB); raise it for this program: `ulimit -v unlimited`");
-}
+/// Rethrows the exception being handled, which came from looking at the state in the folder
+/// `state`. What the file system refuses becomes access_error or io_error; limit_error gets a
+/// message for readers of a state that exists. Each says what to do.
+[[noreturn]] void rethrow_for_reader(const std::string& state);
 
-/// What a verb does with the state in the folder `state`, with what the file system refuses told as
-/// one of the errors that a message says what to do about.
+/// What `work()`, which looks at the state in the folder `state`, returns; its exceptions as
+/// rethrow_for_reader() has them.
 template <typename Work>
 auto look_at(const std::string& state, Work&& work) {
     try {
         return work();
-    } catch (const limit_error& problem) {
-        throw_limit(state, problem);
-    } catch (const std::filesystem::filesystem_error& problem) {
-        const std::string where = problem.path1().empty() ? state : problem.path1().string();
-        if (problem.code() == std::errc::permission_denied ||
-            problem.code() == std::errc::operation_not_permitted)
-            throw access_error(where + ": this user may not look at it; run the program as the "
-                                       "user that it belongs to, or as one of the group that its "
-                                       "readers were given");
-        throw io_error(where + ": " + problem.code().message() + "; check the path");
+    } catch (...) {
+        rethrow_for_reader(state);
     }
 }
+
+/// Declares a verb that prints one report of a state: its arguments are DIR and --json, which is
+/// described by `json_description`.
+void declare_report(command& verb, const char* json_description,
+                    void (*print)(const std::string& state, bool is_json));
 
 } // namespace chainbase::inspect

@@ -2,10 +2,10 @@
 #include <pool_allocator/error.hpp>
 #include <tools/driver/root/bisection.hpp>
 #include <tools/inspect/archive/kept_archive.hpp>
+#include <tools/inspect/root/read_only_tree.hpp>
 #include <tools/inspect/root/root_report.hpp>
-#include <tools/inspect/root/still_tree.hpp>
-#include <tools/inspect/rows/object_row.hpp>
-#include <tools/inspect/rows/still_attempts.hpp>
+#include <tools/inspect/rows/merged_rows.hpp>
+#include <tools/inspect/rows/type_records.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -57,7 +57,7 @@ bisected_side::row bisected_side::read(const std::string& type, std::uint32_t id
 namespace {
 
 using inspect::root_fault;
-using inspect::still_tree;
+using inspect::copied_tree;
 
 struct object_name {
     std::string type;
@@ -143,7 +143,7 @@ void compare_objects(bisected_side& a, bisected_side& b, const std::set<object_n
 }
 
 /// What is kept as the root of the last block has to be that of the tree.
-void check_head(const known_roots& roots, const still_tree& tree, bisection::side& of) {
+void check_head(const known_roots& roots, const copied_tree& tree, bisection::side& of) {
     const auto& [number, newest] = *roots.by_number.rbegin();
     if (newest.root == tree.head().digest) return;
     ++of.fault_count;
@@ -155,8 +155,8 @@ void check_head(const known_roots& roots, const still_tree& tree, bisection::sid
 }
 
 void compare_trees(bisected_side& a, bisected_side& b, std::size_t limit, bisection& found) {
-    const still_tree tree_a(a.held());
-    const still_tree tree_b(b.held());
+    const copied_tree tree_a(a.held());
+    const copied_tree tree_b(b.held());
     std::set<object_name> names;
     if (found.differs || found.a.head == found.b.head)
         state_root::diff(tree_a, tree_b, [&](const state_root::difference& one) {
@@ -174,8 +174,8 @@ bisection compare(bisected_side& a, bisected_side& b, std::size_t limit) {
     bisection found = of_roots(roots_a, roots_b);
     a.require_held();
     b.require_held();
-    if (a.is_state()) check_head(roots_a, still_tree(a.held()), found.a);
-    if (b.is_state()) check_head(roots_b, still_tree(b.held()), found.b);
+    if (a.is_state()) check_head(roots_a, copied_tree(a.held()), found.a);
+    if (b.is_state()) check_head(roots_b, copied_tree(b.held()), found.b);
     if (a.is_state() && b.is_state()) compare_trees(a, b, limit, found);
     a.require_held();
     b.require_held();

@@ -3,7 +3,7 @@
 #include <archive/store.hpp>
 #include <chainbase/sha256.hpp>
 #include <tools/driver/root/known_roots.hpp>
-#include <tools/inspect/rows/object_row.hpp>
+#include <tools/inspect/rows/merged_rows.hpp>
 #include <tools/inspect/rows/row_source.hpp>
 #include <tools/inspect/rows/type_records.hpp>
 

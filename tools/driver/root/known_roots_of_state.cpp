@@ -3,9 +3,8 @@
 #include <tools/driver/bookkeeping.hpp>
 #include <tools/driver/root/known_roots.hpp>
 #include <tools/inspect/look_at.hpp>
-#include <tools/inspect/root/looked_at_tree.hpp>
+#include <tools/inspect/root/read_only_tree.hpp>
 #include <tools/inspect/rows/row_query.hpp>
-#include <tools/inspect/rows/row_scan.hpp>
 #include <tools/inspect/rows/row_source.hpp>
 
 #include <algorithm>
@@ -50,7 +49,7 @@ known_roots known_roots::of_state(inspect::row_source& from) {
         if (!has_type(from, schema_of<block_root>(block_root::type_name)) ||
             !has_type(from, schema_of<chain_identity>(chain_identity::type_name)))
             throw_no_roots(from.state());
-        const inspect::looked_at_tree tree(from);
+        const inspect::read_only_tree tree(from);
         for (const auto& [number, name] : tree.types())
             found.types.insert(name);
     });

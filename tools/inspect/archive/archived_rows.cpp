@@ -4,9 +4,9 @@
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/archive/archived_rows.hpp>
 #include <tools/inspect/archive/kept_archive.hpp>
-#include <tools/inspect/json_text.hpp>
+#include <tools/inspect/escaped.hpp>
+#include <tools/inspect/rows/row_format.hpp>
 #include <tools/inspect/rows/row_query.hpp>
-#include <tools/inspect/rows/value_text.hpp>
 
 #include <algorithm>
 #include <optional>

@@ -4,7 +4,7 @@
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/archive/archive.hpp>
 #include <tools/inspect/archive/kept_archive.hpp>
-#include <tools/inspect/rows/row_scan.hpp>
+#include <tools/inspect/rows/row_query.hpp>
 
 #include <fmt/format.h>
 

@@ -2,8 +2,8 @@
 #include <tools/inspect/archive/kept_archive.hpp>
 #include <tools/inspect/compare/state_diff.hpp>
 #include <tools/inspect/look_at.hpp>
-#include <tools/inspect/root/root_types.hpp>
 #include <tools/inspect/rows/merged_rows.hpp>
+#include <tools/inspect/state/bookkeeping.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
 #include <tools/text_table.hpp>

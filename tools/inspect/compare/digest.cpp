@@ -3,10 +3,9 @@
 #include <tools/inspect/archive/kept_archive.hpp>
 #include <tools/inspect/compare/content_digest.hpp>
 #include <tools/inspect/look_at.hpp>
-#include <tools/inspect/memory/bookkeeping.hpp>
 #include <tools/inspect/rows/ordered_chunks.hpp>
-#include <tools/inspect/rows/still_attempts.hpp>
 #include <tools/inspect/rows/type_records.hpp>
+#include <tools/inspect/state/bookkeeping.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
 #include <tools/text_table.hpp>
@@ -91,13 +90,13 @@ private:
     sha256_digest digest_of(type_records& all) const {
         sha256 sum;
         const std::size_t pieces = (std::size_t{all.end()} + ids_at_once - 1) / ids_at_once;
-        in_order(
+        made_in_order(
             pieces, asked_.threads,
             [&](std::size_t piece) {
                 const auto begin = static_cast<std::uint32_t>(piece * ids_at_once);
                 return all.read(begin, begin + std::min(ids_at_once, all.end() - begin));
             },
-            [&](archive::bytes_view records) { sum.add(records); });
+            [&](const archive::byte_buffer& records) { sum.add(records); });
         return sum.finish();
     }
 

@@ -6,7 +6,7 @@
 #include <tools/inspect/maintenance/dump_rescue.hpp>
 #include <tools/inspect/rows/merged_rows.hpp>
 #include <tools/inspect/rows/row_format.hpp>
-#include <tools/inspect/rows/row_scan.hpp>
+#include <tools/inspect/rows/row_query.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
 

@@ -4,7 +4,7 @@
 #include <pool_allocator/file_error.hpp>
 #include <tools/inspect/maintenance/warm.hpp>
 #include <tools/inspect/memory/mapped_pages.hpp>
-#include <tools/inspect/memory/segment_files.hpp>
+#include <tools/inspect/state/named_state.hpp>
 #include <tools/interruption.hpp>
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 #include <tools/inspect/escaped.hpp>
-#include <tools/inspect/memory/map.hpp>
+#include <tools/inspect/memory/segment_map.hpp>
 #include <tools/text_table.hpp>
 
 #include <fmt/format.h>
@@ -42,14 +42,8 @@ constexpr std::string_view style = R"css(
   .u5 { fill: var(--u5) } .u6 { fill: var(--u6) } .u7 { fill: var(--u7) } .u8 { fill: var(--u8) }
 )css";
 
-constexpr std::array<std::string_view, 6> fullness_names = {"0 %",     "1-25 %",  "26-50 %",
-                                                            "51-75 %", "76-99 %", "100 %"};
 constexpr std::array<std::string_view, 6> fullness_classes = {"empty", "u1", "u3",
                                                               "u5",    "u7", "u8"};
-
-double share(std::uint64_t part, std::uint64_t whole) {
-    return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
 
 std::string class_of(const window_map::cell& of) {
     const std::uint64_t room = of.pages * window_map::page_bytes;
@@ -81,7 +75,7 @@ public:
         body_ += text_at(margin, y_, "soft",
                          fmt::format("{} bytes in {} files, {:.1f} % of them in use{}",
                                      grouped(found.bytes()), found.windows.size(),
-                                     100 * share(found.bytes_in_use(), found.bytes()),
+                                     percent_of(found.bytes_in_use(), found.bytes()),
                                      found.consistent ? "" : "; read while it changed"));
         y_ += 14;
     }
@@ -115,7 +109,7 @@ public:
     void cells_of(const window_map& file) {
         begin_row(file, fmt::format("{}: {} bytes, {:.1f} % in use; {} slots used, {} free, {} "
                                     "never used",
-                                    file.name, grouped(file.bytes), percent_of(file),
+                                    file.name, grouped(file.bytes), use_of(file),
                                     grouped(file.slots.used), grouped(file.slots.free),
                                     grouped(file.slots.never_used)));
         const auto cells = file.cells(cells_of_a_row);
@@ -128,7 +122,7 @@ public:
                             static_cast<double>(end - first) * cell_width, classes);
             first = end;
         }
-        end_row(grouped(file.bytes), fmt::format("{:.1f} %", percent_of(file)));
+        end_row(grouped(file.bytes), fmt::format("{:.1f} %", use_of(file)));
     }
 
     void fullness_of(const window_map& file) {
@@ -137,13 +131,14 @@ public:
         std::string told = file.name + ":";
         for (std::size_t each = 0; each < pages.size(); ++each) {
             all += pages[each];
-            told += fmt::format(" {} pages {} full,", grouped(pages[each]), fullness_names[each]);
+            told += fmt::format(" {} pages {} full,", grouped(pages[each]),
+                                window_map::fullness_names[each]);
         }
         const std::uint64_t run = file.longest_free_run().pages;
         begin_row(file, told + fmt::format(" longest free run {} pages", grouped(run)));
         double x = picture_left;
         for (std::size_t each = 0; each < pages.size(); ++each) {
-            const double length = picture_width * share(pages[each], all);
+            const double length = picture_width * percent_of(pages[each], all) / 100;
             if (pages[each] > 0) body_ += bar_at(x, y_, length, fullness_classes[each]);
             x += length;
         }
@@ -153,9 +148,9 @@ public:
     void fullness_legend() {
         int x = picture_left;
         y_ += 6;
-        for (std::size_t each = 0; each < fullness_names.size(); ++each) {
+        for (std::size_t each = 0; each < window_map::fullness_names.size(); ++each) {
             body_ += bar_at(x, y_, 14, fullness_classes[each]);
-            body_ += text_at(x + 20, y_ + 13, "soft", fullness_names[each]);
+            body_ += text_at(x + 20, y_ + 13, "soft", window_map::fullness_names[each]);
             x += 90;
         }
         y_ += row_height + 6;
@@ -178,8 +173,8 @@ public:
     }
 
 private:
-    static double percent_of(const window_map& file) {
-        return 100 * share(file.header_bytes + file.bytes_in_use(), file.bytes);
+    static double use_of(const window_map& file) {
+        return percent_of(file.header_bytes + file.bytes_in_use(), file.bytes);
     }
     void begin_row(const window_map& file, const std::string& told) {
         constexpr std::size_t most = 30;

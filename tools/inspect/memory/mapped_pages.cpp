@@ -37,9 +37,9 @@ void add_figure(const std::string& line, mapped_pages& to) {
     from >> name >> figure;
     const std::uint64_t bytes = decimal_in(figure).value_or(0) * 1024;
     if (name == "Rss:") to.resident += bytes;
-    if (name == "ShmemPmdMapped:") to.huge_of_memory += bytes;
-    if (name == "FilePmdMapped:") to.huge_of_files += bytes;
-    if (name == "AnonHugePages:") to.huge_private += bytes;
+    if (name == "ShmemPmdMapped:") to.shmem_pmd_mapped += bytes;
+    if (name == "FilePmdMapped:") to.file_pmd_mapped += bytes;
+    if (name == "AnonHugePages:") to.anon_huge_pages += bytes;
 }
 
 } // namespace

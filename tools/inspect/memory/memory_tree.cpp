@@ -34,7 +34,7 @@ memory_node parts_of(std::string name, const measured& memory, const char* value
     return node;
 }
 
-/// The parts of the objects stand beside the tables that find them.
+/// The parts of the objects are siblings of the tables that find them.
 memory_node tree_of(const type_report& type) {
     memory_node node = parts_of(type.name, type.nodes, "values");
     node.add(parts_of("ids", type.ids, "values"));
@@ -67,7 +67,7 @@ bool is_folder(const fs::path& path) {
     return fs::is_directory(fs::symlink_status(path, gone));
 }
 
-/// Of the state's folder, or one in it; its segment is told otherwise.
+/// Of the state's folder, or one in it, without its segment.
 memory_node tree_of_folder(const fs::path& folder, const state_report& state) {
     if (folder == rocksdb_folder(state.state)) return rocksdb_tree(state.state);
     memory_node node = named(folder.filename().string());
@@ -79,7 +79,7 @@ memory_node tree_of_folder(const fs::path& folder, const state_report& state) {
     return node;
 }
 
-/// What the report tells of files one by one.
+/// The names of the files that the report has figures of.
 std::set<std::string> mapped_files(const state_report& state) {
     std::set<std::string> names{"header", "undo_log"};
     for (const buffer_report& each : state.buffers)

@@ -4,11 +4,15 @@
 #include <tools/inspect/memory/state_report.hpp>
 #include <tools/inspect/rows/beside_writer.hpp>
 
+#include <boost/describe.hpp>
+
 #include <algorithm>
 
 namespace chainbase::inspect {
 
 namespace fs = std::filesystem;
+
+BOOST_DESCRIBE_ENUM(condition, closed, writer_running, writer_died)
 
 namespace {
 
@@ -36,7 +40,7 @@ public:
     }
 
     /// `reserved` slots are neither live nor free. A sample from the middle of an operation may
-    /// have counted a slot as live that still is to be taken; shown is then none instead of 2^32.
+    /// have counted a slot as live that is yet to be taken: then the figure is 0 instead of 2^32.
     void check_slots(const std::string& name, usage& bytes, std::uint64_t reserved,
                      std::uint64_t capacity) {
         expect(name + ": slots",
@@ -198,6 +202,23 @@ measured state_report::total() const noexcept {
 state_report read_state(const fs::path& state, std::chrono::milliseconds lasting) {
     return look_beside_writer(
         state, [lasting](segment& from) { return sample_until_consistent(from, lasting); });
+}
+
+std::string to_string(condition what) {
+    return boost::describe::enum_to_string(what, "unknown");
+}
+
+std::string condition_in_words(condition what, const std::string& writer) {
+    const std::string process = writer.empty() ? "" : " (process " + writer + ")";
+    switch (what) {
+    case condition::closed:
+        return "closed properly";
+    case condition::writer_running:
+        return "a writer is running" + process;
+    case condition::writer_died:
+        return "the last writer" + process + " died";
+    }
+    return "unknown";
 }
 
 condition condition_of(const segment& from) {

@@ -47,7 +47,13 @@ struct type_report {
 /// Whether a state is closed, in use, or left behind.
 enum class condition { closed, writer_running, writer_died };
 
-/// Everything the inspector tells of a segment, read at one moment.
+/// "closed", "writer_running" or "writer_died".
+[[nodiscard]] std::string to_string(condition what);
+
+/// For people, with the number of the process that writes or wrote last, if it is known.
+[[nodiscard]] std::string condition_in_words(condition what, const std::string& writer);
+
+/// The figures of a segment, read at one moment.
 ///
 /// Invariant: header + log + buffers + types = total(), in each part of `usage`; when
 /// `discrepancies` is empty, also every part's own sum and every file's length.

@@ -5,14 +5,18 @@
 #include <pool_allocator/file_error.hpp>
 #include <pool_allocator/flat_tables.hpp>
 #include <pool_allocator/size_classes.hpp>
-#include <tools/inspect/memory/file_pages.hpp>
 #include <tools/inspect/memory/window_scan.hpp>
+#include <undo/log_contents.hpp>
 #include <undo/undo_log.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <span>
 
 namespace chainbase::inspect {
 
@@ -24,12 +28,54 @@ using findings_list = std::vector<std::string>;
 constexpr std::uint64_t page_bytes = window_map::page_bytes;
 constexpr std::uint64_t root_offset = sizeof(window_header);
 
-/// Where things lie in the log's window.
-class log_layout : undo_log_view {
+/// Reads the file of a window, page by page. It keeps some of the last pages, since neighbours in a
+/// free list are often neighbours in the file, too. Not thread-safe.
+class file_pages {
 public:
-    using undo_log_view::chunk_begin;
-    using undo_log_view::chunk_header;
-    using undo_log_view::chunk_of;
+    /// `file` outlives it.
+    explicit file_pages(const window& file) : file_(file), kept_(lines * page_bytes) {
+        numbers_.fill(none);
+    }
+
+    /// What lies at an offset; it does not cross the end of a page. Throws io_error.
+    template <typename T>
+    [[nodiscard]] T at(std::uint64_t offset) {
+        T copy;
+        std::memcpy(&copy, page(offset / page_bytes) + offset % page_bytes, sizeof copy);
+        return copy;
+    }
+
+    /// Calls visit(offset, entry) for the entries in [begin, end), in order. Throws io_error.
+    template <typename Entry, typename Visitor>
+    void each(std::uint64_t begin, std::uint64_t end, Visitor&& visit) {
+        std::vector<Entry> block(block_bytes / sizeof(Entry));
+        while (begin < end) {
+            const std::uint64_t length = std::min<std::uint64_t>(block_bytes, end - begin);
+            file_.read(begin, std::as_writable_bytes(std::span(block)).first(length));
+            for (std::size_t i = 0; i < length / sizeof(Entry); ++i)
+                visit(begin + i * sizeof(Entry), block[i]);
+            begin += length;
+        }
+    }
+
+private:
+    static constexpr std::size_t lines = 256;
+    static constexpr std::size_t block_bytes = std::size_t{256} << 10;
+    static constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
+
+    const std::byte* page(std::uint64_t number) {
+        const std::size_t line = number % lines;
+        std::byte* const place = kept_.data() + line * page_bytes;
+        if (numbers_[line] == number) return place;
+        numbers_[line] = none;
+        file_.read(number * page_bytes, {place, page_bytes});
+        numbers_[line] = number;
+        return place;
+    }
+
+    const window& file_;
+    std::vector<std::byte> kept_;
+    std::array<std::uint64_t, lines> numbers_;
 };
 
 /// On some file systems what was allocated and never written counts as a hole, too.
@@ -188,14 +234,14 @@ std::uint64_t fill_log(file_pages& pages, const log_words& words, window_map& ma
             to.push_back(fmt::format("{}: it leads to {}, which is not in it", map.name, at));
             return linked;
         }
-        const slot_number chunk = log_layout::chunk_of(at);
-        const std::uint64_t begin = log_layout::chunk_begin(chunk);
-        const bool is_last = words.oldest == 0 || chunk == log_layout::chunk_of(words.oldest);
+        const slot_number chunk = log_walk::chunk_of(at);
+        const std::uint64_t begin = log_walk::chunk_begin(chunk);
+        const bool is_last = words.oldest == 0 || chunk == log_walk::chunk_of(words.oldest);
         const std::uint64_t from = is_last ? std::max(begin, words.oldest) : begin;
         const std::uint64_t until = linked == 0 ? at : begin + map.slot_bytes;
         if (words.oldest != 0 && from < until) map.fill(from, until - from);
         if (is_last) return linked + 1;
-        at = pages.at<log_layout::chunk_header>(begin).previous_end;
+        at = pages.at<log_walk::chunk_header>(begin).previous_end;
     }
     to.push_back(map.name + ": its chunks lead around");
     return linked;

@@ -3,7 +3,7 @@
 #include <chainbase/index_base.hpp>
 #include <chainbase/schema.hpp>
 #include <pool_allocator/window.hpp>
-#include <tools/inspect/memory/window_map.hpp>
+#include <tools/inspect/memory/segment_map.hpp>
 
 #include <filesystem>
 #include <string>

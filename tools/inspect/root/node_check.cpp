@@ -69,7 +69,7 @@ void node_check::run(unsigned threads, root_faults& to) {
         [&](std::size_t number) {
             piece one(ranges[number].capacity_class, to.limit());
             each_node(state_, ranges[number],
-                      [&](const looked_at_tree& tree, node_ref at, const node_view& node) {
+                      [&](const read_only_tree& tree, node_ref at, const node_view& node) {
                           check_node(tree, at, node, one);
                       });
             return one;
@@ -90,7 +90,7 @@ void node_check::run(unsigned threads, root_faults& to) {
 void node_check::make_sets() {
     std::array<std::uint32_t, capacities.size()> ends{};
     state_.take_turn([&] {
-        const looked_at_tree tree(state_.source());
+        const read_only_tree tree(state_.source());
         for (unsigned number = 0; number < capacities.size(); ++number)
             ends[number] = tree.end(number);
     });
@@ -100,7 +100,7 @@ void node_check::make_sets() {
     }
 }
 
-void node_check::check_node(const looked_at_tree& tree, node_ref at, const node_view& node,
+void node_check::check_node(const read_only_tree& tree, node_ref at, const node_view& node,
                             piece& to) {
     if (node.branches() == 0) {
         is_free_[at.capacity_class()].add(at.number());
@@ -140,7 +140,7 @@ void node_check::check_groups(node_ref at, const node_view& node, piece& to) {
     }
 }
 
-void node_check::check_child(const looked_at_tree& tree, node_ref parent, unsigned digit,
+void node_check::check_child(const read_only_tree& tree, node_ref parent, unsigned digit,
                              const child& child, piece& to) {
     const node_ref at(child.reference);
     const auto node = tree.find(at);
@@ -163,7 +163,7 @@ void node_check::check_child(const looked_at_tree& tree, node_ref parent, unsign
 
 void node_check::check_root(root_faults& to) {
     state_.take_turn([&] {
-        const looked_at_tree tree(state_.source());
+        const read_only_tree tree(state_.source());
         const auto root = tree.root();
         if (tree.head().leaves != leaves_)
             to.add(of_tree(fmt::format("it says that the root commits to {} objects; the nodes "
@@ -189,7 +189,7 @@ void node_check::check_root(root_faults& to) {
 /// Nodes that nothing leads to.
 void node_check::check_parents(node_range range, root_faults& to) {
     if (nodes_ == 0) return;
-    each_node(state_, range, [&](const looked_at_tree&, node_ref at, const node_view& node) {
+    each_node(state_, range, [&](const read_only_tree&, node_ref at, const node_view& node) {
         if (node.branches() != 0 && !has_parent_[at.capacity_class()].contains(at.number()))
             to.add(of_node(at, "no node leads to it"));
     });
@@ -198,14 +198,14 @@ void node_check::check_parents(node_range range, root_faults& to) {
 /// The list of a capacity, from its head in the tree's to its end.
 void node_check::check_free_nodes(unsigned capacity_class, root_faults& to) {
     std::uint32_t next = 0;
-    state_.take_turn([&] { next = looked_at_tree(state_.source()).head().free[capacity_class]; });
+    state_.take_turn([&] { next = read_only_tree(state_.source()).head().free[capacity_class]; });
     std::uint64_t count = 0;
     bool is_whole = true;
     while (next != 0 && is_whole) {
         state_.take_turn([&] {
             using clock = std::chrono::steady_clock;
             const auto until = clock::now() + row_source::slice;
-            const looked_at_tree tree(state_.source());
+            const read_only_tree tree(state_.source());
             while (next != 0 && is_whole && clock::now() < until) {
                 const std::uint32_t number = next - 1;
                 is_whole =

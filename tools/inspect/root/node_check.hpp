@@ -1,11 +1,12 @@
 #pragma once
 
 #include <chainbase/state_root/tree_hash.hpp>
-#include <tools/inspect/root/id_set.hpp>
-#include <tools/inspect/root/looked_at_tree.hpp>
-#include <tools/inspect/root/root_faults.hpp>
+#include <tools/inspect/root/read_only_tree.hpp>
+#include <tools/inspect/root/root_report.hpp>
 
 #include <array>
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <set>
@@ -13,7 +14,26 @@
 
 namespace chainbase::inspect {
 
-/// Whether the nodes of a tree are one: every digest is that of what it stands for, every node but
+/// Ids below a number, a bit each. Thread-safe.
+class id_set {
+public:
+    explicit id_set(std::uint32_t end = 0) : end_(end), words_((std::size_t{end} + 63) / 64) {}
+
+    /// Returns whether it was not in the set before. Requires id < end.
+    bool add(std::uint32_t id) noexcept {
+        const std::uint64_t bit = std::uint64_t{1} << id % 64;
+        return (words_[id / 64].fetch_or(bit, std::memory_order_relaxed) & bit) == 0;
+    }
+    [[nodiscard]] bool contains(std::uint32_t id) const noexcept {
+        return id < end_ && (words_[id / 64].load(std::memory_order_relaxed) >> id % 64 & 1) != 0;
+    }
+
+private:
+    std::uint32_t end_;
+    std::vector<std::atomic<std::uint64_t>> words_;
+};
+
+/// Whether the nodes form one tree: every digest is that of its children, every node but
 /// the free ones has one parent, and the free ones are those that the tree's lists have. So nothing
 /// of what is in them can have changed by itself; that the leaves are those of the objects is for
 /// object_check.
@@ -40,10 +60,10 @@ private:
     struct piece;
 
     void make_sets();
-    void check_node(const looked_at_tree& tree, state_root::node_ref at,
+    void check_node(const read_only_tree& tree, state_root::node_ref at,
                     const state_root::node_view& node, piece& to);
     void check_groups(state_root::node_ref at, const state_root::node_view& node, piece& to);
-    void check_child(const looked_at_tree& tree, state_root::node_ref parent, unsigned digit,
+    void check_child(const read_only_tree& tree, state_root::node_ref parent, unsigned digit,
                      const state_root::child& child, piece& to);
     void check_root(root_faults& to);
     void check_parents(node_range range, root_faults& to);

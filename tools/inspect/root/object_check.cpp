@@ -7,17 +7,54 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <span>
 #include <utility>
 
 namespace chainbase::inspect {
 
+/// An object whose leaf is looked for.
+struct wanted_leaf {
+    sha256_digest key; ///< tree_hash::key
+    std::uint16_t type = 0;
+    std::uint32_t id = 0;
+};
+
+/// Where a leaf is.
+struct found_leaf {
+    state_root::node_ref node;
+    sha256_digest digest;
+};
+
 namespace {
 
-using state_root::branches_per_node;
 using state_root::child;
 using state_root::node_ref;
 using state_root::node_view;
+
+/// On the way to a leaf.
+struct walk {
+    std::size_t number; ///< of what is wanted
+    node_ref at;
+    std::optional<node_view> node = std::nullopt;
+};
+
+/// Goes to the next node; false: there is none.
+bool step(walk& one, const wanted_leaf& wanted, unsigned level, std::optional<found_leaf>& found) {
+    if (!one.node || one.node->size() > one.at.capacity()) return false;
+    const unsigned digit = state_root::digit(wanted.key, level);
+    if (!one.node->has(digit)) return false;
+    const child next = one.node->at_digit(digit);
+    if (!next.is_leaf) {
+        one.at = node_ref(next.reference);
+        return true;
+    }
+    if (next.type == wanted.type && next.reference == wanted.id)
+        found = found_leaf{one.at, next.digest};
+    return false;
+}
+
+using state_root::branches_per_node;
 using state_root::tree_hash;
 using kind = root_fault::kind;
 
@@ -39,6 +76,30 @@ bool may_have(const rows::slot_reader& slots, std::uint32_t id) {
     } catch (const damaged_error&) {
         return true;
     }
+}
+
+/// The leaves of some objects where their keys lead, in their order; nothing where there is none.
+/// As state_root::find_leaf, but of a tree that may be damaged, and of all at once, level by level,
+/// so that waiting for the memory of one node overlaps with that for the others. In a turn. Throws
+/// damaged_error when the table of the nodes is damaged.
+std::vector<std::optional<found_leaf>> find_leaves(const read_only_tree& tree,
+                                                   std::span<const wanted_leaf> wanted) {
+    std::vector<std::optional<found_leaf>> found(wanted.size());
+    std::vector<walk> walks;
+    if (const auto root = tree.root())
+        for (std::size_t number = 0; number < wanted.size(); ++number)
+            walks.push_back({number, *root});
+    for (unsigned level = 0; !walks.empty() && level < state_root::max_levels; ++level) {
+        for (walk& one : walks) {
+            one.node = tree.find(one.at);
+            if (one.node) one.node->prefetch();
+        }
+        auto kept = walks.begin();
+        for (walk& one : walks)
+            if (step(one, wanted[one.number], level, found[one.number])) *kept++ = one;
+        walks.erase(kept, walks.end());
+    }
+    return found;
 }
 
 } // namespace
@@ -71,7 +132,7 @@ struct object_check::piece {
 };
 
 void object_check::run(unsigned threads, root_faults& to) {
-    state_.take_turn([&] { types_ = looked_at_tree(state_.source()).types(); });
+    state_.take_turn([&] { types_ = read_only_tree(state_.source()).types(); });
     for (const auto& [number, name] : types_) {
         if (has_type(state_, name)) {
             check_type(number, name, threads, to);
@@ -169,7 +230,7 @@ void object_check::look_up(const type& of, piece& to) {
     for (std::size_t next = 0; next < wanted.size();) {
         state_.take_turn([&] {
             const auto until = clock::now() + row_source::slice;
-            const looked_at_tree tree(state_.source());
+            const read_only_tree tree(state_.source());
             do {
                 const auto some = wanted.subspan(next, std::min(at_once, wanted.size() - next));
                 for (const auto& found : find_leaves(tree, some))
@@ -189,7 +250,7 @@ void object_check::look_up_unreadable(const type& of, piece& to) {
     std::vector<bool> is_archived;
     state_.take_turn([&] {
         const rows::type_rows in_memory = state_.source().of(of.name);
-        found = find_leaves(looked_at_tree(state_.source()), to.unreadable);
+        found = find_leaves(read_only_tree(state_.source()), to.unreadable);
         for (const wanted_leaf& one : to.unreadable)
             is_archived.push_back(!may_have(in_memory.slots(), one.id));
     });
@@ -233,7 +294,7 @@ void object_check::compare(const type& of, const std::optional<found_leaf>& foun
 /// Those of no object.
 void object_check::check_leaves(root_faults& to) {
     for (const node_range& range : node_ranges(state_, nodes_in_a_turn))
-        each_node(state_, range, [&](const looked_at_tree&, node_ref at, const node_view& node) {
+        each_node(state_, range, [&](const read_only_tree&, node_ref at, const node_view& node) {
             if (node.size() > at.capacity()) return;
             for (unsigned digit = 0; digit < branches_per_node; ++digit)
                 if (node.has(digit) && node.is_leaf(digit))

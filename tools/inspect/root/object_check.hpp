@@ -1,19 +1,22 @@
 #pragma once
 
 #include <archive/store.hpp>
-#include <tools/inspect/root/id_set.hpp>
-#include <tools/inspect/root/leaf_search.hpp>
+#include <chainbase/sha256.hpp>
 #include <tools/inspect/root/node_check.hpp>
-#include <tools/inspect/root/root_faults.hpp>
+#include <tools/inspect/root/read_only_tree.hpp>
+#include <tools/inspect/root/root_report.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace chainbase::inspect {
+
+struct found_leaf;
 
 /// Whether the leaves of a tree are those of the objects of a state, in memory and in the archive:
 /// each object is looked up in the tree, and if that has more leaves than were found, each leaf

@@ -1,18 +1,20 @@
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/archive/kept_archive.hpp>
-#include <tools/inspect/root/looked_at_tree.hpp>
 #include <tools/inspect/root/node_check.hpp>
 #include <tools/inspect/root/object_check.hpp>
+#include <tools/inspect/root/read_only_tree.hpp>
 #include <tools/inspect/root/root_report.hpp>
-#include <tools/inspect/rows/object_row.hpp>
-#include <tools/inspect/rows/still_attempts.hpp>
+#include <tools/inspect/rows/merged_rows.hpp>
+#include <tools/inspect/rows/type_records.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <memory>
 #include <numeric>
+#include <utility>
 
 namespace chainbase::inspect {
 
@@ -22,6 +24,27 @@ using state_root::branches_per_node;
 using state_root::capacities;
 using state_root::node_ref;
 using state_root::node_view;
+
+/// Bit i of a set: there is the size i.
+using size_set = std::uint32_t;
+
+/// Places for children in all arrays.
+std::uint64_t places(const children_histogram& nodes, size_set sparse) {
+    std::uint64_t sum = 0;
+    std::uint64_t fitting = branches_per_node; // from the largest number of children down
+    for (unsigned children = branches_per_node; children > 0; --children) {
+        if (sparse >> children & 1) fitting = children;
+        sum += nodes[children] * fitting;
+    }
+    return sum;
+}
+
+std::vector<unsigned> sizes_of(size_set set) {
+    std::vector<unsigned> all;
+    for (unsigned size = 1; size < branches_per_node; ++size)
+        if (set >> size & 1) all.push_back(size);
+    return all;
+}
 
 std::uint64_t bytes_of(const root_report::by_capacity& nodes) {
     std::uint64_t sum = 0;
@@ -54,7 +77,7 @@ public:
         constexpr std::uint32_t nodes_at_once = UINT32_MAX >> 1;
         for (const node_range& range : node_ranges(state_, nodes_at_once))
             each_node(state_, range,
-                      [&](const looked_at_tree&, node_ref at, const node_view& node) {
+                      [&](const read_only_tree&, node_ref at, const node_view& node) {
                           count(at, node, found_);
                       });
         name_types(found_);
@@ -64,7 +87,7 @@ public:
 
 private:
     void read_head(row_source& state) {
-        const looked_at_tree tree(state);
+        const read_only_tree tree(state);
         found_.revision = state.revision();
         found_.root = hex(tree.head().digest);
         found_.root_revision = tree.head().revision;
@@ -115,6 +138,48 @@ private:
 };
 
 } // namespace
+
+array_sizes array_sizes::of(const children_histogram& nodes, std::vector<unsigned> sparse) {
+    size_set set = 0;
+    for (const unsigned size : sparse)
+        set |= size_set{1} << size;
+    const std::uint64_t dense = places(nodes, 0);
+    const double ratio =
+        dense == 0 ? 1 : static_cast<double>(places(nodes, set)) / static_cast<double>(dense);
+    return {std::move(sparse), ratio};
+}
+
+array_sizes array_sizes::best(const children_histogram& nodes, unsigned count) {
+    array_sizes found;
+    std::uint64_t least = UINT64_MAX;
+    constexpr size_set end = size_set{1} << branches_per_node;
+    for (size_set set = 0; set < end; set += 2) { // no size 0
+        if (static_cast<unsigned>(std::popcount(set)) != count) continue;
+        const std::uint64_t sum = places(nodes, set);
+        const bool is_better = sum < least || (sum == least && sizes_of(set) < found.sizes);
+        if (!is_better) continue;
+        least = sum;
+        found.sizes = sizes_of(set);
+    }
+    return of(nodes, std::move(found.sizes));
+}
+
+void root_faults::add(root_fault one) {
+    ++counts_[static_cast<std::size_t>(one.what)];
+    if (has_room(one.what)) named(one.what).push_back(std::move(one));
+}
+
+void root_faults::add(root_faults&& others) {
+    for (std::size_t number = 0; number < kinds; ++number) {
+        counts_[number] += others.counts_[number];
+        for (root_fault& one : others.named_[number])
+            if (has_room(one.what)) named(one.what).push_back(std::move(one));
+    }
+}
+
+std::uint64_t root_faults::total() const noexcept {
+    return std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0});
+}
 
 std::uint64_t root_report::all_nodes() const noexcept {
     return std::accumulate(nodes.begin(), nodes.end(), std::uint64_t{0});

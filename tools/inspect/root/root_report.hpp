@@ -1,17 +1,96 @@
 #pragma once
 
 #include <chainbase/state_root/node.hpp>
-#include <tools/inspect/root/array_sizes.hpp>
-#include <tools/inspect/root/root_faults.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace chainbase::inspect {
+
+/// Nodes of a tree by the number of their children; [0] is of no meaning.
+using children_histogram = std::array<std::uint64_t, state_root::branches_per_node + 1>;
+
+/// Sizes of the arrays in which nodes keep their children.
+struct array_sizes {
+    /// What a child takes in an array of the XRP Ledger, whose published figures are counted by it:
+    /// a digest of 32 bytes, and a reference with what belongs to it. All sizes are multiples of
+    /// it, so that it cancels out of the ratio.
+    static constexpr unsigned bytes_per_child = 38;
+
+    std::vector<unsigned> sizes; ///< rising, below 16: the other one is always 16
+    /// Bytes of the arrays, each node with the smallest that its children fit, against arrays that
+    /// are all of 16; 1 if there are no nodes.
+    double ratio = 1;
+
+    /// Of `nodes` with these sizes. Requires that they rise and are 1 to 15.
+    [[nodiscard]] static array_sizes of(const children_histogram& nodes,
+                                        std::vector<unsigned> sparse);
+    /// The best set of `count` sizes below 16, of all that there are; of several, the first in the
+    /// order of their numbers. Requires count < 16.
+    [[nodiscard]] static array_sizes best(const children_histogram& nodes, unsigned count);
+};
+
+/// Something that is not as the root of a state says, or not as a tree has to be.
+struct root_fault {
+    enum class kind : std::uint8_t {
+        tree,          ///< the tree as a whole: its head, its types, its free nodes
+        node,          ///< a node: `type` and `id` are its own
+        unreadable,    ///< an object that cannot be read
+        other_content, ///< an object whose content is not what the root commits to
+        not_in_root,   ///< an object that the root does not commit to
+        not_in_state,  ///< one that it commits to, and that is not there
+    };
+    static constexpr std::array<std::string_view, 6> names{
+        "tree", "node", "unreadable", "other_content", "not_in_root", "not_in_state"};
+
+    kind what = kind::tree;
+    std::string type;
+    std::uint32_t id = 0;
+    std::string text;         ///< what is wrong with it
+    bool is_archived = false; ///< the object is in the archive only
+    std::string row;          ///< of an object: what is there, as JSON; empty: nothing, or unknown
+};
+
+/// Faults: all are counted, and the first of each kind named. One thread at a time.
+class root_faults {
+public:
+    static constexpr std::size_t kinds = root_fault::names.size();
+
+    /// `limit`: how many of each kind are named at most; 0: all.
+    explicit root_faults(std::uint64_t limit) : limit_(limit) {}
+
+    void add(root_fault one);
+    /// Behind those that are here.
+    void add(root_faults&& others);
+
+    [[nodiscard]] std::uint64_t count(root_fault::kind what) const noexcept {
+        return counts_[static_cast<std::size_t>(what)];
+    }
+    [[nodiscard]] std::uint64_t total() const noexcept;
+    /// By kind, and as they were added.
+    [[nodiscard]] const std::vector<root_fault>& named(root_fault::kind what) const noexcept {
+        return named_[static_cast<std::size_t>(what)];
+    }
+    [[nodiscard]] std::vector<root_fault>& named(root_fault::kind what) noexcept {
+        return named_[static_cast<std::size_t>(what)];
+    }
+    [[nodiscard]] std::uint64_t limit() const noexcept { return limit_; }
+
+private:
+    [[nodiscard]] bool has_room(root_fault::kind what) const noexcept {
+        return limit_ == 0 || named(what).size() < limit_;
+    }
+
+    std::uint64_t limit_;
+    std::array<std::uint64_t, kinds> counts_{};
+    std::array<std::vector<root_fault>, kinds> named_;
+};
 
 /// The root of a state, and the tree below it, through the catalogue alone.
 struct root_report {
@@ -82,9 +161,5 @@ struct root_report {
     /// and what reading the state and its archive does.
     [[nodiscard]] static root_report of(const std::filesystem::path& state, const question& asked);
 };
-
-/// As `chainbase-inspect root` prints it.
-[[nodiscard]] std::string as_text(const root_report& found, const std::string& state);
-[[nodiscard]] std::string as_json(const root_report& found, const std::string& state);
 
 } // namespace chainbase::inspect

@@ -26,7 +26,7 @@ private:
 
 /// Opens the segment of `state` read-only, also one that is written or was left behind, and returns
 /// what `look(segment&)` does. Beside a writer that opens, closes, cuts or grows a file at that
-/// moment, or beside who replaces all of it, which may look like damage, it does so again.
+/// moment, or replaces the segment, which may look like damage, it tries again.
 ///
 /// Throws what opening a segment read-only and what `look` throw, with what the file system refuses
 /// as io_error.
@@ -36,7 +36,7 @@ auto look_beside_writer(const std::filesystem::path& state, Look&& look) {
     open_options how;
     how.mode = open_mode::read_only;
     how.allow_unclean = true;
-    // Who replaces a segment holds the lock for a moment only: it may be gone by now.
+    // A process that replaces a segment holds the lock for a moment only, and may have let it go.
     for (int without_writer = 0;; patience::pause()) {
         try {
             segment from(state, how);

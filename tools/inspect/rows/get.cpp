@@ -1,13 +1,13 @@
 #include <tools/inspect/archive/archived_rows.hpp>
-#include <tools/inspect/json_text.hpp>
+#include <tools/inspect/escaped.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/rows/row_query.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
+#include <tools/report_json.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -52,13 +52,12 @@ std::string object_of(const std::vector<std::string>& names,
 }
 
 std::string get_json(const get_call& asked, const answer& found) {
-    nlohmann::ordered_json head{{"schema_version", 1},
+    std::string text = line_of({{"schema_version", 1},
                                 {"state", asked.state},
                                 {"type", asked.type},
                                 {"key", asked.key},
                                 {"revision", found.in_memory.revision},
-                                {"rolled_back", found.is_rolled_back}};
-    std::string text = head.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+                                {"rolled_back", found.is_rolled_back}});
     text.pop_back();
     std::vector<std::string> archived;
     for (const archived_rows::row& row : found.archived.rows)

@@ -3,7 +3,7 @@
 #include <tools/inspect/archive/archived_rows.hpp>
 #include <tools/inspect/archive/kept_archive.hpp>
 #include <tools/inspect/rows/merged_rows.hpp>
-#include <tools/inspect/rows/row_scan.hpp>
+#include <tools/inspect/rows/row_query.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -281,6 +281,15 @@ std::uint64_t merged_rows::handed_over() {
 
 bool merged_rows::has_moved() {
     return archive_ && handed_over() != handed_over_;
+}
+
+std::optional<object_row> object_row::find(row_source& state, const archive::store* archive,
+                                           const std::string& type, std::uint32_t id) {
+    const std::string word = std::to_string(id);
+    merged_rows rows(state, row_query{type, "id", {}, {word}, {word}, false}, archive);
+    const merged_rows::row* const one = rows.next();
+    if (!one) return std::nullopt;
+    return object_row{one->json, rows.names(), one->cells};
 }
 
 } // namespace chainbase::inspect

@@ -5,6 +5,7 @@
 #include <tools/inspect/rows/row_format.hpp>
 #include <tools/inspect/rows/row_query.hpp>
 #include <tools/inspect/rows/row_reader.hpp>
+#include <tools/inspect/rows/row_source.hpp>
 
 #include <cstdint>
 #include <deque>
@@ -102,6 +103,20 @@ private:
     bool is_memory_read_ = false;
     bool is_archive_read_ = false;
     std::uint64_t handed_over_ = 0;
+};
+
+/// One object, in memory or in the archive.
+struct object_row {
+    std::string json;               ///< as `get` prints it
+    std::vector<std::string> names; ///< of the fields
+    std::vector<std::string> cells; ///< the fields, for people
+
+    /// The object of a type with this id; nothing when there is none. `archive` may be null: there
+    /// is none. Takes turns. Throws usage_error when there is no such type, and what reading does:
+    /// damaged_error, io_error.
+    [[nodiscard]] static std::optional<object_row> find(row_source& state,
+                                                        const archive::store* archive,
+                                                        const std::string& type, std::uint32_t id);
 };
 
 } // namespace chainbase::inspect

@@ -4,23 +4,17 @@
 #include <algorithm>
 #include <condition_variable>
 #include <exception>
-#include <map>
 #include <mutex>
-#include <optional>
+#include <set>
 #include <thread>
-#include <utility>
-#include <vector>
 
 namespace chainbase::inspect {
 
 namespace {
 
-using archive::byte_buffer;
-
 class pipeline {
 public:
-    pipeline(std::size_t count, std::size_t ahead,
-             const std::function<byte_buffer(std::size_t)>& make)
+    pipeline(std::size_t count, std::size_t ahead, const std::function<void(std::size_t)>& make)
         : count_(count), ahead_(ahead), make_(make) {}
     ~pipeline() {
         stop();
@@ -34,25 +28,25 @@ public:
         threads_.push_back(trace::quiet_thread("digest", [this] { work(); }));
     }
 
-    /// The next piece.
-    byte_buffer next() {
+    /// Waits until the next one is made, and returns its number.
+    std::size_t next() {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [&] { return failure_ || made_.contains(taken_); });
         if (failure_) std::rethrow_exception(failure_);
-        auto node = made_.extract(taken_);
-        ++taken_;
+        made_.erase(taken_);
+        const std::size_t number = taken_++;
         lock.unlock();
         changed_.notify_all();
-        return std::move(node.mapped());
+        return number;
     }
 
 private:
     void work() noexcept {
         try {
             while (const auto number = claim()) {
-                byte_buffer piece = make_(*number);
+                make_(*number);
                 const std::lock_guard lock(mutex_);
-                made_.emplace(*number, std::move(piece));
+                made_.insert(*number);
                 changed_.notify_all();
             }
         } catch (...) {
@@ -77,10 +71,10 @@ private:
 
     const std::size_t count_;
     const std::size_t ahead_;
-    const std::function<byte_buffer(std::size_t)>& make_;
+    const std::function<void(std::size_t)>& make_;
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::map<std::size_t, byte_buffer> made_;
+    std::set<std::size_t> made_; ///< and not taken yet
     std::size_t claimed_ = 0;
     std::size_t taken_ = 0;
     bool is_stopped_ = false;
@@ -90,9 +84,8 @@ private:
 
 } // namespace
 
-void in_order(std::size_t count, unsigned threads,
-              const std::function<byte_buffer(std::size_t)>& make,
-              const std::function<void(archive::bytes_view)>& take) {
+void in_order(std::size_t count, unsigned threads, const std::function<void(std::size_t)>& make,
+              const std::function<void(std::size_t)>& take) {
     if (count == 0) return;
     constexpr std::size_t ahead_each = 4;
     const std::size_t useful = std::clamp<std::size_t>(threads, 1, count);

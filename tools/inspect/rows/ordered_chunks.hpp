@@ -1,7 +1,5 @@
 #pragma once
 
-#include <archive/bytes.hpp>
-
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -10,27 +8,21 @@
 
 namespace chainbase::inspect {
 
-/// Makes pieces 0 to `count` - 1 in `threads` threads, and gives them to `take` in this thread, in
-/// their order. Not more than a few pieces for each thread wait to be taken. Throws what `make` and
-/// `take` throw first; all threads have ended then. `make` is called by several threads at once.
-void in_order(std::size_t count, unsigned threads,
-              const std::function<archive::byte_buffer(std::size_t)>& make,
-              const std::function<void(archive::bytes_view)>& take);
+/// Calls `make(number)` for 0 to `count` - 1 in `threads` threads, several at once, and
+/// `take(number)` in this thread, in order, each after its make(). Not more than a few for each
+/// thread wait to be taken. Throws what `make` and `take` throw first; all threads have ended then.
+void in_order(std::size_t count, unsigned threads, const std::function<void(std::size_t)>& make,
+              const std::function<void(std::size_t)>& take);
 
-/// The same for pieces of any type, which `make(number)` returns and `take(piece)` is given.
+/// The same for pieces, which `make(number)` returns and `take(piece)` is given.
 template <typename Make, typename Take>
 void made_in_order(std::size_t count, unsigned threads, const Make& make, const Take& take) {
     std::vector<std::optional<decltype(make(std::size_t{}))>> made(count);
-    std::size_t next = 0;
     in_order(
-        count, threads,
+        count, threads, [&](std::size_t number) { made[number].emplace(make(number)); },
         [&](std::size_t number) {
-            made[number].emplace(make(number));
-            return archive::byte_buffer();
-        },
-        [&](archive::bytes_view) {
-            take(std::move(*made[next]));
-            made[next++].reset();
+            take(std::move(*made[number]));
+            made[number].reset();
         });
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -47,5 +48,12 @@ struct found_rows {
 /// as row_query::cursor does, but for a hashed key, and when parts are missing.
 [[nodiscard]] found_rows find_rows(row_source& in, const std::string& type, const std::string& key,
                                    const std::vector<std::string>& parts);
+
+/// Goes through objects of a type in turns of at most row_source::slice each. `look` is called in a
+/// turn for each object, and returns whether it wants another one; `rest`, if there is one, after
+/// each turn. Throws what they throw, and what turns and cursors do.
+void scan(row_source& from, const std::string& type, rows::row_cursor& cursor,
+          const std::function<bool(const rows::type_rows&, slot_number)>& look,
+          const std::function<void()>& rest = {});
 
 } // namespace chainbase::inspect

@@ -16,12 +16,11 @@ namespace chainbase::inspect {
 
 namespace {
 
-using nlohmann::json;
 using kind = rows::value_type::kind;
 
 /// What a value is none of, in the words of the message.
-[[noreturn]] void refuse(const char* wanted, const json& value) {
-    std::string found = value.dump(-1, ' ', false, json::error_handler_t::replace);
+[[noreturn]] void refuse(const char* wanted, const nlohmann::json& value) {
+    std::string found = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     if (found.size() > 60) found = found.substr(0, 57) + "...";
     throw usage_error(fmt::format("{} is no {}", found, wanted));
 }
@@ -32,7 +31,7 @@ int digit_of(char c) noexcept {
 }
 
 /// Two hexadecimal digits a byte.
-std::string bytes_of(const json& value) {
+std::string bytes_of(const nlohmann::json& value) {
     const auto* text = value.get_ptr<const std::string*>();
     if (!text || text->size() % 2 != 0) refuse("text of hexadecimal digits, two for a byte", value);
     std::string bytes;
@@ -46,7 +45,7 @@ std::string bytes_of(const json& value) {
 }
 
 /// A text, or the bytes of one that is no UTF-8.
-std::string text_of(const json& value) {
+std::string text_of(const nlohmann::json& value) {
     if (const auto* text = value.get_ptr<const std::string*>()) return *text;
     if (!value.is_object() || value.size() != 1 || !value.contains("hex"))
         refuse(R"(text, or {"hex": "..."})", value);
@@ -54,7 +53,7 @@ std::string text_of(const json& value) {
 }
 
 /// The lowest bytes of a number are its value in fewer; the machine is little-endian.
-void store_number(const rows::value_type& type, const json& value, std::byte* to) {
+void store_number(const rows::value_type& type, const nlohmann::json& value, std::byte* to) {
     std::uint64_t bits[2]{};
     bool fits = false;
     if (value.is_number_unsigned()) {
@@ -91,11 +90,11 @@ float nearest_float(double wanted) {
 }
 
 /// "-0" is read as an integer, of the kind of negative ones.
-bool is_minus_zero(const json& value) {
+bool is_minus_zero(const nlohmann::json& value) {
     return value.is_number_integer() && !value.is_number_unsigned() && value == 0;
 }
 
-void store_float(const rows::value_type& type, const json& value, std::byte* to) {
+void store_float(const rows::value_type& type, const nlohmann::json& value, std::byte* to) {
     double found = 0;
     if (value.is_number())
         found = is_minus_zero(value) ? -0.0 : value.get<double>();
@@ -114,8 +113,8 @@ void store_float(const rows::value_type& type, const json& value, std::byte* to)
     std::memcpy(to, &single, sizeof single);
 }
 
-void store_bytes(const rows::value_type& type, const std::string& bytes, const json& value,
-                 std::byte* to) {
+void store_bytes(const rows::value_type& type, const std::string& bytes,
+                 const nlohmann::json& value, std::byte* to) {
     if (bytes.size() != type.bytes)
         refuse(fmt::format("value of {} bytes", type.bytes).c_str(), value);
     std::memcpy(to, bytes.data(), bytes.size());

@@ -35,7 +35,7 @@ public:
 
     /// Takes a turn: calls `look`, in which nothing changes. What it looked at may be gone after
     /// it. After another turn, beside a writer that is at work, it rests first: twenty times as
-    /// long as that took, for each who reads. Throws what the read lock throws.
+    /// long as that took, times the number of readers. Throws what the read lock throws.
     void take_turn(const std::function<void()>& look);
 
     /// Takes a turn to see it.

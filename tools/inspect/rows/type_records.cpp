@@ -2,7 +2,7 @@
 #include <chainbase/rows/mapped_bytes.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/archive/kept_archive.hpp>
-#include <tools/inspect/rows/row_scan.hpp>
+#include <tools/inspect/rows/row_query.hpp>
 #include <tools/inspect/rows/type_records.hpp>
 
 #include <fmt/format.h>

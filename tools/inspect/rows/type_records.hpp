@@ -2,9 +2,11 @@
 
 #include <archive/described_record.hpp>
 #include <archive/store.hpp>
+#include <tools/inspect/rows/beside_writer.hpp>
 #include <tools/inspect/rows/row_source.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -97,5 +99,22 @@ private:
 
     static constexpr std::uint64_t no_layout = UINT64_MAX;
 };
+
+/// What `attempt()`, which looks at a state in turns, returns when nothing changed while it looked:
+/// it throws moved_meanwhile otherwise. Beside a writer it is made three times and for two seconds
+/// at least; nothing if something changed each time. Throws what it throws else.
+template <typename Attempt>
+auto attempt_while_still(Attempt&& attempt) -> std::optional<decltype(attempt())> {
+    constexpr int least_attempts = 3;
+    const patience until(std::chrono::seconds(2));
+    for (int attempts = 1; attempts <= least_attempts || !until.is_over(); ++attempts) {
+        try {
+            return attempt();
+        } catch (const moved_meanwhile&) {
+            patience::pause();
+        }
+    }
+    return std::nullopt;
+}
 
 } // namespace chainbase::inspect

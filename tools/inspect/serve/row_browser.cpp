@@ -1,13 +1,12 @@
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/archive/archived_rows.hpp>
 #include <tools/inspect/archive/kept_archive.hpp>
-#include <tools/inspect/json_text.hpp>
 #include <tools/inspect/rows/merged_rows.hpp>
 #include <tools/inspect/rows/row_format.hpp>
 #include <tools/inspect/rows/row_query.hpp>
-#include <tools/inspect/rows/row_scan.hpp>
 #include <tools/inspect/rows/row_source.hpp>
 #include <tools/inspect/serve/row_browser.hpp>
+#include <tools/report_json.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 #include <chainbase/trace/quiet_thread.hpp>
-#include <tools/inspect/json_text.hpp>
 #include <tools/inspect/memory/stat.hpp>
 #include <tools/inspect/serve/sample_history.hpp>
+#include <tools/report_json.hpp>
 
 #include <nlohmann/json.hpp>
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <tools/inspect/memory/live_sample.hpp>
-#include <tools/inspect/memory/state_growth.hpp>
 
 #include <nlohmann/json_fwd.hpp>
 

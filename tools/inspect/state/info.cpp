@@ -1,26 +1,33 @@
+#include <chainbase/segment/segment_header.hpp>
 #include <tools/inspect/look_at.hpp>
-#include <tools/inspect/state/info.hpp>
+#include <tools/inspect/state/named_state.hpp>
+#include <tools/inspect/state/schema.hpp>
+#include <tools/inspect/state/state_info.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
+#include <tools/report_json.hpp>
+#include <tools/text_table.hpp>
+
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
+#include <ctime>
 
 namespace chainbase::inspect {
 
-namespace {
+// The members that each part of the report has in JSON, in their order.
+BOOST_DESCRIBE_STRUCT(log_heading, (), (revision, irreversible_revision, sessions, bytes_in_use))
+BOOST_DESCRIBE_STRUCT(trouble, (), (code, what))
+BOOST_DESCRIBE_STRUCT(mapped_pages, (),
+                      (mappings, resident, shmem_pmd_mapped, file_pmd_mapped, anon_huge_pages))
 
-void run_info(const std::string& state, bool is_json) {
-    const state_info info = read_info(state);
-    print_or_throw(is_json ? as_json(info) : as_text(info));
-}
+namespace {
 
 bool has(const state_info& info, const char* code) {
     return std::ranges::any_of(info.troubles, [&](const trouble& one) { return one.code == code; });
 }
 
-} // namespace
-
+/// "closed", "writer_running", "writer_died", "machine_restarted", "segment_lost" or "unknown".
 std::string condition_of(const state_info& info) {
     if (info.writer.is_alive) return "writer_running";
     for (const char* lost : {"machine_restarted", "segment_lost"})
@@ -29,34 +36,186 @@ std::string condition_of(const state_info& info) {
     return info.header->clean == 1 ? "closed" : "writer_died";
 }
 
-std::string to_string(next_opening what) {
-    switch (what) {
-    case next_opening::attach:
-        return "attach";
-    case next_opening::roll_back:
-        return "roll_back";
-    case next_opening::restore:
-        return "restore";
-    case next_opening::create:
-        return "create";
-    case next_opening::refuse:
-        return "refuse";
-    }
-    return "unknown";
+json header_of(const state_info& info) {
+    if (!info.header) return nullptr;
+    const segment_header& header = *info.header;
+    return {{"format", header.format},
+            {"windows", header.windows},
+            {"window_bytes", header.window_bytes},
+            {"clean", header.clean},
+            {"synced", header.synced},
+            {"generation", header.generation},
+            {"boot", detail::boot_of(header)},
+            {"this_boot", info.is_this_boot}};
 }
 
-void declare_info(command& verb) {
-    struct call {
-        std::string state;
-        bool json = false;
-    };
-    const auto asked = std::make_shared<call>();
-    verb.add_option("DIR", asked->state, "The folder of the state").required();
-    verb.add_flag("--json", asked->json, "Print one JSON object instead of text");
-    verb.runs([asked] {
-        look_at(asked->state, [&] { run_info(asked->state, asked->json); });
-        return exit_code::done;
+json schema_of(const state_info& info) {
+    if (!info.types) return nullptr;
+    json types = json::array();
+    for (const catalogue::entry& one : info.types->entries())
+        types.push_back({{"name", one.schema.name}, {"hash", hash_text(one.schema.hash())}});
+    return {{"hash", hash_text(schema_hash(*info.types))}, {"types", std::move(types)}};
+}
+
+json checkpoints_json(const state_info& info) {
+    json all = json::array();
+    for (const checkpoint_info& one : info.checkpoints)
+        all.push_back({{"generation", one.generation},
+                       {"name", named_state::name_of(info.state, one.generation)},
+                       {"revision", one.revision},
+                       {"irreversible_revision", one.irreversible_revision},
+                       {"time", one.time},
+                       {"bytes", one.bytes},
+                       {"redo_log", one.has_redo_log}});
+    return all;
+}
+
+json place_of(const state_info& info) {
+    return {{"segment", text_or_null(info.segment.string())},
+            {"in_memory", info.is_in_memory},
+            {"lost_with_the_machine", info.is_lost_with_the_machine},
+            {"file_system", text_or_null(info.segment_mount.type)},
+            {"mount", text_or_null(info.segment_mount.point.string())},
+            {"state_file_system", text_or_null(info.state_mount.type)}};
+}
+
+std::string as_json(const state_info& info) {
+    const bool is_writer_known = info.writer.process != 0;
+    return lines_of({
+        {"schema_version", 1},
+        {"state", info.state.string()},
+        {"condition", condition_of(info)},
+        {"next_opening", {{"does", to_string(info.next)}, {"why", info.why}}},
+        {"troubles", json_of(info.troubles)},
+        {"header", header_of(info)},
+        {"log", info.log ? json_of(info.log->heading) : json(nullptr)},
+        {"writer",
+         {{"process", is_writer_known ? json(info.writer.process) : json(nullptr)},
+          {"alive", info.writer.is_alive}}},
+        {"readers", info.readers},
+        {"place", place_of(info)},
+        {"huge_pages",
+         {{"shmem_enabled", text_or_null(info.shmem_enabled)},
+          {"mount_option", text_or_null(info.segment_mount.huge)},
+          {"writer", json_of(info.pages)}}},
+        {"schema", schema_of(info)},
+        {"checkpoints", checkpoints_json(info)},
+        {"promise", text_or_null(info.promise)},
+        {"archive", text_or_null(info.archive)},
+        {"permissions",
+         {{"owner", info.owner},
+          {"mode", info.mode},
+          {"readers_group", text_or_null(info.readers_group)}}},
     });
+}
+
+std::string or_unknown(const std::string& text) {
+    return text.empty() ? "unknown" : text;
+}
+
+std::string header_text(const state_info& info) {
+    if (!info.header) return "header     unknown\n";
+    const segment_header& header = *info.header;
+    return fmt::format("header     format {}, {} windows of at most {} bytes; {}{}\n"
+                       "boot       {} ({})\n",
+                       header.format, header.windows, grouped(header.window_bytes),
+                       header.clean == 1 ? "closed" : "open",
+                       header.clean == 1 && header.synced == 1 ? ", on storage" : "",
+                       or_unknown(detail::boot_of(header)),
+                       info.is_this_boot ? "this one" : "not this one");
+}
+
+std::string log_text(const state_info& info) {
+    if (!info.log) return "revision   unknown\n";
+    const log_heading& log = info.log->heading;
+    return fmt::format("revision   {}, irreversible {}; {} session(s) can be undone\n",
+                       log.revision, log.irreversible_revision, grouped(log.sessions));
+}
+
+std::string writer_text(const state_info& info) {
+    const std::string readers = fmt::format("; {} slot(s) of readers", info.readers);
+    if (info.writer.process == 0) return "writer     not known to have had one" + readers + "\n";
+    return fmt::format("writer     process {}, which {}{}\n", info.writer.process,
+                       info.writer.is_alive ? "is running" : "is gone", readers);
+}
+
+std::string place_text(const state_info& info) {
+    if (info.segment.empty()) return "segment    unknown\n";
+    return fmt::format("segment    {}: in {}, {} mounted at {}{}\n", info.segment.string(),
+                       info.is_in_memory ? "a folder of memory" : "the state's folder",
+                       or_unknown(info.segment_mount.type), info.segment_mount.point.string(),
+                       info.is_lost_with_the_machine ? "; lost when the machine stops" : "");
+}
+
+std::string huge_pages_text(const state_info& info) {
+    if (!info.pages)
+        return fmt::format("huge pages unknown: {}; tmpfs of the kernel: {}\n",
+                           info.writer.is_alive ? "the writer's /proc/PID/smaps cannot be read"
+                                                : "no writer is running",
+                           or_unknown(info.shmem_enabled));
+    return fmt::format(
+        "huge pages {} of the {} that the writer has in memory; tmpfs of the kernel: "
+        "{}\n",
+        bytes_in_words(info.pages->huge()), bytes_in_words(info.pages->resident),
+        or_unknown(info.shmem_enabled));
+}
+
+std::string checkpoints_text(const state_info& info) {
+    if (info.checkpoints.empty()) return "checkpoint none\n";
+    std::string text;
+    for (const checkpoint_info& one : info.checkpoints)
+        text += fmt::format("checkpoint {} of revision {}, irreversible {}; {} s old, {}{}; to be "
+                            "looked at as {}\n",
+                            one.generation, one.revision, one.irreversible_revision,
+                            std::time(nullptr) - one.time, bytes_in_words(one.bytes),
+                            one.has_redo_log ? "; a redo log follows it" : "",
+                            named_state::name_of(info.state, one.generation));
+    return text;
+}
+
+std::string schema_text(const state_info& info) {
+    if (!info.types) return "schema     unknown\n";
+    text_table types({"type", "hash"});
+    for (const catalogue::entry& one : info.types->entries())
+        types.add({one.schema.name, hash_text(one.schema.hash())});
+    return fmt::format("schema     hash {}, {} type(s)\n", hash_text(schema_hash(*info.types)),
+                       info.types->entries().size()) +
+           (info.types->entries().empty() ? "" : "\n" + types.text());
+}
+
+std::string opening_text(const state_info& info) {
+    return fmt::format("condition  {}\nopening    would {}: {}\n", condition_of(info),
+                       to_string(info.next), info.why);
+}
+
+std::string rest_text(const state_info& info) {
+    return fmt::format("promise    {}\narchive    {}\nfolder     owner {}, mode {}; {}\n",
+                       or_unknown(info.promise), info.archive.empty() ? "none" : info.archive,
+                       or_unknown(info.owner), or_unknown(info.mode),
+                       info.readers_group.empty()
+                           ? "no group may read"
+                           : "the group " + info.readers_group + " may read");
+}
+
+std::string as_text(const state_info& info) {
+    std::string text = fmt::format("state      {}\n", info.state.string()) + opening_text(info) +
+                       header_text(info) + log_text(info) + writer_text(info) + place_text(info) +
+                       huge_pages_text(info) + checkpoints_text(info) + rest_text(info) +
+                       schema_text(info);
+    for (const trouble& one : info.troubles)
+        text += fmt::format("\n{}: {}\n", one.code, one.what);
+    return text;
+}
+
+void print_info(const std::string& state, bool is_json) {
+    const state_info info = read_info(state);
+    print_or_throw(is_json ? as_json(info) : as_text(info));
+}
+
+} // namespace
+
+void declare_info(command& verb) {
+    declare_report(verb, "Print one JSON object instead of text", print_info);
 }
 
 } // namespace chainbase::inspect

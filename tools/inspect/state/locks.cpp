@@ -3,20 +3,17 @@
 #include <tools/inspect/state/locks.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
+#include <tools/report_json.hpp>
 #include <tools/text_table.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <filesystem>
-#include <memory>
 
 namespace chainbase::inspect {
 
 namespace {
-
-using json = nlohmann::ordered_json;
 
 /// `inside`: what it does there.
 std::string in_words(lock_report::doing what, const char* inside) {
@@ -62,7 +59,7 @@ bool holds_check_lock(const std::filesystem::path& state) {
            lock.l_type == F_RDLCK;
 }
 
-void run_locks(const std::string& state, bool is_json) {
+void print_locks(const std::string& state, bool is_json) {
     const state_locks found = state_locks::read(state);
     print_or_throw(is_json ? as_json(found) : as_text(found));
 }
@@ -99,30 +96,18 @@ std::string as_json(const state_locks& found) {
                            {"alive", one.is_alive},
                            {"state", in_words(one.what, "reading")},
                            {"seconds", one.seconds}});
-    const json all = {{"schema_version", 1},
-                      {"writer",
-                       {{"process", writer.process},
-                        {"alive", writer.is_alive},
-                        {"state", in_words(writer.what, "writing")},
-                        {"seconds", writer.seconds}}},
-                      {"checked", found.is_being_checked},
-                      {"readers", readers}};
-    // The name of a process may be any bytes.
-    return all.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+    return lines_of({{"schema_version", 1},
+                     {"writer",
+                      {{"process", writer.process},
+                       {"alive", writer.is_alive},
+                       {"state", in_words(writer.what, "writing")},
+                       {"seconds", writer.seconds}}},
+                     {"checked", found.is_being_checked},
+                     {"readers", readers}});
 }
 
 void declare_locks(command& verb) {
-    struct call {
-        std::string state;
-        bool json = false;
-    };
-    const auto asked = std::make_shared<call>();
-    verb.add_option("DIR", asked->state, "The folder of the state").required();
-    verb.add_flag("--json", asked->json, "Print one JSON object instead of a table");
-    verb.runs([asked] {
-        look_at(asked->state, [&] { run_locks(asked->state, asked->json); });
-        return exit_code::done;
-    });
+    declare_report(verb, "Print one JSON object instead of a table", print_locks);
 }
 
 } // namespace chainbase::inspect

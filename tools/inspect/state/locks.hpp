@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chainbase/lock/process_lock.hpp>
-#include <tools/exit_code.hpp>
 
 #include <filesystem>
 #include <string>

@@ -89,7 +89,7 @@ bool log_image::copy(clock::time_point until) {
     return true;
 }
 
-/// Returns whether that is all. What leads nowhere is left to who checks the copy.
+/// Returns whether that is all. Positions that lead nowhere are left to the check of the copy.
 bool log_image::copy_chunks(const log_words& words, clock::time_point until) {
     const log_position first = words.oldest != 0 ? words.oldest : words.completed;
     const std::size_t most = live_.bytes() / undo_log::chunk_bytes;

@@ -13,7 +13,7 @@
 
 namespace chainbase::inspect {
 
-/// Where a log stands, which a few words say.
+/// The revision and size of a log, from its first words.
 struct log_heading {
     revision_number revision = 0;
     revision_number irreversible_revision = 0;
@@ -25,7 +25,8 @@ struct log_heading {
 /// writes at the same time. Takes no lock and changes no file. Not thread-safe.
 ///
 /// The copy is a window of its own, so all that reads a log reads it. The file itself is read by
-/// calls: a writer that compacts makes it shorter, and what is mapped there kills who looks.
+/// calls: a writer that compacts makes it shorter, and a look at a mapping beyond its end kills the
+/// process.
 class log_image {
 public:
     using clock = std::chrono::steady_clock;
@@ -34,14 +35,14 @@ public:
     /// done. Throws access_error, damaged_error, io_error, limit_error.
     log_image(const std::filesystem::path& folder, const segment_header& header, bool is_written);
 
-    /// Where the log stands now; empty when it changed meanwhile, or is damaged. Throws io_error,
+    /// The heading now; empty when the log changed meanwhile, or is damaged. Throws io_error,
     /// as when the file became shorter meanwhile.
     [[nodiscard]] std::optional<log_heading> heading();
 
     /// Copies what is in use, the newest first, and returns whether nothing changed meanwhile:
     /// else the copy is of no use. After `until` it begins no further chunk. Throws as heading().
     [[nodiscard]] bool copy(clock::time_point until);
-    /// Where the log stood when it was copied, whatever the copy has of it. All zero when its words
+    /// The heading when it was copied, whatever the copy has of it. All zero when its words
     /// lead nowhere.
     [[nodiscard]] const log_heading& copied() const noexcept { return copied_; }
     /// Whether the last copy has all sessions. If not, the oldest of those that it has whole is its

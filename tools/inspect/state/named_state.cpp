@@ -1,22 +1,88 @@
+#include <chainbase/checkpoint/disk.hpp>
+#include <chainbase/checkpoint/publication.hpp>
 #include <chainbase/checkpoint/restore.hpp>
 #include <chainbase/database.hpp>
 #include <chainbase/segment/segment_header.hpp>
+#include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/private_folder.hpp>
 #include <tools/inspect/state/named_state.hpp>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 namespace chainbase::inspect {
 
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr const char* names_of_a_state[] = {"lock", "segment", "segment.json", "checkpoint"};
+
+constexpr const char* way_out = "; `chainbase-inspect info` says what the next opening does";
+
+std::uint64_t bytes_of(const checkpoint::publication& one) {
+    std::uint64_t bytes = 0;
+    for (const checkpoint::publication::file& file : one.files)
+        bytes += file.bytes;
+    return bytes;
+}
+
+[[noreturn]] void fail(const fs::path& where, const char* what) {
+    throw io_error(fmt::format("{}: {}: {}; set TMPDIR to a folder that can be written to",
+                               where.string(), what, std::generic_category().message(errno)));
+}
+
+/// Runs in the other process. A signal to the terminal's group does not reach it.
+[[noreturn]] void remove_at_the_end(const fs::path& folder, int leash) {
+    constexpr int kept = 3;
+    ::setsid();
+    if (leash != kept) ::dup2(leash, kept);
+    for (const int standard : {0, 1, 2})
+        ::close(standard);
+    ::close_range(kept + 1, ~0U, 0);
+    char byte;
+    while (::read(kept, &byte, 1) < 0 && errno == EINTR) {
+    }
+    std::error_code ignored;
+    fs::remove_all(folder, ignored);
+    ::_exit(0);
+}
+
+/// Of memory that can be had without swapping; all there is when the kernel does not say.
+std::uint64_t memory_available() {
+    std::ifstream from("/proc/meminfo");
+    for (std::string name; from >> name; from.ignore(1000, '\n'))
+        if (std::uint64_t kibibytes = 0; name == "MemAvailable:" && from >> kibibytes)
+            return kibibytes << 10;
+    return UINT64_MAX;
+}
+
+/// 0 of what is no folder.
+std::uint64_t room_in(const fs::path& folder, bool is_memory) {
+    std::error_code problem;
+    const fs::space_info space = fs::space(folder, problem);
+    if (problem) return 0;
+    return is_memory ? std::min<std::uint64_t>(space.available, memory_available())
+                     : space.available;
+}
 
 using checkpoint::publication;
 using checkpoint::published;
@@ -65,13 +131,6 @@ const publication* with(const published& all, std::optional<std::uint64_t> gener
                                   known.empty() ? "none" : known));
 }
 
-std::uint64_t bytes_of(const publication& one) {
-    std::uint64_t bytes = 0;
-    for (const publication::file& file : one.files)
-        bytes += file.bytes;
-    return bytes;
-}
-
 /// As the state was left at the checkpoint; then closed, so that all can look at it.
 void make_state(const fs::path& checkpoints, const publication& from, const fs::path& state) {
     private_folder::make_within(state);
@@ -91,6 +150,111 @@ void make_state(const fs::path& checkpoints, const publication& from, const fs::
 }
 
 } // namespace
+
+bool is_state(const fs::path& folder) {
+    return std::any_of(
+        std::begin(names_of_a_state), std::end(names_of_a_state),
+        [&](const char* name) { return fs::exists(fs::symlink_status(folder / name)); });
+}
+
+fs::path segment_folder(const fs::path& state) {
+    if (!is_state(state))
+        throw format_error(state.string() + ": no chainbase state is there; check the path");
+    const segment_place place(state);
+    if (!place.why_foreign().empty())
+        throw unclean_error(state.string() + ": " + place.why_foreign() + way_out);
+    if (!fs::exists(place.folder()))
+        throw unclean_error(place.folder().string() + ": is not there" + way_out);
+    return place.folder();
+}
+
+segment_header segment_header_in(const fs::path& folder) {
+    const fs::path file = folder / "header";
+    const std::optional<segment_header> found = detail::header_in(folder);
+    if (!found)
+        throw damaged_error(file.string() +
+                            ": offset 0: not the header of a chainbase state, or damaged" +
+                            way_out);
+    if (found->format != segment_header::current_format)
+        throw format_error(file.string() + ": format " + std::to_string(found->format) +
+                           ", this program reads " +
+                           std::to_string(segment_header::current_format) +
+                           "; look at it with the program of that version");
+    return *found;
+}
+
+bool is_of_another_boot(const segment_header& header) {
+    const bool is_on_storage = header.clean == 1 && header.synced == 1;
+    return detail::boot_of(header) != detail::boot_id() && !is_on_storage;
+}
+
+std::vector<checkpoint_info> checkpoints_of(const checkpoint::published& all) {
+    std::vector<checkpoint_info> found;
+    for (const checkpoint::publication* one : {all.newest(), all.older()}) {
+        if (!one) continue;
+        found.push_back({one->generation, one->revision, one->committed, one->time, bytes_of(*one),
+                         one->redo != 0});
+    }
+    return found;
+}
+
+std::vector<checkpoint_info> checkpoints_now(const std::filesystem::path& state) {
+    std::error_code unreadable;
+    if (!std::filesystem::exists(state / "checkpoint", unreadable)) return {};
+    try {
+        return checkpoints_of(checkpoint::published(disk::of_system(), state / "checkpoint"));
+    } catch (const error&) {
+        return {};
+    }
+}
+
+namespace fs = std::filesystem;
+
+temporary_folder::temporary_folder(const fs::path& parent) {
+    std::string name = (parent / "chainbase-inspect-XXXXXX").string();
+    if (!::mkdtemp(name.data())) fail(parent, "cannot make a folder");
+    path_ = name;
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) == 0) {
+        remover_ = ::fork();
+        if (remover_ == 0) remove_at_the_end(path_, ends[0]);
+        ::close(ends[0]);
+        leash_ = ends[1];
+    }
+    if (remover_ > 0) return;
+    const int problem = errno;
+    if (leash_ >= 0) ::close(leash_);
+    fs::remove(path_);
+    errno = problem;
+    fail(path_, "no process that would remove it can be started");
+}
+
+temporary_folder::~temporary_folder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+    ::close(leash_);
+    while (::waitpid(remover_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+}
+
+fs::path temporary_folder::place_for(std::uint64_t bytes) {
+    constexpr std::uint64_t beside = std::uint64_t{1} << 20; ///< header, catalogue, folders
+    const char* const chosen = std::getenv("TMPDIR");
+    const bool is_chosen = chosen && *chosen != '\0';
+    const std::vector<fs::path> places =
+        is_chosen ? std::vector<fs::path>{chosen} : std::vector<fs::path>{"/dev/shm", "/tmp"};
+    std::string found;
+    for (const fs::path& place : places) {
+        const std::uint64_t room = room_in(place, place == "/dev/shm");
+        if (room >= bytes + beside) return place;
+        found += fmt::format("{}{} has {}", found.empty() ? "" : ", ", place.string(), room);
+    }
+    throw out_of_space_error(fmt::format("a checkpoint takes {} bytes for as long as it is looked "
+                                         "at, and {}; set TMPDIR to a folder with room",
+                                         bytes + beside, found));
+}
+
+namespace fs = std::filesystem;
 
 named_state::named_state(const std::string& name) : origin_(name), folder_(name) {
     const auto found = parse(name);

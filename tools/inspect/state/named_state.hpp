@@ -1,14 +1,77 @@
 #pragma once
 
-#include <tools/inspect/temporary_folder.hpp>
+#include <chainbase/segment/segment_header.hpp>
+
+#include <sys/types.h>
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+namespace chainbase::checkpoint {
+class published;
+}
+
+/// The names of states on the command line, and what can be read of a state without mapping it.
 namespace chainbase::inspect {
+
+/// The folder of the segment of the state in the folder `state`, which has one. Throws format_error
+/// when no state is there, unclean_error when its segment is gone or another's, access_error,
+/// damaged_error, io_error.
+[[nodiscard]] std::filesystem::path segment_folder(const std::filesystem::path& state);
+
+/// The header of the segment in `folder`. Throws damaged_error when it is not whole, format_error
+/// when it is another format's, access_error, io_error.
+[[nodiscard]] segment_header segment_header_in(const std::filesystem::path& folder);
+
+/// Whether files in the segment's folder may be of different times: the machine restarted since
+/// they were written, without having been on storage.
+[[nodiscard]] bool is_of_another_boot(const segment_header& header);
+
+/// Whether anything of a state is in the folder.
+[[nodiscard]] bool is_state(const std::filesystem::path& folder);
+
+/// A checkpoint as it says of itself; its pages are not read.
+struct checkpoint_info {
+    std::uint64_t generation = 0;
+    std::int64_t revision = 0;
+    std::int64_t irreversible_revision = 0;
+    std::int64_t time = 0;     ///< Unix seconds
+    std::uint64_t bytes = 0;   ///< of the files that a restore makes
+    bool has_redo_log = false; ///< blocks after it are kept
+};
+
+/// The newest first.
+[[nodiscard]] std::vector<checkpoint_info> checkpoints_of(const checkpoint::published& all);
+
+/// Those of the state in a folder, as far as they can be read at this moment, also beside its
+/// writer. What is damaged is left out: `info` says what is wrong with it.
+[[nodiscard]] std::vector<checkpoint_info> checkpoints_now(const std::filesystem::path& state);
+
+/// A private folder that is removed with what is in it when the object goes, or this process ends,
+/// however it does: a process of its own waits for that.
+class temporary_folder {
+public:
+    /// In `parent`. To be made before threads are. Throws io_error.
+    explicit temporary_folder(const std::filesystem::path& parent);
+    ~temporary_folder();
+    temporary_folder(const temporary_folder&) = delete;
+    temporary_folder& operator=(const temporary_folder&) = delete;
+
+    [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+
+    /// Where `bytes` find room: in TMPDIR if that is set, else in memory (/dev/shm), else in /tmp.
+    /// Throws out_of_space_error, which says how much each of them has.
+    [[nodiscard]] static std::filesystem::path place_for(std::uint64_t bytes);
+
+private:
+    std::filesystem::path path_;
+    int leash_ = -1; ///< closed: the other process removes the folder, if it is there
+    pid_t remover_ = -1;
+};
 
 /// A state as the command line names it:
 ///

@@ -1,25 +1,62 @@
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/look_at.hpp>
-#include <tools/inspect/memory/segment_files.hpp>
 #include <tools/inspect/state/c_header.hpp>
 #include <tools/inspect/state/named_state.hpp>
 #include <tools/inspect/state/schema.hpp>
-#include <tools/inspect/state/schema_hash.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
+#include <tools/report_json.hpp>
 #include <tools/text_table.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
-#include <unistd.h>
+#include <xxhash.h>
 
+#include <algorithm>
 #include <memory>
+#include <vector>
+
+namespace chainbase {
+
+// The members that each part of the report has in JSON, in their order.
+BOOST_DESCRIBE_STRUCT(type_schema::field, (), (name, type, offset, bytes))
+BOOST_DESCRIBE_STRUCT(type_schema::part, (), (field, descending))
+BOOST_DESCRIBE_STRUCT(type_schema::key, (), (name, kind, parts))
+
+static json report_value(const catalogue::entry& type) {
+    const type_schema& schema = type.schema;
+    return {{"name", schema.name},
+            {"hash", inspect::hash_text(schema.hash())},
+            {"value_bytes", schema.value_bytes},
+            {"value_offset", schema.value_offset},
+            {"link_bytes", schema.link_bytes},
+            {"node_bytes", schema.node_bytes},
+            {"root_bytes", schema.root_bytes},
+            {"tables", schema.tables},
+            {"first_window", type.first_window},
+            {"fields", json_of(schema.fields)},
+            {"indexes", json_of(schema.keys)}};
+}
+
+} // namespace chainbase
 
 namespace chainbase::inspect {
 
-namespace {
+std::uint64_t schema_hash(const catalogue& types) {
+    std::vector<std::uint64_t> hashes; // each has its type's name in it
+    for (const catalogue::entry& one : types.entries())
+        hashes.push_back(one.schema.hash());
+    std::ranges::sort(hashes);
+    std::string text;
+    for (const std::uint64_t hash : hashes)
+        text += hash_text(hash);
+    return XXH3_64bits(text.data(), text.size());
+}
 
-using json = nlohmann::ordered_json;
+std::string hash_text(std::uint64_t hash) {
+    return fmt::format("{:016x}", hash);
+}
+
+namespace {
 
 struct schema_call {
     std::string state;
@@ -57,35 +94,6 @@ std::string type_text(const type_schema& schema) {
     return text;
 }
 
-json to_json(const type_schema::key& key) {
-    json parts = json::array();
-    for (const type_schema::part& part : key.parts)
-        parts.push_back({{"field", part.field}, {"descending", part.descending}});
-    return {{"name", key.name}, {"kind", key.kind}, {"parts", std::move(parts)}};
-}
-
-json to_json(const catalogue::entry& type) {
-    const type_schema& schema = type.schema;
-    json fields = json::array();
-    for (const type_schema::field& one : schema.fields)
-        fields.push_back(
-            {{"name", one.name}, {"type", one.type}, {"offset", one.offset}, {"bytes", one.bytes}});
-    json indexes = json::array();
-    for (const type_schema::key& one : schema.keys)
-        indexes.push_back(to_json(one));
-    return {{"name", schema.name},
-            {"hash", hash_text(schema.hash())},
-            {"value_bytes", schema.value_bytes},
-            {"value_offset", schema.value_offset},
-            {"link_bytes", schema.link_bytes},
-            {"node_bytes", schema.node_bytes},
-            {"root_bytes", schema.root_bytes},
-            {"tables", schema.tables},
-            {"first_window", type.first_window},
-            {"fields", std::move(fields)},
-            {"indexes", std::move(indexes)}};
-}
-
 /// Of a label of a record, within quotes.
 std::string dot_text(const std::string& text) {
     std::string safe;
@@ -114,15 +122,11 @@ std::string as_text(const schema_report& report) {
 }
 
 std::string as_json(const schema_report& report) {
-    json types = json::array();
-    for (const catalogue::entry& one : report.types)
-        types.push_back(to_json(one));
-    const json all = {{"schema_version", 1},
-                      {"state", report.state.string()},
-                      {"segment", report.segment.string()},
-                      {"hash", hash_text(report.hash)},
-                      {"types", std::move(types)}};
-    return all.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+    return lines_of({{"schema_version", 1},
+                     {"state", report.state.string()},
+                     {"segment", report.segment.string()},
+                     {"hash", hash_text(report.hash)},
+                     {"types", json_of(report.types)}});
 }
 
 std::string as_dot(const schema_report& report) {

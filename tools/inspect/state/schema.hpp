@@ -3,11 +3,19 @@
 #include <chainbase/catalogue.hpp>
 #include <tools/exit_code.hpp>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 namespace chainbase::inspect {
+
+/// Of all types of a state: equal when they have the same types with the same layouts, in whatever
+/// order they were added.
+[[nodiscard]] std::uint64_t schema_hash(const catalogue& types);
+
+/// Sixteen hexadecimal digits.
+[[nodiscard]] std::string hash_text(std::uint64_t hash);
 
 /// The types of a state that were asked for, from its catalogue alone.
 struct schema_report {

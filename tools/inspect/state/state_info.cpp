@@ -5,11 +5,12 @@
 #include <chainbase/segment/segment_header.hpp>
 #include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/error.hpp>
+#include <pool_allocator/file_error.hpp>
 #include <pool_allocator/private_folder.hpp>
-#include <tools/inspect/memory/segment_files.hpp>
-#include <tools/inspect/state/next_opening.hpp>
+#include <tools/inspect/state/named_state.hpp>
 #include <tools/inspect/state/state_info.hpp>
 
+#include <boost/describe.hpp>
 #include <fmt/format.h>
 #include <grp.h>
 #include <pwd.h>
@@ -21,9 +22,158 @@
 
 namespace chainbase::inspect {
 
-namespace fs = std::filesystem;
+BOOST_DESCRIBE_ENUM(next_opening, attach, roll_back, restore, create, refuse)
 
 namespace {
+
+/// What is known of the segment's place and checkpoints when the next opening is foreseen.
+struct opening_facts {
+    bool has_place = false; ///< what says where the segment is could be read
+    bool has_header_file = false;
+    bool has_lock = false;
+    bool is_unfinished = false;  ///< nothing but what an interrupted creation leaves
+    bool has_checkpoint = false; ///< or had one: files of one are there
+    std::string why_restore;     ///< why the segment is of no use; empty if it is not
+    bool is_same_state = true;   ///< the checkpoints are of the segment's state
+};
+
+constexpr const char* or_replay = "put a copy of the folder in its place, or replay into a new one";
+
+std::string move_away(const std::filesystem::path& folder) {
+    return fmt::format("`mv -- {} {}`", quoted(folder),
+                       quoted(std::filesystem::path(folder.string() + ".old")));
+}
+
+std::string check(const state_info& of, const char* option = "") {
+    return fmt::format("`chainbase-inspect check {}{}`", option, quoted(of.state));
+}
+
+void refuse(state_info& to, std::string why) {
+    to.next = next_opening::refuse;
+    to.why = std::move(why);
+}
+
+void foresee_restore(const opening_facts& found, state_info& to) {
+    const char* const code = to.header && !to.is_this_boot ? "machine_restarted" : "segment_lost";
+    if (!found.has_checkpoint || to.checkpoints.empty()) {
+        to.add(code,
+               found.why_restore + ", and there is no checkpoint to go back to; " + or_replay);
+        return refuse(to, found.why_restore + ", and no checkpoint can be read");
+    }
+    if (!found.is_same_state) return; // a trouble already
+    const checkpoint_info& newest = to.checkpoints.front();
+    to.next = next_opening::restore;
+    to.why =
+        fmt::format("{}; checkpoint {} of revision {}{}", found.why_restore, newest.generation,
+                    newest.revision, newest.has_redo_log ? ", and the blocks of the redo log" : "");
+    to.add(code, fmt::format("{}; open the state for writing once, which restores checkpoint {}. "
+                             "{} reads all of it before",
+                             found.why_restore, newest.generation, check(to, "--checkpoint ")));
+}
+
+/// Whether the header lets anything else be foreseen.
+bool has_usable_header(const opening_facts& found, state_info& to) {
+    const std::string file = (to.segment / "header").string();
+    if (!found.has_header_file) {
+        to.add("header_missing", file +
+                                     ": missing; restore it from a copy, or, if there is a "
+                                     "checkpoint to go back to, move the segment away: " +
+                                     move_away(to.segment));
+        refuse(to, "the segment has no header");
+        return false;
+    }
+    if (!to.header) {
+        to.add("header_damaged",
+               file +
+                   ": not the header of a chainbase state, or damaged; restore it from a copy, "
+                   "or, if there is a checkpoint to go back to, move the segment away: " +
+                   move_away(to.segment));
+        refuse(to, "the segment's header is damaged");
+        return false;
+    }
+    if (to.header->format != segment_header::current_format) {
+        to.add("other_format",
+               fmt::format("{}: format {}, this program knows {}; open it with the program that "
+                           "wrote it, or replay into a new folder",
+                           file, to.header->format, segment_header::current_format));
+        refuse(to, "the segment has another format");
+        return false;
+    }
+    return true;
+}
+
+bool is_never_synced(const state_info& of) {
+    return of.header->clean == 1 && of.header->synced != 1 && !of.is_this_boot &&
+           of.header->generation == 0;
+}
+
+void foresee_attaching(const opening_facts& found, state_info& to) {
+    if (!found.has_lock) {
+        to.add("lock_missing",
+               fmt::format("{}: missing; if no process has the state open, make an empty file: "
+                           "`install -m 600 /dev/null {}`",
+                           (to.state / "lock").string(), quoted(to.state / "lock")));
+        return refuse(to, "the file `lock` is missing");
+    }
+    if (is_never_synced(to)) {
+        to.add("not_on_storage",
+               "closed without waiting for storage, and the machine restarted since; replay into a "
+               "new folder, or, if there is a checkpoint to go back to, move the segment away: " +
+                   move_away(to.segment));
+        return refuse(to, "nobody knows whether the segment is whole");
+    }
+    if (to.header->clean == 1) {
+        to.next = next_opening::attach;
+        to.why = "it was closed properly";
+        return;
+    }
+    to.next = next_opening::roll_back;
+    to.why = "the last writer died";
+    if (to.log)
+        to.why += fmt::format("; it takes back {} session(s){}, which gives revision {}",
+                              to.log->taken_back.sessions,
+                              to.log->taken_back.operation ? " and the operation under way" : "",
+                              to.log->taken_back.revision);
+    to.add("writer_died", "the last writer died; open the state for writing once, which rolls it "
+                          "back to the last completed block. " +
+                              check(to) + " looks at what that gives before");
+}
+
+void foresee(const opening_facts& found, state_info& to) {
+    if (to.writer.is_alive)
+        return refuse(to, fmt::format("process {} has it open for writing; read it beside that, or "
+                                      "stop it first",
+                                      to.writer.process));
+    if (!found.has_place) return refuse(to, "what says where the segment is cannot be read");
+    if (found.is_unfinished) {
+        to.next = next_opening::create;
+        to.why = "nothing is there but what an interrupted creation left";
+        return;
+    }
+    if (!found.why_restore.empty()) return foresee_restore(found, to);
+    if (has_usable_header(found, to)) foresee_attaching(found, to);
+}
+
+/// Whether a trouble that reading found makes an opening fail.
+bool is_in_the_way(const trouble& one) {
+    return one.code == "access" || one.code == "log_damaged" || one.code == "catalogue_damaged" ||
+           one.code == "other_identity" || one.code == "checkpoint_format";
+}
+
+/// Says in `to`, which has all else, what the next opening for writing does, and names each thing
+/// that is in the way.
+void foresee_opening(const opening_facts& found, state_info& to) {
+    foresee(found, to);
+    const bool is_restored = to.next == next_opening::restore;
+    for (const trouble& one : to.troubles) {
+        if (to.writer.is_alive || !is_in_the_way(one)) continue;
+        const bool is_of_the_old_one =
+            is_restored && (one.code == "log_damaged" || one.code == "catalogue_damaged");
+        if (!is_of_the_old_one) return refuse(to, one.what);
+    }
+}
+
+namespace fs = std::filesystem;
 
 /// What a step could not read is a trouble, and no reason to stop.
 template <typename Step>
@@ -105,7 +255,7 @@ void read_machine(state_info& to) {
     const doctor::facts found = doctor::facts_of(of);
     to.state_mount = found.state_mount;
     to.segment_mount = found.segment_mount;
-    to.huge_of_memory = found.shmem_enabled;
+    to.shmem_enabled = found.shmem_enabled;
 }
 
 void read_checkpoints(state_info& to, opening_facts& found) {
@@ -160,6 +310,10 @@ std::string promise_of(const state_info& info) {
 }
 
 } // namespace
+
+std::string to_string(next_opening what) {
+    return boost::describe::enum_to_string(what, "unknown");
+}
 
 state_info read_info(const fs::path& state) {
     if (!is_state(state))

@@ -5,7 +5,7 @@
 #include <chainbase/lock/process_lock.hpp>
 #include <chainbase/segment/segment_header.hpp>
 #include <tools/inspect/memory/mapped_pages.hpp>
-#include <tools/inspect/state/checkpoint_info.hpp>
+#include <tools/inspect/state/named_state.hpp>
 #include <tools/inspect/state/undo_report.hpp>
 
 #include <cstdint>
@@ -24,6 +24,8 @@ enum class next_opening {
     create,    ///< a new state: only what an interrupted creation left is there
     refuse,    ///< throws an exception, and changes nothing
 };
+/// "attach", "roll_back", "restore", "create" or "refuse".
+[[nodiscard]] std::string to_string(next_opening what);
 
 /// Something that is in the way of using a state, or will be.
 struct trouble {
@@ -31,8 +33,8 @@ struct trouble {
     std::string what; ///< for people, with what is to be done
 };
 
-/// What can be told of a state without opening it, whatever is wrong with it. What could not be
-/// read is empty, and one of `troubles` says why.
+/// What can be found out of a state without opening it, whatever is wrong with it. What could not
+/// be read is empty, and one of `troubles` says why.
 struct state_info {
     std::filesystem::path state;
     std::filesystem::path segment; ///< the folder of its files; empty if nothing says which
@@ -42,7 +44,7 @@ struct state_info {
     doctor::mount segment_mount;
     std::string owner;         ///< of the state's folder: the user's name, or number
     std::string mode;          ///< of it, in octal: "0700"
-    std::string readers_group; ///< whose members may read; empty: nobody but the owner may
+    std::string readers_group; ///< whose members may read; empty: only the owner may
 
     std::optional<segment_header> header;
     bool is_this_boot = false;
@@ -51,7 +53,7 @@ struct state_info {
     std::optional<undo_report> log;
     std::optional<catalogue> types;
     std::optional<mapped_pages> pages; ///< of the writer's process
-    std::string huge_of_memory;        ///< the kernel's setting for tmpfs and shared memory
+    std::string shmem_enabled;         ///< the kernel's setting for tmpfs and shared memory
 
     std::vector<checkpoint_info> checkpoints; ///< the newest first
     std::string promise; ///< "process", "checkpoint", "commit"; empty: not known

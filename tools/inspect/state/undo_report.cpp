@@ -1,7 +1,7 @@
 #include <chainbase/files.hpp>
 #include <chainbase/lock/process_lock.hpp>
 #include <pool_allocator/error.hpp>
-#include <tools/inspect/memory/segment_files.hpp>
+#include <tools/inspect/state/named_state.hpp>
 #include <tools/inspect/state/undo_report.hpp>
 #include <undo/log_check.hpp>
 
@@ -40,8 +40,8 @@ void read_types(undo_report& to) {
     }
 }
 
-/// How long the files are that a record may name; nobody reads them here. Without the catalogue
-/// nobody knows which there are.
+/// Tells the lengths of the files that records may name; they are not read here. Without the
+/// catalogue any window counts as as long as it can be.
 void tell_lengths(const undo_report& of, const address_space& addresses) {
     if (!of.why_no_types.empty())
         for (std::size_t w = 0; w < addresses.windows(); ++w)
@@ -90,7 +90,7 @@ private:
     process_lock::slot_number slot_;
 };
 
-/// Who may not write to `readers`, or comes when no slot is left, does without.
+/// False also when this process gets no turn: it may not write to `readers`, or no slot is left.
 bool copy_under_lock(const fs::path& state, log_image& image) {
     try {
         const reading_turn turn(state);

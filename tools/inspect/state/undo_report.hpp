@@ -17,7 +17,7 @@ namespace chainbase::inspect {
 struct rolled_back {
     bool operation = false;       ///< the one under way
     std::uint64_t sessions = 0;   ///< that were not pushed, and those above them
-    revision_number revision = 0; ///< where the state stands then
+    revision_number revision = 0; ///< of the state afterwards
 };
 
 /// What a part of the log has of one type, or of the buffers that all types share.
@@ -41,7 +41,7 @@ struct undo_report {
     std::filesystem::path state;
     std::filesystem::path segment; ///< the folder of its files
     inspect::condition condition = condition::closed;
-    std::uint32_t writer = 0; ///< the process that writes, or wrote last; 0: nobody knows
+    std::uint32_t writer = 0; ///< the process that writes, or wrote last; 0: not known
     log_heading heading;
     std::uint64_t file_bytes = 0;         ///< of the log
     bool is_consistent = false;           ///< the contents were read, at one moment
@@ -63,7 +63,7 @@ struct undo_report {
 
 /// How much of a log is to be read.
 enum class undo_detail {
-    heading,  ///< where it stands, which takes no time
+    heading,  ///< its first words only, which takes no time
     contents, ///< and every session
 };
 

@@ -3,8 +3,7 @@
 #include <archive/statistics.hpp>
 #include <chainbase/lock/process_lock.hpp>
 #include <tools/inspect/memory/live_sample.hpp>
-#include <tools/inspect/memory/state_growth.hpp>
-#include <tools/inspect/state/checkpoint_info.hpp>
+#include <tools/inspect/state/named_state.hpp>
 
 #include <array>
 #include <chrono>

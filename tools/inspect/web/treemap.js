@@ -1,11 +1,11 @@
-// Rectangles whose areas are amounts, as square as can be (Bruls, Huizing, van Wijk: Squarified
-// Treemaps).
+// Rectangles whose areas are amounts, as square as can be: M. Bruls, K. Huizing, J. J. van Wijk,
+// "Squarified Treemaps", Proceedings of the Joint Eurographics and IEEE TCVG Symposium on
+// Visualization, 2000. The page of `tree --html` has it, too, as a script without imports.
 
-/** The worst ratio of sides that a row of these areas has along a side of this length. */
-function worst(areas, sum, side) {
+/** The worst ratio of sides in a row along a side of this length. */
+function worst(largest, smallest, sum, side) {
   const square = side * side;
-  return Math.max((square * areas[0]) / (sum * sum),
-                  (sum * sum) / (square * areas[areas.length - 1]));
+  return Math.max((square * largest) / (sum * sum), (sum * sum) / (square * smallest));
 }
 
 /** Places a row along the shorter side; returns what is left of the rectangle. */
@@ -27,23 +27,25 @@ function place(row, sum, {x, y, width, height}, placed) {
 export function squarified(items, room) {
   const sum = items.reduce((all, {amount}) => all + amount, 0);
   const scale = (room.width * room.height) / sum;
-  const waiting = items.filter(({amount}) => amount > 0)
+  const sorted = items.filter(({amount}) => amount > 0)
     .sort((one, other) => other.amount - one.amount)
     .map((item) => ({item, area: item.amount * scale}));
   const placed = [];
   let left = room;
-  while (waiting.length > 0) {
+  for (let first = 0; first < sorted.length;) {
     const side = Math.min(left.width, left.height);
-    const row = [waiting.shift()];
-    let filled = row[0].area;
-    while (waiting.length > 0) {
-      const areas = row.map(({area}) => area);
-      const next = waiting[0].area;
-      if (worst([...areas, next], filled + next, side) > worst(areas, filled, side)) break;
+    const largest = sorted[first].area;
+    let filled = largest;
+    let end = first + 1;
+    while (end < sorted.length) {
+      const next = sorted[end].area;
+      if (worst(largest, next, filled + next, side) >
+          worst(largest, sorted[end - 1].area, filled, side)) break;
       filled += next;
-      row.push(waiting.shift());
+      ++end;
     }
-    left = place(row, filled, left, placed);
+    left = place(sorted.slice(first, end), filled, left, placed);
+    first = end;
   }
   return placed;
 }

@@ -1,7 +1,7 @@
 #include <chainbase/rows/mapped_bytes.hpp>
 #include <pool_allocator/error.hpp>
-#include <tools/inspect/root/looked_at_tree.hpp>
-#include <tools/inspect/root/root_types.hpp>
+#include <tools/inspect/root/read_only_tree.hpp>
+#include <tools/inspect/state/bookkeeping.hpp>
 
 #include <fmt/format.h>
 
@@ -56,9 +56,12 @@ void check_types(row_source& state) {
     }
 }
 
+/// At most 800 bytes each.
+constexpr std::size_t most_copies = 20'000;
+
 } // namespace
 
-looked_at_tree::looked_at_tree(row_source& state) : state_(state) {
+read_only_tree::read_only_tree(row_source& state) : state_(state) {
     check_types(state);
     read_head(state.of(tree_head::type_name));
     read_types(state.of(state_root::named_type::type_name));
@@ -71,7 +74,7 @@ looked_at_tree::looked_at_tree(row_source& state) : state_(state) {
         nodes_.push_back(state.of(node_type(number)));
 }
 
-void looked_at_tree::read_head(const rows::type_rows& of) {
+void read_only_tree::read_head(const rows::type_rows& of) {
     const slot_number slot = of.slots().next_id() == 0 ? 0 : of.slots().slot_of(0);
     if (slot == 0)
         throw usage_error(fmt::format("{} has no state root yet; open it with the program that "
@@ -86,7 +89,7 @@ void looked_at_tree::read_head(const rows::type_rows& of) {
             state_.state().string(), head_.format, tree_head::current_format));
 }
 
-void looked_at_tree::read_types(const rows::type_rows& of) {
+void read_only_tree::read_types(const rows::type_rows& of) {
     const auto handle_at = std::ranges::find_if(of.schema().fields, [](const auto& one) {
                                return one.name == "name";
                            })->offset;
@@ -105,28 +108,28 @@ void looked_at_tree::read_types(const rows::type_rows& of) {
     }
 }
 
-std::optional<node_view> looked_at_tree::find(node_ref node) const {
+std::optional<node_view> read_only_tree::find(node_ref node) const {
     const rows::slot_reader& slots = nodes_[node.capacity_class()].slots();
     const slot_number slot = slots.slot_of(node.number());
     if (slot == 0) return std::nullopt;
     return node_view(slots.value(slot), node.capacity());
 }
 
-node_view looked_at_tree::view(node_ref node) const {
+node_view read_only_tree::view(node_ref node) const {
     if (const auto found = find(node)) return *found;
     damaged(name_of(node) + ", to which another node leads, is not there");
 }
 
-std::string_view looked_at_tree::type_name(std::uint16_t number) const {
+std::string_view read_only_tree::type_name(std::uint16_t number) const {
     if (const auto known = types_.find(number); known != types_.end()) return known->second;
     damaged(fmt::format("no type has the number {}, which a leaf names", number));
 }
 
-std::string looked_at_tree::name() const {
+std::string read_only_tree::name() const {
     return state_.state().string() + ": state root";
 }
 
-std::uint32_t looked_at_tree::end(unsigned capacity_class) const {
+std::uint32_t read_only_tree::end(unsigned capacity_class) const {
     return std::min(nodes_[capacity_class].slots().next_id(), node_ref::max_nodes);
 }
 
@@ -142,7 +145,7 @@ std::vector<node_range> node_ranges(still_state& state, std::uint32_t nodes_at_o
     std::vector<node_range> all;
     state.take_turn([&] {
         all.clear();
-        const looked_at_tree tree(state.source());
+        const read_only_tree tree(state.source());
         for (unsigned number = 0; number < capacities.size(); ++number)
             for (std::uint32_t begin = 0; begin < tree.end(number); begin += nodes_at_once)
                 all.push_back({number, begin, std::min(begin + nodes_at_once, tree.end(number))});
@@ -151,13 +154,13 @@ std::vector<node_range> node_ranges(still_state& state, std::uint32_t nodes_at_o
 }
 
 void each_node(still_state& state, node_range range,
-               const std::function<void(const looked_at_tree&, node_ref, const node_view&)>& look) {
+               const std::function<void(const read_only_tree&, node_ref, const node_view&)>& look) {
     using clock = std::chrono::steady_clock;
     constexpr std::uint32_t between = 64; // looks at the clock
     while (range.begin < range.end) {
         state.take_turn([&] {
             const auto until = clock::now() + row_source::slice;
-            const looked_at_tree tree(state.source());
+            const read_only_tree tree(state.source());
             for (bool is_first = true; range.begin < range.end; ++range.begin, is_first = false) {
                 if (!is_first && range.begin % between == 0 && clock::now() > until) break;
                 const auto node = node_ref::make(range.begin, range.capacity_class);
@@ -165,6 +168,51 @@ void each_node(still_state& state, node_range range,
             }
         });
     }
+}
+
+using state_root::node_ref;
+using state_root::node_view;
+
+copied_tree::copied_tree(still_state& state) : state_(state) {
+    state_.take_turn([&] {
+        const read_only_tree tree(state_.source());
+        head_ = tree.head();
+        types_ = tree.types();
+    });
+}
+
+node_view copied_tree::view(node_ref node) const {
+    auto found = copies_.find(node.bits());
+    if (found == copies_.end()) {
+        if (copies_.size() > most_copies) copies_.clear();
+        state_.take_turn([&] {
+            const read_only_tree tree(state_.source());
+            copy(tree, node);
+            const node_view copied = tree.view(node);
+            if (!copied.is_possible()) return;
+            for (unsigned place = 0, digit = 0; digit < state_root::branches_per_node; ++digit) {
+                if (!copied.has(digit)) continue;
+                if (!copied.is_leaf(digit)) copy(tree, node_ref(copied.reference(place)));
+                ++place;
+            }
+        });
+        found = copies_.find(node.bits());
+    }
+    return {found->second.data(), node.capacity()};
+}
+
+void copied_tree::copy(const read_only_tree& from, node_ref node) const {
+    const auto bytes = from.view(node).all();
+    copies_[node.bits()].assign(bytes.begin(), bytes.end());
+}
+
+std::string_view copied_tree::type_name(std::uint16_t number) const {
+    if (const auto known = types_.find(number); known != types_.end()) return known->second;
+    damaged(fmt::format("no type has the number {}, which a leaf names", number));
+}
+
+std::string copied_tree::name() const {
+    return state_.source().state().string() + ": state root";
 }
 
 } // namespace chainbase::inspect

@@ -4,12 +4,14 @@
 #include <tools/inspect/rows/row_source.hpp>
 #include <tools/inspect/rows/type_records.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace chainbase::inspect {
@@ -17,11 +19,11 @@ namespace chainbase::inspect {
 /// The tree of a state's root, read in place through the catalogue.
 ///
 /// Made in a turn, and of use until that ends. Reading is thread-safe.
-class looked_at_tree final : public state_root::node_source {
+class read_only_tree final : public state_root::node_source {
 public:
     /// Throws usage_error when the state has no root, format_error when another version made it,
     /// damaged_error.
-    explicit looked_at_tree(row_source& state);
+    explicit read_only_tree(row_source& state);
 
     [[nodiscard]] const state_root::tree_head& head() const override { return head_; }
     [[nodiscard]] state_root::node_view view(state_root::node_ref node) const override;
@@ -67,9 +69,35 @@ constexpr std::uint32_t nodes_in_a_turn = 4096;
 [[nodiscard]] std::vector<node_range> node_ranges(still_state& state, std::uint32_t nodes_at_once);
 
 /// Visits the nodes of a range, those that are free too, in turns of at most row_source::slice.
-/// Throws moved_meanwhile, and what looked_at_tree and `look` do.
+/// Throws moved_meanwhile, and what read_only_tree and `look` do.
 void each_node(still_state& state, node_range range,
-               const std::function<void(const looked_at_tree&, state_root::node_ref,
+               const std::function<void(const read_only_tree&, state_root::node_ref,
                                         const state_root::node_view&)>& look);
+
+/// The tree of a state's root at one moment, for callers that take no turns: nodes are copied, each
+/// with those below it in a turn of its own, so that its writer never waits for more than that, and
+/// two trees can be compared without a turn in a turn.
+///
+/// What view() gives is valid until its next call. Used by one thread.
+class copied_tree final : public state_root::node_source {
+public:
+    /// Takes a turn. Throws moved_meanwhile, and what read_only_tree does. `state` outlives it.
+    explicit copied_tree(still_state& state);
+
+    [[nodiscard]] const state_root::tree_head& head() const override { return head_; }
+    /// Throws moved_meanwhile, too.
+    [[nodiscard]] state_root::node_view view(state_root::node_ref node) const override;
+    [[nodiscard]] std::string_view type_name(std::uint16_t number) const override;
+    [[nodiscard]] std::string name() const override;
+
+private:
+    void copy(const read_only_tree& from, state_root::node_ref node) const;
+
+    still_state& state_;
+    state_root::tree_head head_;
+    std::map<std::uint16_t, std::string> types_;
+    /// By reference: the bytes of those that were looked at lately.
+    mutable std::unordered_map<std::uint32_t, std::vector<std::byte>> copies_;
+};
 
 } // namespace chainbase::inspect
