@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint32_t rows = 2000;
+constexpr std::uint32_t row_count = 2000;
 
 std::string record_text(std::uint32_t id) {
     return "record " + std::to_string(id * 7919);
@@ -34,12 +34,12 @@ void put_rows(store& to, std::uint32_t first, std::uint32_t last) {
     to.write(batch);
 }
 
-/// A closed store of `rows` rows in table files.
+/// A closed store of `row_count` rows in table files.
 void make(const fs::path& folder, std::size_t ingest_rows = SIZE_MAX) {
     store_options options;
     options.ingest_rows = ingest_rows;
     const auto s = open_store(folder, options);
-    put_rows(*s, 0, rows);
+    put_rows(*s, 0, row_count);
 }
 
 std::vector<fs::path> files(const fs::path& folder, const std::string& extension) {
@@ -92,7 +92,7 @@ void attempt(outcome& all, const std::function<std::optional<pinned_row>()>& fin
 
 outcome look_everywhere(const store& in) {
     outcome all;
-    for (std::uint32_t id = 0; id < rows; ++id) {
+    for (std::uint32_t id = 0; id < row_count; ++id) {
         attempt(all, [&] { return in.find(table_id{0}, id); }, id);
         attempt(all, [&] { return in.find(table_id{0}, 0, make_key(id)); }, id);
     }
@@ -129,7 +129,7 @@ TEST_CASE("table files deleted under an open store: each row is right or an erro
     for (const fs::path& file : files(folder / "a", ".sst"))
         fs::remove(file);
     const outcome all = look_everywhere(*s);
-    CHECK(all.found + all.failed == 2 * rows);
+    CHECK(all.found + all.failed == 2 * row_count);
     // RocksDB may have opened the files already; then it reads them still.
     if (all.failed > 0) CHECK_THAT(all.message, Catch::Contains("\"posts\""));
 }

@@ -89,7 +89,8 @@ def calls(world):
     yield "driver restore", world.driver("restore", "--from", to("backup"), "--state", to("restored"), "--json")
     yield "driver restore --check", world.driver("restore", "--from", to("backup"), "--check", "--json")
     yield "driver roots", world.driver("roots", state, "--newest", 3, "--json")
-    yield "driver bisect", world.driver("bisect", state, to("restored"), "--json")
+    shutil.copytree(state, to("copy"))
+    yield "driver bisect", world.driver("bisect", state, to("copy"), "--json")
     yield "driver live", world.driver("live", "--block-log", log, "--state", to("live"), "--once", "--stop-at",
                                       15000, "--readers", 1, "--pending", 10, "--json")
     yield "driver sync", world.driver("sync", "--block-log", log, "--state", to("synced"), "--once", "--stop-at",
@@ -110,7 +111,7 @@ def calls(world):
     yield "inspect root --verify", world.inspect("root", state, "--verify", "--json")
     yield "inspect check --checkpoint", world.inspect("check", state, "--checkpoint", "--json")
     yield "inspect get", world.inspect("get", state, "account", "id", 0, "--json")
-    yield "inspect range", world.inspect("range", state, "account", "by_name", "--limit", 2, "--json")
+    yield "inspect range", world.inspect("range", state, "account", "id", "--limit", 2, "--json")
     yield "inspect count", world.inspect("count", state, "account", "--json")
     yield "inspect sample", world.inspect("sample", state, "account", "--json")
     yield "inspect dump", world.inspect("dump", state)

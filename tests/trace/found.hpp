@@ -1,6 +1,7 @@
 #pragma once
 
 #include <pool_allocator/trace.hpp>
+#include <pool_allocator/trace_reading.hpp>
 
 #include <algorithm>
 #include <string_view>
