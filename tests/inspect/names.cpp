@@ -91,8 +91,7 @@ void declare_outer(command& verb) {
     verb.add_verbs(inner_verbs);
 }
 constexpr verb_entry odd_verbs[] = {{"outer", "'quoted' \\ $(id)", declare_outer}};
-const program_description odd{
-    "odd-one", ".It's \\n \"odd\" $HOME `id` -- a:b", odd_verbs, {}};
+const program_description odd{"odd-one", ".It's \\n \"odd\" $HOME `id` -- a:b", odd_verbs, {}};
 
 } // namespace
 

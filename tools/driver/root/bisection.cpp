@@ -56,8 +56,8 @@ bisected_side::row bisected_side::read(const std::string& type, std::uint32_t id
 
 namespace {
 
-using inspect::root_fault;
 using inspect::copied_tree;
+using inspect::root_fault;
 
 struct object_name {
     std::string type;
