@@ -220,10 +220,10 @@ std::string zsh_lists(const described_verb& verb) {
     std::string verbs;
     std::string options;
     for (const described_verb& one : verb.verbs)
-        verbs += " " + zsh_pair(one.name(), one.description);
+        verbs.append(" ").append(zsh_pair(one.name(), one.description));
     for (const described_option& one : verb.options)
         for (const std::string& name : one.names)
-            options += " " + zsh_pair(name, one.description);
+            options.append(" ").append(zsh_pair(name, one.description));
     return fmt::format("  ({}) verbs=({} ) options=({} ) ;;\n", quoted(called(verb)), verbs,
                        options);
 }
