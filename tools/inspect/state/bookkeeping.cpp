@@ -1,4 +1,5 @@
 #include <chainbase/object.hpp>
+#include <chainbase/schema_of.hpp>
 #include <chainbase/state_root/node.hpp>
 #include <chainbase/state_root/node_source.hpp>
 #include <tools/driver/bookkeeping.hpp>
