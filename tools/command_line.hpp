@@ -226,8 +226,10 @@ std::string default_of(const T& value) {
         return std::string(value);
     else if constexpr (is_list<T>) {
         std::string text;
-        for (const auto& one : value)
-            text += (text.empty() ? "" : ",") + default_of(one);
+        for (const auto& one : value) {
+            if (!text.empty()) text += ',';
+            text += default_of(one);
+        }
         return text;
     } else
         return {};
