@@ -176,12 +176,13 @@ TEST_CASE("others see what a process counts while it runs, when it ended and whe
         page->rows_put.add(17);
         done();
     });
+    const auto number = static_cast<std::uint64_t>(writer.number());
     for (const bool is_killed : {false, true}) {
         CAPTURE(is_killed);
         if (is_killed) writer.kill();
         const auto seen = statistics_page::look(folder);
         REQUIRE(seen);
-        CHECK(seen->process == static_cast<std::uint64_t>(writer.number()));
+        CHECK(seen->process == number);
         CHECK(seen->opened > 1'700'000'000);
         CHECK(seen->closed == 0);
         CHECK(seen->figures.misses.count == 2);
