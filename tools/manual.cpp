@@ -189,7 +189,7 @@ std::string function_name(std::string program) {
 std::string every_call(const described_verb& all) {
     std::string text;
     all.each([&](const described_verb& verb) {
-        if (!verb.path.empty()) text += (text.empty() ? "" : " | ") + quoted(called(verb));
+        if (!verb.path.empty()) text.append(text.empty() ? "" : " | ").append(quoted(called(verb)));
     });
     return text;
 }

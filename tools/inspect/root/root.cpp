@@ -59,14 +59,15 @@ std::string line_with(const json& object, const char* name, const std::string& v
 std::string named_of(const root_faults& faults) {
     std::string text;
     for (std::size_t number = 0; number < root_faults::kinds; ++number)
-        for (const root_fault& one : faults.named(static_cast<root_fault::kind>(number)))
-            text +=
-                (text.empty() ? "" : ",") + line_with({{"kind", root_fault::names[number]},
-                                                       {"type", one.type},
-                                                       {"id", one.id},
-                                                       {"what", one.text},
-                                                       {"archived", one.is_archived}},
-                                                      "row", one.row.empty() ? "null" : one.row);
+        for (const root_fault& one : faults.named(static_cast<root_fault::kind>(number))) {
+            if (!text.empty()) text += ',';
+            text += line_with({{"kind", root_fault::names[number]},
+                               {"type", one.type},
+                               {"id", one.id},
+                               {"what", one.text},
+                               {"archived", one.is_archived}},
+                              "row", one.row.empty() ? "null" : one.row);
+        }
     return "[" + text + "]";
 }
 

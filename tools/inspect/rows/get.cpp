@@ -86,7 +86,7 @@ std::string get_text(const answer& found) {
     std::string text;
     const auto& names = found.in_memory.names;
     for (const auto& row : found.in_memory.cells)
-        text += (text.empty() ? "" : "\n") + columns_text(names, row);
+        text.append(text.empty() ? "" : "\n").append(columns_text(names, row));
     for (const archived_rows::row& row : found.archived.rows)
         text += (text.empty() ? "" : "\n") + columns_text(names, row.values) + "(in the archive)\n";
     return text;
