@@ -1,6 +1,7 @@
 // Names that no program gives its types, and other odd texts: what is printed of them stays HTML,
 // SVG, C, DOT, roff and shell.
 #include <chainbase/schema_of.hpp>
+#include <pool_allocator/error.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/memory/memory_tree.hpp>
 #include <tools/inspect/memory/segment_map.hpp>

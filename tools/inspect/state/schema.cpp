@@ -9,6 +9,7 @@
 #include <tools/text_table.hpp>
 
 #include <fmt/format.h>
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <algorithm>
