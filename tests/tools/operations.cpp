@@ -6,6 +6,7 @@
 #include <tools/chains/swap/operations.hpp>
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 #include <tests/tools/mutations.hpp>
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 #include <chainbase/segment.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/trace.hpp>
+#include <pool_allocator/trace_reading.hpp>
 #include <tools/chains/checked.hpp>
 #include <tools/chains/payments/operations.hpp>
 #include <tools/driver/bookkeeping.hpp>
