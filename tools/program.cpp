@@ -42,7 +42,7 @@ CLI::Option* add_to(CLI::App& app, command_option& from) {
     CLI::Option* option = app.add_option(from.names(), set, from.description());
     option->type_name(shown_value(from));
     if (!from.default_text().empty()) option->default_str(from.default_text());
-    if (from.is_list()) option->expected(1, CLI::detail::expected_max_vector_size);
+    if (from.is_list()) option->expected(CLI::detail::expected_max_vector_size);
     if (from.is_list() && from.takes_one_value_each_time()) option->allow_extra_args(false);
     if (from.has_optional_value()) option->expected(0, 1);
     if (from.delimiter() != 0) option->delimiter(from.delimiter());

@@ -158,6 +158,7 @@ namespace {
 
 constexpr std::string_view opening = R"(#pragma once
 
+#include <tools/driver/generate/distribution.hpp>
 
 namespace chainbase::generate {
 
