@@ -348,7 +348,7 @@ def test_a_full_disk_ends_the_file_and_not_the_program(driver, scratch):
 
     process = driver.start(
         "load", "--accounts", "100", "--start-rate", "1000", "--step", "1", "--last-rate", "1000",
-        "--seconds", "3", "--interval-ms", "10", "--json", "--trace", spans, "--trace-log", log,
+        "--seconds", "3", "--interval-ms", "200", "--json", "--trace", spans, "--trace-log", log,
         preexec=without_the_signal)
     while not spans.exists() or spans.stat().st_size < 4096:
         assert process.is_running
