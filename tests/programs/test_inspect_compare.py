@@ -243,11 +243,11 @@ def test_rows_that_the_archive_lost_are_told(inspect, sample):
 def test_of_a_state_that_moves_there_is_no_digest(inspect, scratch):
     """Its writer changes objects at one revision, outside of any session."""
     state = scratch / "state"
-    with Stay(state, "account", "create account 100000") as node:
+    with Stay(state, "account", "create account 300000") as node:
         revision = node.step("say")["revision"]
-        node.step("busy account visits 100000 100")
-        for _ in range(30):  # between two changes there may be time enough for a digest
-            report = inspect("digest", state, "--json", code=(0, 6))
+        node.step("busy account visits 300000 100")
+        for _ in range(300):  # between two changes there may be time enough for a digest
+            report = inspect("digest", state, "--threads", "1", "--json", code=(0, 6))
             has_moved = report.code == 6
             found = report.json
             assert found["moved"] is has_moved

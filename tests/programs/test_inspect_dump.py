@@ -224,8 +224,9 @@ def test_a_load_that_is_killed_leaves_no_state_and_is_called_again(inspect, whol
         except Exception:
             pass
         ended = running.kill().code == 0
-        assert (scratch / "to").exists() == ended
-        if not ended:
+        is_there = (scratch / "to").exists()  # it may be killed between the state's name and its end
+        assert is_there or not ended
+        if not is_there:
             inspect("load", scratch / "to", scratch / "dump")
         assert inspect("dump", scratch / "to").bytes == whole
         shutil.rmtree(scratch / "to")
