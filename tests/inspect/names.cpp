@@ -209,7 +209,7 @@ TEST_CASE("descriptions with any characters stay descriptions") {
     const std::string bash = file("odd.bash", bash_completion_of(odd));
     CHECK(said_by("bash -c \"source " + bash +
                   "; COMP_WORDS=(odd-one outer inner -); COMP_CWORD=3; _odd_one; "
-                  "echo \\${COMPREPLY[@]}\"") == "--help -h --a-flag -a\n");
+                  "echo \\${COMPREPLY[@]}\"") == "--a-flag -a -h --help\n");
     const std::string zsh = file("_odd", zsh_completion_of(odd));
     if (is_there("zsh")) CHECK(said_by("zsh -n " + zsh).empty());
     const std::string fish = file("odd.fish", fish_completion_of(odd));

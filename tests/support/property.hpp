@@ -28,4 +28,15 @@ void check_property(int inputs, int size, Property&& property) {
     CHECK(result.template is<rc::detail::SuccessResult>());
 }
 
+/// Checks it with further seeds until `reached()`: what a property is about has happened often
+/// enough, whatever the seed was.
+template <typename Reached, typename Property>
+void check_property_until(Reached&& reached, int inputs, int size, Property&& property) {
+    for (int rounds = 0; rounds < 50; ++rounds) {
+        check_property(inputs, size, property);
+        if (reached()) return;
+    }
+    FAIL("what the property is about did not happen often enough");
+}
+
 } // namespace chainbase::test
