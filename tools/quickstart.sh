@@ -51,7 +51,7 @@ replay() {
         >"$work/$name.json" 2>/dev/null
 }
 
-# What the data itself says (shared columns of its tables; tools/chains/README.md), and the digest of
+# What the data itself says (tools/chains/README.md), and the digest of
 # every state with the same objects: NAME KEY VALUE.
 expected() {
     cat <<'END'
@@ -59,7 +59,6 @@ steem-2016 state_digest "a3dea985aee2a5dc5a62fe8c57a785fd292c02e51a9a1efe5262101
 steem-2016 root "d9a58fb5d0805e1de2f4501a5970fccf8096cba5aad1c7096dfe6564f3ed7290"
 steem-2016 operations 274113
 steem-2016 account 92462
-steem-2016 comment 3488
 steem-2016 paid_posts 3566
 steem-2016 author_paid 53183942
 steem-2016 votes_on_paid 21757
@@ -73,8 +72,8 @@ eos-swap-2022 in_exact 130611
 END
 }
 
-# Fails if a figure of a replay is not the expected one. Of a key that a report has twice
-# ("comment": in memory, and archived) the first counts, which is what is in memory.
+# Fails if a figure of a replay is not the expected one; of a key that a report has twice the first
+# counts.
 compare() {
     local name key value found verdict="as expected"
     say "what came out"
