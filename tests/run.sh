@@ -54,8 +54,8 @@ fi
 engine=(pool_allocator undo chainbase state_root trace faults failure kill_during_replacement
     archive archive_faults store_allocations)
 # Those in which threads meet, and the tests of them that take no other process.
-threads=(archive chainbase failure live_threads observation state_root sync trace)
-threads_tests='^((archive|live_threads|observation|state_root|sync|trace):|'
+threads=(archive chainbase failure state_root sync trace)
+threads_tests='^((archive|state_root|sync|trace):|'
 threads_tests+='failure:(blocks are durable |checkpoints |what was made durable )|'
 threads_tests+='chainbase:(readers (see|get in) |a writer gets in |a reader waits |writers exclude ))'
 
