@@ -14,10 +14,8 @@
 #include <string>
 #include <utility>
 
-/// Figures as the dashboard shows them: short, so that columns stay narrow.
+/// What the tables of the dashboard are put together of, and the tables.
 namespace chainbase::inspect {
-
-/// What the tables of the dashboard are put together of.
 
 using cell = sortable_table::cell;
 
