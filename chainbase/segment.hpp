@@ -4,6 +4,7 @@
 #include <chainbase/files.hpp>
 #include <chainbase/index_base.hpp>
 #include <chainbase/open_options.hpp>
+#include <chainbase/segment/opening_plan.hpp>
 #include <chainbase/segment/segment_header.hpp>
 #include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/address_space.hpp>
@@ -33,13 +34,13 @@ class process_lock;
 /// `header`, `catalogue.json`, `undo_log`, the `buffers.*` and, for every type, `<type>.objects`,
 /// `<type>.ids`, `<type>.<n>.hash`. `ls -l` shows what each takes.
 ///
-/// Opening takes the writer's lock before anything is read, and changes nothing if it fails:
+/// Opening takes the writer's lock before anything is believed, and changes nothing if it fails:
 ///  - closed properly: attach;
 ///  - not closed, same boot (the writer died): roll back to the last completed block;
 ///  - another boot, and not known to be on storage, or not this state's, or not there: what the
-///  newest checkpoint
-///    that is whole has, rolled back likewise; without a checkpoint unclean_error, since the kernel
-///    wrote pages back in any order.
+///    newest checkpoint that is whole has, rolled back likewise; without a checkpoint unclean_error,
+///    since the kernel wrote pages back in any order.
+/// Which of these it is, opening_plan says (segment/opening_plan.hpp).
 class segment {
 public:
     static constexpr std::size_t header_bytes = segment_header::page_bytes;
@@ -138,19 +139,20 @@ public:
     void initialise_unlogged(void (*build)(void*), void* with);
 
 private:
-    void open_for_writing();
+    void open_for_writing(const opening_plan& plan);
     void open_for_reading();
     void attach();
     void check_options() const;
     void check_state_folder() const;
     void make_state_folder() const;
-    void lock_and_find();
+    void find_for_reading() const;
+    [[nodiscard]] opening_plan lock_and_plan();
     [[nodiscard]] disk& checkpoint_disk() const noexcept;
     [[nodiscard]] std::filesystem::path checkpoint_folder() const { return state_ / "checkpoint"; }
-    [[nodiscard]] bool has_checkpoint() const;
-    [[nodiscard]] std::string why_restore() const;
-    void give_advice() const noexcept;
-    void restore_if_needed();
+    [[nodiscard]] opening_facts facts() const;
+    void require_usable(const opening_facts& found) const;
+    void give_advice(const opening_plan& plan) const noexcept;
+    void restore(std::string why);
     void require_same_identity(const std::array<std::byte, 16>& of_checkpoint,
                                const std::filesystem::path& fresh) const;
     void put_in_place(segment_place next, const std::array<std::byte, 16>& identity);
@@ -163,8 +165,6 @@ private:
     void create_files();
     [[nodiscard]] std::array<std::byte, 16> fill_folder(const std::filesystem::path& fresh);
     void map_header();
-    void check_header() const;
-    void check_closed() const;
     void map_windows();
     void check_roots() const;
     void check_lengths() const;

@@ -4,6 +4,7 @@
 #include <chainbase/checkpoint/restore.hpp>
 #include <chainbase/files.hpp>
 #include <chainbase/segment/segment_header.hpp>
+#include <chainbase/segment/opening_plan.hpp>
 #include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/error.hpp>
 
@@ -265,10 +266,6 @@ const checked_publication* checked_checkpoints::restorable() const noexcept {
         return one.standing == standing::whole;
     });
     return whole == publications.end() ? nullptr : &*whole;
-}
-
-bool has_checkpoint(disk& on, const fs::path& folder) {
-    return on.exists(folder / "published.0") || on.exists(folder / "published.1");
 }
 
 checked_checkpoints check_checkpoints(disk& on, const fs::path& state) {

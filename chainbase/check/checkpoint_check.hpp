@@ -37,9 +37,6 @@ struct checked_checkpoints {
     [[nodiscard]] const checked_publication* restorable() const noexcept;
 };
 
-/// Whether one is, or was, in the folder `checkpoint` of a state.
-[[nodiscard]] bool has_checkpoint(disk& on, const std::filesystem::path& folder);
-
 /// Reads every page of the checkpoints of the state in the folder `state`, and every block of the
 /// redo log that follows the newest one, and compares it with its sum. Takes no lock and changes
 /// nothing: beside a writer it begins again when both were replaced meanwhile, up to five times.

@@ -33,27 +33,16 @@ namespace chainbase::check {
 [[nodiscard]] bool check_file(const std::filesystem::path& file, const std::string& name,
                               part_report& to, group_access group = group_access::read);
 
-/// What else opening looks at before it uses a state: `readers`, and what is in `checkpoint`.
-void check_files_beside(const std::filesystem::path& state, part_report& to);
-
 namespace fs = std::filesystem;
 
 namespace {
-
-/// One that a kill left in the making holds zeros, and is finished by who comes next.
-bool is_unfinished(const fs::path& readers) {
-    const file_descriptor opened = open_private(readers, file_use::read, group_access::write);
-    char begin[sizeof(reader_header)] = {};
-    if (::pread(opened.number(), begin, sizeof begin, 0) < 0) throw_file_error(readers, "read");
-    return std::all_of(std::begin(begin), std::end(begin), [](char c) { return c == 0; });
-}
 
 void check_readers(const fs::path& state, part_report& to) {
     const fs::path file = state / "readers";
     if (!fs::exists(fs::symlink_status(file))) return;
     if (!check_file(file, "readers", to, group_access::write)) return;
     try {
-        if (!is_unfinished(file)) (void)reader_file(file, reader_file::mode::look);
+        if (!reader_file::is_unfinished(file)) (void)reader_file(file, reader_file::mode::look);
     } catch (const damaged_error& e) {
         to.add(located(state, "readers", e.what()));
     } catch (const format_error& e) {
@@ -102,9 +91,18 @@ bool check_file(const fs::path& file, const std::string& name, part_report& to,
     return false;
 }
 
-void check_files_beside(const fs::path& state, part_report& to) {
+/// What else opening looks at before it uses a state: `readers`, and what is in `checkpoint`.
+static void check_files_beside(const fs::path& state, part_report& to) {
     check_readers(state, to);
     check_folder(state, "checkpoint", to);
+}
+
+void check_files(const fs::path& state, const fs::path& segment, part_report& to) {
+    (void)check_file(state / "lock", "lock", to);
+    check_files_beside(state, to);
+    if (segment.empty() || !fs::exists(segment)) return;
+    for (const auto& entry : fs::directory_iterator(segment))
+        (void)check_file(entry.path(), "segment/" + entry.path().filename().string(), to);
 }
 
 namespace {
@@ -133,7 +131,8 @@ mapped_state::mapped_state(fs::path state, part_report& to) : state_(std::move(s
         check_roots(header);
     }
     check_log(to.enter("undo_log"));
-    if (condition_ == condition::closed && header_.generation != 0) check_pages(to.enter("pages"));
+    if (plan_.condition == segment_condition::closed && header_.generation != 0)
+        check_pages(to.enter("pages"));
 }
 
 /// Returns whether there is one to be looked at.
@@ -143,49 +142,49 @@ bool mapped_state::find_segment(part_report& to) {
         [&](const char* name) { return fs::exists(fs::symlink_status(state_ / name)); });
     if (!is_any) throw_no_state(state_);
     (void)private_folder(state_, /*writing=*/false); // else nothing in it is to be believed
-    find_place(to);
-    const fs::path header = home_ / "segment/header";
-    const bool is_there = !home_.empty() && fs::exists(fs::symlink_status(header));
-    const bool was_there = is_there || home_.empty() || is_lost(condition_) ||
-                           (fs::exists(state_ / "lock") && fs::exists(home_ / "segment"));
-    if (!was_there) throw_no_state(state_);
     keep_writers_out(to);
+    const bool is_readable = find_place(to);
     check_files_beside(state_, to);
-    if (home_.empty() || is_lost(condition_)) return false;
-    if (!is_there)
-        to.add({"segment/header",
-                {},
-                "missing; restore it from a copy, or, if there is a checkpoint to go back to, move "
-                "the segment's folder away"});
-    return is_there && check_file(header, "segment/header", to);
+    if (plan_.code == "not_on_storage")
+        to.add({"segment/header", offsetof(segment_header, synced), plan_.message});
+    return is_readable && !is_lost(plan_.condition);
 }
 
-/// Where opening looks for it.
-void mapped_state::find_place(part_report& to) {
+/// Finds where the segment is and what opening does about it. Returns whether its header could be
+/// read.
+bool mapped_state::find_place(part_report& to) {
     try {
         const segment_place place(state_);
         home_ = place.home();
-        why_lost_ = place.why_foreign();
-        const bool is_told_of =
-            place.is_in_memory() || has_checkpoint(disk::of_system(), state_ / "checkpoint");
-        if (why_lost_.empty() && !fs::exists(place.folder()) && is_told_of)
-            why_lost_ = place.is_in_memory() ? place.folder().string() + " is not there any more"
-                                             : "its segment is not there";
-        if (!why_lost_.empty()) condition_ = condition::segment_lost;
+        const fs::path header = place.folder() / "header";
+        if (place.why_foreign().empty() && !check_file(header, "segment/header", to)) return false;
+        facts_ = opening_facts::read(state_, place, disk::of_system(), /*writing=*/false);
     } catch (const damaged_error& e) {
         to.add(located(state_, "segment.json", e.what()));
+        return false;
     }
+    const bool has_lock = std::exchange(facts_.has_lock, true); // a finding of its own
+    plan_ = opening_plan::of(facts_);
+    const bool is_none = plan_.code == opening_plan::no_state ||
+                         (facts_.header_is == opening_facts::header_file::missing && !has_lock);
+    if (plan_.does == opening_way::create || (is_none && !is_lost(plan_.condition)))
+        throw_no_state(state_);
+    if (!has_lock && plan_.condition != segment_condition::segment_lost)
+        to.add({"lock", {}, "missing; an empty file of this name is needed to open the state"});
+    if (facts_.former.empty()) return true;
+    to.add({"segment",
+            {},
+            "is set aside as " + facts_.former.string() +
+                ", since who replaced it was killed; open the state for writing once, which puts "
+                "it back"});
+    plan_ = {};
+    return false;
 }
 
-/// A shared lock, which needs no permission to write: it is in the way of writers only. Where no
-/// segment is, opening makes the file.
+/// A shared lock, which needs no permission to write: it is in the way of writers only.
 void mapped_state::keep_writers_out(part_report& to) {
     const fs::path file = state_ / "lock";
-    if (!fs::exists(fs::symlink_status(file))) {
-        if (condition_ != condition::segment_lost)
-            to.add({"lock", {}, "missing; an empty file of this name is needed to open the state"});
-        return;
-    }
+    if (!fs::exists(fs::symlink_status(file))) return;
     const bool is_usable = check_file(file, "lock", to);
     lock_.emplace(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
     if (lock_->number() < 0 && is_usable) throw_file_error(file, "open");
@@ -206,39 +205,23 @@ bool mapped_state::read_header(part_report& to) {
         to.not_checked.emplace_back("all else: nobody knows how large windows are");
         return false;
     };
-    const std::string content = read_file(home_ / "segment/header");
-    if (content.size() < segment::header_bytes)
-        return damaged(content.size(), "truncated, to less than a page");
-    header_ = copy_at<segment_header>(reinterpret_cast<const std::byte*>(content.data()));
-    if (!detail::is_whole(header_)) return damaged(0, "the magic or the checksum is wrong");
-    if (header_.format != segment_header::current_format)
-        throw format_error(fmt::format("{}: format {}, this program reads {}; check it with the "
-                                       "program that wrote it",
-                                       state_.string(), header_.format,
-                                       segment_header::current_format));
+    using header_file = opening_facts::header_file;
+    if (facts_.header_is == header_file::missing) {
+        to.add({"segment/header",
+                {},
+                "missing; restore it from a copy, or, if there is a checkpoint to go back to, move "
+                "the segment's folder away"});
+        return false;
+    }
+    if (facts_.header_bytes < segment::header_bytes)
+        return damaged(facts_.header_bytes, "truncated, to less than a page");
+    if (facts_.header_is != header_file::whole)
+        return damaged(0, "the magic or the checksum is wrong");
+    header_ = *facts_.header;
+    if (header_.format != segment_header::current_format) plan_.refuse();
     if (header_.clean > 1)
         to.add({"segment/header", offsetof(segment_header, clean), "neither closed nor open"});
-    if (!is_of_this_boot(to)) return false;
-    condition_ = header_.clean == 1 ? condition::closed : condition::writer_died;
     return true;
-}
-
-/// Or on storage. What is neither, opening restores, unless it was closed with the promise of
-/// nothing.
-bool mapped_state::is_of_this_boot(part_report& to) {
-    const bool is_closed = header_.clean == 1;
-    if (detail::boot_of(header_) == detail::boot_id() || (is_closed && header_.synced == 1))
-        return true;
-    condition_ = condition::machine_restarted;
-    why_lost_ = is_closed ? "the machine restarted after it was closed"
-                          : "the machine restarted while it was open";
-    if (is_closed && header_.generation == 0)
-        to.add({"segment/header", offsetof(segment_header, synced),
-                "was closed without waiting for storage (open_options::sync), and the machine "
-                "restarted since, so nobody knows whether the segment is whole, and opening "
-                "refuses it; replay into a new folder, or remove the segment's folder, to go back "
-                "to the last checkpoint if there is one"});
-    return false;
 }
 
 void mapped_state::open_windows(part_report& to) {

@@ -4,6 +4,7 @@
 #include <chainbase/check/page_check.hpp>
 #include <chainbase/check/report.hpp>
 #include <chainbase/segment.hpp>
+#include <chainbase/segment/opening_plan.hpp>
 #include <pool_allocator/address_space.hpp>
 #include <pool_allocator/file_descriptor.hpp>
 #include <pool_allocator/size_classes.hpp>
@@ -18,19 +19,11 @@
 
 namespace chainbase::check {
 
-/// What a state is when nobody has it open.
-enum class condition {
-    unknown, ///< what says so cannot be read
-    closed,
-    writer_died,       ///< the next opening rolls back what is unfinished
-    machine_restarted, ///< since it was written, without being on storage: pages of different times
-    segment_lost,      ///< it is not there, or what is there is not this state's
-};
-
-/// Whether the segment is of no use any more: the next opening restores a checkpoint.
-[[nodiscard]] constexpr bool is_lost(condition what) noexcept {
-    return what == condition::machine_restarted || what == condition::segment_lost;
-}
+/// Adds to `to` each file that opening may use and would not, for what it is or for who may use it:
+/// `lock`, `readers`, those of `checkpoint` and of the segment's folder. Throws filesystem_error
+/// when a folder cannot be read.
+void check_files(const std::filesystem::path& state, const std::filesystem::path& segment,
+                 part_report& to);
 
 /// What the next opening rolls back, and where the state stands then.
 struct log_facts {
@@ -66,9 +59,9 @@ public:
     mapped_state(std::filesystem::path state, part_report& to);
 
     [[nodiscard]] const std::filesystem::path& state() const noexcept { return state_; }
-    [[nodiscard]] check::condition condition() const noexcept { return condition_; }
-    /// Why the segment is lost, in words; empty if it is not.
-    [[nodiscard]] const std::string& why_lost() const noexcept { return why_lost_; }
+    [[nodiscard]] segment_condition condition() const noexcept { return plan_.condition; }
+    /// Why the segment is lost, in words. Requires is_lost(condition()).
+    [[nodiscard]] const std::string& why_lost() const noexcept { return plan_.why; }
     [[nodiscard]] bool is_mapped() const noexcept { return addresses_ != nullptr; }
     [[nodiscard]] const log_facts& log() const noexcept { return log_; }
     [[nodiscard]] const std::vector<type>& types() const noexcept { return types_; }
@@ -84,10 +77,9 @@ public:
 
 private:
     bool find_segment(part_report& to);
-    void find_place(part_report& to);
+    bool find_place(part_report& to);
     void keep_writers_out(part_report& to);
     bool read_header(part_report& to);
-    bool is_of_this_boot(part_report& to);
     void open_windows(part_report& to);
     void open_type(const catalogue::entry& entry, part_report& to);
     std::unique_ptr<window> open_window(std::uint32_t index, const std::string& name,
@@ -102,8 +94,8 @@ private:
     std::filesystem::path home_; ///< that holds the segment's folder; empty if nothing says which
     std::optional<file_descriptor> lock_;
     segment_header header_{};
-    check::condition condition_ = check::condition::unknown;
-    std::string why_lost_;
+    opening_facts facts_;
+    opening_plan plan_; ///< what opening does, if its files can be used
     catalogue catalogue_;
     std::unique_ptr<address_space> addresses_;
     std::unique_ptr<window> log_file_;

@@ -82,7 +82,7 @@ public:
     explicit state_check(std::filesystem::path state);
 
     [[nodiscard]] const std::filesystem::path& state() const noexcept { return mapped_.state(); }
-    [[nodiscard]] check::condition condition() const noexcept { return mapped_.condition(); }
+    [[nodiscard]] segment_condition condition() const noexcept { return mapped_.condition(); }
     /// Whether there is a segment that could be looked at. If not, there is no log either.
     [[nodiscard]] bool is_mapped() const noexcept { return mapped_.is_mapped(); }
     /// Whether the catalogue could be read. If not, types() is empty, whatever the segment holds.

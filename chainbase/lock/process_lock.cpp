@@ -335,8 +335,9 @@ lock_report lock_report::read(const std::filesystem::path& state) {
     if (!std::filesystem::exists(state / "lock"))
         throw format_error(state.string() + ": no chainbase state is there; check the path");
     lock_report report;
-    if (!std::filesystem::exists(state / "readers")) return report;
-    const reader_file file(state / "readers", reader_file::mode::look);
+    const std::filesystem::path readers = state / "readers";
+    if (!std::filesystem::exists(readers) || reader_file::is_unfinished(readers)) return report;
+    const reader_file file(readers, reader_file::mode::look);
     report.writer = report_writer(state, file.header());
     for (std::uint32_t n = 0, end = file.slots(); n < end; ++n) {
         const of_reader reader = report_reader(file, n);

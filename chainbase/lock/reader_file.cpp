@@ -92,7 +92,7 @@ bool is_of_boot(const reader_header& header, const std::string& boot) {
 }
 
 /// A creation that a kill interrupted leaves zeros.
-bool is_unfinished(const reader_header& header) {
+bool is_in_the_making(const reader_header& header) {
     return std::all_of(header.magic, header.magic + sizeof header.magic,
                        [](char c) { return c == 0; });
 }
@@ -132,6 +132,11 @@ reader_file::reader_file(const std::filesystem::path& file, mode how)
     map(how);
 }
 
+bool reader_file::is_unfinished(const std::filesystem::path& file) {
+    const file_descriptor opened = open_readers(file, mode::look);
+    return is_in_the_making(read_header(opened.number(), file));
+}
+
 reader_file::~reader_file() {
     if (base_) munmap(base_, mapped_bytes);
 }
@@ -141,7 +146,7 @@ void reader_file::prepare() {
     const std::string boot = detail::boot_id();
     const header_lock alone(descriptor_.number(), path_);
     const reader_header found = read_header(descriptor_.number(), path_);
-    if (!is_unfinished(found)) require_ours(found, path_);
+    if (!is_in_the_making(found)) require_ours(found, path_);
     grow_for(0);
     if (is_of_boot(found, boot)) return;
     const reader_header fresh = fresh_header(found, boot);

@@ -100,6 +100,9 @@ public:
 
     /// Throws io_error, out_of_space_error; damaged_error and format_error for another file.
     reader_file(const std::filesystem::path& file, mode how);
+    /// Whether a kill left `file` in the making; whoever takes part next finishes it. Throws
+    /// access_error, io_error.
+    [[nodiscard]] static bool is_unfinished(const std::filesystem::path& file);
     ~reader_file();
     reader_file(const reader_file&) = delete;
     reader_file& operator=(const reader_file&) = delete;

@@ -103,21 +103,8 @@ using detail::boot_id;
 using detail::fresh_header;
 using detail::write_header;
 
-bool segment::has_checkpoint() const {
-    disk& on = checkpoint_disk();
-    return on.exists(checkpoint_folder() / "published.0") ||
-           on.exists(checkpoint_folder() / "published.1");
-}
-
-std::string segment::why_restore() const {
-    return detail::why_restore(place_);
-}
-
-void segment::restore_if_needed() {
-    fs::remove_all(state_ / "segment.old"); // a restore that was killed left it
-    if (!has_checkpoint()) return;
-    opened_.why = why_restore();
-    if (opened_.why.empty()) return;
+void segment::restore(std::string why) {
+    opened_.why = std::move(why);
     spdlog::info("{}: {}; restoring the last checkpoint", state_.string(), opened_.why);
     segment_place next = segment_place::prepare(state_, memory_for_new());
     require_promise(next);
@@ -169,10 +156,8 @@ void segment::restore_if_needed() {
 void segment::require_same_identity(const std::array<std::byte, 16>& of_checkpoint,
                                     const fs::path& fresh) const {
     if (!place_.why_foreign().empty() || !fs::exists(folder() / "header")) return;
-    const std::string content = read_file(folder() / "header");
-    segment_header found;
-    std::memcpy(&found, content.data(), sizeof found); // why_restore() has seen that it is whole
-    if (found.identity == of_checkpoint) return;
+    const auto found = detail::header_in(folder());
+    if (!found || found->identity == of_checkpoint) return;
     fs::remove_all(fresh);
     throw usage_error(checkpoint_folder().string() +
                       ": holds the checkpoint of another state than " + folder().string() +

@@ -23,50 +23,10 @@
 namespace chainbase {
 
 namespace fs = std::filesystem;
-using detail::boot_id;
-using detail::boot_of;
 using detail::first_type_window;
 using detail::is_set_aside;
-using detail::require_magic;
-using detail::static_checksum;
 
 namespace {
-
-/// Whether nothing is in the way of a new state: no folder, an empty one, or what an interrupted
-/// creation left.
-bool is_free(const fs::path& state) {
-    if (!fs::exists(state)) return true;
-    if (!fs::is_directory(state)) return false;
-    return std::all_of(fs::directory_iterator(state), fs::directory_iterator(), [](const auto& e) {
-        const std::string name = e.path().filename();
-        return name == "lock" || name == "readers" || name == "segment.new" ||
-               name == "segment.json.new";
-    });
-}
-
-/// For who only reads.
-void require_segment(const fs::path& state, const segment_place& place, bool has_checkpoint) {
-    constexpr const char* way_out = ". Open the state for writing once, which restores its last "
-                                    "checkpoint, then read it";
-    if (!place.why_foreign().empty())
-        throw unclean_error(state.string() + ": " + place.why_foreign() + way_out);
-    if (fs::exists(place.folder() / "header")) return;
-    if (is_set_aside(place))
-        throw unclean_error(state.string() + ": its segment is set aside as " +
-                            detail::former_segment(place).string() +
-                            ", since who replaced it was killed. Open the state for writing once, "
-                            "which puts it back, then read it");
-    if (has_checkpoint && !fs::exists(place.folder()))
-        throw unclean_error(state.string() + ": its segment is not there" + way_out);
-    throw format_error(state.string() + ": no chainbase state is there; check the path");
-}
-
-/// Whether there is a state: its segment, or a checkpoint in place of one that is gone.
-bool is_known(const segment_place& place, bool has_checkpoint) {
-    if (!place.why_foreign().empty()) return has_checkpoint;
-    if (is_set_aside(place)) return true;
-    return fs::exists(place.folder() / "header") || (has_checkpoint && !fs::exists(place.folder()));
-}
 
 /// Requires the writer's lock.
 void put_back_former(const fs::path& state, const segment_place& place) {
@@ -75,26 +35,6 @@ void put_back_former(const fs::path& state, const segment_place& place) {
     private_folder(state, /*writing=*/true).require_same_owner({former, /*writing=*/true});
     fs::rename(former, place.folder());
     sync_folder(place.home());
-}
-
-/// That a state can be made.
-void require_free(const fs::path& state, const segment_place& place) {
-    const bool is_foreign = !place.why_foreign().empty();
-    if (place.is_in_memory() && (is_foreign || !fs::exists(place.folder())))
-        throw unclean_error(
-            state.string() + ": " +
-            (is_foreign ? place.why_foreign()
-                        : place.folder().string() + " is not there any more") +
-            ", and the state has no checkpoint. Nothing was changed. Choose: (1) replay the block "
-            "log into a new folder; (2) remove " +
-            (state / "segment.json").string() + ", to begin anew in this one");
-    if (is_free(state)) return;
-    if (fs::exists(state / "lock") && fs::exists(place.folder()))
-        throw damaged_error((place.folder() / "header").string() +
-                            ": missing; restore it from a copy, or, if there is a checkpoint to go "
-                            "back to, move the segment's folder away");
-    throw format_error(state.string() + ": the folder is not empty and holds no chainbase state; "
-                                        "name another folder");
 }
 
 // Of a state that was not closed: what its root blocks count as used must be in its files, since a
@@ -193,75 +133,67 @@ void segment::make_state_folder() const {
     if (is_new) sync_folder(parent);
 }
 
-/// The lock first. A folder that is not ours is refused before anything is put into it.
-void segment::lock_and_find() {
-    if (!writable()) {
-        require_segment(state_, place_, has_checkpoint());
-        return check_state_folder();
+opening_facts segment::facts() const {
+    return opening_facts::read(state_, place_, checkpoint_disk(), writable());
+}
+
+/// That the segment can be mapped as it is; one whose writer died, beside another one or rolled
+/// back.
+void segment::require_usable(const opening_facts& found) const {
+    constexpr const char* then = "Open the state for writing once, which ";
+    const opening_plan plan = opening_plan::of(found);
+    if (plan.does == opening_way::create || plan.code == opening_plan::no_state)
+        throw format_error(state_.string() + ": no chainbase state is there; check the path");
+    if (plan.does == opening_way::refuse) plan.refuse();
+    if (plan.does == opening_way::restore)
+        throw unclean_error(state_.string() + ": " + plan.why + ". " + then +
+                            "restores its last checkpoint, then read it");
+    if (!found.former.empty())
+        throw unclean_error(state_.string() + ": its segment is set aside as " +
+                            found.former.string() + ", since who replaced it was killed. " + then +
+                            "puts it back, then read it");
+    const bool is_left = plan.does == opening_way::roll_back && !writable();
+    if (!is_left || options_.allow_unclean || has_writer()) return;
+    if (header_.at && is_closed()) return; // meanwhile
+    throw unclean_error(state_.string() + ": the last writer died. " + then +
+                        "rolls it back to the last completed block, then read it");
+}
+
+void segment::find_for_reading() const {
+    const auto look = [&] {
+        opening_facts found = facts();
+        found.has_lock = true; // only a writer needs it
+        require_usable(found);
+    };
+    try {
+        look();
+    } catch (const io_error&) {
+        look(); // another segment took this one's place at that moment
     }
-    const bool known = is_known(place_, has_checkpoint());
-    if (!known) require_free(state_, place_);
     check_state_folder();
-    const fs::path lock = state_ / "lock";
+}
+
+/// A folder that is not ours is refused before anything is put into it; all else is judged under
+/// the lock.
+opening_plan segment::lock_and_plan() {
+    using way = opening_way;
+    const opening_facts before = facts();
+    const opening_plan foreseen = opening_plan::of(before);
     const bool has_header = fs::exists(folder() / "header");
-    if (known && !fs::exists(lock) && has_header) {
-        require_magic(folder() / "header", read_file(folder() / "header"));
-        throw damaged_error(lock.string() + ": missing; create an empty file of this name if no "
-                                            "other process has the state open");
-    }
+    if (foreseen.does == way::refuse && (!before.has_lock || !has_header)) foreseen.refuse();
+    check_state_folder();
     make_state_folder();
-    lock_.emplace(lock, !has_header);
+    lock_.emplace(state_ / "lock", !has_header);
     place_ = segment_place(state_); // another writer may have moved it meanwhile
     segment_place::discard_unsettled(state_);
-    if (!place_.why_foreign().empty()) return;
-    put_back_former(state_, place_);
-    place_.confirm();
-    require_promise(place_);
-}
-
-void segment::check_header() const {
-    const std::string file = (folder() / "header").string();
-    require_magic(file, {header().magic, sizeof header().magic});
-    if (header().checksum != static_checksum(header()))
-        throw damaged_error(file + ": offset 16: the checksum does not match; restore it from a "
-                                   "copy, or replay into a new folder");
-    if (header().format != segment_header::current_format)
-        throw format_error(file + ": format " + std::to_string(header().format) +
-                           ", this program reads " +
-                           std::to_string(segment_header::current_format) +
-                           "; open it with the program that wrote it, or replay");
-    place_.require_identity(header().identity);
-    if (header().clean > 1)
-        throw damaged_error(file + ": offset 36: neither closed nor open; restore it from a copy, "
-                                   "or replay into a new folder");
-}
-
-void segment::check_closed() const {
-    const bool is_of_another_boot = boot_of(header()) != boot_id();
-    if (is_closed() && (header().synced == 1 || !is_of_another_boot)) return;
-    if (is_closed() && header().generation == 0)
-        throw unclean_error(
-            state_.string() +
-            ": was closed without waiting for storage (open_options::sync), and the machine "
-            "restarted since, so nobody knows whether it is whole. Nothing was changed. Choose: "
-            "(1) "
-            "replay the block log into a new folder; (2) remove " +
-            folder().string() + ", to go back to its last checkpoint if it has one");
-    if (is_of_another_boot && has_checkpoint()) // only reading: else it was restored
-        throw unclean_error(state_.string() +
-                            ": the machine restarted since it was written. Open the state for "
-                            "writing once, which restores its last checkpoint, then read it");
-    if (is_of_another_boot)
-        throw unclean_error(
-            state_.string() +
-            ": the machine restarted while this state was open, so its pages may be of different "
-            "times, and it has no checkpoint. Nothing was changed. Choose: (1) put a copy of the "
-            "folder in its place; (2) move it away and replay the block log into a new folder; (3) "
-            "keep it to examine it, its archive is still valid");
-    if (!writable() && !options_.allow_unclean && !has_writer() && !is_closed())
-        throw unclean_error(state_.string() +
-                            ": the last writer died. Open the state for writing once, which rolls "
-                            "it back to the last completed block, then read it");
+    if (place_.why_foreign().empty()) {
+        put_back_former(state_, place_);
+        place_.confirm();
+        require_promise(place_);
+    }
+    opening_plan plan = opening_plan::of(facts());
+    if (plan.does == way::refuse) plan.refuse();
+    return plan;
 }
 
 std::uint32_t segment::roots_checksum() const {

@@ -27,7 +27,6 @@ namespace fs = std::filesystem;
 using detail::boot_id;
 using detail::boot_of;
 using detail::fresh_header;
-using detail::require_magic;
 using detail::write_header;
 
 namespace {
@@ -76,11 +75,12 @@ segment::segment(fs::path state, const open_options& options)
     try {
         if (writable() && !fs::exists(folder())) check_options();
         const discard_at_end unsettled(state_, lock_);
-        lock_and_find();
-        if (writable())
-            open_for_writing();
-        else
+        if (writable()) {
+            open_for_writing(lock_and_plan());
+        } else {
+            find_for_reading();
             open_for_reading();
+        }
     } catch (const fs::filesystem_error& e) {
         errno = e.code().value();
         throw_file_error(e.path1().empty() ? state_ : e.path1(), "use");
@@ -99,15 +99,14 @@ segment::~segment() {
 }
 
 /// All of it in the writer's turn, so that readers see what was rolled back or restored, or wait.
-void segment::open_for_writing() {
-    if (const fs::path file = folder() / "header"; fs::exists(file))
-        require_magic(file, read_file(file)); // else nothing is put there
-    if (options_.advise) give_advice();
+void segment::open_for_writing(const opening_plan& plan) {
+    if (options_.advise) give_advice(plan);
     turns_ = std::make_unique<process_lock>(state_, process_lock::role::writer,
                                             options_.wait_for_writer);
     turns_->lock();
-    restore_if_needed();
-    if (!fs::exists(folder())) {
+    fs::remove_all(state_ / "segment.old"); // a restore that was killed left it
+    if (plan.does == opening_way::restore) restore(plan.why);
+    if (plan.does == opening_way::create) {
         turns_->replaced_segment();
         create_files();
     }
@@ -115,9 +114,8 @@ void segment::open_for_writing() {
         attach();
         take_over();
     } catch (const damaged_error& e) {
-        if (!has_checkpoint()) throw;
-        throw damaged_error(std::string(e.what()) + "; or move " + folder().string() +
-                            " away and open the state again, which restores its last checkpoint");
+        if (!has_checkpoint(checkpoint_disk(), checkpoint_folder())) throw;
+        throw damaged_error(e.what() + or_restore(folder()));
     }
     turns_->changed_lengths(); // what a dead writer did not come to tell
     turns_->added_type();
@@ -135,14 +133,6 @@ void segment::open_for_reading() {
                            "reading cannot take turns with it; mount it writable, or read with "
                            "allow_unclean what may change meanwhile");
     }
-    const auto require_state = [&] {
-        require_magic(folder() / "header", read_file(folder() / "header"));
-    };
-    try {
-        require_state(); // else nothing is put there
-    } catch (const io_error&) {
-        require_state(); // another segment took this one's place at that moment
-    }
     turns_ = std::make_unique<process_lock>(state_, process_lock::role::reader,
                                             options_.wait_for_writer);
     const std::uint32_t slot = turns_->lock_shared(); // ends with turns_, if it fails
@@ -155,8 +145,11 @@ void segment::open_for_reading() {
 
 void segment::attach() {
     map_header();
-    check_header();
-    check_closed();
+    opening_facts found = facts();
+    found.has_lock = true;
+    found.use(header());
+    require_usable(found);
+    place_.require_identity(header().identity);
     catalogue_ = catalogue::read(folder());
     map_windows();
     check_roots();
@@ -167,7 +160,7 @@ disk& segment::checkpoint_disk() const noexcept {
 }
 
 /// Before much is done: what is advised may be why it fails.
-void segment::give_advice() const noexcept {
+void segment::give_advice(const opening_plan& plan) const noexcept {
     try {
         doctor::subject of{state_,
                            folder(),
@@ -175,7 +168,7 @@ void segment::give_advice() const noexcept {
                            options_.window_bytes,
                            options_.windows,
                            options_.promise != durability::process};
-        of.is_made = !fs::exists(folder()) || (has_checkpoint() && !why_restore().empty());
+        of.is_made = plan.does == opening_way::create || plan.does == opening_way::restore;
         if (of.is_made) {
             of.segment = memory_for_new();
             if (of.segment.empty()) of.segment = state_;

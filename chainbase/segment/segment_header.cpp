@@ -40,10 +40,8 @@ std::optional<segment_header> header_in(const std::filesystem::path& folder) {
     return found;
 }
 
-void require_magic(const std::filesystem::path& file, std::string_view content) {
-    if (content.substr(0, sizeof magic) == std::string_view(magic, sizeof magic)) return;
-    throw format_error(file.string() + ": offset 0: not the header of a chainbase state; check the "
-                                       "path, or name another folder");
+bool has_magic(std::string_view content) {
+    return content.substr(0, sizeof magic) == std::string_view(magic, sizeof magic);
 }
 
 std::string boot_id() {

@@ -55,8 +55,8 @@ namespace chainbase::detail {
 [[nodiscard]] bool is_whole(const segment_header& header);
 /// Of the segment in `folder`, if it is whole. Throws access_error, io_error.
 [[nodiscard]] std::optional<segment_header> header_in(const std::filesystem::path& folder);
-/// Throws format_error when `content` does not begin as a header does.
-void require_magic(const std::filesystem::path& file, std::string_view content);
+/// Whether the content of a file begins as that of a header does.
+[[nodiscard]] bool has_magic(std::string_view content);
 
 /// Different after every start of the machine. Throws io_error.
 [[nodiscard]] std::string boot_id();

@@ -108,9 +108,9 @@ no_checkpoint = remove("checkpoint")
 
 @dataclass
 class Row:
-    """`does`: what info says that the next opening does. `trouble`: a code that info gives; "" is
-    none at all; None: info cannot be asked. `check`: its exit code, and words it says. `repair`: the
-    way that its plan has; None: it is refused. `opens`: whether it does; None: as info says."""
+    """`does`: what info says that the next opening does, and what it does. `trouble`: a code that info
+    gives; "" is none at all. `check`: its exit code, and words it says. `repair`: the way that its
+    plan has; None: it is refused."""
 
     name: str
     mutate: Callable
@@ -121,7 +121,6 @@ class Row:
     words: str
     repair: object = "checkpoint"
     base: str = "checkpointed"
-    opens: object = None
 
 
 FILES = [
@@ -136,45 +135,36 @@ FILES = [
     Row("newer format", newer_format, "refuse", "other_format", "unknown", 1, "format",
         repair=None),
     Row("no lock", remove("lock"), "refuse", "lock_missing", "closed", 4, "lock: missing"),
-    # Of these and of others below `info` does not know that opening refuses them; `check` does.
-    Row("lock is a folder", folder_instead("lock"), "attach", "", "closed", 4, "lock: no file",
-        opens=False),
-    Row("lock is a link", link_instead("lock"), None, "lock", "", 4, "lock: a symbolic link",
-        opens=False),
-    Row("readers is a folder", folder_instead("readers"), "refuse", "access", "closed",
+    Row("lock is a folder", folder_instead("lock"), "refuse", "file", "closed", 4, "lock: no file"),
+    Row("lock is a link", link_instead("lock"), "refuse", "file", "closed", 4,
+        "lock: a symbolic link"),
+    Row("readers is a folder", folder_instead("readers"), "refuse", "file", "closed",
         4, "readers: no file"),
-    Row("readers is a link", link_instead("readers"), "refuse", "access", "closed",
+    Row("readers is a link", link_instead("readers"), "refuse", "file", "closed",
         4, "readers: a symbolic link"),
     Row("readers has other bytes", noise("readers"), "refuse", "readers_damaged", "closed",
         4, "header: readers, offset 0: not the readers"),
     Row("readers cut", cut_to("readers", 5), "refuse", "readers_damaged", "closed",
         4, "header: readers"),
-    Row("readers as a kill leaves them", cut_to("readers", 0), "refuse", "readers_damaged",
-        "closed", 0, "sound", opens=True,
-        repair="nothing"),  # here info says too much
+    Row("readers as a kill leaves them", cut_to("readers", 0), "attach", "", "closed", 0, "sound",
+        repair="nothing"),
     Row("a place that is none", put("segment.json", b"{"), "refuse", "place_damaged", "unknown",
         4, "segment.json: does not say where"),
     Row("catalogue cut", cut_to("segment/catalogue.json", 9), "refuse", "catalogue_damaged",
         "closed", 4, "catalogue.json"),
     Row("tail of the log", broken_tail, "refuse", "log_damaged", "writer_died", 4, "undo_log"),
-    Row("state is readable by others", lambda state: widen("")(state), "refuse", "access", "closed",
+    Row("state is readable by others", lambda state: widen("")(state), "refuse", "access", "unknown",
         1, "chmod -R go=",
         repair=None),
     *(
-        Row(f"{name} is readable by others", widen(name), does, trouble, condition, 1, "chmod go=",
-            repair=None if "published" in name else "nothing", opens=False)
-        for name, does, trouble, condition in (
-            ("lock", "attach", "", "closed"),
-            ("segment/header", "refuse", "access", "unknown"),
-            ("segment/catalogue.json", "refuse", "access", "closed"),
-            ("segment/undo_log", "refuse", "access", "closed"),
-            ("segment/account.objects", "attach", "", "closed"),
-            ("checkpoint/pages", "attach", "", "closed"),
-            ("checkpoint/published.0", "refuse", "access", "closed"),
-        )
+        Row(f"{name} is readable by others", widen(name), "refuse", "access",
+            "unknown" if name == "segment/header" else "closed", 1, "chmod go=",
+            repair=None if "published" in name else "nothing")
+        for name in ("lock", "segment/header", "segment/catalogue.json", "segment/undo_log",
+                     "segment/account.objects", "checkpoint/pages", "checkpoint/published.0")
     ),
-    Row("checkpoint is a file", put("checkpoint", b"x"), "attach", "", "closed", 4,
-        "checkpoint: is no folder", opens=False,
+    Row("checkpoint is a file", put("checkpoint", b"x"), "refuse", "file", "closed", 4,
+        "checkpoint: is no folder",
         repair="objects"),
     Row("one checkpoint cut", newest_cut, "attach", "checkpoint_damaged", "closed", 0,
         "not checked: pages: against the checkpoint that closing made",
@@ -204,8 +194,8 @@ FILES = [
     Row("restarted, both checkpoints cut", all_of(crash, both_cut), "refuse", "checkpoint_damaged",
         "machine_restarted", 4, "no checkpoint is whole, so opening fails",
         repair="none"),
-    Row("closed without storage, restarted", restart, "refuse", "not_on_storage", "closed", 4,
-        "without waiting for storage", base="unsynced",
+    Row("closed without storage, restarted", restart, "refuse", "not_on_storage",
+        "machine_restarted", 4, "without waiting for storage", base="unsynced",
         repair="none"),
     Row("closed on storage, restarted", restart, "attach", "", "closed", 0, "closed properly",
         base="synced",
@@ -248,11 +238,7 @@ def test_file(row, bases, inspect, scratch):
     row.mutate(state)
     before = image(state)
 
-    why = None
-    if row.does:
-        why = require_info(row, inspect, state)
-    else:
-        inspect("info", state, code=1).says(row.trouble, "check the path")
+    why = require_info(row, inspect, state)
     assert image(state) == before, "info changed the state"
 
     checked = inspect("check", state, code=row.check)
@@ -275,12 +261,11 @@ def test_file(row, bases, inspect, scratch):
     }, "check or repair changed the state"
 
     opened = segment.opens(state, "account", promise="checkpoint")
-    expected = row.does != "refuse" if row.opens is None else row.opens
-    assert (opened is not None) == expected, opened
+    assert (opened is not None) == (row.does != "refuse"), opened
     if opened is None:
         return
     ways = {"attach": "attached", "roll_back": "rolled_back", "restore": "restored"}
-    assert opened["opened"] == ways.get(row.does, "attached")
+    assert opened["opened"] == ways[row.does]
     assert opened["objects"]["account"] in (100, 200)
     if row.does == "restore":
         assert f"checkpoint {opened['generation']}" in why

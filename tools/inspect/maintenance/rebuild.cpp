@@ -48,7 +48,7 @@ void require_sound(const std::filesystem::path& made) {
 }
 
 void renew_checkpoint(const std::filesystem::path& state) {
-    if (check::has_checkpoint(disk::of_system(), state / "checkpoint")) make_checkpoint(state);
+    if (has_checkpoint(disk::of_system(), state / "checkpoint")) make_checkpoint(state);
 }
 
 void make_checkpoint(const std::filesystem::path& state) {

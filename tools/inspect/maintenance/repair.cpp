@@ -1,5 +1,6 @@
 #include <chainbase/checkpoint/disk.hpp>
 #include <chainbase/files.hpp>
+#include <chainbase/segment/opening_plan.hpp>
 #include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/look_at.hpp>
@@ -60,7 +61,7 @@ void find_objects(repair_plan& to, const check::state_check& state,
 
 void find_checkpoint(repair_plan& to, const check::state_check& state) {
     disk& on = disk::of_system();
-    if (!check::has_checkpoint(on, state.state() / "checkpoint")) {
+    if (!has_checkpoint(on, state.state() / "checkpoint")) {
         to.why_no_checkpoint = "there is none";
         return;
     }

@@ -125,7 +125,7 @@ public:
     }
 
     /// The next opening restores a checkpoint: nothing is to be seen before.
-    [[nodiscard]] bool is_lost() const noexcept { return check::is_lost(state_.condition()); }
+    [[nodiscard]] bool is_lost() const noexcept { return chainbase::is_lost(state_.condition()); }
     void take_turn(const std::function<void()>& look) override { look(); }
     [[nodiscard]] std::vector<type> types() const override {
         std::vector<type> all;

@@ -23,12 +23,7 @@
 
 namespace chainbase::check {
 
-BOOST_DESCRIBE_ENUM(condition, unknown, closed, writer_died, machine_restarted, segment_lost)
 BOOST_DESCRIBE_ENUM(standing, whole, damaged, replaced, refused)
-
-static std::string to_string(condition what) {
-    return boost::describe::enum_to_string(what, "unknown");
-}
 
 static std::string to_string(standing what) {
     return boost::describe::enum_to_string(what, "unknown");
@@ -171,17 +166,17 @@ std::string parts_text(const std::vector<check::part_report>& parts, int detail)
 
 std::string condition_text(const check::state_check& state) {
     switch (state.condition()) {
-    case check::condition::unknown:
+    case segment_condition::unknown:
         break;
-    case check::condition::closed:
+    case segment_condition::closed:
         return "closed properly";
-    case check::condition::writer_died:
+    case segment_condition::writer_died:
         return fmt::format("the last writer died; the next opening rolls back {} session(s){}, and "
                            "what that gives is checked",
                            state.log().undone,
                            state.log().operation ? " and the operation under way" : "");
-    case check::condition::machine_restarted:
-    case check::condition::segment_lost:
+    case segment_condition::machine_restarted:
+    case segment_condition::segment_lost:
         return state.why_lost() + "; the segment is of no use, and its pages are not judged";
     }
     return "unknown";

@@ -23,19 +23,6 @@ BOOST_DESCRIBE_STRUCT(mapped_pages, (),
 
 namespace {
 
-bool has(const state_info& info, const char* code) {
-    return std::ranges::any_of(info.troubles, [&](const trouble& one) { return one.code == code; });
-}
-
-/// "closed", "writer_running", "writer_died", "machine_restarted", "segment_lost" or "unknown".
-std::string condition_of(const state_info& info) {
-    if (info.writer.is_alive) return "writer_running";
-    for (const char* lost : {"machine_restarted", "segment_lost"})
-        if (has(info, lost)) return lost;
-    if (!info.header || info.header->format != segment_header::current_format) return "unknown";
-    return info.header->clean == 1 ? "closed" : "writer_died";
-}
-
 json header_of(const state_info& info) {
     if (!info.header) return nullptr;
     const segment_header& header = *info.header;
@@ -84,7 +71,7 @@ std::string as_json(const state_info& info) {
     return lines_of({
         {"schema_version", 1},
         {"state", info.state.string()},
-        {"condition", condition_of(info)},
+        {"condition", info.condition},
         {"next_opening", {{"does", to_string(info.next)}, {"why", info.why}}},
         {"troubles", json_of(info.troubles)},
         {"header", header_of(info)},
@@ -184,7 +171,7 @@ std::string schema_text(const state_info& info) {
 }
 
 std::string opening_text(const state_info& info) {
-    return fmt::format("condition  {}\nopening    would {}: {}\n", condition_of(info),
+    return fmt::format("condition  {}\nopening    would {}: {}\n", info.condition,
                        to_string(info.next), info.why);
 }
 

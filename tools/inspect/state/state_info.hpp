@@ -3,7 +3,7 @@
 #include <chainbase/catalogue.hpp>
 #include <chainbase/doctor.hpp>
 #include <chainbase/lock/process_lock.hpp>
-#include <chainbase/segment/segment_header.hpp>
+#include <chainbase/segment/opening_plan.hpp>
 #include <tools/inspect/memory/mapped_pages.hpp>
 #include <tools/inspect/state/named_state.hpp>
 #include <tools/inspect/state/undo_report.hpp>
@@ -15,17 +15,6 @@
 #include <vector>
 
 namespace chainbase::inspect {
-
-/// What the next opening for writing does.
-enum class next_opening {
-    attach,    ///< it was closed properly
-    roll_back, ///< to the last completed block
-    restore,   ///< a checkpoint
-    create,    ///< a new state: only what an interrupted creation left is there
-    refuse,    ///< throws an exception, and changes nothing
-};
-/// "attach", "roll_back", "restore", "create" or "refuse".
-[[nodiscard]] std::string to_string(next_opening what);
 
 /// Something that is in the way of using a state, or will be.
 struct trouble {
@@ -59,8 +48,9 @@ struct state_info {
     std::string promise; ///< "process", "checkpoint", "commit"; empty: not known
     std::string archive; ///< the kind; empty: none, or not known
 
-    next_opening next = next_opening::refuse;
-    std::string why; ///< it does that
+    std::string condition;                  ///< README.md lists them
+    opening_way next = opening_way::refuse; ///< what the next opening for writing does
+    std::string why;                        ///< it does that
     std::vector<trouble> troubles;
 
     void add(std::string code, std::string what) {
