@@ -44,7 +44,7 @@ namespace {
 bool is_unfinished(const fs::path& readers) {
     const file_descriptor opened = open_private(readers, file_use::read, group_access::write);
     char begin[sizeof(reader_header)] = {};
-    if (::pread(opened.number(), begin, sizeof begin, 0) < 0) throw_file_error(readers, "read");
+    (void)read_at(opened, readers, 0, std::as_writable_bytes(std::span(begin)));
     return std::all_of(std::begin(begin), std::end(begin), [](char c) { return c == 0; });
 }
 

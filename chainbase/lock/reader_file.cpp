@@ -71,9 +71,9 @@ private:
     int descriptor_;
 };
 
-reader_header read_header(int descriptor, const std::filesystem::path& file) {
+reader_header read_header(const file_descriptor& descriptor, const std::filesystem::path& file) {
     reader_header found{};
-    if (::pread(descriptor, &found, sizeof found, 0) < 0) throw_file_error(file, "read");
+    (void)read_at(descriptor, file, 0, std::as_writable_bytes(std::span(&found, 1)));
     return found;
 }
 
@@ -140,13 +140,12 @@ reader_file::~reader_file() {
 void reader_file::prepare() {
     const std::string boot = detail::boot_id();
     const header_lock alone(descriptor_.number(), path_);
-    const reader_header found = read_header(descriptor_.number(), path_);
+    const reader_header found = read_header(descriptor_, path_);
     if (!is_unfinished(found)) require_ours(found, path_);
     grow_for(0);
     if (is_of_boot(found, boot)) return;
     const reader_header fresh = fresh_header(found, boot);
-    if (::pwrite(descriptor_.number(), &fresh, sizeof fresh, 0) != sizeof fresh)
-        throw_file_error(path_, "write");
+    write_at(descriptor_, path_, 0, std::as_bytes(std::span(&fresh, 1)));
 }
 
 void reader_file::map(mode how) {
