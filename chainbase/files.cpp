@@ -19,7 +19,6 @@ namespace {
 
 void write_new(const file_descriptor& to, const std::filesystem::path& file,
                std::string_view content) {
-    require_file_limit(file, content.size());
     write_at(to, file, 0, std::as_bytes(std::span(content)));
     if (::fsync(to.number()) != 0) throw_file_error(file, "sync");
 }
@@ -49,13 +48,19 @@ std::size_t read_at(const file_descriptor& file, const std::filesystem::path& na
 
 void write_at(const file_descriptor& file, const std::filesystem::path& name, std::uint64_t offset,
               std::span<const std::byte> data) {
+    const auto refuse = [&] {
+        throw_file_error(name, "write " + std::to_string(data.size()) + " bytes at byte " +
+                                   std::to_string(offset) + " of");
+    };
+    if (!resource_limits::allows_file_of(offset + data.size())) {
+        errno = EFBIG;
+        refuse();
+    }
     while (!data.empty()) {
         const ssize_t count =
             ::pwrite(file.number(), data.data(), data.size(), static_cast<off_t>(offset));
         if (count < 0 && errno == EINTR) continue;
-        if (count < 0)
-            throw_file_error(name, "write " + std::to_string(data.size()) + " bytes at byte " +
-                                       std::to_string(offset) + " of");
+        if (count < 0) refuse();
         data = data.subspan(static_cast<std::size_t>(count));
         offset += static_cast<std::uint64_t>(count);
     }

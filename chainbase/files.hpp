@@ -23,7 +23,8 @@ void require_file_limit(const std::filesystem::path& file, std::uint64_t bytes);
                                   std::uint64_t offset, std::span<std::byte> into);
 
 /// Writes all of `data` at `offset`. Throws io_error, out_of_space_error naming `name`, bytes and
-/// offset; any part of `data` may be in the file then.
+/// offset; any part of `data` may be in the file then, but nothing if this process may not make
+/// files of so many bytes.
 void write_at(const file_descriptor& file, const std::filesystem::path& name, std::uint64_t offset,
               std::span<const std::byte> data);
 
