@@ -1,10 +1,9 @@
 #include <archive/conversion.hpp>
 #include <archive/detail/fault_steps.hpp>
-#include <archive/detail/kept_rows.hpp>
-#include <archive/detail/stored_row.hpp>
 #include <archive/memory_store.hpp>
 #include <archive/open_archive.hpp>
 #include <archive/rocksdb_store.hpp>
+#include <archive/write_batch.hpp>
 #include <chainbase/database.hpp>
 #include <chainbase/files.hpp>
 #include <chainbase/segment.hpp>

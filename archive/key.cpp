@@ -1,16 +1,14 @@
 #include <archive/key.hpp>
+#include <chainbase/keys.hpp>
 #include <chainbase/rows/key_reader.hpp>
 #include <chainbase/rows/mapped_bytes.hpp>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #include <array>
 
 namespace chainbase::archive {
 
 std::uint64_t hash_of(bytes_view bytes, std::uint64_t seed) noexcept {
-    return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
+    return chainbase::detail::hash_of_bytes(as_text(bytes), seed);
 }
 
 namespace detail {

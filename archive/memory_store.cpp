@@ -1,7 +1,6 @@
 #include <archive/detail/batch_plan.hpp>
-#include <archive/detail/kept_rows.hpp>
-#include <archive/detail/stored_row.hpp>
 #include <archive/memory_store.hpp>
+#include <archive/write_batch.hpp>
 #include <chainbase/database.hpp>
 #include <chainbase/segment.hpp>
 #include <pool_allocator/error.hpp>

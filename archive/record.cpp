@@ -1,6 +1,6 @@
 #include <archive/described_record.hpp>
 #include <archive/detail/integers.hpp>
-#include <archive/detail/record_reader.hpp>
+#include <archive/detail/record_codec.hpp>
 #include <archive/record.hpp>
 #include <chainbase/rows/mapped_bytes.hpp>
 #include <pool_allocator/error.hpp>
@@ -100,13 +100,6 @@ bool is_described(const value_type& type) {
                        [](const value_type::member& one) { return is_described(one.type); });
 }
 
-std::uint32_t fnv1a(const std::string& text) {
-    std::uint32_t hash = 2166136261u;
-    for (const char c : text)
-        hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
-    return hash;
-}
-
 void append_number(byte_buffer& to, std::uint32_t number) {
     const std::size_t at = to.size();
     to.resize(at + sizeof number);
@@ -197,7 +190,9 @@ described_record::described_record(const type_schema& schema) : type_(schema.nam
         types_.push_back(type);
     }
     layout_ += layout_.empty() ? "{}" : "}";
-    fingerprint_ = fnv1a(layout_);
+    detail::hash_sink sink;
+    sink.put(layout_);
+    fingerprint_ = sink.hash;
 }
 
 void described_record::add(steps& to, const value_type& type, std::uint32_t offset,

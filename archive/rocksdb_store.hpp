@@ -85,7 +85,7 @@ public:
     [[nodiscard]] rocksdb_facts facts() const;
 
     /// Calls visit(id, row) for every row of a table, in the order of ids, as it is stored: the
-    /// record and its keys (detail/stored_row.hpp). Throws as the cursor of rows() does.
+    /// record and its keys (write_batch.hpp). Throws as the cursor of rows() does.
     void each_stored(table_id table,
                      const std::function<void(std::uint32_t, bytes_view)>& visit) const;
 

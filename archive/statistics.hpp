@@ -1,13 +1,16 @@
 #pragma once
 
 #include <pool_allocator/trace_clock.hpp>
+#include <pool_allocator/trace_histogram.hpp>
 
 #include <array>
 #include <atomic>
-#include <bit>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <type_traits>
 
 namespace chainbase::archive {
 
@@ -15,25 +18,18 @@ namespace chainbase::archive {
 class latency_reading;
 
 /// How long something took, in buckets of powers of two with 32 parts each: a bucket is at most
-/// 1/32 (3.2 %) as wide as where it begins, and those below 64 ns are exact. The way of
-/// HdrHistogram (Gil Tene), of fixed precision and fixed memory: 9 KiB, whatever is recorded.
+/// 1/32 (3.2 %) as wide as where it begins, and those below 64 ns are exact. Of fixed memory: 9
+/// KiB, whatever is recorded.
 ///
 /// Invariants:
-///  1. Buckets 0 to 31 are 0 to 31 ns; from there on bucket b holds [begin_of(b), begin_of(b + 1)).
-///     The last one holds everything from 18 minutes on, too.
-///  2. Each number is exact. Numbers read while others record may disagree by what is being
+///  1. Each number is exact. Numbers read while others record may disagree by what is being
 ///     recorded.
-///  3. All zero bytes are an empty one, and it holds no address: it may lie in shared memory.
+///  2. All zero bytes are an empty one, and it holds no address: it may lie in shared memory.
 ///
 /// Any thread may record and read: two relaxed increments a record, and a third store for the
 /// longest so far.
-class latency_histogram {
+class latency_histogram : public trace::log_buckets<5> {
 public:
-    static constexpr unsigned precision = 5; ///< bits
-    static constexpr std::size_t parts = std::size_t{1} << precision;
-    static constexpr unsigned longest_bits = 40;
-    static constexpr std::size_t buckets = (longest_bits - precision + 1) * parts;
-
     void record(std::chrono::nanoseconds duration) noexcept {
         const auto ns = static_cast<std::uint64_t>(duration.count() > 0 ? duration.count() : 0);
         counts_[bucket_of(ns)].fetch_add(1, std::memory_order_relaxed);
@@ -42,18 +38,6 @@ public:
         while (ns > longest &&
                !longest_ns_.compare_exchange_weak(longest, ns, std::memory_order_relaxed)) {
         }
-    }
-
-    [[nodiscard]] static constexpr std::size_t bucket_of(std::uint64_t ns) noexcept {
-        if (ns < parts) return static_cast<std::size_t>(ns);
-        const auto shift = static_cast<std::size_t>(std::bit_width(ns)) - precision - 1;
-        const std::size_t bucket = shift * parts + static_cast<std::size_t>(ns >> shift);
-        return bucket < buckets ? bucket : buckets - 1;
-    }
-    /// The shortest duration of a bucket; of `buckets`, where the last one but for its excess ends.
-    [[nodiscard]] static constexpr std::uint64_t begin_of(std::size_t bucket) noexcept {
-        if (bucket < 2 * parts) return bucket;
-        return (std::uint64_t{parts} + bucket % parts) << (bucket / parts - 1);
     }
 
     [[nodiscard]] std::uint64_t count() const noexcept;
@@ -67,25 +51,25 @@ private:
 
 class latency_reading {
 public:
-    [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
+    [[nodiscard]] std::uint64_t count() const noexcept { return counts_.count(); }
     [[nodiscard]] std::uint64_t total_ns() const noexcept { return total_ns_; }
     /// Exact.
     [[nodiscard]] std::uint64_t longest_ns() const noexcept { return longest_ns_; }
 
-    /// Returns the nanoseconds that a share of all records did not exceed: the longest duration of
-    /// the bucket in which the record of rank ceil(share * count) lies, so at most 1/32 more than
-    /// that record, never less, and never more than longest_ns(). 0 when there are none. Requires
-    /// 0 < share <= 1.
-    [[nodiscard]] std::uint64_t quantile(double share) const noexcept;
-
+    /// Returns the nanoseconds that a share of all records did not exceed, at most 1/32 more than
+    /// the record of that rank, never less. See trace::counted_buckets.
+    [[nodiscard]] std::uint64_t quantile(double share) const noexcept {
+        return counts_.quantile(share, longest_ns_);
+    }
     /// How many took less than `ns`, by buckets that end there or before: exact for powers of two.
-    [[nodiscard]] std::uint64_t count_below(std::uint64_t ns) const noexcept;
+    [[nodiscard]] std::uint64_t count_below(std::uint64_t ns) const noexcept {
+        return counts_.count_below(ns);
+    }
 
 private:
     friend class latency_histogram;
 
-    std::array<std::uint64_t, latency_histogram::buckets> counts_{};
-    std::uint64_t count_ = 0;
+    trace::counted_buckets<5> counts_;
     std::uint64_t total_ns_ = 0;
     std::uint64_t longest_ns_ = 0;
 };
@@ -284,5 +268,55 @@ public:
 private:
     std::array<lookup_times, 4> lookups_;
 };
+
+/// What somebody else sees of the statistics of a store.
+struct published_statistics {
+    std::uint64_t process = 0; ///< that has, or had, the store open for writing
+    std::int64_t opened = 0;   ///< Unix seconds
+    std::int64_t closed = 0;   ///< Unix seconds; 0 while it runs, and if it was killed
+    statistics_summary figures;
+};
+
+/// The statistics of a store: memory of this process, or, of a state's archive, the file
+/// `statistics` in its folder, mapped, so that others see what a running process counts and what
+/// one that ended had counted:
+///
+///     FOLDER/statistics    "chainbase archive statistics <layout>", process, opened, closed;
+///                          `statistics` as they lie in memory
+///
+/// It costs the process nothing but some 90 KiB that the kernel writes back now and then. The file
+/// is no part of what is archived: no state counts on it, each opening for writing replaces it by
+/// an empty one, and deleting it is harmless.
+///
+/// A thread-safe place for `statistics`; making and destroying one is not.
+class statistics_page {
+public:
+    /// Seen by nobody else.
+    statistics_page();
+    /// In the folder, a private one, in place of the file that is there. Throws access_error,
+    /// io_error, out_of_space_error.
+    explicit statistics_page(const std::filesystem::path& folder);
+    /// Notes the end.
+    ~statistics_page();
+    statistics_page(const statistics_page&) = delete;
+    statistics_page& operator=(const statistics_page&) = delete;
+
+    [[nodiscard]] statistics& operator*() const noexcept;
+    [[nodiscard]] statistics* operator->() const noexcept { return &**this; }
+
+    /// What the file in this folder says now; nothing if there is none, or none that this version
+    /// of the program knows. Throws access_error, io_error.
+    [[nodiscard]] static std::optional<published_statistics>
+    look(const std::filesystem::path& folder);
+
+private:
+    struct content;
+    explicit statistics_page(int descriptor);
+
+    content* at_;
+};
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "it lies in shared memory");
+static_assert(std::is_trivially_destructible_v<statistics>, "nobody destroys it there");
 
 } // namespace chainbase::archive

@@ -1,5 +1,5 @@
 #include <archive/rocksdb_store.hpp>
-#include <archive/statistics_page.hpp>
+#include <archive/statistics.hpp>
 #include <archive/store.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/trace.hpp>

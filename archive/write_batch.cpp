@@ -1,5 +1,4 @@
 #include <archive/detail/integers.hpp>
-#include <archive/detail/stored_row.hpp>
 #include <archive/write_batch.hpp>
 
 #include <algorithm>

@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace chainbase::archive {
@@ -97,7 +99,7 @@ public:
         [[nodiscard]] std::uint32_t id() const noexcept { return step_->id; }
         [[nodiscard]] bool is_put() const noexcept { return step_->is_put; }
         [[nodiscard]] bool is_new() const noexcept { return step_->is_new; } ///< see add()
-        /// Of a put: its row as engines keep it (detail/stored_row.hpp).
+        /// Of a put: its row as engines keep it (below).
         [[nodiscard]] bytes_view row() const noexcept { return batch_->view(step_->row); }
         [[nodiscard]] std::size_t record_bytes() const noexcept { return step_->record_bytes; }
         [[nodiscard]] key_list keys() const noexcept {
@@ -149,3 +151,29 @@ private:
 };
 
 } // namespace chainbase::archive
+
+namespace chainbase::archive::detail {
+
+/// A row as engines keep it: the record, and behind it the keys that lead to it, so that replacing
+/// or erasing the row takes its old keys away.
+///
+///     row     := record:byte*  key:byte*...  trailer
+///     trailer := { index:u16 length:u16 }...  count:u16        one entry per key, little-endian
+///
+/// Writes the row to `to`, where it takes row_size() bytes.
+void join_row(std::byte* to, bytes_view record, std::span<const secondary_key> keys) noexcept;
+[[nodiscard]] std::size_t row_size(bytes_view record, std::span<const secondary_key> keys) noexcept;
+
+/// Returns the record within a stored row, none when the row is malformed.
+[[nodiscard]] std::optional<bytes_view> record_of(bytes_view row) noexcept;
+
+/// Returns the keys within a stored row (views into it), none when the row is malformed.
+[[nodiscard]] std::optional<std::vector<secondary_key>> keys_of(bytes_view row);
+
+/// Whether `key` leads to the stored row; false when the row is malformed.
+[[nodiscard]] bool has_key(bytes_view row, const secondary_key& key) noexcept;
+
+/// A key for a message: printable characters as they are, others as \xx, cut after 64 bytes.
+[[nodiscard]] std::string printable(bytes_view key);
+
+} // namespace chainbase::archive::detail

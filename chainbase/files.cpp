@@ -5,6 +5,7 @@
 #include <pool_allocator/resource_limits.hpp>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -16,14 +17,10 @@ namespace chainbase {
 
 namespace {
 
-void write_all(int to, std::string_view content, const std::filesystem::path& file) {
-    require_file_limit(file, content.size());
-    while (!content.empty()) {
-        const ssize_t written = ::write(to, content.data(), content.size());
-        if (written < 0 && errno == EINTR) continue;
-        if (written < 0) throw_file_error(file, "write");
-        content.remove_prefix(static_cast<std::size_t>(written));
-    }
+void write_new(const file_descriptor& to, const std::filesystem::path& file,
+               std::string_view content) {
+    write_at(to, file, 0, std::as_bytes(std::span(content)));
+    if (::fsync(to.number()) != 0) throw_file_error(file, "sync");
 }
 
 } // namespace
@@ -34,42 +31,80 @@ void require_file_limit(const std::filesystem::path& file, std::uint64_t bytes) 
     throw_file_error(file, "write to byte " + std::to_string(bytes) + " of");
 }
 
+std::size_t read_at(const file_descriptor& file, const std::filesystem::path& name,
+                    std::uint64_t offset, std::span<std::byte> into) {
+    std::size_t done = 0;
+    while (done < into.size()) {
+        const ssize_t count = ::pread(file.number(), into.data() + done, into.size() - done,
+                                      static_cast<off_t>(offset + done));
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) // a sector that cannot be read
+            throw_file_error(name, "read at byte " + std::to_string(offset + done) + " of");
+        if (count == 0) break;
+        done += static_cast<std::size_t>(count);
+    }
+    return done;
+}
+
+void write_at(const file_descriptor& file, const std::filesystem::path& name, std::uint64_t offset,
+              std::span<const std::byte> data) {
+    const auto refuse = [&] {
+        throw_file_error(name, "write " + std::to_string(data.size()) + " bytes at byte " +
+                                   std::to_string(offset) + " of");
+    };
+    if (!resource_limits::allows_file_of(offset + data.size())) {
+        errno = EFBIG;
+        refuse();
+    }
+    while (!data.empty()) {
+        const ssize_t count =
+            ::pwrite(file.number(), data.data(), data.size(), static_cast<off_t>(offset));
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) refuse();
+        data = data.subspan(static_cast<std::size_t>(count));
+        offset += static_cast<std::uint64_t>(count);
+    }
+}
+
+bool is_at(const file_descriptor& file, const std::filesystem::path& name) noexcept {
+    struct stat own{};
+    struct stat named{};
+    return ::fstat(file.number(), &own) == 0 && ::stat(name.c_str(), &named) == 0 &&
+           own.st_dev == named.st_dev && own.st_ino == named.st_ino;
+}
+
 std::string read_file(const std::filesystem::path& file) {
     const file_descriptor from = open_private(file, file_use::read);
     std::string content;
     std::array<char, 4096> part;
-    for (;;) {
-        const ssize_t count = ::read(from.number(), part.data(), part.size());
-        if (count == 0) return content;
-        if (count < 0 && errno == EINTR) continue;
-        if (count < 0) throw_file_error(file, "read"); // a sector that cannot be read
-        content.append(part.data(), static_cast<std::size_t>(count));
+    for (std::size_t count = part.size(); count == part.size();) {
+        count = read_at(from, file, content.size(), std::as_writable_bytes(std::span(part)));
+        content.append(part.data(), count);
     }
+    return content;
 }
 
 void replace_file(const std::filesystem::path& file, std::string_view content) {
     const std::filesystem::path fresh = file.string() + ".new";
-    {
-        const file_descriptor to = open_private(fresh, file_use::replace);
-        write_all(to.number(), content, fresh);
-        if (::fsync(to.number()) != 0) throw_file_error(fresh, "sync");
-    }
+    write_new(open_private(fresh, file_use::replace), fresh, content);
     if (::rename(fresh.c_str(), file.c_str()) != 0) throw_file_error(file, "replace");
     sync_folder(file.parent_path());
 }
 
+usage_error exists_already(const std::filesystem::path& path) {
+    return usage_error(path.string() +
+                       ": exists already and is not overwritten; choose another name, or move it "
+                       "away");
+}
+
 bool rename_new(const std::filesystem::path& made, const std::filesystem::path& target) {
-    const auto is_there = [&] {
-        return std::filesystem::exists(std::filesystem::symlink_status(target));
-    };
-    if (::renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, target.c_str(), RENAME_NOREPLACE) != 0) {
-        if (errno == EEXIST) return false;
-        if (errno != EINVAL && errno != ENOSYS) throw_file_error(target, "rename to");
-        // A file system that cannot tell: this look is all there is.
-        if (is_there()) return false;
-        if (::rename(made.c_str(), target.c_str()) != 0) throw_file_error(target, "rename to");
-    }
-    sync_folder(target.has_parent_path() ? target.parent_path() : ".");
+    if (::renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, target.c_str(), RENAME_NOREPLACE) == 0)
+        return true;
+    if (errno == EEXIST) return false;
+    if (errno != EINVAL && errno != ENOSYS) throw_file_error(target, "rename to");
+    // A file system that cannot tell: this look is all there is.
+    if (std::filesystem::exists(std::filesystem::symlink_status(target))) return false;
+    if (::rename(made.c_str(), target.c_str()) != 0) throw_file_error(target, "rename to");
     return true;
 }
 
@@ -82,8 +117,7 @@ bool exchange_names(const std::filesystem::path& a, const std::filesystem::path&
 void overwrite_file(const std::filesystem::path& file, std::string_view content) {
     const file_descriptor to = open_private(file, file_use::write);
     if (::ftruncate(to.number(), 0) != 0) throw_file_error(file, "shorten");
-    write_all(to.number(), content, file);
-    if (::fsync(to.number()) != 0) throw_file_error(file, "sync");
+    write_new(to, file, content);
 }
 
 void make_folders(const std::filesystem::path& folder) {
@@ -94,7 +128,8 @@ void make_folders(const std::filesystem::path& folder) {
 }
 
 void sync_folder(const std::filesystem::path& folder) {
-    const file_descriptor at(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const char* const name = folder.empty() ? "." : folder.c_str();
+    const file_descriptor at(::open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (at.number() < 0) throw_file_error(folder, "open");
     if (::fsync(at.number()) != 0) throw_file_error(folder, "sync");
 }
@@ -123,10 +158,14 @@ void file_lock::announce() noexcept {
 }
 
 bool file_lock::is_held(const std::filesystem::path& file) {
-    const file_descriptor at(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
-    // A read lock conflicts with the writer's.
-    return at.number() >= 0 && ofd_lock::in_the_way(at.number(), ofd_lock::kind::shared)
-                                       .value_or(ofd_lock::kind::none) != ofd_lock::kind::none;
+    return is_held(file_descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC)));
+}
+
+bool file_lock::is_held(const file_descriptor& file) noexcept {
+    using ofd_lock::kind;
+    if (file.number() < 0) return false;
+    // A shared lock conflicts with the writer's.
+    return ofd_lock::in_the_way(file.number(), kind::shared).value_or(kind::none) != kind::none;
 }
 
 } // namespace chainbase

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <pool_allocator/error.hpp>
 #include <pool_allocator/file_descriptor.hpp>
 #include <pool_allocator/file_error.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -14,6 +17,20 @@ namespace chainbase {
 /// would end it.
 void require_file_limit(const std::filesystem::path& file, std::uint64_t bytes);
 
+/// Reads from `offset` on until `into` is full or the file ends. Returns how many bytes that were.
+/// Throws io_error naming `name`.
+[[nodiscard]] std::size_t read_at(const file_descriptor& file, const std::filesystem::path& name,
+                                  std::uint64_t offset, std::span<std::byte> into);
+
+/// Writes all of `data` at `offset`. Throws io_error, out_of_space_error naming `name`, bytes and
+/// offset; any part of `data` may be in the file then, but nothing if this process may not make
+/// files of so many bytes.
+void write_at(const file_descriptor& file, const std::filesystem::path& name, std::uint64_t offset,
+              std::span<const std::byte> data);
+
+/// Whether an open file or folder has this name now, and none that took its place.
+[[nodiscard]] bool is_at(const file_descriptor& file, const std::filesystem::path& name) noexcept;
+
 /// The whole content of `file`, of a private folder. Throws access_error, io_error.
 [[nodiscard]] std::string read_file(const std::filesystem::path& file);
 
@@ -22,12 +39,12 @@ void require_file_limit(const std::filesystem::path& file, std::uint64_t bytes);
 /// is whole, the old one or the new.
 void replace_file(const std::filesystem::path& file, std::string_view content);
 
-/// Gives what is complete under the name `made`, a file or a folder, its final name `target`, never
-/// over something that appeared meanwhile, and waits until the name is on storage. Returns false,
-/// with nothing done, when something has the name. Throws io_error, out_of_space_error.
-///
-/// The way to make something that nobody sees by half: under another name in the same folder, its
-/// content synced, then this (or, to replace a file, replace_file()).
+/// What to throw when something has a name that is to be a new one's.
+[[nodiscard]] usage_error exists_already(const std::filesystem::path& path);
+
+/// Gives a file or folder the name `target`, never over something that appeared meanwhile. Returns
+/// false, with nothing done, when something has that name. On storage after sync_folder(). Throws
+/// io_error, out_of_space_error. See unfinished_name.hpp for making something new.
 [[nodiscard]] bool rename_new(const std::filesystem::path& made,
                               const std::filesystem::path& target);
 
@@ -43,7 +60,8 @@ void overwrite_file(const std::filesystem::path& file, std::string_view content)
 /// until their names are on storage. Throws std::filesystem::filesystem_error, io_error.
 void make_folders(const std::filesystem::path& folder);
 
-/// Waits until the entries of `folder` are on storage. Throws io_error.
+/// Waits until the entries of `folder` are on storage; without a name, those of the current folder,
+/// as parent_path() of a plain name has it. Throws io_error.
 void sync_folder(const std::filesystem::path& folder);
 
 /// An exclusive lock on a file, released by the kernel when its holder dies (an open file
@@ -61,6 +79,8 @@ public:
 
     /// Whether someone holds the lock on `file` at this moment.
     [[nodiscard]] static bool is_held(const std::filesystem::path& file);
+    /// The same of a file that is open, or could not be opened: then nobody has a lock on it.
+    [[nodiscard]] static bool is_held(const file_descriptor& file) noexcept;
 
 private:
     file_descriptor descriptor_;

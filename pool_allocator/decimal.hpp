@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <optional>
@@ -7,6 +8,11 @@
 #include <system_error>
 
 namespace chainbase {
+
+/// Whether the text is one or more decimal digits and nothing else: no sign, no blank.
+[[nodiscard]] inline bool is_digits(std::string_view text) noexcept {
+    return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
 
 /// The number whose decimal digits `text` is; nothing for any other text ("max", "-1", ""), and for
 /// more than 64 bits.

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -17,7 +19,8 @@ namespace chainbase::trace {
 template <unsigned Precision>
 struct log_buckets {
     static constexpr std::size_t parts = std::size_t{1} << Precision;
-    static constexpr std::size_t buckets = (40 - Precision + 1) * parts;
+    static constexpr unsigned longest_bits = 40;
+    static constexpr std::size_t buckets = (longest_bits - Precision + 1) * parts;
 
     [[nodiscard]] static constexpr std::size_t bucket_of(std::uint64_t number) noexcept {
         if (number < parts) return static_cast<std::size_t>(number);
@@ -32,13 +35,21 @@ struct log_buckets {
     }
 };
 
-/// Durations in nanoseconds, in buckets of which 8 make a power of two, so that a percentile is
-/// told to 12.5 %.
+/// How many numbers fell in each of log_buckets, and what that says of them. Places that several
+/// threads count in keep atomic numbers by bucket_of(), and are read into one of these.
 ///
 /// A plain value, like an int.
-class histogram : public log_buckets<3> {
+template <unsigned Precision>
+class counted_buckets : public log_buckets<Precision> {
 public:
+    using log_buckets<Precision>::buckets;
+    using log_buckets<Precision>::begin_of;
+
     void add(std::size_t bucket, std::uint64_t times) noexcept { counts_[bucket] += times; }
+    void add(const counted_buckets& other) noexcept {
+        for (std::size_t b = 0; b < buckets; ++b)
+            counts_[b] += other.counts_[b];
+    }
     [[nodiscard]] std::uint64_t in_bucket(std::size_t bucket) const noexcept {
         return counts_[bucket];
     }
@@ -48,27 +59,31 @@ public:
             all += count;
         return all;
     }
-    /// How many took less than `ns`, by buckets that end there or before.
-    [[nodiscard]] std::uint64_t count_below(std::uint64_t ns) const noexcept {
+    /// How many were less than `number`, by buckets that end there or before: exact for powers of
+    /// two. The last bucket has no end.
+    [[nodiscard]] std::uint64_t count_below(std::uint64_t number) const noexcept {
         std::uint64_t below = 0;
-        for (std::size_t b = 0; b < buckets && begin_of(b + 1) <= ns; ++b)
+        for (std::size_t b = 0; b + 1 < buckets && begin_of(b + 1) <= number; ++b)
             below += counts_[b];
         return below;
     }
-    /// Nanoseconds that a share of all stayed below, rounded up to the end of a bucket; 0 when
-    /// there are none. Requires 0 < share <= 1.
-    [[nodiscard]] std::uint64_t quantile(double share) const noexcept {
-        const auto all = static_cast<double>(count());
+    /// The number that a share of all did not exceed: the greatest of the bucket in which the one
+    /// of rank ceil(share * count) lies, so at most the width of a bucket more than that one, never
+    /// less, and never more than `longest`, the greatest that was added. 0 when there are none.
+    /// Requires 0 < share <= 1.
+    [[nodiscard]] std::uint64_t quantile(double share, std::uint64_t longest) const noexcept {
+        const auto rank = std::ceil(share * static_cast<double>(count()));
         std::uint64_t seen = 0;
-        for (std::size_t b = 0; b < buckets; ++b) {
+        for (std::size_t b = 0; b + 1 < buckets; ++b) {
             seen += counts_[b];
-            if (seen != 0 && static_cast<double>(seen) >= share * all) return begin_of(b + 1);
+            if (seen != 0 && static_cast<double>(seen) >= rank)
+                return std::min(begin_of(b + 1) - 1, longest);
         }
-        return 0;
+        return seen + counts_.back() == 0 ? 0 : longest; // the last bucket has no end
     }
     /// What was added since `earlier`, a former reading of the same places.
-    [[nodiscard]] histogram since(const histogram& earlier) const noexcept {
-        histogram added;
+    [[nodiscard]] counted_buckets since(const counted_buckets& earlier) const noexcept {
+        counted_buckets added;
         for (std::size_t b = 0; b < buckets; ++b)
             added.counts_[b] = counts_[b] - earlier.counts_[b];
         return added;
@@ -77,5 +92,8 @@ public:
 private:
     std::array<std::uint64_t, buckets> counts_{};
 };
+
+/// Durations of traces in nanoseconds, so that a percentile is told to 12.5 %.
+using histogram = counted_buckets<3>;
 
 } // namespace chainbase::trace

@@ -1,6 +1,6 @@
+#include <pool_allocator/decimal.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/command_line.hpp>
-#include <tools/digits.hpp>
 
 #include <sys/stat.h>
 

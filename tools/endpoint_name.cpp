@@ -1,5 +1,5 @@
+#include <pool_allocator/decimal.hpp>
 #include <pool_allocator/error.hpp>
-#include <tools/digits.hpp>
 #include <tools/endpoint_name.hpp>
 
 namespace chainbase {

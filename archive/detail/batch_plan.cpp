@@ -1,6 +1,6 @@
 #include <archive/detail/batch_plan.hpp>
 #include <archive/detail/integers.hpp>
-#include <archive/detail/stored_row.hpp>
+#include <archive/write_batch.hpp>
 #include <pool_allocator/error.hpp>
 
 #include <algorithm>

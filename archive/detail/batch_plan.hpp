@@ -26,7 +26,7 @@ class current_state {
 public:
     virtual ~current_state() = default;
 
-    /// The row as it is kept (see stored_row.hpp), in the handle's record().
+    /// The row as it is kept (see write_batch.hpp), in the handle's record().
     [[nodiscard]] virtual std::optional<pinned_row> stored(table_id table,
                                                            std::uint32_t id) const = 0;
 

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <archive/detail/fault_steps.hpp>
-#include <archive/detail/stored_row.hpp>
 #include <archive/lifecycle.hpp>
+#include <archive/write_batch.hpp>
 #include <chainbase/segment.hpp>
 #include <pool_allocator/trace.hpp>
 

@@ -41,7 +41,7 @@ private:
 /// Where an entry lies within the column family of its table. The first byte says what it is, so
 /// that rows lie together in the order of ids, and each key's entries in the order of its bytes:
 ///
-///     00      id, u32 big-endian         -> stored row (stored_row.hpp)
+///     00      id, u32 big-endian         -> stored row (write_batch.hpp)
 ///     1 + n   bytes of key number n      -> ids, u32 big-endian each, falling; nearly always one
 ///     ff                                 -> rows in the table, u64 little-endian
 class rocksdb_key {

@@ -1,11 +1,14 @@
 #pragma once
 
 #include <archive/bytes.hpp>
+#include <archive/detail/integers.hpp>
+#include <archive/rocksdb/key.hpp>
 #include <archive/rows.hpp>
 #include <archive/write_batch.hpp>
 
 #include <rocksdb/cache.h>
 
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cstddef>
@@ -13,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace chainbase::archive::detail {
@@ -62,6 +66,26 @@ private:
     std::vector<std::atomic<std::uint64_t>> places_;
 };
 
+/// What the cache takes beside the bytes, for its entry and ours.
+inline constexpr std::size_t cache_entry_overhead = 160;
+
+/// Of 8 bytes; those of blocks have 16.
+class cache_key {
+public:
+    cache_key(table_id table, std::uint32_t id) {
+        store_big(bytes_.data(), table.value);
+        store_big(bytes_.data() + sizeof(std::uint32_t), id);
+    }
+    operator rocksdb::Slice() const { return slice(bytes_); }
+
+private:
+    std::array<std::byte, 2 * sizeof(std::uint32_t)> bytes_;
+};
+
+inline void destroy_cached_row(const rocksdb::Slice&, void* row) {
+    delete static_cast<byte_buffer*>(row);
+}
+
 /// Rows that were read lately, each by itself, in the cache that blocks are in, too: what is asked
 /// for at random is found without a search through files and blocks, and a row takes the room of a
 /// row there, not of a block.
@@ -75,7 +99,7 @@ class rocksdb_row_cache {
 public:
     explicit rocksdb_row_cache(std::shared_ptr<rocksdb::Cache> cache) : cache_(std::move(cache)) {}
 
-    /// The stored row (stored_row.hpp), which stays in the cache as long as it is held.
+    /// The stored row (write_batch.hpp), which stays in the cache as long as it is held.
     [[nodiscard]] std::optional<pinned_row> find(table_id table, std::uint32_t id) const;
 
     [[nodiscard]] std::uint64_t changes() const noexcept { return changes_.load(); }
@@ -113,5 +137,34 @@ private:
     std::atomic<std::uint64_t> changes_{0}; ///< odd: one is under way
     mutable std::atomic<std::uint64_t> hits_{0};
 };
+
+inline std::optional<pinned_row> rocksdb_row_cache::find(table_id table, std::uint32_t id) const {
+    rocksdb::Cache::Handle* const entry = cache_->Lookup(cache_key(table, id));
+    if (entry == nullptr) return std::nullopt;
+    const auto release = [cache = cache_, entry](const void*) { cache->Release(entry); };
+    const auto& row = *static_cast<const byte_buffer*>(cache_->Value(entry));
+    hits_.fetch_add(1, std::memory_order_relaxed);
+    return pinned_row(id, row, std::shared_ptr<const void>(&row, release));
+}
+
+// One that does not fit is destroyed by the cache; nothing is lost but time.
+inline void rocksdb_row_cache::remember(table_id table, std::uint32_t id, bytes_view row,
+                                        std::uint64_t seen) const {
+    auto copy = std::make_unique<byte_buffer>(row.begin(), row.end());
+    unless_changed(seen, [&] {
+        const std::size_t bytes = row.size() + cache_entry_overhead;
+        cache_->Insert(cache_key(table, id), copy.release(), bytes, destroy_cached_row)
+            .PermitUncheckedError();
+    });
+}
+
+inline void rocksdb_row_cache::note_change() {
+    const std::lock_guard lock(changing_);
+    ++changes_;
+}
+
+inline void rocksdb_row_cache::change::forget(table_id table, std::uint32_t id) {
+    rows_.cache_->Erase(cache_key(table, id));
+}
 
 } // namespace chainbase::archive::detail

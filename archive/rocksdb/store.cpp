@@ -15,11 +15,11 @@
 
 #include <archive/detail/batch_plan.hpp>
 #include <archive/detail/integers.hpp>
-#include <archive/detail/stored_row.hpp>
 #include <archive/rocksdb/database.hpp>
 #include <archive/rocksdb/key.hpp>
 #include <archive/rocksdb/row_cache.hpp>
 #include <archive/rocksdb_store.hpp>
+#include <archive/write_batch.hpp>
 #include <pool_allocator/error.hpp>
 
 #include <rocksdb/snapshot.h>

@@ -1,13 +1,11 @@
 #include <archive/rocksdb/store_folder.hpp>
 #include <chainbase/files.hpp>
 #include <pool_allocator/error.hpp>
+#include <pool_allocator/ofd_lock.hpp>
 #include <pool_allocator/private_folder.hpp>
 
-#include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstdio>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -33,11 +31,8 @@ bool is_new(const fs::path& folder) {
 void make_format(const fs::path& folder) {
     const fs::path own = folder / ("format." + std::to_string(::getpid()));
     replace_file(own, format_text);
-    const int failed =
-        ::renameat2(AT_FDCWD, own.c_str(), AT_FDCWD, (folder / "format").c_str(), RENAME_NOREPLACE);
-    if (failed == 0) return sync_folder(folder);
-    if (errno != EEXIST) throw_file_error(folder / "format", "create");
-    ::unlink(own.c_str());
+    if (!rename_new(own, folder / "format")) fs::remove(own);
+    sync_folder(folder);
 }
 
 void check_format(const fs::path& folder) {
@@ -53,20 +48,10 @@ void check_format(const fs::path& folder) {
                            "program that made it, or rebuild the archive by a replay");
 }
 
-// A lock of the open file description: the kernel releases it when its holder dies, it holds
-// between two objects of one process too, and others can see it without taking it.
-struct flock whole_file_lock() {
-    struct flock lock{};
-    lock.l_type = F_WRLCK;
-    lock.l_whence = SEEK_SET;
-    return lock;
-}
-
 file_descriptor take_lock(const fs::path& folder) {
     file_descriptor file = open_private(folder / "format", file_use::write);
-    struct flock lock = whole_file_lock();
-    if (::fcntl(file.number(), F_OFD_SETLK, &lock) == 0) return file;
-    if (errno != EAGAIN && errno != EACCES) throw_file_error(folder / "format", "lock");
+    if (ofd_lock::take(file.number(), ofd_lock::kind::exclusive)) return file;
+    if (!ofd_lock::is_taken()) throw_file_error(folder / "format", "lock");
     throw locked_error("archive: \"" + folder.string() +
                        "\" is being written by another process or store; stop that one, or open "
                        "it read-only");
@@ -100,10 +85,9 @@ store_folder store_folder::open_for_reading(const fs::path& folder) {
 bool store_folder::is_being_written() const {
     if (lock_.number() >= 0) return false; // the lock is ours
     const file_descriptor file = open_private(folder_ / "format", file_use::read);
-    struct flock lock = whole_file_lock();
-    if (::fcntl(file.number(), F_OFD_GETLK, &lock) != 0)
-        throw_file_error(folder_ / "format", "lock");
-    return lock.l_type != F_UNLCK;
+    const auto found = ofd_lock::in_the_way(file.number(), ofd_lock::kind::exclusive);
+    if (!found) throw_file_error(folder_ / "format", "lock");
+    return *found != ofd_lock::kind::none;
 }
 
 std::optional<synced_mark> store_folder::mark() const {

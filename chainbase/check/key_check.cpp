@@ -1,4 +1,4 @@
-#include <chainbase/check/key_check.hpp>
+#include <chainbase/check/slot_checks.hpp>
 #include <pool_allocator/link_words.hpp>
 
 #include <fmt/format.h>
@@ -168,17 +168,11 @@ private:
     }
 
     void check_all_reached() {
-        std::uint64_t lost = 0;
-        slot_number first = 0;
-        for (slot_number slot = 1; slot < objects_.end(); ++slot) {
-            if (!objects_.is_live(slot) || is_reached_[slot]) continue;
-            if (lost++ == 0) first = slot;
-            objects_.hurt(slot);
-        }
-        if (lost != 0)
-            add(0, first,
-                fmt::format("{} objects have no entry, the first is {}", lost,
-                            objects_.text_of(first)));
+        const auto lost = objects_.all_but(is_reached_);
+        if (lost.count != 0)
+            add(0, lost.first,
+                fmt::format("{} objects have no entry, the first is {}", lost.count,
+                            objects_.text_of(lost.first)));
     }
 
     object_slots& objects_;
@@ -352,17 +346,11 @@ private:
     }
 
     void check_all_reached() {
-        std::uint64_t lost = 0;
-        slot_number first = 0;
-        for (slot_number slot = 1; slot < objects_.end(); ++slot) {
-            if (!objects_.is_live(slot) || is_reached_[slot]) continue;
-            if (lost++ == 0) first = slot;
-            objects_.hurt(slot);
-        }
-        if (lost != 0)
-            add(first, link::parent,
-                fmt::format("{} objects are not reached, the first is {}", lost,
-                            objects_.text_of(first)));
+        const auto lost = objects_.all_but(is_reached_);
+        if (lost.count != 0)
+            add(lost.first, link::parent,
+                fmt::format("{} objects are not reached, the first is {}", lost.count,
+                            objects_.text_of(lost.first)));
     }
 
     object_slots& objects_;

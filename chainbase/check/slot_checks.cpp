@@ -93,6 +93,16 @@ std::uint64_t object_slots::live() const noexcept {
     return static_cast<std::uint64_t>(std::count(is_live_.begin(), is_live_.end(), true));
 }
 
+object_slots::unreached object_slots::all_but(const std::vector<bool>& reached) {
+    unreached lost;
+    for (slot_number slot = 1; slot < end(); ++slot) {
+        if (!is_live(slot) || reached[slot]) continue;
+        if (lost.count++ == 0) lost.first = slot;
+        hurt(slot);
+    }
+    return lost;
+}
+
 std::uint64_t object_slots::whole() const noexcept {
     std::uint64_t count = 0;
     for (slot_number slot = 1; slot < end(); ++slot)

@@ -2,8 +2,11 @@
 
 #include <chainbase/check/mapped_state.hpp>
 #include <chainbase/check/report.hpp>
+#include <chainbase/rows/key_reader.hpp>
 #include <chainbase/rows/mapped_bytes.hpp>
+#include <chainbase/rows/type_layout.hpp>
 #include <chainbase/schema.hpp>
+#include <pool_allocator/flat_tables.hpp>
 #include <pool_allocator/size_classes.hpp>
 
 #include <cstddef>
@@ -80,6 +83,13 @@ public:
                (slot == 0 ? "" : " (object " + std::to_string(id(slot)) + ")");
     }
 
+    struct unreached {
+        std::uint64_t count = 0;
+        slot_number first = 0;
+    };
+    /// The objects whose slots are not among the `reached`; they count as hurt.
+    [[nodiscard]] unreached all_but(const std::vector<bool>& reached);
+
     /// Adds what is wrong with the word that lies `at` in the node of a slot; the object counts as
     /// hurt. Slot 0 holds no object.
     void add(part_report& to, slot_number slot, std::size_t at, std::string what);
@@ -91,6 +101,20 @@ private:
     std::vector<bool> is_live_;
     std::vector<bool> is_hurt_;
 };
+
+/// Looks at the table of a hashed key: every entry leads to an object, has the hash of its key, and
+/// is found by probing; no two have the same key; every object has an entry or, of a key that is
+/// not unique, is in the ring of one. What is wrong is added to `to`. Takes time in proportion to
+/// the table and the slots, whatever is in them.
+void check_table(object_slots& objects, const window& file, const rows::type_layout::table& of,
+                 const rows::key_reader& key, part_report& to);
+
+/// Walks the red-black tree of an ordered or ranked key: every object is reached once, parents and
+/// children agree, colours and black heights are a red-black tree's, sizes of subtrees are right,
+/// and the keys are in order. What is wrong is added to `to`; nothing below a wrong link is walked.
+/// Takes time and memory in proportion to the slots, whatever the links are.
+void check_tree(object_slots& objects, const rows::type_layout::tree& of,
+                const rows::key_reader& key, part_report& to);
 
 /// The buffers of strings and arrays: looks at the pools of all size classes and at the page runs,
 /// then takes the references of objects, each of which must lead to a buffer of its own.

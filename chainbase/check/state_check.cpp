@@ -1,5 +1,5 @@
-#include <chainbase/check/key_check.hpp>
 #include <chainbase/check/report.hpp>
+#include <chainbase/check/slot_checks.hpp>
 #include <chainbase/check/state_check.hpp>
 #include <chainbase/index_base.hpp>
 #include <pool_allocator/error.hpp>

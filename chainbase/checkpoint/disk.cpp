@@ -16,72 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class system_file final : public disk_file {
-public:
-    system_file(fs::path file, file_descriptor descriptor)
-        : file_(std::move(file)), descriptor_(std::move(descriptor)) {}
-
-    void write(std::uint64_t offset, std::span<const std::byte> data) override {
-        require_file_limit(file_, offset + data.size());
-        while (!data.empty()) {
-            const ssize_t count = ::pwrite(descriptor_.number(), data.data(), data.size(),
-                                           static_cast<off_t>(offset));
-            if (count < 0 && errno == EINTR) continue;
-            if (count < 0) throw_file_error(file_, "write");
-            data = data.subspan(static_cast<std::size_t>(count));
-            offset += static_cast<std::uint64_t>(count);
-        }
-    }
-
-    std::size_t read(std::uint64_t offset, std::span<std::byte> into) const override {
-        std::size_t total = 0;
-        while (total < into.size()) {
-            const ssize_t count = ::pread(descriptor_.number(), into.data() + total,
-                                          into.size() - total, static_cast<off_t>(offset + total));
-            if (count < 0 && errno == EINTR) continue;
-            if (count < 0) throw_file_error(file_, "read");
-            if (count == 0) break;
-            total += static_cast<std::size_t>(count);
-        }
-        return total;
-    }
-
-    void sync() override {
-        if (::fdatasync(descriptor_.number()) != 0) throw_file_error(file_, "sync");
-    }
-
-    void reserve(std::uint64_t offset, std::uint64_t length) override {
-        const std::string against =
-            resource_limits::refusal(descriptor_.number(), offset + length, length);
-        if (!against.empty())
-            throw out_of_space_error("cannot reserve " + std::to_string(length) + " bytes for " +
-                                     file_.string() + ": " + against);
-        int reason = 0;
-        do
-            reason = ::posix_fallocate(descriptor_.number(), static_cast<off_t>(offset),
-                                       static_cast<off_t>(length));
-        while (reason == EINTR);
-        if (reason == 0) return;
-        errno = reason;
-        throw_file_error(file_, "reserve " + std::to_string(length) + " bytes for");
-    }
-
-    void resize(std::uint64_t bytes) override {
-        if (::ftruncate(descriptor_.number(), static_cast<off_t>(bytes)) != 0)
-            throw_file_error(file_, "resize");
-    }
-
-    std::uint64_t bytes() const override {
-        struct stat status{};
-        if (::fstat(descriptor_.number(), &status) != 0) throw_file_error(file_, "examine");
-        return static_cast<std::uint64_t>(status.st_size);
-    }
-
-private:
-    fs::path file_;
-    file_descriptor descriptor_;
-};
-
 class system_disk final : public disk {
 public:
     std::unique_ptr<disk_file> open(const fs::path& file, mode how) override {
@@ -112,6 +46,48 @@ public:
 };
 
 } // namespace
+
+system_file::system_file(fs::path name, file_descriptor descriptor)
+    : name_(std::move(name)), descriptor_(std::move(descriptor)) {}
+
+void system_file::write(std::uint64_t offset, std::span<const std::byte> data) {
+    write_at(descriptor_, name_, offset, data);
+}
+
+std::size_t system_file::read(std::uint64_t offset, std::span<std::byte> into) const {
+    return read_at(descriptor_, name_, offset, into);
+}
+
+void system_file::sync() {
+    if (::fdatasync(descriptor_.number()) != 0) throw_file_error(name_, "sync");
+}
+
+void system_file::reserve(std::uint64_t offset, std::uint64_t length) {
+    const std::string against =
+        resource_limits::refusal(descriptor_.number(), offset + length, length);
+    if (!against.empty())
+        throw out_of_space_error("cannot reserve " + std::to_string(length) + " bytes for " +
+                                 name_.string() + ": " + against);
+    int reason = 0;
+    do
+        reason = ::posix_fallocate(descriptor_.number(), static_cast<off_t>(offset),
+                                   static_cast<off_t>(length));
+    while (reason == EINTR);
+    if (reason == 0) return;
+    errno = reason;
+    throw_file_error(name_, "reserve " + std::to_string(length) + " bytes for");
+}
+
+void system_file::resize(std::uint64_t bytes) {
+    if (::ftruncate(descriptor_.number(), static_cast<off_t>(bytes)) != 0)
+        throw_file_error(name_, "resize (to " + std::to_string(bytes) + " bytes)");
+}
+
+std::uint64_t system_file::bytes() const {
+    struct stat status{};
+    if (::fstat(descriptor_.number(), &status) != 0) throw_file_error(name_, "examine");
+    return static_cast<std::uint64_t>(status.st_size);
+}
 
 disk& disk::of_system() noexcept {
     static system_disk only;

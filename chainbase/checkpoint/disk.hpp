@@ -1,5 +1,7 @@
 #pragma once
 
+#include <pool_allocator/file_descriptor.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -31,6 +33,26 @@ public:
     /// Cuts the file, or lengthens it by zeros.
     virtual void resize(std::uint64_t bytes) = 0;
     [[nodiscard]] virtual std::uint64_t bytes() const = 0;
+};
+
+/// A file of the operating system, which somebody has opened. What is refused is told with file,
+/// operation, offset and bytes.
+class system_file : public disk_file {
+public:
+    system_file(std::filesystem::path name, file_descriptor descriptor);
+
+    void write(std::uint64_t offset, std::span<const std::byte> data) override;
+    [[nodiscard]] std::size_t read(std::uint64_t offset, std::span<std::byte> into) const override;
+    void sync() override;
+    void reserve(std::uint64_t offset, std::uint64_t length) override;
+    void resize(std::uint64_t bytes) override;
+    [[nodiscard]] std::uint64_t bytes() const override;
+
+    [[nodiscard]] const file_descriptor& descriptor() const noexcept { return descriptor_; }
+
+private:
+    std::filesystem::path name_;
+    file_descriptor descriptor_;
 };
 
 /// The files that promises about a loss of power rest on, behind an interface, so that a test can

@@ -3,7 +3,6 @@
 #include <chainbase/lock/process_lock.hpp>
 #include <chainbase/lock/reader_file.hpp>
 #include <pool_allocator/error.hpp>
-#include <pool_allocator/ofd_lock.hpp>
 #include <pool_allocator/trace.hpp>
 
 #include <fcntl.h>
@@ -216,9 +215,7 @@ void process_lock::added_type() noexcept {
 // --- readers ---
 
 bool process_lock::has_writer() const noexcept {
-    return writers_.number() >= 0 &&
-           ofd_lock::in_the_way(writers_.number(), ofd_lock::kind::shared)
-                   .value_or(ofd_lock::kind::none) != ofd_lock::kind::none;
+    return file_lock::is_held(writers_);
 }
 
 bool process_lock::take_if_free(slot_number slot) noexcept {

@@ -71,9 +71,9 @@ private:
     int descriptor_;
 };
 
-reader_header read_header(int descriptor, const std::filesystem::path& file) {
+reader_header read_header(const file_descriptor& descriptor, const std::filesystem::path& file) {
     reader_header found{};
-    if (::pread(descriptor, &found, sizeof found, 0) < 0) throw_file_error(file, "read");
+    (void)read_at(descriptor, file, 0, std::as_writable_bytes(std::span(&found, 1)));
     return found;
 }
 
@@ -134,7 +134,7 @@ reader_file::reader_file(const std::filesystem::path& file, mode how)
 
 bool reader_file::is_unfinished(const std::filesystem::path& file) {
     const file_descriptor opened = open_readers(file, mode::look);
-    return is_in_the_making(read_header(opened.number(), file));
+    return is_in_the_making(read_header(opened, file));
 }
 
 reader_file::~reader_file() {
@@ -145,13 +145,12 @@ reader_file::~reader_file() {
 void reader_file::prepare() {
     const std::string boot = detail::boot_id();
     const header_lock alone(descriptor_.number(), path_);
-    const reader_header found = read_header(descriptor_.number(), path_);
+    const reader_header found = read_header(descriptor_, path_);
     if (!is_in_the_making(found)) require_ours(found, path_);
     grow_for(0);
     if (is_of_boot(found, boot)) return;
     const reader_header fresh = fresh_header(found, boot);
-    if (::pwrite(descriptor_.number(), &fresh, sizeof fresh, 0) != sizeof fresh)
-        throw_file_error(path_, "write");
+    write_at(descriptor_, path_, 0, std::as_bytes(std::span(&fresh, 1)));
 }
 
 void reader_file::map(mode how) {

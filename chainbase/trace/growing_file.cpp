@@ -1,7 +1,6 @@
 #include <chainbase/files.hpp>
 #include <chainbase/trace/growing_file.hpp>
 #include <chainbase/trace/quiet_thread.hpp>
-#include <pool_allocator/error.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -20,8 +19,7 @@ int open_at(const std::filesystem::path& file, growing_file::existing how) {
     const int only_new = how == growing_file::existing::is_refused ? O_EXCL : 0;
     const int opened =
         ::open(file.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | only_new, 0644);
-    if (opened < 0 && errno == EEXIST)
-        throw usage_error(file.string() + ": exists already; name another file, or move it away");
+    if (opened < 0 && errno == EEXIST) throw exists_already(file);
     if (opened < 0) throw_file_error(file, "open");
     return opened;
 }
@@ -41,10 +39,9 @@ void growing_file::cut_half_a_line() {
     std::array<char, 4096> read;
     while (end > 0) {
         const std::uint64_t begin = end - std::min<std::uint64_t>(end, read.size());
-        const ssize_t count =
-            ::pread(descriptor_.number(), read.data(), end - begin, static_cast<off_t>(begin));
-        if (count != static_cast<ssize_t>(end - begin)) throw_file_error(file_, "read");
-        const auto newline = std::string_view(read.data(), end - begin).rfind('\n');
+        const std::size_t count = read_at(
+            descriptor_, file_, begin, std::as_writable_bytes(std::span(read).first(end - begin)));
+        const auto newline = std::string_view(read.data(), count).rfind('\n');
         end = newline == std::string_view::npos ? begin : begin + newline + 1;
         if (newline != std::string_view::npos) break;
     }

@@ -35,7 +35,7 @@ std::uint64_t since(std::uint64_t now, std::uint64_t before) {
 std::uint64_t longest_in(const histogram& added, const span_reading& before,
                          const span_reading& now) {
     if (now.longest_ns > before.longest_ns) return now.longest_ns;
-    return std::min(now.longest_ns, added.quantile(1));
+    return added.quantile(1, now.longest_ns);
 }
 
 json times_of(const span_reading& before, const span_reading& now, std::uint64_t interval_ns) {
@@ -58,8 +58,8 @@ json times_of(const span_reading& before, const span_reading& now, std::uint64_t
         interval_ns ? static_cast<double>(total) / static_cast<double>(interval_ns) : 0.0;
     const std::uint64_t longest = longest_in(added, before, now);
     told[named("longest_us")] = microseconds(longest);
-    told[named("p50_us")] = microseconds(std::min(longest, added.quantile(0.5)));
-    told[named("p99_us")] = microseconds(std::min(longest, added.quantile(0.99)));
+    told[named("p50_us")] = microseconds(added.quantile(0.5, longest));
+    told[named("p99_us")] = microseconds(added.quantile(0.99, longest));
     return told;
 }
 

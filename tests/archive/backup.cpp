@@ -1,10 +1,11 @@
 // A backup of state and archive: what was there comes back, what is not whole is refused by name,
 // and a writer may be at work beside it.
 
-#include <archive/backup/unfinished_folder.hpp>
 #include <chainbase/checkpoint/restore.hpp>
 #include <chainbase/files.hpp>
+#include <chainbase/unfinished_name.hpp>
 #include <pool_allocator/error.hpp>
+#include <pool_allocator/private_folder.hpp>
 
 #include <sys/resource.h>
 #include <tests/archive/pair.hpp>
@@ -352,10 +353,12 @@ TEST_CASE("what is there already, or is somebody else's, is not touched") {
 
 TEST_CASE("two at once of one name: the second is told") {
     const backed_up one;
-    const archive::detail::unfinished_folder held(one.again, {});
+    const fs::path other = unfinished_path(one.again);
+    private_folder::make(other, {});
+    const file_lock held(other / "lock", /*create=*/true);
     CHECK_THAT(thrown_by<locked_error>([&] { (void)restore_backup(one.backup, one.again); }),
                Contains("another process"));
-    CHECK(fs::exists(held.path()));
+    CHECK(fs::exists(other / "lock"));
 }
 
 TEST_CASE("a state without a checkpoint has no backup") {

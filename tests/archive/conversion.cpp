@@ -3,7 +3,7 @@
 
 #include <archive/conversion.hpp>
 #include <archive/detail/fault_steps.hpp>
-#include <archive/detail/kept_rows.hpp>
+#include <archive/memory_store.hpp>
 #include <chainbase/checkpoint/publication.hpp>
 #include <pool_allocator/error.hpp>
 

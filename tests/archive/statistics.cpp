@@ -1,6 +1,5 @@
 // Percentiles against sorted durations, nothing lost between threads, and what others see of it.
 #include <archive/statistics.hpp>
-#include <archive/statistics_page.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/archive/stores.hpp>

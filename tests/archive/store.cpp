@@ -1,6 +1,6 @@
 // What every store promises, one promise per case; runs over all kinds.
-#include <archive/detail/kept_rows.hpp>
 #include <archive/key.hpp>
+#include <archive/memory_store.hpp>
 #include <archive/open_archive.hpp>
 
 #include <tests/archive/stores.hpp>

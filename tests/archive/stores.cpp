@@ -1,5 +1,5 @@
 #include <archive/detail/batch_plan.hpp>
-#include <archive/detail/stored_row.hpp>
+#include <archive/write_batch.hpp>
 
 #include <tests/archive/stores.hpp>
 

@@ -1,6 +1,6 @@
 // Arithmetic of reports that depends on times and counts which no state shows at will: growth,
 // rates, shares of an interval, units, pages mapped by a process, sizes of arrays.
-#include <archive/statistics_page.hpp>
+#include <archive/statistics.hpp>
 #include <chainbase/rows/value_type.hpp>
 #include <tools/inspect/maintenance/warm.hpp>
 #include <tools/inspect/memory/live_sample.hpp>

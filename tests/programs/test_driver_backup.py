@@ -176,9 +176,9 @@ def test_wrong_calls_end_with_2_refusals_with_1_and_neither_makes_anything(opera
         assert not operator.state("none").exists()
         assert not operator.state("none.unfinished").exists()
 
-    ends(2, operator.backup_call(), "is there already")
+    ends(2, operator.backup_call(), "exists already")
     ends(2, operator.backup_call("nowhere", "none"), "no state")
-    ends(2, operator.restore_call(to="state"), "is there already")
+    ends(2, operator.restore_call(to="state"), "exists already")
     ends(2, ["restore", "--from", backup], "--state")
     ends(1, operator.restore_call("state", "none"), "no backup")
     operator.driver("restore", "--from", backup, "--check")

@@ -374,7 +374,7 @@ TEST_CASE("a log of another chain is refused by name, a missing file or a folder
     bytes some(100);
     CHECK_THROWS_WITH(nothing_to_read.read_at(4711, some), Contains(log.folder.path().string()) &&
                                                                Contains("byte 4711") &&
-                                                               Contains("try again"));
+                                                               Contains("check the path"));
 }
 
 // --- branches ---

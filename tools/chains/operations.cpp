@@ -1,6 +1,6 @@
+#include <pool_allocator/decimal.hpp>
 #include <tools/chains/codec.hpp>
 #include <tools/chains/operations.hpp>
-#include <tools/digits.hpp>
 
 #include <algorithm>
 #include <charconv>

@@ -1,8 +1,8 @@
+#include <pool_allocator/decimal.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/chains/payments/operations.hpp>
 #include <tools/chains/social/operations.hpp>
 #include <tools/chains/swap/operations.hpp>
-#include <tools/digits.hpp>
 #include <tools/driver/generate/comparison.hpp>
 #include <tools/driver/generate/generate.hpp>
 #include <tools/driver/import/import.hpp>

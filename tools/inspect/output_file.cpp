@@ -1,3 +1,4 @@
+#include <chainbase/files.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/file_descriptor.hpp>
 #include <pool_allocator/file_error.hpp>
@@ -7,7 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <span>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -23,15 +24,6 @@ bool lies_in(const fs::path& file, const fs::path& folder) {
     const fs::path whole = fs::canonical(folder, missing);
     return !missing &&
            std::mismatch(whole.begin(), whole.end(), file.begin(), file.end()).first == whole.end();
-}
-
-void write_all(int to, std::string_view content, const fs::path& file) {
-    while (!content.empty()) {
-        const ssize_t put = ::write(to, content.data(), content.size());
-        if (put < 0 && errno == EINTR) continue;
-        if (put < 0) throw_file_error(file, "write");
-        content.remove_prefix(static_cast<std::size_t>(put));
-    }
 }
 
 } // namespace
@@ -60,7 +52,7 @@ void output_file::write(std::string_view content) const {
         const file_descriptor to(
             ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
         if (to.number() < 0) throw_file_error(fresh, "create");
-        write_all(to.number(), content, fresh);
+        write_at(to, fresh, 0, std::as_bytes(std::span(content)));
         if (::rename(fresh.c_str(), file_.c_str()) != 0) throw_file_error(file_, "replace");
     } catch (...) {
         ::unlink(fresh.c_str());

@@ -1,12 +1,10 @@
+#include <chainbase/files.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/driver/block_log_tools/log_pieces.hpp>
-#include <tools/unfinished_name.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -16,45 +14,22 @@
 
 namespace chainbase::driver {
 
-namespace {
-
-io_error refused(const std::filesystem::path& folder, const char* operation, int code) {
-    return io_error(folder.string() + ": " + operation +
-                    " failed: " + std::generic_category().message(code) +
-                    "; check the path and its permissions, then call again");
-}
-
-} // namespace
-
 folder_lock::folder_lock(const std::filesystem::path& folder)
     : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    if (descriptor_ < 0) throw refused(folder, "open", errno);
-    if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
-    const int code = errno;
-    ::close(descriptor_);
-    if (code != EWOULDBLOCK) throw refused(folder, "lock", code);
+    if (descriptor_.number() < 0) throw_file_error(folder, "open");
+    if (::flock(descriptor_.number(), LOCK_EX | LOCK_NB) == 0) return;
+    if (errno != EWOULDBLOCK) throw_file_error(folder, "lock");
     throw locked_error(folder.string() + ": another call is making it; wait for that one, or "
                                          "choose another name");
 }
 
-folder_lock::~folder_lock() {
-    ::close(descriptor_);
-}
-
 bool folder_lock::is_of(const std::filesystem::path& path) const {
-    struct stat own{};
-    struct stat named{};
-    return ::fstat(descriptor_, &own) == 0 && ::stat(path.c_str(), &named) == 0 &&
-           own.st_dev == named.st_dev && own.st_ino == named.st_ino;
+    return is_at(descriptor_, path);
 }
 
 namespace {
 
 constexpr const char* piece_prefix = "from-";
-
-std::filesystem::path without_slash(std::filesystem::path path) {
-    return path.has_filename() ? path : path.parent_path();
-}
 
 /// Only what pieces are called may go, and only when nobody is making it.
 void remove_leftover(const std::filesystem::path& folder) {
@@ -71,31 +46,18 @@ void remove_leftover(const std::filesystem::path& folder) {
 
 } // namespace
 
-unfinished_folder::unfinished_folder(std::filesystem::path path)
-    : path_(without_slash(std::move(path))), temporary_(unfinished_path(path_)) {
-    require_free(path_);
-    remove_leftover(temporary_);
+unfinished_folder::unfinished_folder(std::filesystem::path path) : name_(std::move(path)) {
+    remove_leftover(name_.path());
     std::error_code problem;
-    if (!std::filesystem::create_directory(temporary_, problem))
-        throw io_error(temporary_.string() + ": cannot be made: " + problem.message() +
+    if (!std::filesystem::create_directory(name_.path(), problem))
+        throw io_error(name_.path().string() + ": cannot be made: " + problem.message() +
                        "; check the path and its permissions, then call again");
-    lock_.emplace(temporary_);
-}
-
-unfinished_folder::~unfinished_folder() {
-    if (is_finished_) return; // who makes another one now has that name
-    std::error_code ignored;
-    std::filesystem::remove_all(temporary_, ignored);
+    lock_.emplace(name_.path());
+    name_.own();
 }
 
 std::filesystem::path unfinished_folder::piece(std::uint64_t first) const {
-    return temporary_ / fmt::format("{}{:020}.blocks", piece_prefix, first);
-}
-
-void unfinished_folder::finish() {
-    give_final_name(temporary_, path_);
-    is_finished_ = true;
-    sync_folder_of(path_);
+    return name_.path() / fmt::format("{}{:020}.blocks", piece_prefix, first);
 }
 
 log_pieces::log_pieces(const std::filesystem::path& folder, std::string chain)

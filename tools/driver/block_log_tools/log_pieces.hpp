@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chainbase/unfinished_name.hpp>
+#include <pool_allocator/file_descriptor.hpp>
 #include <tools/driver/block_log_tools/log_making.hpp>
 
 #include <cstdint>
@@ -17,15 +19,12 @@ class folder_lock {
 public:
     /// Throws locked_error when another one has it, and io_error.
     explicit folder_lock(const std::filesystem::path& folder);
-    folder_lock(const folder_lock&) = delete;
-    folder_lock& operator=(const folder_lock&) = delete;
-    ~folder_lock();
 
     /// Whether the folder has this name, and none that took its place.
     [[nodiscard]] bool is_of(const std::filesystem::path& path) const;
 
 private:
-    int descriptor_;
+    file_descriptor descriptor_;
 };
 
 /// A folder of block logs under a name of its own (`<path>.unfinished`) that gets its real name
@@ -37,22 +36,16 @@ public:
     /// when the folder cannot be made. A leftover of an interrupted call is replaced, unless it
     /// holds what such a call does not make.
     explicit unfinished_folder(std::filesystem::path path);
-    unfinished_folder(const unfinished_folder&) = delete;
-    unfinished_folder& operator=(const unfinished_folder&) = delete;
-    /// Removes what did not become complete.
-    ~unfinished_folder();
 
     /// Where the log whose first block is `first` is to be made: names sort as the blocks do.
     [[nodiscard]] std::filesystem::path piece(std::uint64_t first) const;
 
-    /// Gives the folder its name, on the device. Throws as give_final_name.
-    void finish();
+    /// Gives the folder its name, on the device. Throws as unfinished_name.
+    void finish() { name_.finish(); }
 
 private:
-    std::filesystem::path path_;
-    std::filesystem::path temporary_;
-    std::optional<folder_lock> lock_; ///< of temporary_
-    bool is_finished_ = false;
+    std::optional<folder_lock> lock_; ///< of name_.path()
+    unfinished_name name_;            ///< removes what did not become complete
 };
 
 /// A new folder of block logs, each named after its first block. The folder appears when all of

@@ -80,7 +80,8 @@ branch_dealer::branch_dealer(const std::filesystem::path& path, std::string chai
                              const fork_options& options, std::uint64_t seed)
     : chain_(std::move(chain)), options_(options),
       // Not the numbers that the chain itself was made of.
-      random_(~seed), name_(path), file_(name_.temporary(), chain_) {}
+      random_(~seed), name_(path, unfinished_name::leftover::is_removed),
+      file_(name_.path(), chain_) {}
 
 void branch_dealer::add(const block& next) {
     window_.push_back(next);
@@ -109,7 +110,7 @@ void branch_dealer::finish() {
     while (!window_.empty())
         deal();
     file_.close();
-    name_.give();
+    name_.finish();
 }
 
 } // namespace chainbase::generate

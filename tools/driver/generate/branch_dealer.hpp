@@ -1,8 +1,8 @@
 #pragma once
 
+#include <chainbase/unfinished_name.hpp>
 #include <tools/block_log/branch_file.hpp>
 #include <tools/driver/generate/mix.hpp>
-#include <tools/unfinished_name.hpp>
 
 #include <cstdint>
 #include <filesystem>

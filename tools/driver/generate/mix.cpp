@@ -1,5 +1,5 @@
+#include <pool_allocator/decimal.hpp>
 #include <pool_allocator/error.hpp>
-#include <tools/digits.hpp>
 #include <tools/driver/generate/mix.hpp>
 
 #include <algorithm>

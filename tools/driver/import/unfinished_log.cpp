@@ -1,6 +1,6 @@
+#include <chainbase/files.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/driver/import/unfinished_log.hpp>
-#include <tools/unfinished_name.hpp>
 
 #include <system_error>
 #include <utility>
@@ -22,10 +22,8 @@ void remove_leftover(const std::filesystem::path& temporary) {
     if (leftover.is_at(temporary)) std::filesystem::remove(temporary, ignored);
 }
 
-block_log_writer create_log(const std::filesystem::path& path,
-                            const std::filesystem::path& temporary, std::string_view chain,
+block_log_writer create_log(const std::filesystem::path& temporary, std::string_view chain,
                             block_log_options packing) {
-    require_free(path);
     remove_leftover(temporary);
     return block_log_writer::create(temporary, chain, packing);
 }
@@ -34,28 +32,28 @@ block_log_writer create_log(const std::filesystem::path& path,
 
 unfinished_log::unfinished_log(std::filesystem::path path, std::string_view chain,
                                block_log_options packing)
-    : path_(std::move(path)), temporary_(unfinished_path(path_)),
-      writer_(create_log(path_, temporary_, chain, packing)) {}
+    : name_(std::move(path)), writer_(create_log(name_.path(), chain, packing)) {
+    name_.own();
+}
 
 unfinished_log::~unfinished_log() {
-    if (is_finished_) return; // who makes another one now has that name
+    if (!name_.is_owned()) return; // finished: whoever makes another one now has that name
+    name_.discard();               // as long as nobody else can have the lock
     std::error_code ignored;
-    std::filesystem::remove(temporary_, ignored); // as long as nobody else can have the lock
-    std::filesystem::remove(index_path(temporary_), ignored);
-    std::filesystem::remove(synced_path(temporary_), ignored);
+    std::filesystem::remove(index_path(name_.path()), ignored);
+    std::filesystem::remove(synced_path(name_.path()), ignored);
     writer_.abandon();
 }
 
 std::uint64_t unfinished_log::finish() {
     writer_.sync();
     const std::uint64_t size = writer_.bytes();
-    give_final_name(temporary_, path_); // before the lock goes: it is no leftover at any time
-    is_finished_ = true;
+    name_.finish(); // before the lock goes: it is no leftover at any time
     writer_.close();
     std::error_code ignored; // without index and mark a log is complete all the same
-    std::filesystem::rename(index_path(temporary_), index_path(path_), ignored);
-    std::filesystem::rename(synced_path(temporary_), synced_path(path_), ignored);
-    sync_folder_of(path_);
+    std::filesystem::rename(index_path(name_.path()), index_path(name_.target()), ignored);
+    std::filesystem::rename(synced_path(name_.path()), synced_path(name_.target()), ignored);
+    sync_folder(name_.target().parent_path());
     return size;
 }
 

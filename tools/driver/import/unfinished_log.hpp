@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chainbase/unfinished_name.hpp>
 #include <tools/block_log/block_log_writer.hpp>
 
 #include <cstdint>
@@ -54,11 +55,9 @@ private:
         if (!first_) first_ = number;
     }
 
-    std::filesystem::path path_;
-    std::filesystem::path temporary_;
+    unfinished_name name_;
     block_log_writer writer_;
     std::optional<std::uint64_t> first_;
-    bool is_finished_ = false;
 };
 
 } // namespace chainbase

@@ -1,13 +1,13 @@
 #pragma once
 
 #include <chainbase/database.hpp>
+#include <pool_allocator/trace_histogram.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace chainbase::driver::live {
 
@@ -51,38 +51,48 @@ void with_metered_lock(database& state, lock_figures& figures, Work&& work) {
     figures.add(begin - asked, clock::now() - begin);
 }
 
-/// How long many things took: a histogram whose buckets grow with what they count, each at most
-/// 1/64 wide of where it begins. 30 KiB, whatever is recorded. For one thread.
+/// How long many things took: a histogram whose buckets are at most 1/64 wide of where they begin.
+/// 18 KiB, whatever is recorded. For one thread.
 class latencies {
 public:
     void record(nanoseconds duration) noexcept {
         const auto ns = static_cast<std::uint64_t>(duration.count() > 0 ? duration.count() : 0);
-        ++counts_[bucket_of(ns)];
+        counts_.add(buckets::bucket_of(ns), 1);
         ++count_;
-        if (ns > longest_) longest_ = ns;
+        longest_ = std::max(longest_, ns);
     }
     /// Adds what another one recorded.
-    void add(const latencies& other) noexcept;
+    void add(const latencies& other) noexcept {
+        counts_.add(other.counts_);
+        count_ += other.count_;
+        longest_ = std::max(longest_, other.longest_);
+    }
 
     [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
     /// What a share (0 to 1) of all did not exceed: the end of the bucket it falls in, and never
     /// more than longest(). 0 without any.
-    [[nodiscard]] nanoseconds quantile(double share) const noexcept;
+    [[nodiscard]] nanoseconds quantile(double share) const noexcept {
+        return nanoseconds(static_cast<std::int64_t>(counts_.quantile(share, longest_)));
+    }
     /// Exact.
     [[nodiscard]] nanoseconds longest() const noexcept {
         return nanoseconds(static_cast<std::int64_t>(longest_));
     }
     /// How many took at most this long, to the width of a bucket.
-    [[nodiscard]] std::uint64_t up_to(nanoseconds limit) const noexcept;
+    [[nodiscard]] std::uint64_t up_to(nanoseconds limit) const noexcept {
+        if (limit.count() < 0) return 0;
+        const auto ns = static_cast<std::uint64_t>(limit.count());
+        const std::size_t last = buckets::bucket_of(ns);
+        std::uint64_t sum = 0;
+        for (std::size_t bucket = 0; bucket <= last; ++bucket)
+            sum += counts_.in_bucket(bucket);
+        return sum;
+    }
 
 private:
-    static constexpr unsigned bits = 6; ///< of precision
+    using buckets = trace::counted_buckets<6>;
 
-    [[nodiscard]] static std::size_t bucket_of(std::uint64_t ns) noexcept;
-    /// The largest number that falls in a bucket.
-    [[nodiscard]] static std::uint64_t end_of(std::size_t bucket) noexcept;
-
-    std::vector<std::uint64_t> counts_ = std::vector<std::uint64_t>((65 - bits) << bits);
+    buckets counts_;
     std::uint64_t count_ = 0;
     std::uint64_t longest_ = 0;
 };

@@ -2,7 +2,7 @@
 
 #include <archive/fwd.hpp>
 #include <archive/rocksdb_store.hpp>
-#include <archive/statistics_page.hpp>
+#include <archive/statistics.hpp>
 #include <tools/exit_code.hpp>
 #include <tools/inspect/memory/state_report.hpp>
 

@@ -1,5 +1,5 @@
-#include <archive/detail/stored_row.hpp>
 #include <archive/open_archive.hpp>
+#include <archive/write_batch.hpp>
 #include <chainbase/rows/mapped_bytes.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/archive/archive.hpp>

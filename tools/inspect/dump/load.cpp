@@ -1,8 +1,8 @@
 #include <chainbase/bulk_load/key_loaders.hpp>
 #include <chainbase/bulk_load/new_state.hpp>
 #include <chainbase/files.hpp>
+#include <chainbase/unfinished_name.hpp>
 #include <pool_allocator/error.hpp>
-#include <pool_allocator/file_error.hpp>
 #include <pool_allocator/private_folder.hpp>
 #include <tools/inspect/dump/dump_file.hpp>
 #include <tools/inspect/look_at.hpp>
@@ -11,11 +11,9 @@
 #include <tools/interruption.hpp>
 #include <tools/print.hpp>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
-#include <stdio.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -84,23 +82,18 @@ public:
     /// For its owner and the group `readers`, if that is not empty. Throws usage_error when
     /// something has the name `target`, or the other name and is not what a call like this one
     /// left; locked_error while another process is at it; io_error.
-    explicit unfinished_state(std::filesystem::path target, const std::string& readers = "");
-    unfinished_state(const unfinished_state&) = delete;
-    unfinished_state& operator=(const unfinished_state&) = delete;
-    /// What is not finished goes.
-    ~unfinished_state();
+    explicit unfinished_state(const std::filesystem::path& target, const std::string& readers = "");
 
     /// Where to make it: a folder that is empty.
-    [[nodiscard]] std::filesystem::path path() const { return around_ / "state"; }
+    [[nodiscard]] std::filesystem::path path() const { return name_.path() / "state"; }
     /// Gives it its name. Requires that all in it is on storage. Throws usage_error when something
     /// has it by now, io_error.
-    void finish();
+    void finish() { name_.finish_with(path()); }
 
 private:
     void remove_remains() const;
 
-    std::filesystem::path target_;
-    std::filesystem::path around_;
+    unfinished_name name_;
 };
 
 namespace {
@@ -210,48 +203,27 @@ namespace {
 
 constexpr const char* mark = "unfinished";
 
-void require_free(const fs::path& target) {
-    if (fs::exists(fs::symlink_status(target)))
-        throw usage_error(target.string() + " is there already; choose another name");
-}
-
 } // namespace
 
-unfinished_state::unfinished_state(fs::path target, const std::string& readers)
-    : target_(fs::absolute(std::move(target))) {
-    if (target_.filename().empty()) target_ = target_.parent_path();
-    require_free(target_);
+unfinished_state::unfinished_state(const fs::path& target, const std::string& readers)
+    : name_(fs::absolute(target)) {
     const auto group = readers.empty() ? std::nullopt : std::optional(group_called(readers));
-    around_ = target_.string() + ".unfinished";
     remove_remains();
-    private_folder::make(around_, std::nullopt);
-    replace_file(around_ / mark, "");
+    private_folder::make(name_.path(), std::nullopt);
+    name_.own();
+    replace_file(name_.path() / mark, "");
     private_folder::make(path(), group);
 }
 
 void unfinished_state::remove_remains() const {
-    if (!fs::exists(fs::symlink_status(around_))) return;
-    if (!fs::is_regular_file(fs::symlink_status(around_ / mark)))
-        throw usage_error(around_.string() +
-                          " is there, and nothing says what it is; remove it, or "
-                          "choose another name");
+    const fs::path& around = name_.path();
+    if (!fs::exists(fs::symlink_status(around))) return;
+    if (!fs::is_regular_file(fs::symlink_status(around / mark)))
+        throw usage_error(around.string() + " is there, and nothing says what it is; remove it, or "
+                                            "choose another name");
     if (fs::exists(path() / "lock") && file_lock::is_held(path() / "lock"))
-        throw locked_error(around_.string() + ": another process is making a state there");
-    fs::remove_all(around_);
-}
-
-unfinished_state::~unfinished_state() {
-    std::error_code ignored;
-    fs::remove_all(around_, ignored);
-}
-
-void unfinished_state::finish() {
-    if (::renameat2(AT_FDCWD, path().c_str(), AT_FDCWD, target_.c_str(), RENAME_NOREPLACE) != 0) {
-        require_free(target_);
-        if (errno != EINVAL && errno != ENOSYS) throw_file_error(target_, "rename to");
-        fs::rename(path(), target_);
-    }
-    sync_folder(target_.parent_path());
+        throw locked_error(around.string() + ": another process is making a state there");
+    fs::remove_all(around);
 }
 
 namespace {

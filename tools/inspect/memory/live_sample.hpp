@@ -1,6 +1,6 @@
 #pragma once
 
-#include <archive/statistics_page.hpp>
+#include <archive/statistics.hpp>
 #include <chainbase/lock/process_lock.hpp>
 #include <tools/inspect/memory/state_report.hpp>
 

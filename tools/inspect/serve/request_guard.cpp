@@ -1,6 +1,6 @@
+#include <pool_allocator/decimal.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/file_descriptor.hpp>
-#include <tools/digits.hpp>
 #include <tools/endpoint_name.hpp>
 #include <tools/inspect/serve/request_guard.hpp>
 

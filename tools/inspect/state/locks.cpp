@@ -1,4 +1,5 @@
 #include <pool_allocator/file_descriptor.hpp>
+#include <pool_allocator/ofd_lock.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/state/locks.hpp>
 #include <tools/inspect/verbs.hpp>
@@ -52,11 +53,8 @@ std::string writer_text(const lock_report::of_writer& writer) {
 bool holds_check_lock(const std::filesystem::path& state) {
     const std::filesystem::path file = state / "lock";
     const file_descriptor at(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    struct flock lock{};
-    lock.l_type = F_WRLCK; // asks only
-    lock.l_whence = SEEK_SET;
-    return at.number() >= 0 && fcntl(at.number(), F_OFD_GETLK, &lock) == 0 &&
-           lock.l_type == F_RDLCK;
+    return at.number() >= 0 &&
+           ofd_lock::in_the_way(at.number(), ofd_lock::kind::exclusive) == ofd_lock::kind::shared;
 }
 
 void print_locks(const std::string& state, bool is_json) {

@@ -1,0 +1,55 @@
+#include <chainbase/files.hpp>
+#include <chainbase/unfinished_name.hpp>
+#include <pool_allocator/error.hpp>
+
+#include <system_error>
+#include <utility>
+
+namespace chainbase {
+
+namespace {
+
+std::filesystem::path without_slash(std::filesystem::path path) {
+    return path.has_filename() ? path : path.parent_path();
+}
+
+} // namespace
+
+void require_free(const std::filesystem::path& path) {
+    if (std::filesystem::exists(std::filesystem::symlink_status(path))) throw exists_already(path);
+}
+
+std::filesystem::path unfinished_path(std::filesystem::path path) {
+    path += ".unfinished";
+    return path;
+}
+
+unfinished_name::unfinished_name(std::filesystem::path target, leftover what)
+    : target_(without_slash(std::move(target))), path_(unfinished_path(target_)),
+      is_owned_(what == leftover::is_removed) {
+    require_free(target_);
+    std::error_code ignored; // making it says why not
+    if (is_owned_) std::filesystem::remove_all(path_, ignored);
+}
+
+unfinished_name::~unfinished_name() {
+    discard();
+}
+
+void unfinished_name::finish() {
+    finish_with(path_);
+}
+
+void unfinished_name::finish_with(const std::filesystem::path& part) {
+    if (!rename_new(part, target_)) throw exists_already(target_);
+    if (part == path_) is_owned_ = false; // whoever makes another one now has that name
+    sync_folder(target_.parent_path());
+}
+
+void unfinished_name::discard() noexcept {
+    if (!std::exchange(is_owned_, false)) return;
+    std::error_code ignored; // the next call finds a leftover
+    std::filesystem::remove_all(path_, ignored);
+}
+
+} // namespace chainbase
