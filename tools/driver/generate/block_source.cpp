@@ -3,7 +3,6 @@
 #include <tools/chains/social/operations.hpp>
 #include <tools/driver/generate/activity.hpp>
 #include <tools/driver/generate/block_source.hpp>
-#include <tools/driver/generate/steem_2016_fit.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -53,8 +52,8 @@ constexpr std::uint64_t largest_payment = 1'000'000;
 payment_blocks::payment_blocks(const chain_options& options)
     : random_(options.seed),
       builder_(options.operations, options.accounts, options.transactions_per_block),
-      active_(options.accounts, steem_2016_fit.voter_per_100_000,
-              steem_2016_fit.of(distribution::votes_of_voter).points, options.skew_milli) {}
+      active_(options.accounts, steem_2016_fit().voter_per_100_000,
+              steem_2016_fit().of(distribution::votes_of_voter).points, options.skew_milli) {}
 
 std::optional<block> payment_blocks::next() {
     return builder_.next(random_, [&] { return create_account(); }, [&] { return pay(); });
@@ -92,9 +91,10 @@ constexpr std::size_t most_deposited = 1 << 16;
 /// What a comment has of it on average, in thousandths.
 std::uint64_t mean_of(distribution of_posts) {
     const auto of_replies = of_kind(of_posts, true);
-    const auto post = static_cast<std::uint64_t>(steem_2016_fit.of(of_posts).real.mean_milli);
-    const auto reply = static_cast<std::uint64_t>(steem_2016_fit.of(of_replies).real.mean_milli);
-    return (post * (1000 - steem_2016_fit.reply_permille) + reply * steem_2016_fit.reply_permille) /
+    const auto post = static_cast<std::uint64_t>(steem_2016_fit().of(of_posts).real.mean_milli);
+    const auto reply = static_cast<std::uint64_t>(steem_2016_fit().of(of_replies).real.mean_milli);
+    return (post * (1000 - steem_2016_fit().reply_permille) +
+            reply * steem_2016_fit().reply_permille) /
            1000;
 }
 
@@ -109,15 +109,15 @@ std::uint64_t early(std::uint64_t place, std::uint64_t span) {
 social_blocks::social_blocks(const chain_options& options)
     : options_(options), random_(options.seed),
       builder_(options.operations, options.accounts, options.transactions_per_block),
-      authors_(options.accounts, steem_2016_fit.author_per_100_000,
-               steem_2016_fit.of(distribution::comments_of_author).points, options.skew_milli),
-      voters_(options.accounts, steem_2016_fit.voter_per_100_000,
-              steem_2016_fit.of(distribution::votes_of_voter).points, options.skew_milli) {
+      authors_(options.accounts, steem_2016_fit().author_per_100_000,
+               steem_2016_fit().of(distribution::comments_of_author).points, options.skew_milli),
+      voters_(options.accounts, steem_2016_fit().voter_per_100_000,
+              steem_2016_fit().of(distribution::votes_of_voter).points, options.skew_milli) {
     const std::uint64_t per_block = options.transactions_per_block;
     const std::uint64_t all = options.mix.sum();
     const std::uint64_t comments = options.mix.weights[kind::comment];
     const std::uint64_t votes = options.mix.weights[kind::vote];
-    const std::uint64_t replies = comments * steem_2016_fit.reply_permille / 1000;
+    const std::uint64_t replies = comments * steem_2016_fit().reply_permille / 1000;
     follow_up_blocks_ =
         std::clamp<std::uint64_t>(options.operations / per_block / 8, 1, blocks_per_day);
     const auto target = [&](std::uint64_t weight) { // a quarter of the time is the mean delay
@@ -127,12 +127,12 @@ social_blocks::social_blocks(const chain_options& options)
     if (comments == 0) return;
     votes_ = {votes * 1000 * whole_factor / comments / mean_of(distribution::post_votes),
               target(votes)};
-    const fitted_distribution& descendants = steem_2016_fit.of(distribution::post_descendants);
-    replies_ = {std::uint64_t{steem_2016_fit.reply_permille} * 1000 * whole_factor /
-                    (1000 - steem_2016_fit.reply_permille) /
+    const fitted_distribution& descendants = steem_2016_fit().of(distribution::post_descendants);
+    replies_ = {std::uint64_t{steem_2016_fit().reply_permille} * 1000 * whole_factor /
+                    (1000 - steem_2016_fit().reply_permille) /
                     static_cast<std::uint64_t>(descendants.real.mean_milli),
                 target(replies)};
-    const std::int64_t deepest = steem_2016_fit.of(distribution::reply_depth).real.most;
+    const std::int64_t deepest = steem_2016_fit().of(distribution::reply_depth).real.most;
     replies_owed_.resize(static_cast<std::size_t>(deepest) + 1);
 }
 
@@ -183,7 +183,7 @@ social::operation social_blocks::custom() {
 // --- comments ---
 
 std::int64_t social_blocks::draw(distribution which) {
-    return value_at(steem_2016_fit.of(which).points, random_.next());
+    return value_at(steem_2016_fit().of(which).points, random_.next());
 }
 
 /// What is read and voted on much is also paid and answered much: three times of four a comment has
@@ -193,7 +193,7 @@ std::uint64_t social_blocks::place_near(std::uint64_t place) {
 }
 
 social::operation social_blocks::new_comment() {
-    const bool answers = random_.chance(steem_2016_fit.reply_permille, 1000);
+    const bool answers = random_.chance(steem_2016_fit().reply_permille, 1000);
     const auto post = answers ? open_.take(open_comments::awaited::reply) : std::nullopt;
     const bool is_reply = post.has_value();
     const open_comments::slot thread = post.value_or(0);
@@ -265,14 +265,14 @@ open_comments::slot social_blocks::draw_parent(open_comments::slot post) {
 
 void social_blocks::draw_payout(social::comment& to, bool is_reply, std::uint64_t place) {
     const std::uint32_t in_data =
-        is_reply ? steem_2016_fit.paid_reply_permille : steem_2016_fit.paid_post_permille;
+        is_reply ? steem_2016_fit().paid_reply_permille : steem_2016_fit().paid_post_permille;
     const std::uint32_t paid = options_.paid_percent ? *options_.paid_percent * 10 : in_data;
     if (!random_.chance(paid, 1000)) return;
     const std::int64_t seconds = draw(of_kind(distribution::post_cash_out_seconds, is_reply)) *
                                  options_.cash_out_percent / 100;
     to.cashout_time = builder_.timestamp() + std::max<std::int64_t>(seconds, 1);
     const auto part = [&](distribution which) {
-        return value_at(steem_2016_fit.of(of_kind(which, is_reply)).points, place_near(place));
+        return value_at(steem_2016_fit().of(of_kind(which, is_reply)).points, place_near(place));
     };
     to.author_payout = part(distribution::post_author_payout);
     to.curator_payout = part(distribution::post_curator_payout);
@@ -284,7 +284,8 @@ void social_blocks::await(open_comments::awaited what, const follow_up& how, ope
                           distribution which, std::uint64_t place) {
     const bool is_few = open_.waiting(what) < how.target;
     const std::uint64_t factor = how.per_comment * (is_few ? 11 : 9) / 10;
-    const auto value = static_cast<std::uint64_t>(value_at(steem_2016_fit.of(which).points, place));
+    const auto value =
+        static_cast<std::uint64_t>(value_at(steem_2016_fit().of(which).points, place));
     std::uint64_t count = (value * factor + random_.below(whole_factor)) / whole_factor;
     count = std::min<std::uint64_t>(count, options_.accounts / 2);
     count = std::min<std::uint64_t>(count, open_comments::most_awaited - open_.waiting(what));

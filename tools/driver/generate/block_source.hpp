@@ -144,7 +144,7 @@ private:
     std::vector<std::int64_t> balances_;
 };
 
-/// A social chain like the real one (steem_2016_fit.hpp), with operations as a mix says.
+/// A social chain like the real one (steem_2016.fit), with operations as a mix says.
 ///
 /// Invariants: (1) who votes did not vote on that comment before, and it is not paid in the vote's
 /// block or before; (2) a payer has the money from deposits and transfers alone, so rewards may

@@ -1,25 +1,14 @@
 #include <tools/driver/live/latencies.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <bit>
 #include <cmath>
+#include <cstddef>
+#include <functional>
+#include <numeric>
 
 namespace chainbase::driver::live {
-
-/// Numbers below 64 have a bucket each; above, each power of two has 64.
-std::size_t latencies::bucket_of(std::uint64_t ns) noexcept {
-    const auto width = static_cast<unsigned>(std::bit_width(ns));
-    if (width <= bits) return ns;
-    const unsigned shift = width - bits - 1;
-    return (std::size_t{shift} << bits) + (ns >> shift);
-}
-
-std::uint64_t latencies::end_of(std::size_t bucket) noexcept {
-    constexpr std::size_t per_power = std::size_t{1} << bits;
-    if (bucket < per_power) return bucket;
-    const std::size_t shift = (bucket >> bits) - 1;
-    return ((bucket - (shift << bits) + 1) << shift) - 1;
-}
 
 void latencies::add(const latencies& other) noexcept {
     std::ranges::transform(counts_, other.counts_, counts_.begin(), std::plus());
@@ -32,19 +21,45 @@ nanoseconds latencies::quantile(double share) const noexcept {
     std::uint64_t seen = 0;
     for (std::size_t bucket = 0; bucket < counts_.size(); ++bucket) {
         seen += counts_[bucket];
-        if (seen >= wanted && seen > 0)
-            return nanoseconds(static_cast<std::int64_t>(std::min(end_of(bucket), longest_)));
+        if (seen < wanted || seen == 0) continue;
+        const bool is_last = bucket == buckets - 1; // which has all that is longer, too
+        return is_last ? longest()
+                       : std::min(longest(),
+                                  nanoseconds(static_cast<std::int64_t>(begin_of(bucket + 1) - 1)));
     }
     return nanoseconds(0);
 }
 
 std::uint64_t latencies::up_to(nanoseconds limit) const noexcept {
     if (limit.count() < 0) return 0;
-    const std::size_t last = bucket_of(static_cast<std::uint64_t>(limit.count()));
-    std::uint64_t sum = 0;
-    for (std::size_t bucket = 0; bucket <= last; ++bucket)
-        sum += counts_[bucket];
-    return sum;
+    const auto end =
+        static_cast<std::ptrdiff_t>(bucket_of(static_cast<std::uint64_t>(limit.count())) + 1);
+    return std::accumulate(counts_.begin(), counts_.begin() + end, std::uint64_t{0});
+}
+
+lock_use lock_figures::in(double seconds) const noexcept {
+    const auto share = [&](nanoseconds part) {
+        return seconds > 0 ? std::round(seconds_of(part) / seconds * 1e5) / 1e5 : 0;
+    };
+    return {acquisitions,
+            std::round(per_second(acquisitions, seconds) * 10) / 10,
+            share(waited),
+            share(held),
+            rounded_ms(longest_wait),
+            rounded_ms(longest_hold)};
+}
+
+std::string in_words(const latencies& all) {
+    if (all.count() == 0) return "none";
+    return fmt::format("p50 {:.3f}, p90 {:.3f}, p99 {:.3f}, p99.9 {:.3f}, max {:.3f} ms",
+                       all.p50_ms(), all.p90_ms(), all.p99_ms(), all.p99_9_ms(), all.max_ms());
+}
+
+std::string in_words(const lock_use& lock) {
+    return fmt::format("taken {:.0f} times a second, held {:.2f} % and waited for {:.2f} % of the "
+                       "time, at most {:.3f} and {:.3f} ms at once",
+                       lock.acquisitions_per_second, 100 * lock.held_share, 100 * lock.waited_share,
+                       lock.longest_hold_ms, lock.longest_wait_ms);
 }
 
 } // namespace chainbase::driver::live

@@ -1,11 +1,15 @@
 #pragma once
 
 #include <chainbase/database.hpp>
+#include <pool_allocator/trace_histogram.hpp>
+
+#include <boost/describe/class.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -22,6 +26,28 @@ using std::chrono::nanoseconds;
     return std::chrono::duration<double, std::milli>(duration).count();
 }
 
+/// Milliseconds to the microsecond.
+[[nodiscard]] inline double rounded_ms(nanoseconds duration) noexcept {
+    return static_cast<double>((duration.count() + 500) / 1000) / 1000;
+}
+/// How many a second; 0 in no time.
+[[nodiscard]] inline double per_second(std::uint64_t count, double seconds) noexcept {
+    return seconds > 0 ? static_cast<double>(count) / seconds : 0;
+}
+
+/// What a thread's use of a lock came to.
+struct lock_use {
+    std::uint64_t acquisitions = 0;
+    double acquisitions_per_second = 0;
+    double waited_share = 0; ///< of the time
+    double held_share = 0;
+    double longest_wait_ms = 0;
+    double longest_hold_ms = 0;
+};
+BOOST_DESCRIBE_STRUCT(lock_use, (),
+                      (acquisitions, acquisitions_per_second, waited_share, held_share,
+                       longest_wait_ms, longest_hold_ms))
+
 /// How often one thread took a database's write lock, waited for it and held it.
 struct lock_figures {
     std::uint64_t acquisitions = 0;
@@ -30,6 +56,7 @@ struct lock_figures {
     nanoseconds longest_wait{0};
     nanoseconds longest_hold{0};
 
+    [[nodiscard]] lock_use in(double seconds) const noexcept;
     void add(nanoseconds wait, nanoseconds hold) noexcept {
         ++acquisitions;
         waited += wait;
@@ -51,15 +78,14 @@ void with_metered_lock(database& state, lock_figures& figures, Work&& work) {
     figures.add(begin - asked, clock::now() - begin);
 }
 
-/// How long many things took: a histogram whose buckets grow with what they count, each at most
-/// 1/64 wide of where it begins. 30 KiB, whatever is recorded. For one thread.
-class latencies {
+/// How long many things took: a histogram with buckets of at most 1/64. For one thread.
+class latencies : private trace::log_buckets<6> {
 public:
     void record(nanoseconds duration) noexcept {
         const auto ns = static_cast<std::uint64_t>(duration.count() > 0 ? duration.count() : 0);
         ++counts_[bucket_of(ns)];
         ++count_;
-        if (ns > longest_) longest_ = ns;
+        longest_ = std::max(longest_, ns);
     }
     /// Adds what another one recorded.
     void add(const latencies& other) noexcept;
@@ -75,16 +101,24 @@ public:
     /// How many took at most this long, to the width of a bucket.
     [[nodiscard]] std::uint64_t up_to(nanoseconds limit) const noexcept;
 
+    /// @name As a report has them: in microseconds' precision
+    /// @{
+    [[nodiscard]] double p50_ms() const noexcept { return rounded_ms(quantile(0.5)); }
+    [[nodiscard]] double p90_ms() const noexcept { return rounded_ms(quantile(0.9)); }
+    [[nodiscard]] double p99_ms() const noexcept { return rounded_ms(quantile(0.99)); }
+    [[nodiscard]] double p99_9_ms() const noexcept { return rounded_ms(quantile(0.999)); }
+    [[nodiscard]] double max_ms() const noexcept { return rounded_ms(longest()); }
+    /// @}
+    BOOST_DESCRIBE_CLASS(latencies, (), (count, p50_ms, p90_ms, p99_ms, p99_9_ms, max_ms), (), ())
+
 private:
-    static constexpr unsigned bits = 6; ///< of precision
-
-    [[nodiscard]] static std::size_t bucket_of(std::uint64_t ns) noexcept;
-    /// The largest number that falls in a bucket.
-    [[nodiscard]] static std::uint64_t end_of(std::size_t bucket) noexcept;
-
-    std::vector<std::uint64_t> counts_ = std::vector<std::uint64_t>((65 - bits) << bits);
+    std::vector<std::uint64_t> counts_ = std::vector<std::uint64_t>(buckets);
     std::uint64_t count_ = 0;
     std::uint64_t longest_ = 0;
 };
+
+/// "p50 0.1, p90 0.2, ... ms".
+[[nodiscard]] std::string in_words(const latencies& all);
+[[nodiscard]] std::string in_words(const lock_use& lock);
 
 } // namespace chainbase::driver::live
