@@ -50,7 +50,7 @@ BOOST_DESCRIBE_STRUCT(load_report, (),
 [[nodiscard]] nlohmann::ordered_json report_value(const load_report& report);
 
 /// Sends transactions at a fixed rate, makes a block of them every interval, and raises the rate
-/// step by step until the criterion of load_steps.hpp fails. One thread applies; transactions come
+/// step by step until load_criterion fails. One thread applies; transactions come
 /// from another, readers from theirs. Throws usage_error when the state or a file that it is to
 /// write exists already.
 ///
