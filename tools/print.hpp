@@ -11,10 +11,4 @@ void print_or_throw(std::string_view report,
                     std::string_view then = "the work itself is done, so direct stdout elsewhere "
                                             "and call again");
 
-/// Prints a report as people read it, or as one line of JSON: to_text(report), to_json(report).
-template <typename Report>
-void print_report(const Report& report, bool as_json) {
-    print_or_throw(as_json ? to_json(report) + "\n" : to_text(report));
-}
-
 } // namespace chainbase

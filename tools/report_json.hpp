@@ -1,5 +1,7 @@
 #pragma once
 
+#include <tools/print.hpp>
+
 #include <boost/describe.hpp>
 #include <boost/mp11/algorithm.hpp>
 #include <nlohmann/json.hpp>
@@ -90,6 +92,14 @@ json range_json(const T& from) {
 
 } // namespace detail
 
+/// The described members of a struct, for a report_value() that has more to say.
+template <typename T>
+[[nodiscard]] json members_of(const T& value) {
+    json all = json::object();
+    detail::add_members(all, value);
+    return all;
+}
+
 template <typename T>
 json json_of(const T& value) {
     if constexpr (detail::has_report_value<T>)
@@ -109,12 +119,16 @@ json json_of(const T& value) {
                            *value;
                        })
         return value ? json_of(*value) : json(nullptr);
-    else if constexpr (detail::is_described<T>) {
-        json all = json::object();
-        detail::add_members(all, value);
-        return all;
-    } else
+    else if constexpr (detail::is_described<T>)
+        return members_of(value);
+    else
         return detail::range_json(value);
+}
+
+/// Prints a report as people read it, to_text(report), or as one line of JSON.
+template <typename Report>
+void print_report(const Report& report, bool as_json) {
+    print_or_throw(as_json ? line_of(json_of(report)) + "\n" : to_text(report));
 }
 
 } // namespace chainbase

@@ -202,7 +202,7 @@ def real(driver, tmp_path_factory):
 
 def test_the_fit_is_what_the_log_of_real_data_measures(driver, scratch, tree):
     fit = driver("generate", "--fit", carried_log(STEEM, scratch)).out
-    assert fit == (tree / "tools/driver/generate/steem_2016_fit.hpp").read_text()
+    assert fit == (tree / "tools/driver/generate/steem_2016.fit").read_text()
 
 
 def test_a_real_chain_compares_to_itself(real):

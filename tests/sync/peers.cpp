@@ -59,15 +59,15 @@ TEST_CASE("storms of forks and bad blocks, over a connection, end where the mode
             RC_ASSERT(report.state.head == all.tree.at(all.tree.head()).place.number);
             RC_ASSERT(report.state.irreversible == report.state.head);
             RC_ASSERT(report.state.state_digest == all.tree.digest_at(all.tree.head()));
-            RC_ASSERT(report.followed.source.failures == 0u);
-            popped += report.followed.chain.popped;
-            rejected += report.followed.chain.rejected;
+            RC_ASSERT(report.followed.failures == 0u);
+            popped += report.followed.popped_blocks;
+            rejected += report.followed.rejected_blocks;
         });
 }
 
 TEST_CASE("a node in storms of forks and bad blocks ends where the model ends") {
     const captured_log quiet;
-    driver::live::live_figures all;
+    driver::live::pending_figures all;
     const auto reached = [&] {
         return all.returned > 20 && all.included > 20 && all.arrived > 100;
     };
@@ -87,11 +87,11 @@ TEST_CASE("a node in storms of forks and bad blocks ends where the model ends") 
         RC_ASSERT(report.head == blocks.tree.at(blocks.tree.head()).place.number);
         RC_ASSERT(report.irreversible == report.head);
         RC_ASSERT(report.state_digest == blocks.tree.digest_at(blocks.tree.head()));
-        RC_ASSERT(report.followed.source.failures == 0u);
-        RC_ASSERT(report.followed.chain.popped > 0 || report.node.returned == 0u);
-        all.returned += report.node.returned;
-        all.included += report.node.included;
-        all.arrived += report.node.arrived;
+        RC_ASSERT(report.sync.failures == 0u);
+        RC_ASSERT(report.sync.popped_blocks > 0 || report.pending.returned == 0u);
+        all.returned += report.pending.returned;
+        all.included += report.pending.included;
+        all.arrived += report.pending.arrived;
     });
 }
 
@@ -139,19 +139,19 @@ TEST_CASE("a fault that is found when the connection has ended counts for its pe
         with.greet();
         all.give(with, 0, 1);
     });
-    driver::peer_feed::options how;
+    driver::peer_options how;
     how.peers = {parse_endpoint(peer.address())};
     how.pause = how.longest_pause = milliseconds(1);
     how.faulty_attempts = 3;
-    driver::peer_feed feed(how);
+    const auto feed = driver::make_peer_feed(how);
     const auto take = [&] {
         for (int faults = 0; faults < 6;) {
-            const auto next = feed.next(milliseconds(100));
-            if (next.what == event_kind::asks) feed.resume({{}});
+            const auto next = feed->next(milliseconds(100));
+            if (next.what == event_kind::asks) feed->resume({{}});
             if (next.what != event_kind::blocks) continue;
-            while (feed.so_far().failures <= static_cast<std::uint64_t>(faults))
+            while (feed->so_far().failures <= static_cast<std::uint64_t>(faults))
                 std::this_thread::sleep_for(milliseconds(1));
-            feed.refuse(next.sender, driver::peer_error::severity::fault, "a fault");
+            feed->refuse(next.sender, driver::peer_error::severity::fault, "a fault");
             ++faults;
         }
     };
@@ -161,14 +161,14 @@ TEST_CASE("a fault that is found when the connection has ended counts for its pe
 
 TEST_CASE("a peer that is down is spoken of once, and then once in a while") {
     const captured_log said;
-    driver::peer_feed::options how;
+    driver::peer_options how;
     how.peers = {parse_endpoint("127.0.0.1:1")};
     how.pause = how.longest_pause = milliseconds(1);
     const bool is_a_while = GENERATE(false, true);
     if (is_a_while) how.say_again = milliseconds(20);
     {
-        const driver::peer_feed feed(how);
-        while (feed.so_far().failures < 60)
+        const auto feed = driver::make_peer_feed(how);
+        while (feed->so_far().failures < 60)
             std::this_thread::sleep_for(milliseconds(1));
     }
     const std::string text = said.text();

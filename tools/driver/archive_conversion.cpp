@@ -1,14 +1,19 @@
+#include <archive/conversion.hpp>
 #include <chainbase/database.hpp>
 #include <pool_allocator/error.hpp>
-#include <tools/driver/archive_conversion.hpp>
 #include <tools/driver/chain_state.hpp>
+#include <tools/driver/verbs.hpp>
 #include <tools/interruption.hpp>
+#include <tools/report_json.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 
 #include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
 
 namespace chainbase::driver {
 
@@ -16,6 +21,26 @@ namespace {
 
 namespace fs = std::filesystem;
 using clock = std::chrono::steady_clock;
+
+struct conversion_report {
+    fs::path state;
+    std::string chain;
+    std::uint64_t block = 0;  ///< the head
+    std::uint64_t popped = 0; ///< blocks that were taken back before
+    archive::conversion done;
+    double seconds = 0;
+};
+
+json report_value(const conversion_report& report) {
+    return {{"state", report.state.string()},
+            {"chain", report.chain},
+            {"block", report.block},
+            {"popped", report.popped},
+            {"from", archive::to_string(report.done.from)},
+            {"to", archive::to_string(report.done.to)},
+            {"rows", report.done.rows},
+            {"seconds", report.seconds}};
+}
 
 /// Says once a second how far it is, and ends the work after a signal.
 void tell(std::uint64_t done, std::uint64_t all, clock::time_point& next) {
@@ -50,8 +75,9 @@ void open_whole(const conversion_report& report, Work&& work) {
     state.close();
 }
 
-} // namespace
-
+/// Makes the archive of the state in `folder`, which nobody else has open, one of the kind `to`,
+/// and opens the state with it once. Blocks that can be undone are taken back if `pop`, and else
+/// refused. The same call goes on after a signal.
 conversion_report convert_archive(const fs::path& folder, archive::store_kind to, bool pop) {
     const auto begin = clock::now();
     conversion_report report;
@@ -75,18 +101,6 @@ conversion_report convert_archive(const fs::path& folder, archive::store_kind to
     return report;
 }
 
-std::string to_json(const conversion_report& report) {
-    const nlohmann::ordered_json all = {{"state", report.state.string()},
-                                        {"chain", report.chain},
-                                        {"block", report.block},
-                                        {"popped", report.popped},
-                                        {"from", archive::to_string(report.done.from)},
-                                        {"to", archive::to_string(report.done.to)},
-                                        {"rows", report.done.rows},
-                                        {"seconds", report.seconds}};
-    return all.dump();
-}
-
 std::string to_text(const conversion_report& report) {
     const bool is_new = report.done.from != report.done.to;
     std::string text =
@@ -97,6 +111,32 @@ std::string to_text(const conversion_report& report) {
     for (const auto& [table, rows] : report.done.rows)
         text += fmt::format("  {:<24}{} rows\n", table, rows);
     return text + fmt::format("  {:<24}{:.1f} s\n", "took", report.seconds);
+}
+
+} // namespace
+
+void declare_convert_archive(command& verb) {
+    struct call {
+        std::filesystem::path state;
+        std::string to;
+        bool pop = false;
+        bool json = false;
+    };
+    const auto options = std::make_shared<call>();
+    verb.add_option("--state", options->state, "folder of the state, which nobody has open")
+        .required();
+    verb.add_option("--to", options->to, "where they are to be")
+        .required()
+        .one_of({"rocksdb", "memory", "none"});
+    verb.add_flag("--pop", options->pop, "take back the blocks that can still be undone before");
+    verb.add_flag("--json", options->json, "one JSON object on stdout");
+    verb.runs([options] {
+        const catch_interruption signals;
+        const conversion_report report =
+            convert_archive(options->state, archive::store_kind_of(options->to), options->pop);
+        print_report(report, options->json);
+        return exit_code::done;
+    });
 }
 
 } // namespace chainbase::driver

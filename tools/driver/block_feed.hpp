@@ -3,6 +3,8 @@
 #include <tools/block_log/block_log_reader.hpp>
 #include <tools/chains/chains.hpp>
 
+#include <boost/describe/class.hpp>
+
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -68,6 +70,7 @@ public:
         std::chrono::nanoseconds for_blocks{0};
         std::chrono::nanoseconds helping{0};
         std::chrono::nanoseconds for_room{0};
+        BOOST_DESCRIBE_CLASS(waiting, (), (for_blocks, helping, for_room), (), ())
     };
     [[nodiscard]] waiting waited() const;
 

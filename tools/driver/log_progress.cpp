@@ -1,6 +1,6 @@
 #include <tools/driver/log_progress.hpp>
-#include <tools/driver/progress.hpp>
 #include <tools/interruption.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>

@@ -7,10 +7,9 @@
 #include <tools/driver/generate/generate.hpp>
 #include <tools/driver/import/import.hpp>
 #include <tools/driver/verbs.hpp>
-#include <tools/print.hpp>
+#include <tools/report_json.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <memory>
 #include <string>
@@ -73,19 +72,19 @@ exit_code make(generate_call call) {
         call.forks_of.empty() ? generate::generate_log(call.chain, call.forks, call.to, signals)
                               : generate::generate_forks_of(call.forks_of, call.forks,
                                                             call.chain.seed, call.to, signals);
-    print_or_throw(call.json ? to_json(made) + "\n" : to_text(made));
+    print_report(made, call.json);
     return made.interrupted ? exit_code::interrupted : exit_code::done;
 }
 
 exit_code run(const generate_call& call) {
     require_one_task(call);
     if (!call.fit.empty()) {
-        print_or_throw(fit_header(generate::measure(call.fit)));
+        print_or_throw(generate::fit_of(generate::measure(call.fit)).to_text());
         return exit_code::done;
     }
     if (call.compare.empty()) return make(call);
     const generate::comparison made = compare(generate::measure(call.compare));
-    print_or_throw(call.json ? to_json(made) + "\n" : to_text(made));
+    print_report(made, call.json);
     return exit_code::done;
 }
 
@@ -151,7 +150,8 @@ void declare_generate(command& verb) {
     verb.add_option("--compare", call->compare, "show how this log differs from real data")
         .excludes(verb.option("--seed"))
         .excludes(verb.option("--forks"));
-    verb.add_option("--fit", call->fit, "print what was measured of this log as a C++ header")
+    verb.add_option("--fit", call->fit,
+                    "print what was measured of this log, from which others are drawn")
         .excludes(verb.option("--seed"))
         .excludes(verb.option("--forks"))
         .excludes(json);
@@ -171,20 +171,14 @@ struct import_call {
 };
 
 void run(const import_call& call) {
-    const import_summary made = call.data == social::chain_name
-                                    ? import_steem_2016(call.from, call.to)
-                                    : import_eos_swap_2022(call.from, call.to);
-    const nlohmann::ordered_json summary{{"chain", call.data},
-                                         {"blocks", made.blocks},
-                                         {"transactions", made.transactions},
-                                         {"operations", made.operations},
-                                         {"bytes", made.bytes}};
-    const std::string text =
-        call.json ? summary.dump()
-                  : fmt::format("{}: {} blocks, {} transactions, {} operations, {} bytes in {}",
-                                call.data, made.blocks, made.transactions, made.operations,
-                                made.bytes, call.to.string());
-    print_or_throw(text + "\n");
+    import_summary made = call.data == social::chain_name
+                              ? import_steem_2016(call.from, call.to)
+                              : import_eos_swap_2022(call.from, call.to);
+    made.chain = call.data;
+    if (call.json) return print_or_throw(line_of(json_of(made)) + "\n");
+    print_or_throw(fmt::format("{}: {} blocks, {} transactions, {} operations, {} bytes in {}\n",
+                               made.chain, made.blocks, made.transactions, made.operations,
+                               made.bytes, call.to.string()));
 }
 
 } // namespace

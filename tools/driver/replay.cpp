@@ -1,13 +1,20 @@
 #include <pool_allocator/error.hpp>
 #include <tools/chains/checked.hpp>
 #include <tools/driver/block_feed.hpp>
+#include <tools/driver/chain_gauges.hpp>
 #include <tools/driver/chain_state.hpp>
 #include <tools/driver/log_progress.hpp>
-#include <tools/driver/progress.hpp>
 #include <tools/driver/replay.hpp>
 #include <tools/driver/root/chain_root.hpp>
+#include <tools/text_table.hpp>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <deque>
 #include <string>
 #include <thread>
 #include <vector>
@@ -35,6 +42,104 @@ unsigned preparing_threads(unsigned asked) noexcept {
 }
 
 namespace {
+
+constexpr double sample_seconds = 0.1;
+constexpr double rate_window = 5;
+
+std::uint64_t per_second(std::uint64_t count, double seconds) {
+    return seconds > 0 ? static_cast<std::uint64_t>(static_cast<double>(count) / seconds) : 0;
+}
+
+void say(const chain_state& state, std::uint64_t rate, double now, const std::string& outlook) {
+    std::int64_t archived = 0;
+    for (const auto& [type, objects] : state.model().archived())
+        archived += objects;
+    spdlog::info("block {}: {} blocks, {} operations/s, memory {}, {} objects archived, {:.1f} s, "
+                 "{}",
+                 state.head(), state.blocks(), rate, bytes_in_words(state.memory().total), archived,
+                 now, outlook);
+}
+
+/// Says on stderr how far a replay is: soon after the begin, so that also a short one shows that it
+/// works, then about once a second, and at its end.
+class progress {
+public:
+    /// `from` and `to`: the bytes of the block log at which the work begins and ends.
+    progress(const chain_state& state, std::uint64_t from, std::uint64_t to)
+        : operations_before_(state.operations()), from_(from), to_(to) {
+        estimate_.note(0, from_);
+        rate_.push_back({0, operations_before_, {}});
+    }
+
+    /// To be called after some blocks, with the log's bytes up to them and what was waited for so
+    /// far. Costs a look at the clock.
+    void advance(const chain_state& state, std::uint64_t position, block_feed::waiting waited) {
+        const double now = seconds();
+        if (now < next_sample_) return;
+        next_sample_ = now + sample_seconds;
+        gauges_.update(state);
+        position = std::max(position, from_); // which was estimated from block numbers
+        estimate_.note(now, position);
+        rate_.push_back({now, state.operations(), waited});
+        while (rate_.size() > 2 && rate_.front().seconds < now - rate_window)
+            rate_.pop_front();
+        if (now < next_line_) return;
+        next_line_ = now + 1;
+        const sample& first = rate_.front();
+        say(state, per_second(state.operations() - first.operations, now - first.seconds), now,
+            waits_in_words(rate_.back()) + time_left_in_words(position));
+    }
+
+    /// The closing line: where the work stands and why it ended (`how`), over the whole time.
+    void finish(const chain_state& state, const char* how) {
+        gauges_.show(state);
+        const double now = seconds();
+        say(state, per_second(state.operations() - operations_before_, now), now, how);
+    }
+
+    /// Seconds since the begin.
+    [[nodiscard]] double seconds() const {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    }
+
+private:
+    struct sample {
+        double seconds;
+        std::uint64_t operations;
+        block_feed::waiting waited;
+    };
+    /// Who waited for whom in the window: shares of the time, of all decoding threads together.
+    [[nodiscard]] std::string waits_in_words(const sample& now) const {
+        const sample& then = rate_.front();
+        const auto share = [&](std::chrono::nanoseconds until, std::chrono::nanoseconds from) {
+            return std::chrono::duration<double>(until - from).count() /
+                   (now.seconds - then.seconds);
+        };
+        if (now.seconds <= then.seconds) return {};
+        return fmt::format("waits: apply {:.0f} % (and helps decode {:.0f} %), decode {:.0f} %, ",
+                           100 * share(now.waited.for_blocks, then.waited.for_blocks),
+                           100 * share(now.waited.helping, then.waited.helping),
+                           100 * share(now.waited.for_room, then.waited.for_room));
+    }
+    [[nodiscard]] std::string time_left_in_words(std::uint64_t position) const {
+        const auto range = estimate_.range(to_ > position ? to_ - position : 0);
+        if (!range)
+            return fmt::format("too early to tell the time left ({} of {} read)",
+                               bytes_in_words(position - from_),
+                               bytes_in_words(std::max(to_, position) - from_));
+        return driver::in_words(*range);
+    }
+
+    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+    std::uint64_t operations_before_;
+    std::uint64_t from_;
+    std::uint64_t to_;
+    double next_sample_ = 0;
+    double next_line_ = 0.2;
+    time_left estimate_;
+    chain_gauges gauges_;
+    std::deque<sample> rate_;
+};
 
 enum class outcome { end_of_log, stop_reached, interrupted, other_root };
 
@@ -261,8 +366,9 @@ replay_report replay(const replay_options& options, const catch_interruption& si
     report.replayed_blocks = state.blocks() - blocks_before;
     report.replayed_operations = state.operations() - operations_before;
     if (options.verify && !report.interrupted) report.verified = verified(state);
-    if (report.root) roots.report(*report.root);
-    if (report.root) report.root->is_recomputed = options.verify_root && !report.interrupted;
+    if (report.state_root) roots.report(*report.state_root);
+    if (report.state_root)
+        report.state_root->is_recomputed = options.verify_root && !report.interrupted;
     state.close(); // nothing is reported as done that is not on disk
     return report;
 }

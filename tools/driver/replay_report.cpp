@@ -2,51 +2,21 @@
 #include <tools/archive_figures.hpp>
 #include <tools/driver/replay_report.hpp>
 #include <tools/driver/root/chain_root.hpp>
+#include <tools/report_json.hpp>
 #include <tools/text_table.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
-
-#include <cmath>
 
 namespace chainbase::driver {
 
 namespace {
-
-using json = nlohmann::ordered_json;
-
-json to_object(const chain_model::named_counts& counts) {
-    json all = json::object();
-    for (const auto& [name, count] : counts)
-        all[name] = count;
-    return all;
-}
-
-json objects_of(const segment_statistics& memory) {
-    json all = json::object();
-    for (const type_statistics& type : memory.types)
-        all[type.name] = type.objects;
-    return all;
-}
 
 std::uint64_t buffer_bytes(const segment_statistics& memory) {
     std::uint64_t sum = 0;
     for (const buffer_statistics& one : memory.buffers)
         sum += one.bytes.total;
     return sum;
-}
-
-/// types + log + buffers + header = total.
-json bytes_of(const segment_statistics& memory) {
-    json types = json::object();
-    for (const type_statistics& type : memory.types)
-        types[type.name] = type.total().total;
-    return {{"types", types},
-            {"log", memory.log.total},
-            {"buffers", buffer_bytes(memory)},
-            {"header", memory.header},
-            {"total", memory.total}};
 }
 
 double seconds_of(std::chrono::nanoseconds duration) {
@@ -60,13 +30,6 @@ std::string figure_row(const std::string& name, const std::string& value) {
 archive_use use_of(const archive::store& rows) {
     return {std::string(archive::to_string(rows.kind())), rows.stats().summarized(),
             archive::engine_of(rows)};
-}
-
-json archive_of(const archive_use& use) {
-    json all{{"store", use.store}};
-    all.update(chainbase::to_json(use.figures));
-    all["engine"] = use.engine ? chainbase::to_json(*use.engine) : json(nullptr);
-    return all;
 }
 
 std::string text_of(const archive_use& use) {
@@ -83,25 +46,10 @@ std::string rows(const chain_model::named_counts& counts) {
     return text;
 }
 
-json json_of(std::optional<bool> of) {
-    return of ? json(*of) : json(nullptr);
-}
-
 const char* in_words(std::optional<bool> has_same_writes) {
     if (!has_same_writes) return "";
     return *has_same_writes ? ". It wrote the same, so something else changed before it"
                             : ". It wrote something else";
-}
-
-json root_of(const reported_root& of) {
-    json all{
-        {"root", hex(of.root)},           {"objects", of.objects},          {"types", of.types},
-        {"recomputed", of.is_recomputed}, {"compared_blocks", of.compared}, {"differs", nullptr}};
-    if (of.differs)
-        all["differs"] = {{"block", of.differs->number},
-                          {"expected", hex(of.differs->expected)},
-                          {"same_writes", json_of(of.differs->has_same_writes)}};
-    return all;
 }
 
 std::string text_of(const reported_root& of) {
@@ -133,7 +81,7 @@ replay_report report_on(const chain_state& state, bool interrupted) {
     report.archive = use_of(state.rows());
     report.memory = state.memory();
     if (const chain_root* root = state.root(); root && root->is_current())
-        report.root.emplace(
+        report.state_root.emplace(
             reported_root{root->root(), root->objects(), root->types(), false, 0, {}, {}});
     if (interrupted) return report;
     try {
@@ -156,40 +104,58 @@ verification verified(const chain_state& state) {
     return all;
 }
 
-std::string to_json(const replay_report& report) {
-    json all{{"chain", report.chain},
-             {"blocks", report.blocks},
-             {"operations", report.operations},
-             {"seconds", report.seconds},
-             {"ops_per_second", std::round(report.operations_per_second())},
-             {"replayed_blocks", report.replayed_blocks},
-             {"replayed_operations", report.replayed_operations},
-             {"apply_busy", std::round(report.apply_busy() * 1e4) / 1e4},
-             {"waited",
-              {{"for_blocks", seconds_of(report.waited.for_blocks)},
-               {"helping", seconds_of(report.waited.helping)},
-               {"for_room", seconds_of(report.waited.for_room)}}},
-             {"interrupted", report.interrupted},
-             {"head", report.head},
-             {"irreversible", report.irreversible},
-             {"objects", objects_of(report.memory)},
-             {"archived", to_object(report.archived)},
-             {"bytes", bytes_of(report.memory)},
-             {"lookups",
-              {{"hit_in_memory", report.archive.figures.hits_in_memory.count},
-               {"hit_in_archive", report.archive.figures.hits_in_archive.count},
-               {"miss", report.archive.figures.misses.count},
-               {"known_miss", report.archive.figures.known_misses.count}}},
-             {"archive", archive_of(report.archive)},
-             {"oracle", to_object(report.oracle)}};
+json report_value(const archive_use& use) {
+    json all{{"store", use.store}};
+    all.update(chainbase::to_json(use.figures));
+    all["engine"] = use.engine ? chainbase::to_json(*use.engine) : json(nullptr);
+    return all;
+}
+
+json report_value(const reported_root& of) {
+    json all{
+        {"root", hex(of.root)},           {"objects", of.objects},          {"types", of.types},
+        {"recomputed", of.is_recomputed}, {"compared_blocks", of.compared}, {"differs", nullptr}};
+    if (of.differs)
+        all["differs"] = {{"block", of.differs->number},
+                          {"expected", hex(of.differs->expected)},
+                          {"same_writes", json_of(of.differs->has_same_writes)}};
+    return all;
+}
+
+json replay_report::objects() const {
+    json all = json::object();
+    for (const type_statistics& type : memory.types)
+        all[type.name] = type.objects;
+    return all;
+}
+
+json replay_report::bytes() const {
+    json types = json::object();
+    for (const type_statistics& type : memory.types)
+        types[type.name] = type.total().total;
+    return {{"types", types},
+            {"log", memory.log.total},
+            {"buffers", buffer_bytes(memory)},
+            {"header", memory.header},
+            {"total", memory.total}};
+}
+
+json replay_report::lookups() const {
+    const archive::statistics_summary& all = archive.figures;
+    return {{"hit_in_memory", all.hits_in_memory.count},
+            {"hit_in_archive", all.hits_in_archive.count},
+            {"miss", all.misses.count},
+            {"known_miss", all.known_misses.count}};
+}
+
+json report_value(const replay_report& report) {
+    json all = members_of(report);
+    all["state_digest"] = text_or_null(report.state_digest);
     if (report.verified)
         all["verified"] = {{"objects", report.verified->objects},
                            {"in_memory", report.verified->in_memory},
                            {"in_archive", report.verified->in_archive}};
-    all["broken_books"] = report.broken_books ? json(*report.broken_books) : json(nullptr);
-    all["state_root"] = report.root ? root_of(*report.root) : json(nullptr);
-    all["state_digest"] = report.interrupted ? json(nullptr) : json(report.state_digest);
-    return all.dump();
+    return all;
 }
 
 std::string to_text(const replay_report& report) {
@@ -200,7 +166,7 @@ std::string to_text(const replay_report& report) {
         "{:.2f} s for room for more\n",
         report.chain, report.head, report.blocks, report.operations,
         report.interrupted ? ", interrupted: the same call goes on" : "", report.replayed_blocks,
-        report.replayed_operations, report.seconds, report.operations_per_second(),
+        report.replayed_operations, report.seconds, report.ops_per_second(),
         seconds_of(report.waited.for_blocks), 100 * report.apply_busy(),
         seconds_of(report.waited.helping), seconds_of(report.waited.for_room));
     text += "in memory (objects, bytes):\n";
@@ -219,7 +185,7 @@ std::string to_text(const replay_report& report) {
                             "archive\n",
                             report.verified->objects, report.verified->in_memory,
                             report.verified->in_archive);
-    if (report.root) text += text_of(*report.root);
+    if (report.state_root) text += text_of(*report.state_root);
     if (report.broken_books) text += *report.broken_books + '\n';
     return report.interrupted ? text : text + "state digest " + report.state_digest + "\n";
 }

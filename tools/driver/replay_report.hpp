@@ -6,7 +6,11 @@
 #include <tools/driver/block_feed.hpp>
 #include <tools/driver/chain_state.hpp>
 
+#include <boost/describe/class.hpp>
+#include <nlohmann/json_fwd.hpp>
+
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -20,6 +24,7 @@ struct archive_use {
     archive::statistics_summary figures;
     std::optional<archive::rocksdb_statistics> engine; ///< of the store `rocksdb`
 };
+[[nodiscard]] nlohmann::ordered_json report_value(const archive_use& use);
 
 /// The root of a state, and what it was compared with.
 struct reported_root {
@@ -38,6 +43,7 @@ struct reported_root {
     std::string with;           ///< where the roots they were compared with are from
     std::optional<difference> differs;
 };
+[[nodiscard]] nlohmann::ordered_json report_value(const reported_root& of);
 
 /// What a state holds after a replay, and what the replay did.
 struct replay_report {
@@ -56,20 +62,34 @@ struct replay_report {
     archive_use archive;
     segment_statistics memory;
     std::optional<std::string> broken_books; ///< what chain_model::check found, unless interrupted
-    std::string state_digest; ///< empty when interrupted: who stops it does not wait for that
+    std::string state_digest;                ///< empty when interrupted: it takes long
     std::optional<verification> verified;
-    std::optional<reported_root> root; ///< of a state that has one
+    std::optional<reported_root> state_root; ///< of a state that has one
 
     /// The share of its time in which the thread that applies had blocks to apply, or to decode
-    /// because it would have had to wait.
+    /// because it would have had to wait; in ten-thousandths.
     [[nodiscard]] double apply_busy() const noexcept {
         const double waiting = std::chrono::duration<double>(waited.for_blocks).count();
-        return seconds > waiting ? 1 - waiting / seconds : 0;
+        return seconds > waiting ? std::round((1 - waiting / seconds) * 1e4) / 1e4 : 0;
     }
-    [[nodiscard]] double operations_per_second() const noexcept {
-        return seconds > 0 ? static_cast<double>(replayed_operations) / seconds : 0;
+    [[nodiscard]] double ops_per_second() const noexcept {
+        return seconds > 0 ? std::round(static_cast<double>(replayed_operations) / seconds) : 0;
     }
+
+    /// @name Of `memory` and `archive`, as JSON has them
+    /// @{
+    [[nodiscard]] nlohmann::ordered_json objects() const; ///< by type
+    [[nodiscard]] nlohmann::ordered_json bytes() const; ///< types + log + buffers + header = total
+    [[nodiscard]] nlohmann::ordered_json lookups() const; ///< by outcome
+    /// @}
 };
+BOOST_DESCRIBE_STRUCT(replay_report, (),
+                      (chain, blocks, operations, seconds, ops_per_second, replayed_blocks,
+                       replayed_operations, apply_busy, waited, interrupted, head, irreversible,
+                       objects, archived, bytes, lookups, archive, oracle, broken_books, state_root,
+                       state_digest))
+/// With what verify() found, if it was called; state_digest is null when interrupted.
+[[nodiscard]] nlohmann::ordered_json report_value(const replay_report& report);
 
 /// What can be told from the state alone. Checks the chain's books and computes the digest, which
 /// looks at every object, unless the work was interrupted.
@@ -78,8 +98,6 @@ struct replay_report {
 /// Looks for every object by id and by key. Throws damaged_error naming the first problems.
 [[nodiscard]] verification verified(const chain_state& state);
 
-/// The report as one JSON object, and for people.
-[[nodiscard]] std::string to_json(const replay_report& report);
 [[nodiscard]] std::string to_text(const replay_report& report);
 
 } // namespace chainbase::driver

@@ -1,18 +1,24 @@
+#include <archive/backup.hpp>
 #include <chainbase/database.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/driver/chain_state.hpp>
 #include <tools/driver/log_progress.hpp>
-#include <tools/driver/progress.hpp>
-#include <tools/driver/state_backup.hpp>
+#include <tools/driver/verbs.hpp>
+#include <tools/interruption.hpp>
+#include <tools/report_json.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 
 #include <chrono>
 #include <ctime>
+#include <filesystem>
 #include <map>
+#include <memory>
+#include <optional>
+#include <string>
 
 namespace chainbase::driver {
 
@@ -21,6 +27,16 @@ namespace {
 namespace fs = std::filesystem;
 using archive::backup_manifest;
 using clock = std::chrono::steady_clock;
+
+/// A backup that was made, restored or looked through.
+struct backup_report {
+    fs::path backup;
+    fs::path state; ///< that it was made of, or restored to; empty: neither
+    backup_manifest manifest;
+    /// When it was made: then what the writer did since its last checkpoint is not in it.
+    std::optional<bool> beside_writer;
+    double seconds = 0;
+};
 
 double seconds_since(clock::time_point begin) {
     return std::chrono::duration<double>(clock::now() - begin).count();
@@ -61,16 +77,15 @@ std::string begin_of_text(const backup_report& report) {
                        report.state.string());
 }
 
-} // namespace
-
+/// A state that nobody writes is opened as a replay would open it, and what is there is what is in
+/// the backup: after a kill what the last whole block left. Beside a writer it is the newest
+/// checkpoint that was published.
 backup_report make_backup(const fs::path& state, const fs::path& to) {
     const auto begin = clock::now();
     log_progress shown("backing up");
     archive::backup_options how;
     how.tell = shown.as_watcher();
-    backup_report report;
-    report.backup = to;
-    report.state = state;
+    backup_report report{to, state, {}, {}, 0};
     report.beside_writer = file_lock::is_held(state / "lock");
     report.manifest = *report.beside_writer ? back_up_beside_writer(state, to, how)
                                             : back_up_at_rest(state, to, how);
@@ -83,47 +98,40 @@ backup_report restore_backup(const fs::path& from, const fs::path& state,
     const auto begin = clock::now();
     log_progress shown("restoring");
     const archive::restore_options how{group, shown.as_watcher()};
-    backup_report report;
-    report.backup = from;
-    report.state = state;
-    report.manifest = archive::restore_backup(from, state, how);
-    report.seconds = seconds_since(begin);
-    return report;
+    backup_manifest manifest = archive::restore_backup(from, state, how);
+    return {from, state, std::move(manifest), {}, seconds_since(begin)};
 }
 
 backup_report check_backup(const fs::path& from) {
     const auto begin = clock::now();
     log_progress shown("checking");
-    backup_report report;
-    report.backup = from;
-    report.manifest = archive::check_backup(from, shown.as_watcher());
-    report.seconds = seconds_since(begin);
-    return report;
+    backup_manifest manifest = archive::check_backup(from, shown.as_watcher());
+    return {from, {}, std::move(manifest), {}, seconds_since(begin)};
 }
 
-std::string to_json(const backup_report& report) {
-    using json = nlohmann::ordered_json;
+json report_value(const backup_report& report) {
     const backup_manifest& of = report.manifest;
-    json all = {{"backup", report.backup.string()}};
-    all["state"] = report.state.empty() ? json() : json(report.state.string());
     const auto remark = [&](const char* name) {
         const auto found = of.remarks.find(name);
         return found == of.remarks.end() ? std::string() : found->second;
     };
-    all["chain"] = remark("chain").empty() ? json() : json(remark("chain"));
-    all["block"] = remark("block").empty() ? json() : json(std::stoull(remark("block")));
-    all["identity"] = of.identity();
-    all["revision"] = of.revision;
-    all["irreversible_revision"] = of.committed;
-    all["checkpoint"] = of.generation;
-    all["checkpoint_time"] = of.time;
+    const std::string block = remark("block");
+    json all = {{"backup", report.backup.string()},
+                {"state", text_or_null(report.state.string())},
+                {"chain", text_or_null(remark("chain"))},
+                {"block", block.empty() ? json() : json(std::stoull(block))},
+                {"identity", of.identity()},
+                {"revision", of.revision},
+                {"irreversible_revision", of.committed},
+                {"checkpoint", of.generation},
+                {"checkpoint_time", of.time},
+                {"archive", archive::to_string(of.archive)},
+                {"rows", of.rows},
+                {"files", of.files.size()},
+                {"bytes", of.bytes()},
+                {"seconds", report.seconds}};
     if (report.beside_writer) all["beside_writer"] = *report.beside_writer;
-    all["archive"] = archive::to_string(of.archive);
-    all["rows"] = of.rows;
-    all["files"] = of.files.size();
-    all["bytes"] = of.bytes();
-    all["seconds"] = report.seconds;
-    return all.dump();
+    return all;
 }
 
 std::string to_text(const backup_report& report) {
@@ -141,6 +149,59 @@ std::string to_text(const backup_report& report) {
         text += backup_row("  " + table, fmt::format("{} rows", rows));
     text += backup_row("files", fmt::format("{}, {}", of.files.size(), bytes_in_words(of.bytes())));
     return text + backup_row("took", fmt::format("{:.1f} s", report.seconds));
+}
+
+} // namespace
+
+void declare_backup(command& verb) {
+    struct call {
+        std::filesystem::path state;
+        std::filesystem::path to;
+        bool json = false;
+    };
+    const auto options = std::make_shared<call>();
+    verb.add_option("--state", options->state, "folder of the state").required();
+    verb.add_option("--to", options->to, "folder of the backup, which is made").required();
+    verb.add_flag("--json", options->json, "one JSON object on stdout");
+    verb.runs([options] {
+        const catch_interruption signals;
+        const backup_report report = make_backup(options->state, options->to);
+        print_report(report, options->json);
+        return exit_code::done;
+    });
+}
+
+void declare_restore(command& verb) {
+    struct call {
+        std::filesystem::path from;
+        std::filesystem::path state;
+        std::string group;
+        bool check = false;
+        bool json = false;
+    };
+    const auto options = std::make_shared<call>();
+    verb.add_option("--from", options->from, "folder of the backup").required();
+    command_option& state =
+        verb.add_option("--state", options->state, "folder of the state, which is made");
+    verb.add_option("--group", options->group,
+                    "a group, by name or number, whose members may read the state and its "
+                    "archive; without it nobody but its owner may")
+        .needs(state);
+    command_option& check =
+        verb.add_flag("--check", options->check,
+                      "make nothing, only compare the backup with its checksums")
+            .excludes(state);
+    verb.add_flag("--json", options->json, "one JSON object on stdout");
+    verb.runs([options, &state, &check] {
+        if (!state.given() && !check.given())
+            throw usage_error("restore: --state is required, or --check");
+        const catch_interruption signals;
+        const backup_report report =
+            options->check ? check_backup(options->from)
+                           : restore_backup(options->from, options->state, options->group);
+        print_report(report, options->json);
+        return exit_code::done;
+    });
 }
 
 } // namespace chainbase::driver

@@ -5,7 +5,7 @@
 #include <tools/driver/block_log_tools/log_verification.hpp>
 #include <tools/driver/verbs.hpp>
 #include <tools/interruption.hpp>
-#include <tools/print.hpp>
+#include <tools/report_json.hpp>
 
 #include <spdlog/spdlog.h>
 

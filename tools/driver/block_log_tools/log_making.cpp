@@ -20,10 +20,6 @@ void copy_blocks(log_record record, const block_range& range, unfinished_log& to
         if (range.contains(next->number)) to.append(*next);
 }
 
-std::string to_json(const made_logs& made) {
-    return line_of(json_of(made));
-}
-
 std::string to_text(const made_logs& made) {
     std::string text;
     for (const made_log& one : made.logs)

@@ -32,8 +32,7 @@ struct made_logs {
 };
 BOOST_DESCRIBE_STRUCT(made_logs, (), (chain, logs))
 
-/// The report as one line of JSON, and for people.
-[[nodiscard]] std::string to_json(const made_logs& made);
+/// For people.
 [[nodiscard]] std::string to_text(const made_logs& made);
 
 /// Copies the blocks of `record` that are in the range: the record as it is when all of them are,

@@ -4,10 +4,10 @@
 #include <tools/block_log/log_record.hpp>
 #include <tools/chains/operation_json.hpp>
 #include <tools/driver/block_log_tools/log_reading.hpp>
-#include <tools/driver/progress.hpp>
 #include <tools/interruption.hpp>
 #include <tools/print.hpp>
 #include <tools/report_json.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -70,10 +70,10 @@ log_info info_of(const std::filesystem::path& path, bool count, log_progress& sh
     return info;
 }
 
-std::string to_json(const log_info& info) {
-    json report = json_of(info);
-    if (info.counted) report.update(json_of(*info.counted));
-    return line_of(report);
+json report_value(const log_info& info) {
+    json all = members_of(info);
+    if (info.counted) all.update(json_of(*info.counted));
+    return all;
 }
 
 std::string to_text(const log_info& info) {
@@ -145,10 +145,6 @@ log_digest digest_of(const std::filesystem::path& path, const block_range& range
     log_digest sum = all.finish();
     if (sum.blocks == 0) throw no_block_in(log, range);
     return sum;
-}
-
-std::string to_json(const log_digest& digest) {
-    return line_of(json_of(digest));
 }
 
 std::string to_text(const log_digest& digest) {

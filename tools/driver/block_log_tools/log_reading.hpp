@@ -6,6 +6,7 @@
 #include <tools/driver/log_progress.hpp>
 
 #include <boost/describe/class.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -79,13 +80,14 @@ struct log_info {
 BOOST_DESCRIBE_STRUCT(log_info, (),
                       (chain, format, records, blocks, first, last, bytes, unpacked_bytes, ratio,
                        torn_bytes, index))
+/// With the members of what was counted.
+[[nodiscard]] nlohmann::ordered_json report_value(const log_info& info);
 
 /// Looks at the log; with `count` at every block. Throws what block_log_reader throws, also for
 /// damage that it comes upon, and interrupted_error.
 [[nodiscard]] log_info info_of(const std::filesystem::path& log, bool count, log_progress& shown);
 
-/// The report as one JSON object, and for people.
-[[nodiscard]] std::string to_json(const log_info& info);
+/// For people.
 [[nodiscard]] std::string to_text(const log_info& info);
 
 /// The content of a range of blocks in one number, however they are packed into records: two logs
@@ -108,8 +110,7 @@ BOOST_DESCRIBE_STRUCT(log_digest, (),
 [[nodiscard]] log_digest digest_of(const std::filesystem::path& log, const block_range& range,
                                    log_progress& shown);
 
-/// The report as one JSON object, and for people.
-[[nodiscard]] std::string to_json(const log_digest& digest);
+/// For people.
 [[nodiscard]] std::string to_text(const log_digest& digest);
 
 struct print_options {

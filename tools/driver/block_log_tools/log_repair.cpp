@@ -41,10 +41,6 @@ index_repair repair_index(const std::filesystem::path& path, log_progress& shown
     return report;
 }
 
-std::string to_json(const index_repair& report) {
-    return line_of(json_of(report));
-}
-
 std::string to_text(const index_repair& report) {
     return fmt::format("{}: the index {} ({} records); {}: {} records, {} blocks, {} bytes of torn "
                        "end left out\n",
@@ -117,10 +113,6 @@ salvage_report salvage_log(const salvage_options& options, log_progress& shown) 
     else
         save_pieces(options, log, walk, report);
     return report;
-}
-
-std::string to_json(const salvage_report& report) {
-    return line_of(json_of(report));
 }
 
 std::string to_text(const salvage_report& report) {

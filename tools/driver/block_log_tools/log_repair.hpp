@@ -33,8 +33,7 @@ BOOST_DESCRIBE_STRUCT(index_repair, (),
 /// when the index cannot be written, and interrupted_error. The old index stays then.
 [[nodiscard]] index_repair repair_index(const std::filesystem::path& log, log_progress& shown);
 
-/// The report as one JSON object, and for people.
-[[nodiscard]] std::string to_json(const index_repair& report);
+/// For people.
 [[nodiscard]] std::string to_text(const index_repair& report);
 
 struct salvage_options {
@@ -62,8 +61,7 @@ BOOST_DESCRIBE_STRUCT(salvage_report, (made_logs), (lost_count, lost_bytes, lost
 /// throw, and interrupted_error. Nothing is at the target then.
 [[nodiscard]] salvage_report salvage_log(const salvage_options& options, log_progress& shown);
 
-/// The report as one JSON object, and for people.
-[[nodiscard]] std::string to_json(const salvage_report& report);
+/// For people.
 [[nodiscard]] std::string to_text(const salvage_report& report);
 
 } // namespace chainbase::driver

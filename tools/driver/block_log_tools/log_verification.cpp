@@ -209,10 +209,6 @@ std::string more(std::uint64_t count, std::size_t listed) {
 
 } // namespace
 
-std::string to_json(const log_verification& found) {
-    return line_of(json_of(found));
-}
-
 std::string to_text(const log_verification& found) {
     std::string text = fmt::format("{}: {}\n", found.chain, found.good() ? "good" : "NOT GOOD");
     text += fmt::format("good        {} blocks in {} records, {} operations{}\n", found.blocks,

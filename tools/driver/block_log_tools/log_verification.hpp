@@ -62,8 +62,7 @@ BOOST_DESCRIBE_STRUCT(log_verification, (),
 [[nodiscard]] log_verification verify_log(const std::filesystem::path& log, bool operations,
                                           log_progress& shown);
 
-/// The report as one JSON object, and for people.
-[[nodiscard]] std::string to_json(const log_verification& found);
+/// For people.
 [[nodiscard]] std::string to_text(const log_verification& found);
 
 } // namespace chainbase::driver

@@ -5,10 +5,8 @@
 #include <tools/driver/generate/comparison.hpp>
 #include <tools/driver/generate/distribution.hpp>
 #include <tools/driver/generate/mix.hpp>
-#include <tools/driver/generate/steem_2016_fit.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <ranges>
@@ -156,66 +154,26 @@ measures measure(const std::filesystem::path& block_log) {
 
 namespace {
 
-constexpr std::string_view opening = R"(#pragma once
-
-#include <tools/driver/generate/distribution.hpp>
-
-namespace chainbase::generate {
-
-// clang-format off
-
-/// Measured from tools/chains/social/data/steem-2016.blocks, real accounts, posts and votes of the
-/// Steem chain, by `chainbase-driver generate --fit BLOCK_LOG`, which prints this file.
-)";
-
-constexpr std::string_view closing = R"(
-// clang-format on
-
-} // namespace chainbase::generate
-)";
-
-std::string text_of(const summary& one) {
-    return fmt::format("{{{}, {}, {}, {}, {}, {}, {}, {}, {}}}", one.count, one.mean_milli, one.p50,
-                       one.p90, one.p99, one.most, one.zero_permille, one.top1_permille,
-                       one.gini_permille);
+/// In units of which `scale` are the whole; 0 of nothing.
+std::uint32_t share(std::uint64_t part, std::uint64_t of, std::uint64_t scale) noexcept {
+    return of == 0 ? 0 : static_cast<std::uint32_t>(part * scale / of);
 }
 
-/// Lines of at most 100 columns.
-std::string text_of(const quantile_points& points) {
-    std::string text;
-    std::string line = "       ";
-    for (const std::int64_t one : points) {
-        const std::string next = fmt::format(" {},", one);
-        if (line.size() + next.size() > 100) {
-            text += line + "\n";
-            line = "       ";
-        }
-        line += next;
-    }
-    return text + line + "\n";
+chain_shares shares_of(const measures& of) {
+    return {.reply_permille = share(of.replies, of.posts + of.replies, 1000),
+            .paid_post_permille = share(of.paid_posts, of.posts, 1000),
+            .paid_reply_permille = share(of.paid_replies, of.replies, 1000),
+            .author_per_100_000 = share(of.authors, of.accounts, 100'000),
+            .voter_per_100_000 = share(of.voters, of.accounts, 100'000)};
 }
 
 } // namespace
 
-std::string fit_header(const measures& of) {
-    std::string text(opening);
-    text += "inline constexpr fitted_chain steem_2016_fit{\n";
-    text +=
-        fmt::format("    .reply_permille = {},\n", share(of.replies, of.posts + of.replies, 1000));
-    text += fmt::format("    .paid_post_permille = {},\n", share(of.paid_posts, of.posts, 1000));
-    text +=
-        fmt::format("    .paid_reply_permille = {},\n", share(of.paid_replies, of.replies, 1000));
-    text += fmt::format("    .author_per_100_000 = {},\n", share(of.authors, of.accounts, 100'000));
-    text += fmt::format("    .voter_per_100_000 = {},\n", share(of.voters, of.accounts, 100'000));
-    text += "    .distributions = {{\n";
-    for (std::size_t i = 0; i < distribution_count; ++i) {
-        const auto which = static_cast<distribution>(i);
-        text +=
-            fmt::format("    {{ // {}\n    {},\n    {{{{\n{}    }}}}}},\n", identifier_of(which),
-                        text_of(summary_of(of.of(which))), text_of(points_of(of.of(which))));
-    }
-    text += "}}};\n";
-    return text + std::string(closing);
+fitted_chain fit_of(const measures& of) {
+    fitted_chain fit{shares_of(of)};
+    for (std::size_t i = 0; i < distribution_count; ++i)
+        fit.distributions[i] = {summary_of(of.values[i]), points_of(of.values[i])};
+    return fit;
 }
 
 namespace {
@@ -244,8 +202,8 @@ std::uint64_t total_of(const summary& a) {
 /// What makes the mean over posts and replies the generated one.
 uint128 common_factor(const measures& generated, distribution of_posts) {
     const auto of_replies = of_kind(of_posts, true);
-    const summary post = steem_2016_fit.of(of_posts).real;
-    const summary reply = steem_2016_fit.of(of_replies).real;
+    const summary post = steem_2016_fit().of(of_posts).real;
+    const summary reply = steem_2016_fit().of(of_replies).real;
     const summary made_post = summary_of(generated.of(of_posts));
     const summary made_reply = summary_of(generated.of(of_replies));
     const uint128 made = static_cast<uint128>(total_of(made_post) + total_of(made_reply)) *
@@ -261,7 +219,7 @@ uint128 own_factor(const summary& real, const summary& made) {
 }
 
 compared_distribution compare(const measures& generated, distribution which) {
-    const fitted_distribution& fit = steem_2016_fit.of(which);
+    const fitted_distribution& fit = steem_2016_fit().of(which);
     compared_distribution result{which, true, fit.real, summary_of(generated.of(which))};
     switch (which) {
     case distribution::post_votes:
@@ -290,13 +248,12 @@ std::string line(std::string_view name, std::string_view side, const summary& of
 
 std::string shares_in_words(const comparison& of) {
     std::string text = "operations:";
-    for (std::size_t i = 0; i < operation_mix::kinds; ++i)
-        text += fmt::format(" {} {:.1f} %", name_of(static_cast<operation_mix::kind>(i)),
-                            share(of.operations_by_kind[i], of.operations, 1000) / 10.0);
+    for (const auto& [kind, count] : of.operations_by_kind)
+        text += fmt::format(" {} {:.1f} %", kind, share(count, of.operations, 1000) / 10.0);
     const auto row = [](std::string_view name, double real, double made) {
         return fmt::format("{:<44} {:>8.1f} {:>9.1f}\n", name, real, made);
     };
-    const fitted_chain& fit = steem_2016_fit;
+    const chain_shares& fit = steem_2016_fit();
     text += fmt::format("\n\n{:<44} {:>8} {:>9}\n", "per cent", "real", "generated");
     text += row("comments that are replies", fit.reply_permille / 10.0, of.reply_permille / 10.0);
     text +=
@@ -310,32 +267,19 @@ std::string shares_in_words(const comparison& of) {
     return text;
 }
 
-nlohmann::ordered_json json_of(const summary& of) {
-    return {{"count", of.count},
-            {"mean_milli", of.mean_milli},
-            {"p50", of.p50},
-            {"p90", of.p90},
-            {"p99", of.p99},
-            {"most", of.most},
-            {"zero_permille", of.zero_permille},
-            {"top1_permille", of.top1_permille},
-            {"gini_permille", of.gini_permille}};
-}
-
 } // namespace
 
 comparison compare(const measures& generated) {
     comparison result;
-    for (std::size_t i = 0; i < distribution_count; ++i)
-        result.distributions.push_back(compare(generated, static_cast<distribution>(i)));
-    const measures& of = generated;
-    result.operations = of.operations;
-    result.operations_by_kind = of.operations_by_kind;
-    result.reply_permille = share(of.replies, of.posts + of.replies, 1000);
-    result.paid_post_permille = share(of.paid_posts, of.posts, 1000);
-    result.paid_reply_permille = share(of.paid_replies, of.replies, 1000);
-    result.author_per_100_000 = share(of.authors, of.accounts, 100'000);
-    result.voter_per_100_000 = share(of.voters, of.accounts, 100'000);
+    static_cast<chain_shares&>(result) = shares_of(generated);
+    result.operations = generated.operations;
+    for (std::size_t i = 0; i < operation_mix::kinds; ++i)
+        result.operations_by_kind.emplace_back(name_of(static_cast<operation_mix::kind>(i)),
+                                               generated.operations_by_kind[i]);
+    for (std::size_t i = 0; i < distribution_count; ++i) {
+        const auto which = static_cast<distribution>(i);
+        result.distributions.emplace_back(identifier_of(which), compare(generated, which));
+    }
     return result;
 }
 
@@ -343,31 +287,11 @@ std::string to_text(const comparison& of) {
     std::string text = shares_in_words(of);
     text += fmt::format("\n{:<34} {:<9} {:>18} {:>14} {:>16} {:>16} {:>18} {:>6} {:>6} {:>5}\n", "",
                         "", "mean", "p50", "p90", "p99", "most", "zero %", "top 1%", "gini");
-    for (const compared_distribution& row : of.distributions) {
+    for (const auto& [name, row] : of.distributions) {
         text += line(name_of(row.which), row.is_scaled ? "real *" : "real", row.real);
         text += line("", "generated", row.generated);
     }
     return text + "* scaled to the generated mean, which follows from the mix and the length\n";
-}
-
-std::string to_json(const comparison& of) {
-    nlohmann::ordered_json mix;
-    for (std::size_t i = 0; i < operation_mix::kinds; ++i)
-        mix[std::string(name_of(static_cast<operation_mix::kind>(i)))] = of.operations_by_kind[i];
-    nlohmann::ordered_json rows;
-    for (const compared_distribution& row : of.distributions)
-        rows[std::string(identifier_of(row.which))] = {{"is_scaled", row.is_scaled},
-                                                       {"real", json_of(row.real)},
-                                                       {"generated", json_of(row.generated)}};
-    const nlohmann::ordered_json all{{"operations", of.operations},
-                                     {"operations_by_kind", mix},
-                                     {"reply_permille", of.reply_permille},
-                                     {"paid_post_permille", of.paid_post_permille},
-                                     {"paid_reply_permille", of.paid_reply_permille},
-                                     {"author_per_100_000", of.author_per_100_000},
-                                     {"voter_per_100_000", of.voter_per_100_000},
-                                     {"distributions", rows}};
-    return all.dump();
 }
 
 } // namespace chainbase::generate

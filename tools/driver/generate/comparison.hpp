@@ -1,11 +1,14 @@
 #pragma once
 
 #include <tools/driver/generate/distribution.hpp>
+#include <tools/driver/generate/mix.hpp>
 
 #include <array>
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace chainbase::generate {
@@ -14,7 +17,7 @@ namespace chainbase::generate {
 struct measures {
     std::uint64_t operations = 0;
     /// By kind, in the order of social::operation.
-    std::array<std::uint64_t, 7> operations_by_kind{};
+    std::array<std::uint64_t, operation_mix::kinds> operations_by_kind{};
     std::uint64_t accounts = 0;
     std::uint64_t posts = 0;
     std::uint64_t replies = 0;
@@ -30,20 +33,13 @@ struct measures {
     }
 };
 
-/// In units of which `scale` are the whole; 0 of nothing.
-[[nodiscard]] inline std::uint32_t share(std::uint64_t part, std::uint64_t of,
-                                         std::uint64_t scale) noexcept {
-    return of == 0 ? 0 : static_cast<std::uint32_t>(part * scale / of);
-}
-
 /// Reads a whole log. The descendants of a comment are those in the log, but in steem-2016, which
 /// is a selection, those that the data states. Throws usage_error when the log is of a chain that
 /// is not social, and what reading a log throws.
 [[nodiscard]] measures measure(const std::filesystem::path& block_log);
 
-/// What was measured, as the source text of a header that defines `steem_2016_fit`: how
-/// steem_2016_fit.hpp was made, and can be made again. Requires comments and votes.
-[[nodiscard]] std::string fit_header(const measures& of);
+/// What was measured as a fit, from which other chains are drawn. Requires comments and votes.
+[[nodiscard]] fitted_chain fit_of(const measures& of);
 
 /// A distribution as the real data has it, and as a log has it.
 struct compared_distribution {
@@ -54,23 +50,21 @@ struct compared_distribution {
     summary real;
     summary generated;
 };
+BOOST_DESCRIBE_STRUCT(compared_distribution, (), (is_scaled, real, generated))
 
-struct comparison {
-    std::vector<compared_distribution> distributions;
+struct comparison : chain_shares {
+    std::vector<std::pair<std::string_view, compared_distribution>>
+        distributions; ///< by identifier
     std::uint64_t operations = 0;
-    std::array<std::uint64_t, 7> operations_by_kind{};
-    std::uint32_t reply_permille = 0;      ///< of the comments
-    std::uint32_t paid_post_permille = 0;  ///< of the posts
-    std::uint32_t paid_reply_permille = 0; ///< of the replies
-    std::uint32_t author_per_100_000 = 0;  ///< of the accounts
-    std::uint32_t voter_per_100_000 = 0;   ///< of the accounts
+    std::vector<std::pair<std::string_view, std::uint64_t>> operations_by_kind;
 };
+BOOST_DESCRIBE_STRUCT(comparison, (),
+                      (operations, operations_by_kind, reply_permille, paid_post_permille,
+                       paid_reply_permille, author_per_100_000, voter_per_100_000, distributions))
 
-/// With what steem_2016_fit.hpp says.
+/// With what steem_2016.fit says.
 [[nodiscard]] comparison compare(const measures& generated);
 
 [[nodiscard]] std::string to_text(const comparison& one);
-/// One JSON object.
-[[nodiscard]] std::string to_json(const comparison& one);
 
 } // namespace chainbase::generate

@@ -1,8 +1,19 @@
+#include <pool_allocator/error.hpp>
 #include <tools/chains/checked.hpp>
 #include <tools/driver/generate/distribution.hpp>
 
+#include <boost/describe/members.hpp>
+#include <boost/mp11/algorithm.hpp>
+
 #include <algorithm>
+#include <sstream>
 #include <utility>
+
+namespace chainbase::driver {
+
+extern const std::string_view steem_2016_fit_text; ///< steem_2016.fit
+
+} // namespace chainbase::driver
 
 namespace chainbase::generate {
 
@@ -117,6 +128,83 @@ std::int64_t value_at(const quantile_points& points, std::uint64_t place) noexce
     if (low == 0) return 0;
     const int128 width = static_cast<int128>(points[at + 1]) - low;
     return low + static_cast<std::int64_t>(width * static_cast<int128>(within >> 32) >> 32);
+}
+
+namespace {
+
+constexpr std::string_view opening =
+    "# Measured from tools/chains/social/data/steem-2016.blocks, real accounts, posts and votes of "
+    "the Steem\n# chain, by `chainbase-driver generate --fit BLOCK_LOG`, which prints this file. "
+    "Lines: a share; or the\n# name of a distribution, its summary, then its quantiles "
+    "(distribution.hpp).\n";
+
+/// The described members of a struct, one after the other.
+template <typename T, typename Visitor>
+void each_member(T& of, Visitor&& visit) {
+    using members =
+        boost::describe::describe_members<std::remove_const_t<T>, boost::describe::mod_public>;
+    boost::mp11::mp_for_each<members>([&](auto member) { visit(member.name, of.*member.pointer); });
+}
+
+/// Reads the words of a fit; throws format_error for another one than expected.
+class fit_reader {
+public:
+    explicit fit_reader(std::string_view text) : words_(std::string(text.substr(opening.size()))) {}
+
+    template <typename T>
+    void read(T& to) {
+        if (!(words_ >> to)) throw format_error("steem_2016.fit: a number is missing");
+    }
+    void expect(std::string_view name) {
+        std::string word;
+        if (!(words_ >> word) || word != name)
+            throw format_error("steem_2016.fit: has \"" + word + "\" in place of " +
+                               std::string(name));
+    }
+
+private:
+    std::istringstream words_;
+};
+
+fitted_chain parsed(std::string_view text) {
+    fitted_chain all;
+    fit_reader words(text);
+    each_member(static_cast<chain_shares&>(all), [&](const char* name, auto& value) {
+        words.expect(name);
+        words.read(value);
+    });
+    for (std::size_t i = 0; i < distribution_count; ++i) {
+        words.expect(all_names[i].second);
+        each_member(all.distributions[i].real,
+                    [&](const char*, auto& value) { words.read(value); });
+        for (std::int64_t& point : all.distributions[i].points)
+            words.read(point);
+    }
+    return all;
+}
+
+} // namespace
+
+const fitted_chain& steem_2016_fit() {
+    static const fitted_chain all = parsed(driver::steem_2016_fit_text);
+    return all;
+}
+
+std::string fitted_chain::to_text() const {
+    std::string text(opening);
+    const auto add = [&](auto number) { text += ' ' + std::to_string(number); };
+    each_member(static_cast<const chain_shares&>(*this), [&](const char* name, auto value) {
+        text += name;
+        add(value);
+        text += '\n';
+    });
+    for (std::size_t i = 0; i < distribution_count; ++i) {
+        text += all_names[i].second;
+        each_member(distributions[i].real, [&](const char*, auto value) { add(value); });
+        std::ranges::for_each(distributions[i].points, add);
+        text += '\n';
+    }
+    return text;
 }
 
 } // namespace chainbase::generate

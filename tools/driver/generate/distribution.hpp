@@ -1,9 +1,12 @@
 #pragma once
 
+#include <boost/describe/class.hpp>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace chainbase::generate {
@@ -22,6 +25,9 @@ struct summary {
 
     friend bool operator==(const summary&, const summary&) = default;
 };
+BOOST_DESCRIBE_STRUCT(summary, (),
+                      (count, mean_milli, p50, p90, p99, most, zero_permille, top1_permille,
+                       gini_permille))
 
 /// The value below which `part` of `of` equal parts of the sorted values lie, the last at most.
 /// Requires a value.
@@ -70,7 +76,7 @@ inline constexpr std::size_t distribution_count = 21;
 
 /// The name in a report.
 [[nodiscard]] std::string_view name_of(distribution which) noexcept;
-/// The name in source text.
+/// The name in files and JSON.
 [[nodiscard]] std::string_view identifier_of(distribution which) noexcept;
 
 /// Quantiles by which a distribution is drawn: 64 equal parts of the values, each a line between
@@ -91,18 +97,29 @@ struct fitted_distribution {
     quantile_points points;
 };
 
-/// What was measured of a chain: everything the generator takes from real data.
-struct fitted_chain {
-    std::uint32_t reply_permille;      ///< of the comments
-    std::uint32_t paid_post_permille;  ///< of the posts
-    std::uint32_t paid_reply_permille; ///< of the replies
-    std::uint32_t author_per_100_000;  ///< of the accounts, those with a comment
-    std::uint32_t voter_per_100_000;   ///< of the accounts, those with a vote
-    std::array<fitted_distribution, distribution_count> distributions;
+struct chain_shares {
+    std::uint32_t reply_permille = 0;      ///< of the comments
+    std::uint32_t paid_post_permille = 0;  ///< of the posts
+    std::uint32_t paid_reply_permille = 0; ///< of the replies
+    std::uint32_t author_per_100_000 = 0;  ///< of the accounts, those with a comment
+    std::uint32_t voter_per_100_000 = 0;   ///< of the accounts, those with a vote
+};
+BOOST_DESCRIBE_STRUCT(chain_shares, (),
+                      (reply_permille, paid_post_permille, paid_reply_permille, author_per_100_000,
+                       voter_per_100_000))
 
-    [[nodiscard]] constexpr const fitted_distribution& of(distribution which) const noexcept {
+/// What was measured of a chain: everything the generator takes from real data.
+struct fitted_chain : chain_shares {
+    std::array<fitted_distribution, distribution_count> distributions{};
+
+    [[nodiscard]] const fitted_distribution& of(distribution which) const noexcept {
         return distributions[static_cast<std::size_t>(which)];
     }
+    /// A line for each share and distribution, as steem_2016.fit has them.
+    [[nodiscard]] std::string to_text() const;
 };
+
+/// What steem_2016.fit says of the Steem chain. Any thread.
+[[nodiscard]] const fitted_chain& steem_2016_fit();
 
 } // namespace chainbase::generate

@@ -5,7 +5,6 @@
 #include <tools/driver/import/unfinished_log.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 
 #include <array>
@@ -84,7 +83,9 @@ private:
 
 void finish(branch_dealer& dealer, generate_report& report) {
     dealer.finish();
-    report.forks = {dealer.branches(), dealer.blocks(), dealer.bad_branches()};
+    report.branches = dealer.branches();
+    report.branch_blocks = dealer.blocks();
+    report.bad_branches = dealer.bad_branches();
 }
 
 } // namespace
@@ -151,29 +152,11 @@ std::string to_text(const generate_report& report) {
         text +=
             fmt::format("{} bytes, {:.1f} for each operation\n", report.bytes,
                         static_cast<double>(report.bytes) / static_cast<double>(report.operations));
-    if (report.forks.branches > 0)
-        text += fmt::format("{} branches of {} blocks, {} of them bad\n", report.forks.branches,
-                            report.forks.blocks, report.forks.bad_branches);
+    if (report.branches > 0)
+        text += fmt::format("{} branches of {} blocks, {} of them bad\n", report.branches,
+                            report.branch_blocks, report.bad_branches);
     return text + fmt::format("{:.1f} s, {:.0f} operations/s\n", report.seconds,
                               static_cast<double>(report.operations) / report.seconds);
-}
-
-std::string to_json(const generate_report& report) {
-    nlohmann::ordered_json kinds = nlohmann::ordered_json::object();
-    for (const auto& [kind, count] : report.operations_by_kind)
-        kinds[kind] = count;
-    const nlohmann::ordered_json all{{"chain", report.chain},
-                                     {"blocks", report.blocks},
-                                     {"transactions", report.transactions},
-                                     {"operations", report.operations},
-                                     {"operations_by_kind", kinds},
-                                     {"bytes", report.bytes},
-                                     {"branches", report.forks.branches},
-                                     {"branch_blocks", report.forks.blocks},
-                                     {"bad_branches", report.forks.bad_branches},
-                                     {"seconds", report.seconds},
-                                     {"interrupted", report.interrupted}};
-    return all.dump();
 }
 
 } // namespace chainbase::generate

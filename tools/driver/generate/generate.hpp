@@ -4,6 +4,8 @@
 #include <tools/driver/generate/branch_dealer.hpp>
 #include <tools/interruption.hpp>
 
+#include <boost/describe/class.hpp>
+
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -11,12 +13,6 @@
 #include <vector>
 
 namespace chainbase::generate {
-
-struct branch_counts {
-    std::uint64_t branches = 0;
-    std::uint64_t blocks = 0;
-    std::uint64_t bad_branches = 0;
-};
 
 /// What was made.
 struct generate_report {
@@ -27,10 +23,15 @@ struct generate_report {
     /// By name, the kinds of the chain.
     std::vector<std::pair<std::string, std::uint64_t>> operations_by_kind;
     std::uint64_t bytes = 0; ///< of the block log
-    branch_counts forks;
+    std::uint64_t branches = 0;
+    std::uint64_t branch_blocks = 0;
+    std::uint64_t bad_branches = 0;
     double seconds = 0;
     bool interrupted = false; ///< nothing was left then
 };
+BOOST_DESCRIBE_STRUCT(generate_report, (),
+                      (chain, blocks, transactions, operations, operations_by_kind, bytes, branches,
+                       branch_blocks, bad_branches, seconds, interrupted))
 
 /// Where the branches of a generated log go: `<log>.forks`.
 [[nodiscard]] std::filesystem::path forks_path(std::filesystem::path block_log);
@@ -49,7 +50,5 @@ struct generate_report {
                                                 const catch_interruption& signals);
 
 [[nodiscard]] std::string to_text(const generate_report& report);
-/// One JSON object.
-[[nodiscard]] std::string to_json(const generate_report& report);
 
 } // namespace chainbase::generate

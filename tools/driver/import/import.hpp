@@ -1,17 +1,22 @@
 #pragma once
 
+#include <boost/describe/class.hpp>
+
 #include <cstdint>
 #include <filesystem>
+#include <string>
 
 namespace chainbase {
 
 /// What an import made.
 struct import_summary {
+    std::string chain;
     std::uint64_t blocks = 0;
     std::uint64_t transactions = 0;
     std::uint64_t operations = 0;
     std::uint64_t bytes = 0; // of the block log
 };
+BOOST_DESCRIBE_STRUCT(import_summary, (), (chain, blocks, transactions, operations, bytes))
 
 /// Both read a folder of tables and make a block log, bit for bit the same from the same tables and
 /// the same zstd version. The log appears under its name only when it is complete. They throw

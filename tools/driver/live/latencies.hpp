@@ -3,10 +3,13 @@
 #include <chainbase/database.hpp>
 #include <pool_allocator/trace_histogram.hpp>
 
+#include <boost/describe/class.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 
 namespace chainbase::driver::live {
@@ -22,6 +25,28 @@ using std::chrono::nanoseconds;
     return std::chrono::duration<double, std::milli>(duration).count();
 }
 
+/// Milliseconds to the microsecond.
+[[nodiscard]] inline double rounded_ms(nanoseconds duration) noexcept {
+    return static_cast<double>((duration.count() + 500) / 1000) / 1000;
+}
+/// How many a second; 0 in no time.
+[[nodiscard]] inline double per_second(std::uint64_t count, double seconds) noexcept {
+    return seconds > 0 ? static_cast<double>(count) / seconds : 0;
+}
+
+/// What a thread's use of a lock came to.
+struct lock_use {
+    std::uint64_t acquisitions = 0;
+    double acquisitions_per_second = 0;
+    double waited_share = 0; ///< of the time
+    double held_share = 0;
+    double longest_wait_ms = 0;
+    double longest_hold_ms = 0;
+};
+BOOST_DESCRIBE_STRUCT(lock_use, (),
+                      (acquisitions, acquisitions_per_second, waited_share, held_share,
+                       longest_wait_ms, longest_hold_ms))
+
 /// How often one thread took a database's write lock, waited for it and held it.
 struct lock_figures {
     std::uint64_t acquisitions = 0;
@@ -30,6 +55,7 @@ struct lock_figures {
     nanoseconds longest_wait{0};
     nanoseconds longest_hold{0};
 
+    [[nodiscard]] lock_use in(double seconds) const noexcept;
     void add(nanoseconds wait, nanoseconds hold) noexcept {
         ++acquisitions;
         waited += wait;
@@ -89,6 +115,16 @@ public:
         return sum;
     }
 
+    /// @name As a report has them: in microseconds' precision
+    /// @{
+    [[nodiscard]] double p50_ms() const noexcept { return rounded_ms(quantile(0.5)); }
+    [[nodiscard]] double p90_ms() const noexcept { return rounded_ms(quantile(0.9)); }
+    [[nodiscard]] double p99_ms() const noexcept { return rounded_ms(quantile(0.99)); }
+    [[nodiscard]] double p99_9_ms() const noexcept { return rounded_ms(quantile(0.999)); }
+    [[nodiscard]] double max_ms() const noexcept { return rounded_ms(longest()); }
+    /// @}
+    BOOST_DESCRIBE_CLASS(latencies, (), (count, p50_ms, p90_ms, p99_ms, p99_9_ms, max_ms), (), ())
+
 private:
     using buckets = trace::counted_buckets<6>;
 
@@ -96,5 +132,9 @@ private:
     std::uint64_t count_ = 0;
     std::uint64_t longest_ = 0;
 };
+
+/// "p50 0.1, p90 0.2, ... ms".
+[[nodiscard]] std::string in_words(const latencies& all);
+[[nodiscard]] std::string in_words(const lock_use& lock);
 
 } // namespace chainbase::driver::live

@@ -2,118 +2,36 @@
 #include <tools/driver/chain_gauges.hpp>
 #include <tools/driver/live/announcing_source.hpp>
 #include <tools/driver/live/live.hpp>
-#include <tools/driver/progress.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <utility>
 
 namespace chainbase::driver::live {
 
-namespace {
-
-using json = nlohmann::ordered_json;
-
-double rounded(double value, double to) {
-    return std::round(value / to) * to;
-}
-double in_ms(nanoseconds duration) {
-    return static_cast<double>((duration.count() + 500) / 1000) / 1000;
-}
-double share(nanoseconds part, double seconds) {
-    return seconds > 0 ? seconds_of(part) / seconds : 0;
-}
-double rate(std::uint64_t count, double seconds) {
-    return seconds > 0 ? static_cast<double>(count) / seconds : 0;
-}
-
-} // namespace
-
-json to_object(const latencies& all) {
-    return {{"count", all.count()},
-            {"p50_ms", in_ms(all.quantile(0.5))},
-            {"p90_ms", in_ms(all.quantile(0.9))},
-            {"p99_ms", in_ms(all.quantile(0.99))},
-            {"p99_9_ms", in_ms(all.quantile(0.999))},
-            {"max_ms", in_ms(all.longest())}};
-}
-
-json to_object(const lock_figures& lock, double seconds) {
-    return {{"acquisitions", lock.acquisitions},
-            {"acquisitions_per_second", rounded(rate(lock.acquisitions, seconds), 0.1)},
-            {"waited_share", rounded(share(lock.waited, seconds), 1e-5)},
-            {"held_share", rounded(share(lock.held, seconds), 1e-5)},
-            {"longest_wait_ms", in_ms(lock.longest_wait)},
-            {"longest_hold_ms", in_ms(lock.longest_hold)}};
-}
-
-std::string in_words(const latencies& all) {
-    if (all.count() == 0) return "none";
-    return fmt::format("p50 {:.3f}, p90 {:.3f}, p99 {:.3f}, p99.9 {:.3f}, max {:.3f} ms",
-                       in_ms(all.quantile(0.5)), in_ms(all.quantile(0.9)),
-                       in_ms(all.quantile(0.99)), in_ms(all.quantile(0.999)), in_ms(all.longest()));
-}
-
-std::string in_words(const lock_figures& lock, double seconds) {
-    return fmt::format("taken {:.0f} times a second, held {:.2f} % and waited for {:.2f} % of the "
-                       "time, at most {:.3f} and {:.3f} ms at once",
-                       rate(lock.acquisitions, seconds), 100 * share(lock.held, seconds),
-                       100 * share(lock.waited, seconds), in_ms(lock.longest_hold),
-                       in_ms(lock.longest_wait));
-}
-
-std::string to_json(const live_report& report) {
-    const live_figures& node = report.node;
-    return json{{"chain", report.chain},
-                {"head", report.head},
-                {"irreversible", report.irreversible},
-                {"blocks", node.blocks},
-                {"operations", report.operations},
-                {"seconds", report.seconds},
-                {"ops_per_second", std::round(rate(report.operations, report.seconds))},
-                {"interrupted", report.interrupted},
-                {"pending",
-                 {{"arrived", node.arrived},
-                  {"refused", report.refused},
-                  {"applied", node.applied},
-                  {"rejected", node.rejected},
-                  {"included", node.included},
-                  {"forgotten", node.forgotten},
-                  {"returned", node.returned}}},
-                {"sync", driver::to_object(report.followed)},
-                {"write_lock", to_object(node.lock, report.seconds)},
-                {"block_times", to_object(report.block_times)},
-                {"reader_times", to_object(report.reader_times)},
-                {"segment_bytes", report.segment_bytes},
-                {"state_digest", report.interrupted ? json(nullptr) : json(report.state_digest)}}
-        .dump();
-}
-
 std::string to_text(const live_report& report) {
-    const live_figures& node = report.node;
+    const pending_figures& pending = report.pending;
     std::string text = fmt::format(
         "{}: block {}, irreversible up to {}{}\n", report.chain, report.head, report.irreversible,
         report.interrupted ? ", interrupted: the same call goes on" : "");
     text += fmt::format("this run: {} blocks, {} operations in {:.2f} s, {:.0f} operations/s\n",
-                        node.blocks, report.operations, report.seconds,
-                        rate(report.operations, report.seconds));
+                        report.blocks, report.operations, report.seconds, report.ops_per_second());
     text +=
         fmt::format("pending: {} arrived, {} refused, applied {} times, {} rejected, {} came in "
                     "a block, {} never did, {} came back from one that was popped\n",
-                    node.arrived, report.refused, node.applied, node.rejected, node.included,
-                    node.forgotten, node.returned);
-    text += driver::in_words(report.followed);
-    text += "write lock: " + in_words(node.lock, report.seconds) + "\n";
+                    pending.arrived, pending.refused, pending.applied, pending.rejected,
+                    pending.included, pending.forgotten, pending.returned);
+    text += driver::in_words(report.sync);
+    text += "write lock: " + in_words(report.write_lock) + "\n";
     text += "blocks: " + in_words(report.block_times) + "\n";
     text += fmt::format("readers: {} questions, {}\n", report.reader_times.count(),
                         in_words(report.reader_times));
     text += "memory: " + bytes_in_words(report.segment_bytes) + "\n";
-    return report.interrupted ? text : text + "state digest " + report.state_digest + "\n";
+    return report.state_digest ? text + "state digest " + *report.state_digest + "\n" : text;
 }
 
 namespace {
@@ -172,11 +90,83 @@ private:
     using outcome = chain_sync::outcome;
 
     /// What ended it; `nothing` when a signal did.
-    [[nodiscard]] outcome follow();
-    followed_chain& open(const std::string& chain);
-    void work_until_due();
-    void say();
-    [[nodiscard]] live_report report(outcome end);
+    [[nodiscard]] outcome follow() {
+        while (!signals_.noted()) {
+            source_.announce();
+            if (opened_) work_until_due();
+            if (signals_.noted()) break;
+            const outcome step = sync_.step(time_between_looks);
+            if (step == outcome::end_of_chain || step == outcome::stop_reached) return step;
+            if (step == outcome::applied) // what was missed while nothing came is not made up for
+                opened_->due = std::max(opened_->due + options_.interval, clock::now());
+            if (opened_) say();
+        }
+        return outcome::nothing;
+    }
+    followed_chain& open(const std::string& chain) {
+        const live_node::options how{options_.batch, room_, /*forget_after=*/1000};
+        opened_ = std::make_unique<opened_node>(open_state(options_, chain), queue_, how,
+                                                options_.reading);
+        return opened_->followed;
+    }
+    /// What is pending is applied again, and until the next block comes, what arrives.
+    void work_until_due() {
+        live_node& node = opened_->followed.node;
+        node.work(clock::now() + options_.budget);
+        const auto due = opened_->due + options_.interval;
+        while (options_.interval.count() != 0 && clock::now() < due && !signals_.noted()) {
+            node.work(due);
+            queue_.wait(std::min(due, clock::now() + time_between_looks));
+        }
+    }
+    void say() {
+        opened_->gauges.update(*opened_->state);
+        const auto now = clock::now();
+        if (now < opened_->next_line) return;
+        opened_->next_line = now + std::chrono::seconds(1);
+        opened_->asking.require_fine();
+        const live_node& node = opened_->followed.node;
+        const double seconds = seconds_of(now - opened_->begin);
+        spdlog::info(
+            "block {}, {:.0f} operations/s; {} transactions pending, {} wait; write lock {}",
+            opened_->state->head(), static_cast<double>(opened_->followed.operations) / seconds,
+            node.pending().applied(), node.pending().waiting(),
+            in_words(node.figures().lock.in(seconds)));
+    }
+    [[nodiscard]] live_report report(outcome end) {
+        live_report report;
+        report.sync = figures_of(sync_, source_);
+        blocks_.reset(); // hangs up; what follows may take long
+        if (!opened_)
+            throw interrupted_error(
+                "interrupted before a peer has answered; nothing was changed, and "
+                "the same call goes on");
+        followed_node& followed = opened_->followed;
+        followed.node.drop();
+        opened_->asking.stop();
+        report.seconds = seconds_of(clock::now() - opened_->begin);
+        const live_figures& node = followed.node.figures();
+        report.blocks = node.blocks;
+        report.operations = followed.operations;
+        report.pending = node;
+        report.pending.refused = queue_.refused();
+        report.write_lock = node.lock.in(report.seconds);
+        report.block_times = followed.block_times;
+        report.reader_times = opened_->asking.take();
+
+        const std::unique_ptr<chain_state> state = std::move(opened_->state);
+        opened_.reset();
+        report.interrupted = end == outcome::nothing;
+        if (end == outcome::end_of_chain) state->finish();
+        if (!report.interrupted) state->model().check();
+        report.chain = state->chain();
+        report.head = state->head();
+        report.irreversible = state->irreversible();
+        report.segment_bytes = state->memory().total;
+        if (!report.interrupted) report.state_digest = state->model().state_digest();
+        state->close(); // nothing is reported as done that is not on disk
+        return report;
+    }
 
     const live_options& options_;
     const catch_interruption& signals_;
@@ -187,83 +177,6 @@ private:
     std::unique_ptr<opened_node> opened_;
     chain_sync sync_;
 };
-
-followed_chain& run::open(const std::string& chain) {
-    const live_node::options how{options_.batch, room_, /*forget_after=*/1000};
-    opened_ =
-        std::make_unique<opened_node>(open_state(options_, chain), queue_, how, options_.reading);
-    return opened_->followed;
-}
-
-run::outcome run::follow() {
-    while (!signals_.noted()) {
-        source_.announce();
-        if (opened_) work_until_due();
-        if (signals_.noted()) break;
-        const outcome step = sync_.step(time_between_looks);
-        if (step == outcome::end_of_chain || step == outcome::stop_reached) return step;
-        if (step == outcome::applied) // what was missed while nothing came is not made up for
-            opened_->due = std::max(opened_->due + options_.interval, clock::now());
-        if (opened_) say();
-    }
-    return outcome::nothing;
-}
-
-/// What is pending is applied again, and until the next block comes, what arrives.
-void run::work_until_due() {
-    live_node& node = opened_->followed.node;
-    node.work(clock::now() + options_.budget);
-    const auto due = opened_->due + options_.interval;
-    while (options_.interval.count() != 0 && clock::now() < due && !signals_.noted()) {
-        node.work(due);
-        queue_.wait(std::min(due, clock::now() + time_between_looks));
-    }
-}
-
-void run::say() {
-    opened_->gauges.update(*opened_->state);
-    const auto now = clock::now();
-    if (now < opened_->next_line) return;
-    opened_->next_line = now + std::chrono::seconds(1);
-    opened_->asking.require_fine();
-    const live_node& node = opened_->followed.node;
-    const double seconds = seconds_of(now - opened_->begin);
-    spdlog::info(
-        "block {}, {:.0f} operations/s; {} transactions pending, {} wait; write lock {}",
-        opened_->state->head(), static_cast<double>(opened_->followed.operations) / seconds,
-        node.pending().applied(), node.pending().waiting(), in_words(node.figures().lock, seconds));
-}
-
-live_report run::report(outcome end) {
-    live_report report;
-    report.followed = {sync_.so_far(), source_.so_far()};
-    blocks_.reset(); // hangs up; what follows may take long
-    if (!opened_)
-        throw interrupted_error("interrupted before a peer has answered; nothing was changed, and "
-                                "the same call goes on");
-    followed_node& followed = opened_->followed;
-    followed.node.drop();
-    opened_->asking.stop();
-    report.seconds = seconds_of(clock::now() - opened_->begin);
-    report.node = followed.node.figures();
-    report.operations = followed.operations;
-    report.refused = queue_.refused();
-    report.block_times = followed.block_times;
-    report.reader_times = opened_->asking.take();
-
-    const std::unique_ptr<chain_state> state = std::move(opened_->state);
-    opened_.reset();
-    report.interrupted = end == outcome::nothing;
-    if (end == outcome::end_of_chain) state->finish();
-    if (!report.interrupted) state->model().check();
-    report.chain = state->chain();
-    report.head = state->head();
-    report.irreversible = state->irreversible();
-    report.segment_bytes = state->memory().total;
-    if (!report.interrupted) report.state_digest = state->model().state_digest();
-    state->close(); // nothing is reported as done that is not on disk
-    return report;
-}
 
 } // namespace
 

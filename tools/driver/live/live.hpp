@@ -7,8 +7,9 @@
 #include <tools/driver/sync/following.hpp>
 #include <tools/interruption.hpp>
 
-#include <nlohmann/json_fwd.hpp>
+#include <boost/describe/class.hpp>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -21,29 +22,26 @@ struct live_report {
     std::string chain;
     std::uint64_t head = 0;
     std::uint64_t irreversible = 0;
-    std::uint64_t operations = 0; ///< in blocks of this run
+    std::uint64_t blocks = 0;     ///< of this run
+    std::uint64_t operations = 0; ///< in them
     double seconds = 0;
-    live_figures node;
-    following_figures followed;
-    std::uint64_t refused = 0; ///< transactions that there was no room for
-    latencies block_times;     ///< dropping what is pending, and applying
+    bool interrupted = false;
+    pending_figures pending;
+    following_figures sync;
+    lock_use write_lock;
+    latencies block_times; ///< dropping what is pending, and applying
     latencies reader_times;
     std::uint64_t segment_bytes = 0;
-    bool interrupted = false;
-    std::string state_digest;
+    std::optional<std::string> state_digest; ///< nothing when interrupted
+
+    [[nodiscard]] double ops_per_second() const noexcept {
+        return std::round(per_second(operations, seconds));
+    }
 };
-
-/// Latencies as an object: count, and p50, p90, p99, p99.9 and max in milliseconds.
-[[nodiscard]] nlohmann::ordered_json to_object(const latencies& all);
-/// Acquisitions in all and per second, shares of the time waited and held, and the longest.
-[[nodiscard]] nlohmann::ordered_json to_object(const lock_figures& lock, double seconds);
-
-/// "p50 0.1 ms, p90 0.2 ms, ...".
-[[nodiscard]] std::string in_words(const latencies& all);
-[[nodiscard]] std::string in_words(const lock_figures& lock, double seconds);
-
-/// The report as one JSON object, and for people.
-[[nodiscard]] std::string to_json(const live_report& report);
+BOOST_DESCRIBE_STRUCT(live_report, (),
+                      (chain, head, irreversible, blocks, operations, seconds, ops_per_second,
+                       interrupted, pending, sync, write_lock, block_times, reader_times,
+                       segment_bytes, state_digest))
 [[nodiscard]] std::string to_text(const live_report& report);
 
 struct live_options : following_options {

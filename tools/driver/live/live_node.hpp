@@ -4,6 +4,8 @@
 #include <tools/driver/live/latencies.hpp>
 #include <tools/driver/live/pending_list.hpp>
 
+#include <boost/describe/class.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -19,13 +21,19 @@ struct batching {
 };
 
 /// What a node did with transactions that were in no block, counted.
-struct live_figures {
+struct pending_figures {
     std::uint64_t arrived = 0;
+    std::uint64_t refused = 0;   ///< as there was no room for them: arrivals counts these
     std::uint64_t applied = 0;   ///< to the head, the ones again too
     std::uint64_t rejected = 0;  ///< and forgotten
     std::uint64_t included = 0;  ///< left, as a block had them
     std::uint64_t forgotten = 0; ///< left, as no block ever had them
     std::uint64_t returned = 0;  ///< came back from a block that was popped
+};
+BOOST_DESCRIBE_STRUCT(pending_figures, (),
+                      (arrived, refused, applied, rejected, included, forgotten, returned))
+
+struct live_figures : pending_figures {
     std::uint64_t blocks = 0;
     lock_figures lock;
 };

@@ -4,11 +4,10 @@
 #include <tools/driver/live/live.hpp>
 #include <tools/driver/live/load.hpp>
 #include <tools/driver/live/load_generator.hpp>
-#include <tools/driver/live/plot_script.hpp>
-#include <tools/driver/progress.hpp>
+#include <tools/report_json.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <spawn.h>
 #include <spdlog/spdlog.h>
 #include <stdlib.h>
@@ -22,6 +21,12 @@
 #include <fstream>
 #include <memory>
 #include <utility>
+
+namespace chainbase::driver {
+
+extern const std::string_view load_plot_script; ///< load.gp
+
+} // namespace chainbase::driver
 
 namespace chainbase::driver::live {
 
@@ -74,14 +79,69 @@ public:
         : state_(state), sent_(sent), options_(options), signals_(signals),
           readers_(state, options.reading), clerk_(readers_, criterion_) {}
 
-    [[nodiscard]] load_step step(double rate);
+    [[nodiscard]] load_step step(double rate) {
+        prepare(rate);
+        if (signals_.noted()) return {};
+        const auto most = static_cast<std::size_t>(std::ceil(rate * (options_.seconds + 1)));
+        arrivals queue(most);
+        live_node node(state_, queue, {options_.batch, most, UINT64_MAX / 2});
+        clerk_.begin_step(rate);
+        const auto begin = clock::now();
+        const auto sends = std::chrono::duration_cast<nanoseconds>(
+            std::chrono::duration<double>(options_.seconds));
+        load_generator generator(sent_, queue, rate, begin, begin + sends, clerk_.offered());
+        run_blocks(node, queue, begin);
+        generator.stop();
+        const double took = seconds_of(clock::now() - begin);
+        load_step ended = clerk_.end_step();
+        const lock_figures& lock = node.figures().lock;
+        ended.seconds = std::min(options_.seconds, took);
+        ended.write_lock = {static_cast<double>(lock.acquisitions) / took,
+                            seconds_of(lock.held) / took, seconds_of(lock.waited) / took};
+        ended.rejected += node.figures().rejected;
+        ended.failed = criterion_.judge(ended);
+        node.drop();
+        ended.state_bytes = state_.memory().total;
+        return ended;
+    }
     [[nodiscard]] std::vector<load_second> seconds() const { return clerk_.seconds(); }
     void stop() { readers_.stop(); }
 
 private:
-    void prepare(double rate);
-    void run_blocks(live_node& node, arrivals& queue, clock::time_point begin);
-    void await_block(live_node& node, arrivals& queue, clock::time_point due);
+    void prepare(double rate) {
+        const double blocks = options_.seconds / seconds_of(options_.interval) + blocks_after;
+        sent_.prepare(static_cast<std::size_t>(std::ceil(rate * options_.seconds)) + 1,
+                      state_.head_time() + static_cast<std::int64_t>(std::ceil(blocks)), signals_);
+    }
+    /// A block every interval, until all that was sent had time to be in one, or a block is late:
+    /// what comes then is no better.
+    void run_blocks(live_node& node, arrivals& queue, clock::time_point begin) {
+        const auto blocks = static_cast<int>(
+            std::ceil(options_.seconds / seconds_of(options_.interval)) + blocks_after);
+        auto due = begin;
+        for (int i = 0; i < blocks && !signals_.noted(); ++i) {
+            due += options_.interval;
+            await_block(node, queue, due);
+            made_block made = node.make_block(state_.head_time() + 1);
+            const auto done = clock::now();
+            clerk_.note(std::move(made), due, done);
+            clerk_.note_pending(node.pending().size() + queue.waiting());
+            gauges_.update(state_);
+            readers_.require_fine();
+            if (done - due > options_.interval) return;
+        }
+    }
+    void await_block(live_node& node, arrivals& queue, clock::time_point due) {
+        nanoseconds spent{0};
+        const nanoseconds budget =
+            options_.pending_budget.count() != 0 ? options_.pending_budget : options_.interval;
+        for (auto now = clock::now(); now < due && spent < budget; now = clock::now()) {
+            node.work(std::min(due, now + (budget - spent)));
+            spent += clock::now() - now;
+            queue.wait(due);
+        }
+        std::this_thread::sleep_until(due);
+    }
 
     chain_state& state_;
     workload& sent_;
@@ -92,70 +152,6 @@ private:
     load_clerk clerk_;
     chain_gauges gauges_;
 };
-
-void measurement::prepare(double rate) {
-    const double blocks = options_.seconds / seconds_of(options_.interval) + blocks_after;
-    sent_.prepare(static_cast<std::size_t>(std::ceil(rate * options_.seconds)) + 1,
-                  state_.head_time() + static_cast<std::int64_t>(std::ceil(blocks)), signals_);
-}
-
-load_step measurement::step(double rate) {
-    prepare(rate);
-    if (signals_.noted()) return {};
-    const auto most = static_cast<std::size_t>(std::ceil(rate * (options_.seconds + 1)));
-    arrivals queue(most);
-    live_node node(state_, queue, {options_.batch, most, UINT64_MAX / 2});
-    clerk_.begin_step(rate);
-    const auto begin = clock::now();
-    const auto sends =
-        std::chrono::duration_cast<nanoseconds>(std::chrono::duration<double>(options_.seconds));
-    load_generator generator(sent_, queue, rate, begin, begin + sends, clerk_.offered());
-    run_blocks(node, queue, begin);
-    generator.stop();
-    const double took = seconds_of(clock::now() - begin);
-    load_step ended = clerk_.end_step();
-    const lock_figures& lock = node.figures().lock;
-    ended.seconds = std::min(options_.seconds, took);
-    ended.lock_held = seconds_of(lock.held) / took;
-    ended.lock_waited = seconds_of(lock.waited) / took;
-    ended.acquisitions = static_cast<double>(lock.acquisitions) / took;
-    ended.rejected += node.figures().rejected;
-    ended.failed = criterion_.judge(ended);
-    node.drop();
-    ended.state_bytes = state_.memory().total;
-    return ended;
-}
-
-/// A block every interval, until all that was sent had time to be in one, or a block is late: what
-/// comes then is no better.
-void measurement::run_blocks(live_node& node, arrivals& queue, clock::time_point begin) {
-    const auto blocks = static_cast<int>(
-        std::ceil(options_.seconds / seconds_of(options_.interval)) + blocks_after);
-    auto due = begin;
-    for (int i = 0; i < blocks && !signals_.noted(); ++i) {
-        due += options_.interval;
-        await_block(node, queue, due);
-        made_block made = node.make_block(state_.head_time() + 1);
-        const auto done = clock::now();
-        clerk_.note(std::move(made), due, done);
-        clerk_.note_pending(node.pending().size() + queue.waiting());
-        gauges_.update(state_);
-        readers_.require_fine();
-        if (done - due > options_.interval) return;
-    }
-}
-
-void measurement::await_block(live_node& node, arrivals& queue, clock::time_point due) {
-    nanoseconds spent{0};
-    const nanoseconds budget =
-        options_.pending_budget.count() != 0 ? options_.pending_budget : options_.interval;
-    for (auto now = clock::now(); now < due && spent < budget; now = clock::now()) {
-        node.work(std::min(due, now + (budget - spent)));
-        spent += clock::now() - now;
-        queue.wait(due);
-    }
-    std::this_thread::sleep_until(due);
-}
 
 void set_up(chain_state& state, workload& chain, const catch_interruption& signals) {
     const block_decoder decode = decoder_of(chain.chain());
@@ -173,7 +169,7 @@ void say(const load_step& step) {
     spdlog::info("{:.0f}/s: {:.0f}/s completed, transactions {}; blocks {}; readers {}{}{}",
                  step.rate, step.completed_per_second(), in_words(step.transactions),
                  in_words(step.blocks), in_words(step.readers),
-                 step.failed.empty() ? "" : ": not sustained, ", step.failed);
+                 step.sustained() ? "" : ": not sustained, ", step.failed);
 }
 
 void raise_until_it_fails(measurement& all, const load_options& options,
@@ -184,7 +180,7 @@ void raise_until_it_fails(measurement& all, const load_options& options,
         if (signals.noted()) return; // it was cut short
         say(step);
         report.steps.push_back(std::move(step));
-        if (!report.steps.back().failed.empty()) return;
+        if (!report.steps.back().sustained()) return;
     }
 }
 
@@ -196,11 +192,15 @@ void require_new(const std::filesystem::path& state) {
 
 } // namespace
 
-const load_step* load_report::best() const noexcept {
-    const load_step* last = nullptr;
-    for (const load_step& one : steps)
-        if (one.failed.empty()) last = &one;
-    return last;
+std::optional<load_step> load_report::sustained() const {
+    const auto last = std::find_if(steps.rbegin(), steps.rend(),
+                                   [](const load_step& one) { return one.sustained(); });
+    return last == steps.rend() ? std::nullopt : std::optional(*last);
+}
+
+double load_report::sustained_rate() const {
+    const auto best = sustained();
+    return best ? best->rate : 0;
 }
 
 load_report load(const load_options& options, const catch_interruption& signals) {
@@ -232,35 +232,13 @@ load_report load(const load_options& options, const catch_interruption& signals)
 
 namespace {
 
-using json = nlohmann::ordered_json;
-
 constexpr const char* names[] = {"load.csv", "load.json", "load.gp", "load.svg"};
 
 double mebibytes(std::uint64_t bytes) {
     return static_cast<double>(bytes) / (1 << 20);
 }
 
-json to_object(const load_step& step) {
-    return {{"rate", step.rate},
-            {"seconds", step.seconds},
-            {"offered", step.offered},
-            {"completed", step.completed},
-            {"in_time", step.in_time},
-            {"rejected", step.rejected},
-            {"completed_per_second", std::round(step.completed_per_second())},
-            {"transactions", to_object(step.transactions)},
-            {"blocks", to_object(step.blocks)},
-            {"readers", to_object(step.readers)},
-            {"write_lock",
-             {{"acquisitions_per_second", step.acquisitions},
-              {"held_share", step.lock_held},
-              {"waited_share", step.lock_waited}}},
-            {"state_bytes", step.state_bytes},
-            {"sustained", step.failed.empty()},
-            {"failed", step.failed}};
-}
-
-json to_object(const load_options& options) {
+json json_of(const load_options& options) {
     return {{"workload", options.workload},
             {"accounts", options.accounts},
             {"seed", options.seed},
@@ -285,18 +263,10 @@ void write_file(const std::filesystem::path& path, std::string_view content) {
 
 } // namespace
 
-std::string to_json(const load_report& report) {
-    json all = to_object(report.options);
-    all["set_up_seconds"] = report.set_up_seconds;
-    all["interrupted"] = report.interrupted;
-    const load_step* best = report.best();
-    all["sustained_rate"] = best ? best->rate : 0;
-    all["sustained"] = best ? to_object(*best) : json(nullptr);
-    all["steps"] = json::array();
-    for (const load_step& one : report.steps)
-        all["steps"].push_back(to_object(one));
-    all["state_digest"] = report.state_digest;
-    return all.dump();
+json report_value(const load_report& report) {
+    json all = json_of(report.options);
+    all.update(members_of(report));
+    return all;
 }
 
 std::string to_text(const load_report& report) {
@@ -309,13 +279,13 @@ std::string to_text(const load_report& report) {
     for (const load_step& one : report.steps) {
         text += fmt::format("{:>9.0f}/s  completed {:.0f}/s, {}\n", one.rate,
                             one.completed_per_second(),
-                            one.failed.empty() ? "sustained" : "not sustained: " + one.failed);
+                            one.sustained() ? "sustained" : "not sustained: " + one.failed);
         text +=
             fmt::format("             transactions {}\n             blocks       {}\n"
                         "             readers      {}\n",
                         in_words(one.transactions), in_words(one.blocks), in_words(one.readers));
     }
-    const load_step* best = report.best();
+    const auto best = report.sustained();
     text += best ? fmt::format("sustained: {:.0f} transactions a second, state {}\n", best->rate,
                                bytes_in_words(best->state_bytes))
                  : std::string("sustained: none of these rates\n");
@@ -353,8 +323,8 @@ load_files::load_files(std::filesystem::path folder) : folder_(std::move(folder)
 
 std::optional<std::string> load_files::write(const load_report& report) const {
     write_file(folder_ / "load.csv", to_csv(report));
-    write_file(folder_ / "load.json", to_json(report) + "\n");
-    write_file(folder_ / "load.gp", plot_script);
+    write_file(folder_ / "load.json", line_of(chainbase::json_of(report)) + "\n");
+    write_file(folder_ / "load.gp", load_plot_script);
     return plot();
 }
 

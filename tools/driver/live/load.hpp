@@ -5,6 +5,9 @@
 #include <tools/driver/live/readers.hpp>
 #include <tools/interruption.hpp>
 
+#include <boost/describe/class.hpp>
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -37,20 +40,23 @@ struct load_report {
     bool interrupted = false;
     std::string state_digest;
 
-    /// The last rate that was sustained; null when none was.
-    [[nodiscard]] const load_step* best() const noexcept;
+    /// The last rate that was sustained; nothing and 0 when none was.
+    [[nodiscard]] std::optional<load_step> sustained() const;
+    [[nodiscard]] double sustained_rate() const;
 };
+BOOST_DESCRIBE_STRUCT(load_report, (),
+                      (set_up_seconds, interrupted, sustained_rate, sustained, steps, state_digest))
+/// With the options (README.md says what is in it).
+[[nodiscard]] nlohmann::ordered_json report_value(const load_report& report);
 
 /// Sends transactions at a fixed rate, makes a block of them every interval, and raises the rate
-/// step by step until the criterion of load_steps.hpp fails. One thread applies; transactions come
+/// step by step until load_criterion fails. One thread applies; transactions come
 /// from another, readers from theirs. Throws usage_error when the state or a file that it is to
 /// write exists already.
 ///
 /// What is measured is the share of the state engine: no signatures, no consensus, no network.
 [[nodiscard]] load_report load(const load_options& options, const catch_interruption& signals);
 
-/// The report as one JSON object (README.md says what is in it), and for people.
-[[nodiscard]] std::string to_json(const load_report& report);
 [[nodiscard]] std::string to_text(const load_report& report);
 
 /// A row a second, a header above them.

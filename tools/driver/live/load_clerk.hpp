@@ -4,7 +4,10 @@
 #include <tools/driver/live/live_node.hpp>
 #include <tools/driver/live/readers.hpp>
 
+#include <boost/describe/class.hpp>
+
 #include <atomic>
+#include <cmath>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -26,6 +29,14 @@ struct load_steps {
     [[nodiscard]] std::optional<double> after(double rate) const noexcept;
 };
 
+/// The share of the time in which a thread held a lock, and waited for it.
+struct lock_shares {
+    double acquisitions_per_second = 0;
+    double held_share = 0;
+    double waited_share = 0;
+};
+BOOST_DESCRIBE_STRUCT(lock_shares, (), (acquisitions_per_second, held_share, waited_share))
+
 /// What became of a rate.
 struct load_step {
     double rate = 0;
@@ -38,15 +49,17 @@ struct load_step {
     latencies blocks;       ///< from when one was due to its end
     latencies readers;      ///< of questions, from when one was due
     std::string failed;     ///< why the rate is not sustained; empty: it is
-    double lock_held = 0;   ///< share of the time
-    double lock_waited = 0;
-    double acquisitions = 0; ///< a second
+    lock_shares write_lock;
     std::uint64_t state_bytes = 0;
 
+    [[nodiscard]] bool sustained() const noexcept { return failed.empty(); }
     [[nodiscard]] double completed_per_second() const noexcept {
-        return seconds > 0 ? static_cast<double>(completed) / seconds : 0;
+        return std::round(per_second(completed, seconds));
     }
 };
+BOOST_DESCRIBE_STRUCT(load_step, (),
+                      (rate, seconds, offered, completed, in_time, rejected, completed_per_second,
+                       transactions, blocks, readers, write_lock, state_bytes, sustained, failed))
 
 /// When a rate counts as sustained: no block takes longer than the interval between blocks, from
 /// when it was due, and at least half of what was offered is in a block within two intervals.

@@ -1,60 +1,169 @@
+#include <archive/store.hpp>
+#include <chainbase/sha256.hpp>
 #include <chainbase/state_root/merkle_tree.hpp>
 #include <pool_allocator/error.hpp>
-#include <tools/driver/root/bisection.hpp>
+#include <tools/driver/root/known_roots.hpp>
+#include <tools/driver/verbs.hpp>
 #include <tools/inspect/archive/kept_archive.hpp>
 #include <tools/inspect/root/read_only_tree.hpp>
 #include <tools/inspect/root/root_report.hpp>
 #include <tools/inspect/rows/merged_rows.hpp>
+#include <tools/inspect/rows/row_source.hpp>
 #include <tools/inspect/rows/type_records.hpp>
+#include <tools/report_json.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <compare>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
 #include <set>
+#include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace chainbase::driver {
 
-bisected_side::bisected_side(const std::filesystem::path& source) {
-    if (known_roots::is_file(source))
-        file_ = known_roots::of_file(source);
-    else
-        state_.emplace(source);
-}
-
-void bisected_side::hold() {
-    if (state_) still_.emplace(*state_);
-}
-
-void bisected_side::require_held() {
-    if (still_) still_->take_turn([] {});
-}
-
-known_roots bisected_side::roots() {
-    return file_ ? *file_ : known_roots::of_state(*state_);
-}
-
-bisected_side::row bisected_side::find(const std::string& type, std::uint32_t id) {
-    try {
-        return read(type, id);
-    } catch (const error& problem) {
-        return {{}, problem.what()};
-    }
-}
-
-bisected_side::row bisected_side::read(const std::string& type, std::uint32_t id) {
-    if (!is_archive_open_) archive_ = inspect::open_archive(*state_);
-    is_archive_open_ = true;
-    auto found = inspect::object_row::find(*state_, archive_.get(), type, id);
-    if (!found) return {};
-    return {*std::move(found), {}};
-}
-
 namespace {
+
+/// A state, or a file of roots, that is compared with another one.
+class bisected_side {
+public:
+    /// An object; without JSON: it is not there, or cannot be read.
+    struct row : inspect::object_row {
+        std::string problem; ///< why it cannot be read
+    };
+
+    /// Throws what known_roots::read and looking at a state throw.
+    explicit bisected_side(const std::filesystem::path& source) {
+        if (known_roots::is_file(source))
+            file_ = known_roots::of_file(source);
+        else
+            state_.emplace(source);
+    }
+
+    [[nodiscard]] bool is_state() const noexcept { return state_.has_value(); }
+    /// From here on it is looked at as it is at this moment: of a state, throws moved_meanwhile
+    /// then and below when it is another one.
+    void hold() {
+        if (state_) still_.emplace(*state_);
+    }
+    /// Takes a turn.
+    void require_held() {
+        if (still_) still_->take_turn([] {});
+    }
+    [[nodiscard]] known_roots roots() { return file_ ? *file_ : known_roots::of_state(*state_); }
+    /// Of a state.
+    [[nodiscard]] inspect::still_state& held() noexcept { return *still_; }
+    /// Of a state: one of its objects, in memory or archived.
+    [[nodiscard]] row find(const std::string& type, std::uint32_t id) {
+        try {
+            return read(type, id);
+        } catch (const error& problem) {
+            return {{}, problem.what()};
+        }
+    }
+
+private:
+    [[nodiscard]] row read(const std::string& type, std::uint32_t id) {
+        if (!is_archive_open_) archive_ = inspect::open_archive(*state_);
+        is_archive_open_ = true;
+        auto found = inspect::object_row::find(*state_, archive_.get(), type, id);
+        if (!found) return {};
+        return {*std::move(found), {}};
+    }
+
+    std::optional<known_roots> file_; ///< read once: it may be a pipe
+    std::optional<inspect::row_source> state_;
+    std::optional<inspect::still_state> still_;
+    std::unique_ptr<archive::store> archive_;
+    bool is_archive_open_ = false;
+};
+
+/// Where two runs of a chain began to differ, and in what.
+struct bisection {
+    /// The first block with another root.
+    struct block {
+        std::uint64_t number = 0;
+        known_roots::entry a;
+        known_roots::entry b;
+        /// From this block on all roots are the same again: what differs is in what was kept of
+        /// those between, not in the states. Nothing: they are not.
+        std::optional<std::uint64_t> same_again;
+
+        /// The block itself did the same: what differs was changed by something else before it.
+        /// Nothing: nobody knows.
+        [[nodiscard]] std::optional<bool> has_same_writes() const noexcept { return a.wrote_as(b); }
+    };
+    /// An object that is not the same.
+    struct object {
+        struct field {
+            std::string name;
+            std::string a; ///< as in a table
+            std::string b;
+        };
+        std::string type;
+        std::uint32_t id = 0;
+        std::string a; ///< JSON; empty: not there, or cannot be read
+        std::string b;
+        std::vector<field> fields;           ///< that differ, if it is in both
+        std::vector<std::string> unreadable; ///< why it cannot be read in one of them
+    };
+    /// Something of a state that is not what its own root says, though no block changed it.
+    struct fault {
+        std::string kind; ///< as `chainbase-inspect root --verify` has them, or "block_root"
+        std::string type;
+        std::uint32_t id = 0;
+        std::string what;
+        BOOST_DESCRIBE_CLASS(fault, (), (kind, type, id, what), (), ())
+    };
+    /// One of the two.
+    struct side {
+        std::filesystem::path path;
+        bool is_state = false;  ///< else a file of roots
+        std::uint64_t head = 0; ///< the last block whose root it has
+        /// Objects that were looked at one by one; nothing: they were not.
+        std::optional<std::uint64_t> objects_looked_at;
+        /// They could not be: transactions wait on top of the last block, which the root is of.
+        bool pending = false;
+        std::uint64_t fault_count = 0;
+        std::vector<fault> faults; ///< the first ones
+        BOOST_DESCRIBE_CLASS(side, (),
+                             (path, is_state, head, objects_looked_at, pending, fault_count,
+                              faults),
+                             (), ())
+    };
+
+    side a;
+    side b;
+    std::uint64_t first_compared = 0; ///< blocks
+    std::uint64_t last_compared = 0;
+    std::optional<block> differs; ///< nothing: all blocks that both have are the same
+    /// A state changed each time that its objects were tried, or is pending: they were not looked
+    /// at.
+    bool has_moved = false;
+    std::uint64_t object_count = 0; ///< that two states do not have in common, after their heads
+    std::vector<object> objects;    ///< the first ones
+
+    [[nodiscard]] bool is_different() const noexcept {
+        return differs || object_count != 0 || a.fault_count != 0 || b.fault_count != 0;
+    }
+
+    /// Compares the roots of blocks, of two states or files; then what two states differ in, by
+    /// their trees, if a root differs or both stand at the same block; and, if nothing differs,
+    /// whether the objects of each are what its root says. Of objects at most `limit` are named.
+    ///
+    /// No turn of a writer is held up longer than inspect::row_source::slice. Throws usage_error
+    /// when they have no block in common, are of other chains or commit to other types, and what
+    /// looking at a state throws.
+    [[nodiscard]] static bisection of(const std::filesystem::path& a,
+                                      const std::filesystem::path& b, std::size_t limit);
+};
 
 using inspect::copied_tree;
 using inspect::root_fault;
@@ -186,11 +295,11 @@ bisection compare(bisected_side& a, bisected_side& b, std::size_t limit) {
 void look_at_objects(bisection::side& of, std::size_t limit, bisection& found) {
     const auto report = inspect::root_report::of(
         of.path, {true, std::max(1U, std::thread::hardware_concurrency()), limit});
-    of.has_pending = !report.has_moved && !report.is_current();
-    found.has_moved = found.has_moved || report.has_moved || of.has_pending;
-    if (report.has_moved || of.has_pending) return;
+    of.pending = !report.has_moved && !report.is_current();
+    found.has_moved = found.has_moved || report.has_moved || of.pending;
+    if (report.has_moved || of.pending) return;
     const inspect::root_faults& faults = report.verified->faults;
-    of.objects = report.verified->objects;
+    of.objects_looked_at = report.verified->objects;
     of.fault_count += faults.total();
     for (std::size_t number = 0; number < inspect::root_faults::kinds; ++number)
         for (const root_fault& one : faults.named(static_cast<root_fault::kind>(number)))
@@ -210,8 +319,6 @@ void compare_faulty(bisected_side& a, bisected_side& b, bisection& found) {
     if (found.a.is_state && found.b.is_state) compare_objects(a, b, names, found);
 }
 
-} // namespace
-
 bisection bisection::of(const std::filesystem::path& a, const std::filesystem::path& b,
                         std::size_t limit) {
     bisected_side side_a(a);
@@ -230,52 +337,24 @@ bisection bisection::of(const std::filesystem::path& a, const std::filesystem::p
     return found;
 }
 
-namespace {
-
-using json = nlohmann::ordered_json;
-
-/// A path need not be UTF-8.
-std::string dumped(const json& from) {
-    return from.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-template <typename T>
-json or_null(const std::optional<T>& value) {
-    return value ? json(*value) : json(nullptr);
-}
-
-json json_of(const known_roots::entry& one) {
+json json_of_entry(const known_roots::entry& one) {
     return {{"root", hex(one.root)}, {"writes", hex(one.writes)}};
 }
 
-json json_of(const bisection::side& one) {
-    json faults = json::array();
-    for (const bisection::fault& each : one.faults)
-        faults.push_back(
-            {{"kind", each.kind}, {"type", each.type}, {"id", each.id}, {"what", each.what}});
-    return {{"path", one.path.string()},
-            {"is_state", one.is_state},
-            {"head", one.head},
-            {"objects_looked_at", or_null(one.objects)},
-            {"pending", one.has_pending},
-            {"fault_count", one.fault_count},
-            {"faults", faults}};
-}
-
-json json_of(const bisection::block& one) {
+json report_value(const bisection::block& one) {
     return {{"block", one.number},
-            {"a", json_of(one.a)},
-            {"b", json_of(one.b)},
-            {"same_writes", or_null(one.has_same_writes())},
-            {"same_again", or_null(one.same_again)}};
+            {"a", json_of_entry(one.a)},
+            {"b", json_of_entry(one.b)},
+            {"same_writes", json_of(one.has_same_writes())},
+            {"same_again", json_of(one.same_again)}};
 }
 
 /// Rows are taken as they are: a tree of values could change their numbers.
-std::string json_of(const bisection::object& one) {
+std::string json_text_of(const bisection::object& one) {
     json fields = json::array();
     for (const bisection::object::field& each : one.fields)
         fields.push_back(each.name);
-    std::string text = dumped(
+    std::string text = line_of(
         {{"type", one.type}, {"id", one.id}, {"fields", fields}, {"unreadable", one.unreadable}});
     text.back() = ',';
     const auto row = [](const std::string& of) { return of.empty() ? "null" : of; };
@@ -339,12 +418,14 @@ std::string blocks_in_words(const bisection& found) {
 
 std::string looked_at(const char* name, const bisection::side& one) {
     if (!one.is_state) return {};
-    if (one.has_pending)
+    if (one.pending)
         return fmt::format("the objects of {} were not looked at one by one: transactions wait on "
                            "top of its last block\n",
                            name);
-    if (!one.objects) return fmt::format("the objects of {} were not looked at one by one\n", name);
-    return fmt::format("{} objects of {} were looked at one by one\n", *one.objects, name);
+    if (!one.objects_looked_at)
+        return fmt::format("the objects of {} were not looked at one by one\n", name);
+    return fmt::format("{} objects of {} were looked at one by one\n", *one.objects_looked_at,
+                       name);
 }
 
 std::string objects_in_words(const bisection& found) {
@@ -372,22 +453,20 @@ std::string advice(const bisection& found) {
                        number, number);
 }
 
-} // namespace
-
 std::string to_json(const bisection& found) {
-    std::string text = dumped({{"schema_version", 1},
-                               {"a", json_of(found.a)},
-                               {"b", json_of(found.b)},
-                               {"first_compared_block", found.first_compared},
-                               {"last_compared_block", found.last_compared},
-                               {"same", !found.is_different() && !found.has_moved},
-                               {"moved", found.has_moved},
-                               {"differs", found.differs ? json_of(*found.differs) : json(nullptr)},
-                               {"different_objects", found.object_count}});
+    std::string text = line_of({{"schema_version", 1},
+                                {"a", json_of(found.a)},
+                                {"b", json_of(found.b)},
+                                {"first_compared_block", found.first_compared},
+                                {"last_compared_block", found.last_compared},
+                                {"same", !found.is_different() && !found.has_moved},
+                                {"moved", found.has_moved},
+                                {"differs", json_of(found.differs)},
+                                {"different_objects", found.object_count}});
     text.back() = ',';
     text += "\"objects\":[";
     for (const bisection::object& one : found.objects)
-        text += fmt::format("{}{}", &one == found.objects.data() ? "" : ",", json_of(one));
+        text += fmt::format("{}{}", &one == found.objects.data() ? "" : ",", json_text_of(one));
     return text + "]}";
 }
 
@@ -396,10 +475,36 @@ std::string to_text(const bisection& found) {
                        objects_in_words(found) + advice(found);
     if (!found.differs && found.object_count == 0)
         text += looked_at("a", found.a) + looked_at("b", found.b);
-    if (found.has_moved && !found.a.has_pending && !found.b.has_pending)
+    if (found.has_moved && !found.a.pending && !found.b.pending)
         text += "a state changed each time that its objects were tried: stop its writer, or name a "
                 "checkpoint (DIR@checkpoint)\n";
     return text;
+}
+
+} // namespace
+
+void declare_bisect(command& verb) {
+    struct call {
+        std::filesystem::path a;
+        std::filesystem::path b;
+        std::size_t objects = 20;
+        bool json = false;
+    };
+    const auto options = std::make_shared<call>();
+    verb.add_option("A", options->a, "folder of a state with a root, or what `roots` wrote")
+        .required();
+    verb.add_option("B", options->b, "another one").required();
+    verb.add_option("--objects", options->objects, "objects to name at most")
+        .whole_number(1, 1'000'000)
+        .shows_default();
+    verb.add_flag("--json", options->json, "one JSON object on stdout");
+    verb.runs([options] {
+        const bisection found = bisection::of(options->a, options->b, options->objects);
+        print_or_throw(options->json ? to_json(found) + "\n" : to_text(found), "call again");
+        return found.is_different() ? exit_code::different
+               : found.has_moved    ? exit_code::moved
+                                    : exit_code::done;
+    });
 }
 
 } // namespace chainbase::driver

@@ -1,76 +1,90 @@
 #include <pool_allocator/error.hpp>
 #include <tools/chains/chains.hpp>
 #include <tools/driver/log_progress.hpp>
-#include <tools/driver/progress.hpp>
 #include <tools/driver/sync/following.hpp>
 #include <tools/driver/sync/messages.hpp>
 #include <tools/driver/sync/peer_feed.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <utility>
 
 namespace chainbase::driver {
 
-log_source::log_source(const block_log_reader& log, unsigned threads,
-                       std::optional<std::uint64_t> stop_at)
-    : log_(log), threads_(threads), stop_at_(stop_at) {}
+namespace {
 
-block_source::event log_source::next(std::chrono::milliseconds) {
-    event result;
-    result.peer = log_.path().string();
-    if (feed_) return next_run();
-    result.what = event::kind::asks;
-    result.chain = log_.chain();
-    return result;
-}
+/// The blocks of a log as if a peer sent them: what sync costs without a network.
+class log_source final : public block_source {
+public:
+    /// `threads`: as block_feed's.
+    log_source(const block_log_reader& log, unsigned threads, std::optional<std::uint64_t> stop_at)
+        : log_(log), threads_(threads), stop_at_(stop_at) {}
 
-void log_source::resume(const std::vector<block_place>& last_blocks) {
-    last_ = last_blocks.back();
-    feed_ = std::make_unique<block_feed>(log_, decoder_of(log_.chain()),
-                                         block_feed::options{last_.number + 1, stop_at_, threads_});
-}
-
-block_source::event log_source::next_run() {
-    event result;
-    result.peer = log_.path().string();
-    std::optional<block_feed::chunk> chunk = feed_->next();
-    if (!chunk) {
-        const bool is_all = !stop_at_ || log_.head_number().value_or(0) <= *stop_at_;
-        result.what = is_all ? event::kind::end : event::kind::beyond;
-        result.head = last_;
+    [[nodiscard]] event next(std::chrono::milliseconds) override {
+        event result;
+        result.peer = log_.path().string();
+        if (feed_) return next_run();
+        result.what = event::kind::asks;
+        result.chain = log_.chain();
         return result;
     }
-    result.what = event::kind::blocks;
-    result.blocks.parent = last_;
-    for (const auto& one : chunk->blocks) {
-        last_ = {one->number(), next_id(last_.id, one->checksum())};
-        result.blocks.ids.push_back(last_.id);
+
+    void resume(const std::vector<block_place>& last_blocks) override {
+        last_ = last_blocks.back();
+        feed_ =
+            std::make_unique<block_feed>(log_, decoder_of(log_.chain()),
+                                         block_feed::options{last_.number + 1, stop_at_, threads_});
     }
-    result.blocks.blocks = std::move(chunk->blocks);
-    result.blocks.memory = chunk->memory;
-    bytes_ += chunk->bytes;
-    return result;
-}
+    /// A log has no other blocks to offer.
+    void refuse(std::uint64_t, peer_error::severity how, const std::string& reason) override {
+        throw peer_error(how, reason);
+    }
+    void praise(std::uint64_t) override {}
+    void give_back(std::vector<std::shared_ptr<const decoded_block>> used) override {
+        block_feed::chunk chunk;
+        chunk.blocks = std::move(used);
+        feed_->give_back(std::move(chunk));
+    }
+    [[nodiscard]] counters so_far() const override {
+        counters all;
+        all.bytes = bytes_;
+        if (feed_) all.waited = feed_->waited();
+        return all;
+    }
 
-/// A log has no other blocks to offer.
-void log_source::refuse(std::uint64_t, peer_error::severity how, const std::string& reason) {
-    throw peer_error(how, reason);
-}
+private:
+    [[nodiscard]] event next_run() {
+        event result;
+        result.peer = log_.path().string();
+        std::optional<block_feed::chunk> chunk = feed_->next();
+        if (!chunk) {
+            const bool is_all = !stop_at_ || log_.head_number().value_or(0) <= *stop_at_;
+            result.what = is_all ? event::kind::end : event::kind::beyond;
+            result.head = last_;
+            return result;
+        }
+        result.what = event::kind::blocks;
+        result.blocks.parent = last_;
+        for (const auto& one : chunk->blocks) {
+            last_ = {one->number(), next_id(last_.id, one->checksum())};
+            result.blocks.ids.push_back(last_.id);
+        }
+        result.blocks.blocks = std::move(chunk->blocks);
+        result.blocks.memory = chunk->memory;
+        bytes_ += chunk->bytes;
+        return result;
+    }
 
-void log_source::give_back(std::vector<std::shared_ptr<const decoded_block>> used) {
-    block_feed::chunk chunk;
-    chunk.blocks = std::move(used);
-    feed_->give_back(std::move(chunk));
-}
+    block_log_reader log_;
+    unsigned threads_;
+    std::optional<std::uint64_t> stop_at_;
+    std::unique_ptr<block_feed> feed_; ///< after resume()
+    block_place last_;
+    std::uint64_t bytes_ = 0;
+};
 
-block_source::counters log_source::so_far() const {
-    counters all;
-    all.bytes = bytes_;
-    if (feed_) all.waited = feed_->waited();
-    return all;
-}
+} // namespace
 
 using event_kind = block_source::event::kind;
 
@@ -170,12 +184,12 @@ std::unique_ptr<block_source> make_block_source(const following_options& options
     if (options.block_log)
         return std::make_unique<log_source>(open_log(*options.block_log), options.threads,
                                             options.stop_at);
-    peer_feed::options network = options.network;
+    peer_options network = options.network;
     network.peers = options.peers;
     network.chain = chain_to_follow(options);
     network.stop_at = options.stop_at;
     if (options.once && network.attempts == 0) network.attempts = 10;
-    return std::make_unique<peer_feed>(std::move(network));
+    return make_peer_feed(std::move(network));
 }
 
 std::unique_ptr<chain_state> open_state(const following_options& options,
@@ -187,25 +201,20 @@ std::unique_ptr<chain_state> open_state(const following_options& options,
     return state;
 }
 
-nlohmann::ordered_json to_object(const following_figures& figures) {
-    return {{"forks", figures.chain.forks},
-            {"switches", figures.chain.switches},
-            {"popped_blocks", figures.chain.popped},
-            {"rejected_blocks", figures.chain.rejected},
-            {"useless_blocks", figures.chain.useless},
-            {"connections", figures.source.connections},
-            {"failures", figures.source.failures},
-            {"bytes_received", figures.source.bytes}};
+following_figures figures_of(const chain_sync& sync, const block_source& source) {
+    const chain_follower::counters chain = sync.so_far();
+    const block_source::counters came = source.so_far();
+    return {chain.forks,   chain.switches,   chain.popped,  chain.rejected,
+            chain.useless, came.connections, came.failures, came.bytes};
 }
 
-std::string in_words(const following_figures& figures) {
+std::string in_words(const following_figures& all) {
     return fmt::format("forks: {}, switches to another branch: {}, blocks popped: {}, rejected: "
                        "{}, useless: {}\n"
                        "received: {} in {} connections, {} failures\n",
-                       figures.chain.forks, figures.chain.switches, figures.chain.popped,
-                       figures.chain.rejected, figures.chain.useless,
-                       bytes_in_words(figures.source.bytes), figures.source.connections,
-                       figures.source.failures);
+                       all.forks, all.switches, all.popped_blocks, all.rejected_blocks,
+                       all.useless_blocks, bytes_in_words(all.bytes_received), all.connections,
+                       all.failures);
 }
 
 } // namespace chainbase::driver

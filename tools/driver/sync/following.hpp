@@ -3,7 +3,7 @@
 #include <tools/driver/sync/chain_follower.hpp>
 #include <tools/driver/sync/peer_feed.hpp>
 
-#include <nlohmann/json_fwd.hpp>
+#include <boost/describe/class.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -88,7 +88,7 @@ struct following_options {
     /// never gets longer, so its end is the end.
     bool once = false;
     /// Of the peers; the lists in it are filled in from the above.
-    peer_feed::options network;
+    peer_options network;
 
     [[nodiscard]] chain_sync::options steps() const { return {lag, stop_at, once || block_log}; }
 };
@@ -106,10 +106,19 @@ struct following_options {
 
 /// What came, and what became of it.
 struct following_figures {
-    chain_follower::counters chain;
-    block_source::counters source;
+    std::uint64_t forks = 0; ///< and so on: chain_follower::counters
+    std::uint64_t switches = 0;
+    std::uint64_t popped_blocks = 0;
+    std::uint64_t rejected_blocks = 0;
+    std::uint64_t useless_blocks = 0;
+    std::uint64_t connections = 0; ///< and so on: block_source::counters
+    std::uint64_t failures = 0;
+    std::uint64_t bytes_received = 0;
 };
-[[nodiscard]] nlohmann::ordered_json to_object(const following_figures& figures);
+BOOST_DESCRIBE_STRUCT(following_figures, (),
+                      (forks, switches, popped_blocks, rejected_blocks, useless_blocks, connections,
+                       failures, bytes_received))
+[[nodiscard]] following_figures figures_of(const chain_sync& sync, const block_source& source);
 [[nodiscard]] std::string in_words(const following_figures& figures);
 
 } // namespace chainbase::driver

@@ -4,6 +4,8 @@
 
 #include <boost/asio/connect.hpp>
 #include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
@@ -11,7 +13,12 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstring>
+#include <deque>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <new>
@@ -23,17 +30,20 @@ namespace chainbase::driver {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
+using clock = std::chrono::steady_clock;
 using severity = peer_error::severity;
 
 namespace {
 
 constexpr std::size_t least_room = std::size_t{256} << 10;
 
-} // namespace
+const trace::site frame_decode("driver.frame.decode");
+const trace::site wait_for_peer("driver.wait.peer");
+const trace::site wait_for_apply("driver.wait.apply");
 
 /// What a thread of its own looks up, and where it says so. Nobody waits for that thread: the
 /// system may take minutes, and cannot be interrupted.
-struct peer_connection::name_lookup {
+struct name_lookup {
     std::mutex mutex;
     asio::io_context* asked_by = nullptr; ///< null: nobody wants to know any more
     std::function<void(error_code)> done; ///< for the thread that asks; called at most once
@@ -60,534 +70,620 @@ struct peer_connection::name_lookup {
     }
 };
 
-peer_connection::peer_connection(asio::io_context& context, endpoint_name to, const limits& bounds,
-                                 std::atomic<std::uint64_t>& received)
-    : context_(context), socket_(context), to_(std::move(to)), name_(in_words(to_)),
-      bounds_(bounds), received_(received) {}
+/// A connection to a peer that sends blocks: whole frames, each with a time limit.
+///
+/// Memory grows with what has arrived, not with what a length claims. Everything throws peer_error,
+/// whose message names the peer and the byte of what it sent; after that nothing may be called. For
+/// one thread, which runs the io_context; cancel() may be called by a handler in it.
+class peer_connection {
+public:
+    using limits = peer_options::connection_limits;
 
-void peer_connection::fail(severity how, const std::string& what) const {
-    throw peer_error(how, "peer " + name_ + ", byte " + std::to_string(taken_) +
-                              " of what it sent: " + what);
-}
+    peer_connection(asio::io_context& context, endpoint_name to, const limits& bounds,
+                    std::atomic<std::uint64_t>& received)
+        : context_(context), socket_(context), to_(std::move(to)), name_(in_words(to_)),
+          bounds_(bounds), received_(received) {}
 
-/// Begins one operation, begin(done), and waits for done(error) or the time to run out.
-template <typename Begin>
-void peer_connection::run(Begin begin, clock::time_point until, const char* what) {
-    bool is_done = false;
-    error_code result;
-    begin([&](error_code failure) {
-        is_done = true;
-        result = failure;
-    });
-    context_.restart();
-    while (!is_done && clock::now() < until && context_.run_one_until(until) != 0)
-        ;
-    const bool was_slow = !is_done;
-    if (was_slow) {
-        cancel();
-        context_.restart();
-        while (!is_done && context_.run_one() != 0)
-            ;
+    /// Returns what work() does; says of a peer_error that it throws which peer it was, and where.
+    template <typename Work>
+    auto named(Work work) const {
+        try {
+            return work();
+        } catch (const peer_error& problem) {
+            fail(problem.how(), problem.what());
+        }
     }
-    if (was_slow) fail(severity::transient, std::string("too slow ") + what);
-    if (result == asio::error::eof) fail(severity::transient, "hung up");
-    if (result)
-        fail(severity::transient, std::string("cut ") + what + " (" + result.message() + ")");
-}
 
-void peer_connection::cancel() {
-    error_code ignored;
-    if (lookup_) lookup_->end(asio::error::operation_aborted);
-    socket_.close(ignored);
-}
-
-boost::asio::ip::tcp::resolver::results_type peer_connection::look_up(clock::time_point until) {
-    const auto lookup = std::make_shared<name_lookup>();
-    struct registration {
-        peer_connection& of;
-        ~registration() { std::exchange(of.lookup_, nullptr)->abandon(); }
-    } const registered{*this};
-    lookup_ = lookup;
-    lookup->asked_by = &context_;
-    const auto stay = asio::make_work_guard(context_); // nothing else is under way in it
-    run(
-        [&](auto done) {
-            lookup->done = done;
-            name_lookup::begin(lookup, to_);
-        },
-        until, "while its name was looked up");
-    return lookup->found;
-}
-
-void peer_connection::connect() {
-    const auto until = clock::now() + bounds_.connect;
-    const tcp::resolver::results_type found = look_up(until);
-    run(
-        [&](auto done) {
-            asio::async_connect(
-                socket_, found,
-                [done](error_code failure, const tcp::endpoint&) mutable { done(failure); });
-        },
-        until, "to connect");
-    error_code ignored;
-    socket_.set_option(tcp::no_delay(true), ignored);
-}
-
-void peer_connection::send(const bytes& frame) {
-    run(
-        [&](auto done) {
-            asio::async_write(socket_, asio::buffer(frame),
-                              [done](error_code failure, std::size_t) mutable { done(failure); });
-        },
-        clock::now() + bounds_.connect, "to take what was sent");
-}
-
-peer_connection::frame peer_connection::next() {
-    begin_ += frame_;
-    taken_ += std::exchange(frame_, 0);
-    constexpr std::size_t header = sizeof(wire::frame_header);
-    const auto at = [&] { return byte_view(buffer_).subspan(begin_); };
-    have(header, clock::now() + bounds_.silence);
-    const frame_start start = named([&] { return read_frame_start(at().first(header)); });
-    have(header + start.payload_bytes, clock::now() + bounds_.frame);
-    const byte_view payload = at().subspan(header, start.payload_bytes);
-    named([&] { require_checksum(start, payload); });
-    frame_ = header + start.payload_bytes;
-    return {start.type, payload};
-}
-
-/// Reads until that many bytes of the next frame are there, each piece within the silence limit.
-void peer_connection::have(std::size_t size, clock::time_point until) {
-    while (end_ - begin_ < size) {
-        make_room(size);
-        std::size_t got = 0;
+    void connect() {
+        const auto until = clock::now() + bounds_.connect;
+        const tcp::resolver::results_type found = look_up(until);
         run(
             [&](auto done) {
-                socket_.async_read_some(asio::buffer(buffer_.data() + end_, buffer_.size() - end_),
-                                        [&got, done](error_code failure, std::size_t n) mutable {
-                                            got = n;
-                                            done(failure);
-                                        });
+                asio::async_connect(
+                    socket_, found,
+                    [done](error_code failure, const tcp::endpoint&) mutable { done(failure); });
             },
-            std::min(until, clock::now() + bounds_.silence), "to send");
-        end_ += got;
-        received_ += got;
+            until, "to connect");
+        error_code ignored;
+        socket_.set_option(tcp::no_delay(true), ignored);
     }
-}
-
-/// For the next piece. At most doubles what is there: a length alone takes no memory.
-void peer_connection::make_room(std::size_t size) {
-    if (begin_ == end_) begin_ = end_ = 0;
-    if (buffer_.size() - end_ >= least_room / 4) return;
-    if (begin_ > 0) {
-        std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
-        end_ -= std::exchange(begin_, 0);
+    void send(const bytes& frame) {
+        run(
+            [&](auto done) {
+                asio::async_write(
+                    socket_, asio::buffer(frame),
+                    [done](error_code failure, std::size_t) mutable { done(failure); });
+            },
+            clock::now() + bounds_.connect, "to take what was sent");
     }
-    if (buffer_.size() - end_ >= least_room / 4) return;
-    const std::size_t wanted = std::max(size, end_ + least_room);
-    buffer_.resize(std::min(wanted, std::max(2 * buffer_.size(), least_room)));
-}
 
-using severity = peer_error::severity;
-using clock = std::chrono::steady_clock;
+    struct frame {
+        wire::message type{};
+        byte_view payload;
+    };
+    /// The next frame, its checksum verified; valid until the next call.
+    [[nodiscard]] frame next() {
+        begin_ += frame_;
+        taken_ += std::exchange(frame_, 0);
+        constexpr std::size_t header = sizeof(wire::frame_header);
+        const auto at = [&] { return byte_view(buffer_).subspan(begin_); };
+        have(header, clock::now() + bounds_.silence);
+        const frame_start start = named([&] { return read_frame_start(at().first(header)); });
+        have(header + start.payload_bytes, clock::now() + bounds_.frame);
+        const byte_view payload = at().subspan(header, start.payload_bytes);
+        named([&] { require_checksum(start, payload); });
+        frame_ = header + start.payload_bytes;
+        return {start.type, payload};
+    }
 
-namespace {
+    /// Ends what is waiting, with an error.
+    void cancel() {
+        error_code ignored;
+        if (lookup_) lookup_->end(asio::error::operation_aborted);
+        socket_.close(ignored);
+    }
 
-const trace::site frame_decode("driver.frame.decode");
-const trace::site wait_for_peer("driver.wait.peer");
-const trace::site wait_for_apply("driver.wait.apply");
+    [[nodiscard]] const std::string& name() const noexcept { return name_; }
+    /// Throws: what is wrong with what it sent last.
+    [[noreturn]] void fail(severity how, const std::string& what) const {
+        throw peer_error(how, "peer " + name_ + ", byte " + std::to_string(taken_) +
+                                  " of what it sent: " + what);
+    }
+
+private:
+    /// Begins one operation, begin(done), and waits for done(error) or the time to run out.
+    template <typename Begin>
+    void run(Begin begin, clock::time_point until, const char* what) {
+        bool is_done = false;
+        error_code result;
+        begin([&](error_code failure) {
+            is_done = true;
+            result = failure;
+        });
+        context_.restart();
+        while (!is_done && clock::now() < until && context_.run_one_until(until) != 0)
+            ;
+        const bool was_slow = !is_done;
+        if (was_slow) {
+            cancel();
+            context_.restart();
+            while (!is_done && context_.run_one() != 0)
+                ;
+        }
+        if (was_slow) fail(severity::transient, std::string("too slow ") + what);
+        if (result == asio::error::eof) fail(severity::transient, "hung up");
+        if (result)
+            fail(severity::transient, std::string("cut ") + what + " (" + result.message() + ")");
+    }
+    /// Reads until that many bytes of the next frame are there, each piece within the silence
+    /// limit.
+    void have(std::size_t size, clock::time_point until) {
+        while (end_ - begin_ < size) {
+            make_room(size);
+            std::size_t got = 0;
+            run(
+                [&](auto done) {
+                    socket_.async_read_some(
+                        asio::buffer(buffer_.data() + end_, buffer_.size() - end_),
+                        [&got, done](error_code failure, std::size_t n) mutable {
+                            got = n;
+                            done(failure);
+                        });
+                },
+                std::min(until, clock::now() + bounds_.silence), "to send");
+            end_ += got;
+            received_ += got;
+        }
+    }
+    /// For the next piece. At most doubles what is there: a length alone takes no memory.
+    void make_room(std::size_t size) {
+        if (begin_ == end_) begin_ = end_ = 0;
+        if (buffer_.size() - end_ >= least_room / 4) return;
+        if (begin_ > 0) {
+            std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+            end_ -= std::exchange(begin_, 0);
+        }
+        if (buffer_.size() - end_ >= least_room / 4) return;
+        const std::size_t wanted = std::max(size, end_ + least_room);
+        buffer_.resize(std::min(wanted, std::max(2 * buffer_.size(), least_room)));
+    }
+
+    [[nodiscard]] boost::asio::ip::tcp::resolver::results_type look_up(clock::time_point until) {
+        const auto lookup = std::make_shared<name_lookup>();
+        struct registration {
+            peer_connection& of;
+            ~registration() { std::exchange(of.lookup_, nullptr)->abandon(); }
+        } const registered{*this};
+        lookup_ = lookup;
+        lookup->asked_by = &context_;
+        const auto stay = asio::make_work_guard(context_); // nothing else is under way in it
+        run(
+            [&](auto done) {
+                lookup->done = done;
+                name_lookup::begin(lookup, to_);
+            },
+            until, "while its name was looked up");
+        return lookup->found;
+    }
+
+    boost::asio::io_context& context_;
+    std::shared_ptr<name_lookup> lookup_; ///< while there is one
+    boost::asio::ip::tcp::socket socket_;
+    endpoint_name to_;
+    std::string name_;
+    limits bounds_;
+    std::atomic<std::uint64_t>& received_;
+    bytes buffer_;
+    std::size_t begin_ = 0; ///< of what is not taken yet
+    std::size_t end_ = 0;
+    std::size_t frame_ = 0;   ///< bytes of the frame that next() returned last
+    std::uint64_t taken_ = 0; ///< bytes up to the frame that is looked at
+};
+
+/// The blocks of peers, one peer at a time: read, checked and decoded by a thread of its own.
+///
+///     peer -> socket -> network thread (checksum, decode, id) -> queue, bounded -> next()
+///
+/// Invariants: (1) runs of one connection come in their order, and none of a connection that was
+/// refused; (2) the queue holds at most `waiting_bytes` and `waiting_blocks` and the one run more
+/// that made it full; a full queue stops the reading, and so, in the end, the peer; (3) before a
+/// connection is asked for blocks, all blocks of the connections before it were taken from the
+/// queue, so that they are not asked for again; (4) when a peer fails, the next one's turn comes,
+/// after a pause that doubles with each failure in a row.
+class peer_feed final : public block_source {
+public:
+    using options = peer_options;
+
+    explicit peer_feed(options how) : how_(std::move(how)) {
+        if (how_.peers.empty())
+            throw usage_error(
+                "there is nobody to take blocks from; name a peer with --peer HOST:PORT, "
+                "or a log with --block-log");
+        if (!how_.chain.empty()) decode_ = decoder_of(how_.chain);
+        chain_ = how_.chain;
+        for (const endpoint_name& one : how_.peers)
+            peers_.emplace_back().name = one;
+        thread_ = std::thread([this] { work(); });
+    }
+    ~peer_feed() override {
+        {
+            const std::lock_guard held(mutex_);
+            stopping_ = true;
+        }
+        room_.notify_all();
+        boost::asio::post(context_, [this] {
+            if (connection_) connection_->cancel();
+        });
+        thread_.join();
+    }
+
+    [[nodiscard]] block_source::event next(std::chrono::milliseconds patience) override {
+        lock held(mutex_);
+        if (queue_.empty() && !over_) {
+            const trace::span timed(wait_for_peer);
+            const auto begin = clock::now();
+            came_.wait_for(held, patience, [&] { return !queue_.empty() || over_; });
+            counters_.waited.for_blocks += clock::now() - begin;
+        }
+        if (queue_.empty() && over_) std::rethrow_exception(over_);
+        if (queue_.empty()) return {};
+        event first = std::move(queue_.front());
+        queue_.pop_front();
+        queued_bytes_ -= first.blocks.memory;
+        queued_blocks_ -= first.blocks.blocks.size();
+        held.unlock();
+        room_.notify_one();
+        return first;
+    }
+    void resume(const std::vector<block_place>& last_blocks) override {
+        {
+            const std::lock_guard held(mutex_);
+            answer_ = last_blocks;
+        }
+        room_.notify_one();
+    }
+    void refuse(std::uint64_t sender, severity how, const std::string& reason) override {
+        {
+            const std::lock_guard held(mutex_);
+            const auto found = std::ranges::find(last_connections_, sender, &connection_of::sender);
+            if (found == last_connections_.end() || std::exchange(found->is_refused, true)) return;
+            const bool is_late = sender != sender_ || is_noted_;
+            if (is_late)
+                late_refusals_.push_back({sender, how, reason});
+            else
+                refusal_ = {sender, how, reason};
+            if (sender != sender_) return;
+            std::erase_if(queue_, [&](const event& one) { return one.sender == sender; });
+            queued_bytes_ = queued_blocks_ = 0;
+        }
+        room_.notify_one();
+        boost::asio::post(context_, [this, sender] { // which may be gone by then
+            if (connection_ && connected_ == sender) connection_->cancel();
+        });
+    }
+    void praise(std::uint64_t sender) override {
+        const std::lock_guard held(mutex_);
+        if (sender == sender_) is_praised_ = true;
+    }
+    void give_back(std::vector<std::shared_ptr<const decoded_block>> used) override {
+        const std::lock_guard held(mutex_);
+        std::ranges::move(used, std::back_inserter(used_));
+    }
+    [[nodiscard]] block_source::counters so_far() const override {
+        const std::lock_guard held(mutex_);
+        counters all = counters_;
+        all.bytes = received_;
+        return all;
+    }
+
+private:
+    struct peer {
+        endpoint_name name;
+        unsigned failures = 0; ///< in a row
+        unsigned faults = 0;
+        bool is_given_up = false;
+        std::string last_failure;
+        std::string said;         ///< of it last
+        std::uint64_t unsaid = 0; ///< times that the same failure came since
+        std::chrono::steady_clock::time_point say_again{};
+    };
+    struct refusal {
+        std::uint64_t sender;
+        peer_error::severity how;
+        std::string reason;
+    };
+    /// Whose connection it was.
+    struct connection_of {
+        std::uint64_t sender;
+        peer* whose;
+        bool is_refused = false;
+    };
+    using lock = std::unique_lock<std::mutex>;
+
+    void work() {
+        ::pthread_setname_np(::pthread_self(), "network");
+        std::exception_ptr failure;
+        try {
+            work_through_peers();
+        } catch (...) {
+            failure = std::current_exception();
+        }
+        const std::lock_guard held(mutex_);
+        over_ = failure;
+        came_.notify_one();
+    }
+    /// Until it is to stop. Throws when the last peer is given up.
+    void work_through_peers() {
+        for (std::size_t turn = 0; !must_end(); turn = (turn + 1) % peers_.size()) {
+            note_late_refusals();
+            if (std::ranges::all_of(peers_, &peer::is_given_up)) {
+                std::string all;
+                for (const peer& one : peers_)
+                    all += (all.empty() ? "" : "; ") + one.last_failure;
+                throw peer_error(severity::lasting,
+                                 all +
+                                     ". No peer is left; name another one, and the same call goes "
+                                     "on where the state is");
+            }
+            peer& one = peers_[turn];
+            if (one.is_given_up) continue;
+            try {
+                talk_to(one);
+            } catch (const peer_error& problem) {
+                if (must_end()) return;
+                note_failure(one, problem);
+                pause_after(one);
+            }
+        }
+    }
+    /// Only returns by throwing, or when it is to stop.
+    void talk_to(peer& one) {
+        peer_connection with(context_, one.name, how_.limits, received_);
+        struct registration {
+            peer_connection*& slot;
+            ~registration() { slot = nullptr; }
+        } const registered{connection_ = &with};
+        begin_connection(one);
+        with.connect();
+        shake_hands(with);
+        is_caught_up_ = false;
+        for (auto last_progress = clock::now(); !must_end();) {
+            require_not_refused();
+            const peer_connection::frame next = with.next();
+            if (next.type == wire::message::blocks) take_blocks(with, next.payload);
+            if (next.type == wire::message::caught_up) take_caught_up(with, next.payload);
+            if (next.type == wire::message::refusal) take_refusal(with, next.payload);
+            if (next.type == wire::message::hello || next.type == wire::message::request)
+                with.fail(severity::fault, "a message of a type that is not due");
+            if (next.type != wire::message::keepalive || is_caught_up_)
+                last_progress = clock::now();
+            if (clock::now() - last_progress > how_.progress)
+                with.fail(severity::transient, "no blocks for " +
+                                                   std::to_string(how_.progress.count()) +
+                                                   " ms, though it is there");
+        }
+    }
+    /// What was wrong with blocks of connections that had ended when they were applied.
+    void note_late_refusals() {
+        std::vector<std::pair<peer*, refusal>> late;
+        {
+            const std::lock_guard held(mutex_);
+            for (refusal& one : std::exchange(late_refusals_, {}))
+                for (const connection_of& past : last_connections_)
+                    if (past.sender == one.sender) late.emplace_back(past.whose, std::move(one));
+        }
+        for (const auto& [whose, what] : late) {
+            if (whose->is_given_up) continue;
+            whose->last_failure = what.reason;
+            judge(*whose, what.how);
+        }
+    }
+    void begin_connection(peer& one) {
+        constexpr std::size_t remembered = 8;
+        const std::lock_guard held(mutex_);
+        connected_ = ++sender_;
+        last_connections_.push_back({sender_, &one});
+        if (last_connections_.size() > remembered) last_connections_.pop_front();
+        refusal_.reset();
+        answer_.reset();
+        is_noted_ = is_praised_ = false;
+    }
+    void shake_hands(peer_connection& with) {
+        with.send(framed(hello_message{chain_, {}, {}}));
+        const peer_connection::frame first = with.next();
+        if (first.type == wire::message::refusal) take_refusal(with, first.payload);
+        if (first.type != wire::message::hello)
+            with.fail(severity::fault, "begins without a hello");
+        const hello_message said = with.named([&] { return read_hello(first.payload); });
+        take_chain(with, said.chain);
+        event asked;
+        asked.what = event::kind::asks;
+        asked.chain = said.chain;
+        asked.head = said.last;
+        push(std::move(asked), with);
+        request_message request;
+        {
+            lock held(mutex_);
+            room_.wait(held, [&] { return stopping_ || refusal_ || answer_; });
+            if (stopping_ || refusal_) return;
+            const std::vector<block_place>& known = *answer_;
+            const std::size_t newest = std::min(known.size() - 1, wire::max_known_blocks - 1);
+            request.known.assign(known.rbegin(),
+                                 known.rbegin() + static_cast<std::ptrdiff_t>(newest));
+            request.known.push_back(known.front());
+        }
+        spdlog::info("peer {}: {}, blocks {} to {}; going on behind block {}", with.name(),
+                     said.chain, said.first.number, said.last.number, request.known.front().number);
+        {
+            const std::lock_guard held(mutex_);
+            ++counters_.connections;
+        }
+        with.send(framed(request));
+    }
+    void take_chain(const peer_connection& from, const std::string& chain) {
+        if (chain_.empty()) {
+            try {
+                decode_ = decoder_of(chain);
+            } catch (const usage_error& problem) {
+                from.fail(severity::lasting, problem.what());
+            }
+            chain_ = chain;
+        }
+        if (chain != chain_)
+            from.fail(severity::lasting, "has blocks of the chain " + chain + ", not of " + chain_ +
+                                             "; name a peer of that chain");
+    }
+    void take_blocks(peer_connection& from, byte_view payload) {
+        free_used();
+        is_caught_up_ = false;
+        std::optional<block_place> before_beyond;
+        event next;
+        next.what = event::kind::blocks;
+        next.blocks = from.named([&] { return decode(payload, before_beyond); });
+        if (!next.blocks.blocks.empty()) push(std::move(next), from);
+        if (!before_beyond) return;
+        event beyond;
+        beyond.what = event::kind::beyond;
+        beyond.head = *before_beyond;
+        push(std::move(beyond), from);
+    }
+    void take_caught_up(peer_connection& from, byte_view payload) {
+        const caught_up_message said = from.named([&] { return read_caught_up(payload); });
+        if (is_caught_up_)
+            from.fail(severity::fault,
+                      "says twice that it has nothing more, without blocks between");
+        if (said.is_end && said.head == block_place{})
+            from.fail(severity::transient, "has no blocks, and says that it never will");
+        is_caught_up_ = true;
+        event next;
+        next.what = said.is_end ? event::kind::end : event::kind::caught_up;
+        next.head = said.head;
+        push(std::move(next), from);
+    }
+    [[noreturn]] void take_refusal(peer_connection& from, byte_view payload) {
+        using wire::refusal_reason;
+        const refusal_message said = from.named([&] { return read_refusal(payload); });
+        const bool may_change = said.reason == refusal_reason::busy ||
+                                said.reason == refusal_reason::too_slow ||
+                                said.reason == refusal_reason::ending;
+        from.fail(
+            may_change ? severity::transient : severity::lasting,
+            "it refuses: \"" + said.text + "\"" +
+                (said.reason == refusal_reason::no_common_block
+                     ? "; name a peer of the chain that the state is of, or sync into another "
+                       "folder"
+                     : ""));
+    }
+    /// `before_beyond`: the block before the first that is beyond the one to stop at, if one is.
+    [[nodiscard]] block_source::run decode(byte_view payload,
+                                           std::optional<block_place>& before_beyond) const {
+        const trace::span timed(frame_decode);
+        blocks_reader blocks(payload);
+        run made;
+        made.parent = blocks.parent();
+        block_place last = made.parent;
+        const auto refuse = [&](const std::string& why) {
+            throw peer_error(severity::fault,
+                             "what follows block " + std::to_string(last.number) + " " + why);
+        };
+        try {
+            while (const auto encoded = blocks.next()) {
+                auto one = decode_(*encoded);
+                if (one->number() <= last.number)
+                    refuse("is block " + std::to_string(one->number()) +
+                           "; numbers rise along a chain");
+                if (how_.stop_at && one->number() > *how_.stop_at) {
+                    before_beyond = last;
+                    break;
+                }
+                last = {one->number(), next_id(last.id, one->checksum())};
+                made.memory += one->memory();
+                made.ids.push_back(last.id);
+                made.blocks.push_back(std::move(one));
+            }
+        } catch (const damaged_error& problem) {
+            refuse("is no block of the chain " + chain_ + " (" + problem.what() + ")");
+        } catch (const std::bad_alloc&) {
+            refuse("takes more memory than there is");
+        }
+        return made;
+    }
+    /// Puts it at the queue's end when there is room; forgets it when it is to stop, or the
+    /// connection was refused.
+    void push(event next, const peer_connection& from) {
+        lock held(mutex_);
+        const auto is_ready = [&] {
+            return stopping_ || refusal_ ||
+                   (queued_bytes_ < how_.waiting_bytes && queued_blocks_ < how_.waiting_blocks);
+        };
+        if (!is_ready()) {
+            const trace::span timed(wait_for_apply);
+            const auto begin = clock::now();
+            room_.wait(held, is_ready);
+            counters_.waited.for_room += clock::now() - begin;
+        }
+        if (stopping_ || refusal_) return;
+        next.peer = from.name();
+        next.sender = sender_;
+        queued_bytes_ += next.blocks.memory;
+        queued_blocks_ += next.blocks.blocks.size();
+        queue_.push_back(std::move(next));
+        held.unlock();
+        came_.notify_one();
+    }
+    void note_failure(peer& one, const peer_error& problem) {
+        severity how = problem.how();
+        one.last_failure = problem.what();
+        {
+            const std::lock_guard held(mutex_);
+            if (refusal_) {
+                how = refusal_->how;
+                one.last_failure = refusal_->reason;
+            }
+            if (is_praised_) one.failures = one.faults = 0;
+            is_noted_ = true;
+            ++counters_.failures;
+        }
+        ++one.failures;
+        judge(one, how);
+    }
+    void judge(peer& one, severity how) const {
+        if (how == severity::fault) ++one.faults;
+        one.is_given_up = how == severity::lasting ||
+                          (how_.attempts != 0 && one.failures >= how_.attempts) ||
+                          one.faults >= how_.faulty_attempts;
+        say(one);
+    }
+    /// The same failure of a peer, again and again, once a minute.
+    void say(peer& one) const {
+        const auto now = clock::now();
+        if (one.last_failure == one.said && !one.is_given_up && now < one.say_again) {
+            ++one.unsaid;
+            return;
+        }
+        const std::string before =
+            one.unsaid == 0 ? ""
+                            : ", " + std::to_string(one.unsaid) + " times more since it was said";
+        spdlog::warn("{}{}; {}", one.last_failure, one.last_failure == one.said ? before : "",
+                     one.is_given_up ? "this peer is given up" : "it is tried again");
+        one.said = one.last_failure;
+        one.unsaid = 0;
+        one.say_again = now + how_.say_again;
+    }
+    void pause_after(const peer& one) {
+        const auto doubled = how_.pause * (1 << std::min(one.failures - 1, 20U));
+        lock held(mutex_);
+        room_.wait_for(held, std::min(doubled, how_.longest_pause), [&] { return stopping_; });
+    }
+    void require_not_refused() const {
+        const std::lock_guard held(mutex_);
+        if (refusal_) throw peer_error(refusal_->how, refusal_->reason);
+    }
+    [[nodiscard]] bool must_end() const {
+        const std::lock_guard held(mutex_);
+        return stopping_;
+    }
+    void free_used() {
+        std::vector<std::shared_ptr<const decoded_block>> used;
+        const std::lock_guard held(mutex_);
+        used.swap(used_);
+    }
+
+    options how_;
+    std::vector<peer> peers_;        // the thread's, and of who reads them after its end
+    std::string chain_;              // the thread's; empty: not known yet
+    block_decoder decode_ = nullptr; // likewise
+    bool is_caught_up_ = false;      // likewise
+
+    boost::asio::io_context context_{1};
+    peer_connection* connection_ = nullptr; // used by handlers in the thread only
+    std::uint64_t connected_ = 0;           // its number, likewise
+    std::atomic<std::uint64_t> received_ = 0;
+
+    mutable std::mutex mutex_;
+    std::condition_variable came_; ///< for next()
+    std::condition_variable room_; ///< for the thread
+    std::deque<event> queue_;
+    std::uint64_t queued_bytes_ = 0;
+    std::size_t queued_blocks_ = 0;
+    std::uint64_t sender_ = 0; ///< the connection that there is, or was last
+    std::optional<std::vector<block_place>> answer_;
+    std::optional<refusal> refusal_;
+    std::vector<refusal> late_refusals_;
+    std::deque<connection_of> last_connections_; ///< the newest last
+    bool is_noted_ = false;                      ///< that the connection failed
+    bool is_praised_ = false;
+    std::vector<std::shared_ptr<const decoded_block>> used_;
+    counters counters_;
+    std::exception_ptr over_; ///< nobody is left
+    bool stopping_ = false;
+    std::thread thread_;
+};
 
 } // namespace
 
-peer_feed::peer_feed(options how) : how_(std::move(how)) {
-    if (how_.peers.empty())
-        throw usage_error("there is nobody to take blocks from; name a peer with --peer HOST:PORT, "
-                          "or a log with --block-log");
-    if (!how_.chain.empty()) decode_ = decoder_of(how_.chain);
-    chain_ = how_.chain;
-    for (const endpoint_name& one : how_.peers)
-        peers_.emplace_back().name = one;
-    thread_ = std::thread([this] { work(); });
-}
-
-peer_feed::~peer_feed() {
-    {
-        const std::lock_guard held(mutex_);
-        stopping_ = true;
-    }
-    room_.notify_all();
-    boost::asio::post(context_, [this] {
-        if (connection_) connection_->cancel();
-    });
-    thread_.join();
-}
-
-// --- for the thread that applies ---
-
-block_source::event peer_feed::next(std::chrono::milliseconds patience) {
-    lock held(mutex_);
-    if (queue_.empty() && !over_) {
-        const trace::span timed(wait_for_peer);
-        const auto begin = clock::now();
-        came_.wait_for(held, patience, [&] { return !queue_.empty() || over_; });
-        counters_.waited.for_blocks += clock::now() - begin;
-    }
-    if (queue_.empty() && over_) std::rethrow_exception(over_);
-    if (queue_.empty()) return {};
-    event first = std::move(queue_.front());
-    queue_.pop_front();
-    queued_bytes_ -= first.blocks.memory;
-    queued_blocks_ -= first.blocks.blocks.size();
-    held.unlock();
-    room_.notify_one();
-    return first;
-}
-
-void peer_feed::resume(const std::vector<block_place>& last_blocks) {
-    {
-        const std::lock_guard held(mutex_);
-        answer_ = last_blocks;
-    }
-    room_.notify_one();
-}
-
-void peer_feed::refuse(std::uint64_t sender, severity how, const std::string& reason) {
-    {
-        const std::lock_guard held(mutex_);
-        const auto found = std::ranges::find(last_connections_, sender, &connection_of::sender);
-        if (found == last_connections_.end() || std::exchange(found->is_refused, true)) return;
-        const bool is_late = sender != sender_ || is_noted_;
-        if (is_late)
-            late_refusals_.push_back({sender, how, reason});
-        else
-            refusal_ = {sender, how, reason};
-        if (sender != sender_) return;
-        std::erase_if(queue_, [&](const event& one) { return one.sender == sender; });
-        queued_bytes_ = queued_blocks_ = 0;
-    }
-    room_.notify_one();
-    boost::asio::post(context_, [this, sender] { // which may be gone by then
-        if (connection_ && connected_ == sender) connection_->cancel();
-    });
-}
-
-void peer_feed::praise(std::uint64_t sender) {
-    const std::lock_guard held(mutex_);
-    if (sender == sender_) is_praised_ = true;
-}
-
-void peer_feed::give_back(std::vector<std::shared_ptr<const decoded_block>> used) {
-    const std::lock_guard held(mutex_);
-    std::ranges::move(used, std::back_inserter(used_));
-}
-
-block_source::counters peer_feed::so_far() const {
-    const std::lock_guard held(mutex_);
-    counters all = counters_;
-    all.bytes = received_;
-    return all;
-}
-
-// --- the network thread ---
-
-bool peer_feed::must_end() const {
-    const std::lock_guard held(mutex_);
-    return stopping_;
-}
-
-void peer_feed::work() {
-    ::pthread_setname_np(::pthread_self(), "network");
-    std::exception_ptr failure;
-    try {
-        work_through_peers();
-    } catch (...) {
-        failure = std::current_exception();
-    }
-    const std::lock_guard held(mutex_);
-    over_ = failure;
-    came_.notify_one();
-}
-
-/// Until it is to stop. Throws when the last peer is given up.
-void peer_feed::work_through_peers() {
-    for (std::size_t turn = 0; !must_end(); turn = (turn + 1) % peers_.size()) {
-        note_late_refusals();
-        if (std::ranges::all_of(peers_, &peer::is_given_up)) {
-            std::string all;
-            for (const peer& one : peers_)
-                all += (all.empty() ? "" : "; ") + one.last_failure;
-            throw peer_error(severity::lasting,
-                             all + ". No peer is left; name another one, and the same call goes "
-                                   "on where the state is");
-        }
-        peer& one = peers_[turn];
-        if (one.is_given_up) continue;
-        try {
-            talk_to(one);
-        } catch (const peer_error& problem) {
-            if (must_end()) return;
-            note_failure(one, problem);
-            pause_after(one);
-        }
-    }
-}
-
-void peer_feed::note_failure(peer& one, const peer_error& problem) {
-    severity how = problem.how();
-    one.last_failure = problem.what();
-    {
-        const std::lock_guard held(mutex_);
-        if (refusal_) {
-            how = refusal_->how;
-            one.last_failure = refusal_->reason;
-        }
-        if (is_praised_) one.failures = one.faults = 0;
-        is_noted_ = true;
-        ++counters_.failures;
-    }
-    ++one.failures;
-    judge(one, how);
-}
-
-void peer_feed::judge(peer& one, severity how) const {
-    if (how == severity::fault) ++one.faults;
-    one.is_given_up = how == severity::lasting ||
-                      (how_.attempts != 0 && one.failures >= how_.attempts) ||
-                      one.faults >= how_.faulty_attempts;
-    say(one);
-}
-
-/// The same failure of a peer, again and again, once a minute.
-void peer_feed::say(peer& one) const {
-    const auto now = clock::now();
-    if (one.last_failure == one.said && !one.is_given_up && now < one.say_again) {
-        ++one.unsaid;
-        return;
-    }
-    const std::string before =
-        one.unsaid == 0 ? "" : ", " + std::to_string(one.unsaid) + " times more since it was said";
-    spdlog::warn("{}{}; {}", one.last_failure, one.last_failure == one.said ? before : "",
-                 one.is_given_up ? "this peer is given up" : "it is tried again");
-    one.said = one.last_failure;
-    one.unsaid = 0;
-    one.say_again = now + how_.say_again;
-}
-
-/// What was wrong with blocks of connections that had ended when they were applied.
-void peer_feed::note_late_refusals() {
-    std::vector<std::pair<peer*, refusal>> late;
-    {
-        const std::lock_guard held(mutex_);
-        for (refusal& one : std::exchange(late_refusals_, {}))
-            for (const connection_of& past : last_connections_)
-                if (past.sender == one.sender) late.emplace_back(past.whose, std::move(one));
-    }
-    for (const auto& [whose, what] : late) {
-        if (whose->is_given_up) continue;
-        whose->last_failure = what.reason;
-        judge(*whose, what.how);
-    }
-}
-
-void peer_feed::pause_after(const peer& one) {
-    const auto doubled = how_.pause * (1 << std::min(one.failures - 1, 20U));
-    lock held(mutex_);
-    room_.wait_for(held, std::min(doubled, how_.longest_pause), [&] { return stopping_; });
-}
-
-void peer_feed::begin_connection(peer& one) {
-    constexpr std::size_t remembered = 8;
-    const std::lock_guard held(mutex_);
-    connected_ = ++sender_;
-    last_connections_.push_back({sender_, &one});
-    if (last_connections_.size() > remembered) last_connections_.pop_front();
-    refusal_.reset();
-    answer_.reset();
-    is_noted_ = is_praised_ = false;
-}
-
-/// Only returns by throwing, or when it is to stop.
-void peer_feed::talk_to(peer& one) {
-    peer_connection with(context_, one.name, how_.limits, received_);
-    struct registration {
-        peer_connection*& slot;
-        ~registration() { slot = nullptr; }
-    } const registered{connection_ = &with};
-    begin_connection(one);
-    with.connect();
-    shake_hands(with);
-    is_caught_up_ = false;
-    for (auto last_progress = clock::now(); !must_end();) {
-        require_not_refused();
-        const peer_connection::frame next = with.next();
-        if (next.type == wire::message::blocks) take_blocks(with, next.payload);
-        if (next.type == wire::message::caught_up) take_caught_up(with, next.payload);
-        if (next.type == wire::message::refusal) take_refusal(with, next.payload);
-        if (next.type == wire::message::hello || next.type == wire::message::request)
-            with.fail(severity::fault, "a message of a type that is not due");
-        if (next.type != wire::message::keepalive || is_caught_up_) last_progress = clock::now();
-        if (clock::now() - last_progress > how_.progress)
-            with.fail(severity::transient, "no blocks for " +
-                                               std::to_string(how_.progress.count()) +
-                                               " ms, though it is there");
-    }
-}
-
-void peer_feed::require_not_refused() const {
-    const std::lock_guard held(mutex_);
-    if (refusal_) throw peer_error(refusal_->how, refusal_->reason);
-}
-
-void peer_feed::shake_hands(peer_connection& with) {
-    with.send(framed(hello_message{chain_, {}, {}}));
-    const peer_connection::frame first = with.next();
-    if (first.type == wire::message::refusal) take_refusal(with, first.payload);
-    if (first.type != wire::message::hello) with.fail(severity::fault, "begins without a hello");
-    const hello_message said = with.named([&] { return read_hello(first.payload); });
-    take_chain(with, said.chain);
-    event asked;
-    asked.what = event::kind::asks;
-    asked.chain = said.chain;
-    asked.head = said.last;
-    push(std::move(asked), with);
-    request_message request;
-    {
-        lock held(mutex_);
-        room_.wait(held, [&] { return stopping_ || refusal_ || answer_; });
-        if (stopping_ || refusal_) return;
-        const std::vector<block_place>& known = *answer_;
-        const std::size_t newest = std::min(known.size() - 1, wire::max_known_blocks - 1);
-        request.known.assign(known.rbegin(), known.rbegin() + static_cast<std::ptrdiff_t>(newest));
-        request.known.push_back(known.front());
-    }
-    spdlog::info("peer {}: {}, blocks {} to {}; going on behind block {}", with.name(), said.chain,
-                 said.first.number, said.last.number, request.known.front().number);
-    {
-        const std::lock_guard held(mutex_);
-        ++counters_.connections;
-    }
-    with.send(framed(request));
-}
-
-void peer_feed::take_chain(const peer_connection& from, const std::string& chain) {
-    if (chain_.empty()) {
-        try {
-            decode_ = decoder_of(chain);
-        } catch (const usage_error& problem) {
-            from.fail(severity::lasting, problem.what());
-        }
-        chain_ = chain;
-    }
-    if (chain != chain_)
-        from.fail(severity::lasting, "has blocks of the chain " + chain + ", not of " + chain_ +
-                                         "; name a peer of that chain");
-}
-
-void peer_feed::take_refusal(peer_connection& from, byte_view payload) {
-    using wire::refusal_reason;
-    const refusal_message said = from.named([&] { return read_refusal(payload); });
-    const bool may_change = said.reason == refusal_reason::busy ||
-                            said.reason == refusal_reason::too_slow ||
-                            said.reason == refusal_reason::ending;
-    from.fail(may_change ? severity::transient : severity::lasting,
-              "it refuses: \"" + said.text + "\"" +
-                  (said.reason == refusal_reason::no_common_block
-                       ? "; name a peer of the chain that the state is of, or sync into another "
-                         "folder"
-                       : ""));
-}
-
-void peer_feed::take_caught_up(peer_connection& from, byte_view payload) {
-    const caught_up_message said = from.named([&] { return read_caught_up(payload); });
-    if (is_caught_up_)
-        from.fail(severity::fault, "says twice that it has nothing more, without blocks between");
-    if (said.is_end && said.head == block_place{})
-        from.fail(severity::transient, "has no blocks, and says that it never will");
-    is_caught_up_ = true;
-    event next;
-    next.what = said.is_end ? event::kind::end : event::kind::caught_up;
-    next.head = said.head;
-    push(std::move(next), from);
-}
-
-void peer_feed::take_blocks(peer_connection& from, byte_view payload) {
-    free_used();
-    is_caught_up_ = false;
-    std::optional<block_place> before_beyond;
-    event next;
-    next.what = event::kind::blocks;
-    next.blocks = from.named([&] { return decode(payload, before_beyond); });
-    if (!next.blocks.blocks.empty()) push(std::move(next), from);
-    if (!before_beyond) return;
-    event beyond;
-    beyond.what = event::kind::beyond;
-    beyond.head = *before_beyond;
-    push(std::move(beyond), from);
-}
-
-/// `before_beyond`: the block before the first that is beyond the one to stop at, if one is.
-block_source::run peer_feed::decode(byte_view payload,
-                                    std::optional<block_place>& before_beyond) const {
-    const trace::span timed(frame_decode);
-    blocks_reader blocks(payload);
-    run made;
-    made.parent = blocks.parent();
-    block_place last = made.parent;
-    const auto refuse = [&](const std::string& why) {
-        throw peer_error(severity::fault,
-                         "what follows block " + std::to_string(last.number) + " " + why);
-    };
-    try {
-        while (const auto encoded = blocks.next()) {
-            auto one = decode_(*encoded);
-            if (one->number() <= last.number)
-                refuse("is block " + std::to_string(one->number()) +
-                       "; numbers rise along a chain");
-            if (how_.stop_at && one->number() > *how_.stop_at) {
-                before_beyond = last;
-                break;
-            }
-            last = {one->number(), next_id(last.id, one->checksum())};
-            made.memory += one->memory();
-            made.ids.push_back(last.id);
-            made.blocks.push_back(std::move(one));
-        }
-    } catch (const damaged_error& problem) {
-        refuse("is no block of the chain " + chain_ + " (" + problem.what() + ")");
-    } catch (const std::bad_alloc&) {
-        refuse("takes more memory than there is");
-    }
-    return made;
-}
-
-/// Puts it at the queue's end when there is room; forgets it when it is to stop, or the connection
-/// was refused.
-void peer_feed::push(event next, const peer_connection& from) {
-    lock held(mutex_);
-    const auto is_ready = [&] {
-        return stopping_ || refusal_ ||
-               (queued_bytes_ < how_.waiting_bytes && queued_blocks_ < how_.waiting_blocks);
-    };
-    if (!is_ready()) {
-        const trace::span timed(wait_for_apply);
-        const auto begin = clock::now();
-        room_.wait(held, is_ready);
-        counters_.waited.for_room += clock::now() - begin;
-    }
-    if (stopping_ || refusal_) return;
-    next.peer = from.name();
-    next.sender = sender_;
-    queued_bytes_ += next.blocks.memory;
-    queued_blocks_ += next.blocks.blocks.size();
-    queue_.push_back(std::move(next));
-    held.unlock();
-    came_.notify_one();
-}
-
-void peer_feed::free_used() {
-    std::vector<std::shared_ptr<const decoded_block>> used;
-    const std::lock_guard held(mutex_);
-    used.swap(used_);
+std::unique_ptr<block_source> make_peer_feed(peer_options how) {
+    return std::make_unique<peer_feed>(std::move(how));
 }
 
 } // namespace chainbase::driver

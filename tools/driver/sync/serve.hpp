@@ -4,6 +4,8 @@
 #include <tools/endpoint_name.hpp>
 #include <tools/interruption.hpp>
 
+#include <boost/describe/class.hpp>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -46,6 +48,7 @@ public:
         std::uint64_t finished = 0; ///< that had everything and hung up
         std::uint64_t blocks = 0;
         std::uint64_t bytes = 0;
+        BOOST_DESCRIBE_CLASS(counters, (), (connections, finished, refused, blocks, bytes), (), ())
     };
 
     /// Listens. Throws io_error when it cannot.

@@ -1,53 +1,26 @@
 #include <pool_allocator/error.hpp>
 #include <tools/block_log/block.hpp>
 #include <tools/block_log/bytes.hpp>
+#include <tools/driver/log_progress.hpp>
 #include <tools/driver/sync/served_chain.hpp>
-#include <tools/interruption.hpp>
-
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 namespace chainbase::driver {
 
-namespace {
-
-/// Says once a second how far the reading is.
-class reading_progress {
-public:
-    void note(const block_log_reader& log, std::uint64_t position) {
-        const auto now = std::chrono::steady_clock::now();
-        if (now < next_line_) return;
-        next_line_ = now + std::chrono::seconds(1);
-        spdlog::info("reading {}: {} % of {} bytes", log.path().string(),
-                     log.bytes() == 0 ? 100 : position * 100 / log.bytes(), log.bytes());
-    }
-
-private:
-    std::chrono::steady_clock::time_point next_line_ =
-        std::chrono::steady_clock::now() + std::chrono::seconds(1);
-};
-
-} // namespace
-
-chain_ids::chain_ids(const block_log_reader& log, const std::function<bool()>& must_end) {
+chain_ids::chain_ids(const block_log_reader& log) {
     ids_.reserve(log.count());
-    reading_progress shown;
+    log_progress shown("reading " + log.path().string());
     block_log_stream blocks = log.stream();
     while (const auto next = blocks.next_encoded()) {
-        if (must_end && must_end())
-            throw interrupted_error("interrupted while reading " + log.path().string() +
-                                    ", at block " + std::to_string(next->number) +
-                                    "; nobody was served, and the same call begins anew");
         if (next->encoded.size() > largest_block)
             throw limit_error(log.path().string() + ": block " + std::to_string(next->number) +
                               " has " + std::to_string(next->encoded.size()) +
                               " bytes, and the protocol takes " + std::to_string(largest_block) +
                               "; give the log itself to who needs it");
         add(next->number, checksum(next->encoded));
-        if (ids_.size() % 1024 == 0) shown.note(log, blocks.position());
+        shown.advance(blocks.position(), log.bytes());
     }
 }
 
@@ -80,9 +53,8 @@ std::optional<std::size_t> chain_ids::blocks_up_to(const block_place& place) con
     return index && ids_[*index] == place.id ? std::optional(*index + 1) : std::nullopt;
 }
 
-served_chain::served_chain(const block_log_reader& log, std::vector<losing_branch> branches,
-                           const std::function<bool()>& must_end)
-    : log_(log), ids_(log, must_end) {
+served_chain::served_chain(const block_log_reader& log, std::vector<losing_branch> branches)
+    : log_(log), ids_(log) {
     for (losing_branch& one : branches) {
         const auto index = ids_.index_of(one.fork_point);
         if (one.fork_point != 0 && !index)

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -25,8 +24,8 @@ public:
 
     /// Reads the whole log, with progress on the log of the program. Throws damaged_error when it
     /// is damaged, limit_error when a block is larger than the protocol takes, interrupted_error
-    /// when must_end() says so.
-    explicit chain_ids(const block_log_reader& log, const std::function<bool()>& must_end = {});
+    /// after a signal.
+    explicit chain_ids(const block_log_reader& log);
 
     [[nodiscard]] std::size_t count() const noexcept { return ids_.size(); }
     /// Of the block that `index` others come before. Requires index < count().
@@ -63,8 +62,7 @@ public:
     /// Reads the log once. Branches that it does not overtake, at its end, are left away: who
     /// follows the longest chain would stay on them. Throws what chain_ids throws, and usage_error
     /// when a branch follows no block of the log.
-    explicit served_chain(const block_log_reader& log, std::vector<losing_branch> branches = {},
-                          const std::function<bool()>& must_end = {});
+    explicit served_chain(const block_log_reader& log, std::vector<losing_branch> branches = {});
 
     [[nodiscard]] const block_log_reader& log() const noexcept { return log_; }
     [[nodiscard]] const chain_ids& ids() const noexcept { return ids_; }

@@ -2,11 +2,11 @@
 #include <tools/driver/block_feed.hpp>
 #include <tools/driver/chain_gauges.hpp>
 #include <tools/driver/chain_state.hpp>
-#include <tools/driver/progress.hpp>
 #include <tools/driver/sync/sync.hpp>
+#include <tools/report_json.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 
 #include <chrono>
@@ -15,19 +15,58 @@
 
 namespace chainbase::driver {
 
+namespace {
+
 /// Says on stderr how far a sync is: soon after the begin, then about once a second while blocks
 /// come, and at its end. How long it will take nobody knows: a peer's chain grows.
 class sync_progress {
 public:
     /// `waited` so far for what is not blocks: a peer's first answer.
-    sync_progress(const chain_state& state, block_feed::waiting waited);
+    sync_progress(const chain_state& state, block_feed::waiting waited)
+        : state_(state), operations_before_(state.operations()),
+          operations_then_(operations_before_), head_then_(state.head_id()), seen_(head_then_),
+          waited_then_(waited) {}
 
     /// To be called after some blocks, with what was waited for so far.
-    void advance(block_feed::waiting waited);
+    void advance(block_feed::waiting waited) {
+        const auto now = clock::now();
+        const block_id head = state_.head_id();
+        if (head != seen_) last_block_ = now;
+        seen_ = head;
+        if (now < next_line_) return;
+        next_line_ = now + std::chrono::seconds(1);
+        if (head == head_then_) return;
+        const double window = std::chrono::duration<double>(now - last_line_).count();
+        const std::uint64_t operations = state_.operations();
+        const double waiting =
+            std::chrono::duration<double>(waited.for_blocks - waited_then_.for_blocks).count();
+        spdlog::info(
+            "block {}, irreversible {}: {} blocks, {:.0f} operations/s, memory {}, waited for "
+            "blocks {:.0f} % of the time",
+            state_.head(), state_.irreversible(), state_.blocks(),
+            operations > operations_then_
+                ? static_cast<double>(operations - operations_then_) / window
+                : 0,
+            bytes_in_words(state_.memory().total), 100 * waiting / window);
+        last_line_ = now;
+        operations_then_ = operations;
+        head_then_ = head;
+        waited_then_ = waited;
+    }
     /// The closing line: where the work stands and why it ended.
-    void finish(const char* how) const;
+    void finish(const char* how) const {
+        const double time = seconds();
+        const std::uint64_t operations = state_.operations();
+        const std::uint64_t done =
+            operations > operations_before_ ? operations - operations_before_ : 0;
+        spdlog::info("block {}, irreversible {}: {} blocks, {:.0f} operations/s, {:.1f} s, {}",
+                     state_.head(), state_.irreversible(), state_.blocks(),
+                     time > 0 ? static_cast<double>(done) / time : 0, time, how);
+    }
     /// From the begin to the last block that came.
-    [[nodiscard]] double seconds() const;
+    [[nodiscard]] double seconds() const {
+        return std::chrono::duration<double>(last_block_ - begin_).count();
+    }
 
 private:
     using clock = std::chrono::steady_clock;
@@ -44,7 +83,16 @@ private:
     block_feed::waiting waited_then_;
 };
 
-namespace {
+const char* in_words(chain_sync::outcome end) {
+    switch (end) {
+    case chain_sync::outcome::end_of_chain:
+        return "the end of the peer's chain";
+    case chain_sync::outcome::stop_reached:
+        return "the block to stop at";
+    default:
+        return "interrupted; the same call goes on";
+    }
+}
 
 /// One run of sync.
 class run {
@@ -60,10 +108,50 @@ private:
     using outcome = chain_sync::outcome;
 
     /// What ended it; `nothing` when a signal did.
-    [[nodiscard]] outcome follow();
-    followed_chain& open(const std::string& chain);
-    void show(outcome step);
-    [[nodiscard]] sync_report report(outcome how);
+    [[nodiscard]] outcome follow() {
+        while (!signals_.noted()) {
+            const outcome step = sync_.step(std::chrono::milliseconds(100));
+            if (step == outcome::end_of_chain || step == outcome::stop_reached) return step;
+            if (state_) show(step);
+        }
+        return outcome::nothing;
+    }
+    followed_chain& open(const std::string& chain) {
+        state_ = open_state(options_, chain);
+        waited_ = waited_before_ = source_->so_far().waited;
+        shown_ = std::make_unique<sync_progress>(*state_, waited_before_);
+        blocks_before_ = state_->blocks();
+        operations_before_ = state_->operations();
+        return followed_.emplace(*state_);
+    }
+    void show(outcome step) {
+        const block_feed::waiting waited = source_->so_far().waited;
+        if (step == outcome::applied) waited_ = waited;
+        shown_->advance(waited);
+        gauges_.update(*state_);
+    }
+    [[nodiscard]] sync_report report(outcome how) {
+        sync_report all;
+        all.followed = figures_of(sync_, *source_);
+        source_.reset(); // hangs up; what follows may take long
+        if (!state_)
+            throw interrupted_error(
+                "interrupted before a peer has answered; nothing was changed, and "
+                "the same call goes on");
+        if (how == outcome::end_of_chain) state_->finish();
+        const double seconds = shown_->seconds();
+        shown_->finish(in_words(how));
+        all.state = report_on(*state_, how == outcome::nothing);
+        if (all.state.broken_books) throw damaged_error(*all.state.broken_books);
+        all.state.seconds = seconds;
+        all.state.waited = waited_;
+        all.state.waited.for_blocks -= waited_before_.for_blocks;
+        all.state.replayed_blocks = state_->blocks() - blocks_before_;
+        all.state.replayed_operations = state_->operations() - operations_before_;
+        if (options_.verify && !all.state.interrupted) all.state.verified = verified(*state_);
+        state_->close(); // nothing is reported as done that is not on disk
+        return all;
+    }
 
     const sync_options& options_;
     const catch_interruption& signals_;
@@ -79,127 +167,20 @@ private:
     std::uint64_t operations_before_ = 0;
 };
 
-followed_chain& run::open(const std::string& chain) {
-    state_ = open_state(options_, chain);
-    waited_ = waited_before_ = source_->so_far().waited;
-    shown_ = std::make_unique<sync_progress>(*state_, waited_before_);
-    blocks_before_ = state_->blocks();
-    operations_before_ = state_->operations();
-    return followed_.emplace(*state_);
-}
-
-void run::show(outcome step) {
-    const block_feed::waiting waited = source_->so_far().waited;
-    if (step == outcome::applied) waited_ = waited;
-    shown_->advance(waited);
-    gauges_.update(*state_);
-}
-
-run::outcome run::follow() {
-    while (!signals_.noted()) {
-        const outcome step = sync_.step(std::chrono::milliseconds(100));
-        if (step == outcome::end_of_chain || step == outcome::stop_reached) return step;
-        if (state_) show(step);
-    }
-    return outcome::nothing;
-}
-
-const char* in_words(chain_sync::outcome end) {
-    switch (end) {
-    case chain_sync::outcome::end_of_chain:
-        return "the end of the peer's chain";
-    case chain_sync::outcome::stop_reached:
-        return "the block to stop at";
-    default:
-        return "interrupted; the same call goes on";
-    }
-}
-
-sync_report run::report(outcome how) {
-    sync_report all;
-    all.followed = {sync_.so_far(), source_->so_far()};
-    source_.reset(); // hangs up; what follows may take long
-    if (!state_)
-        throw interrupted_error("interrupted before a peer has answered; nothing was changed, and "
-                                "the same call goes on");
-    if (how == outcome::end_of_chain) state_->finish();
-    const double seconds = shown_->seconds();
-    shown_->finish(in_words(how));
-    all.state = report_on(*state_, how == outcome::nothing);
-    if (all.state.broken_books) throw damaged_error(*all.state.broken_books);
-    all.state.seconds = seconds;
-    all.state.waited = waited_;
-    all.state.waited.for_blocks -= waited_before_.for_blocks;
-    all.state.replayed_blocks = state_->blocks() - blocks_before_;
-    all.state.replayed_operations = state_->operations() - operations_before_;
-    if (options_.verify && !all.state.interrupted) all.state.verified = verified(*state_);
-    state_->close(); // nothing is reported as done that is not on disk
-    return all;
-}
-
 } // namespace
 
 sync_report sync(const sync_options& options, const catch_interruption& signals) {
     return run(options, signals).work();
 }
 
-using json = nlohmann::ordered_json;
-
-std::string to_json(const sync_report& report) {
-    const json state = json::parse(to_json(report.state));
-    json all{{"mode", "sync"}};
-    for (const auto& [name, value] : state.items()) {
-        if (name == "objects") all["sync"] = to_object(report.followed);
-        all[name] = value;
-    }
-    return all.dump();
+json report_value(const sync_report& report) {
+    json all{{"mode", "sync"}, {"sync", json_of(report.followed)}};
+    all.update(json_of(report.state));
+    return all;
 }
 
 std::string to_text(const sync_report& report) {
     return to_text(report.state) + in_words(report.followed);
-}
-
-sync_progress::sync_progress(const chain_state& state, block_feed::waiting waited)
-    : state_(state), operations_before_(state.operations()), operations_then_(operations_before_),
-      head_then_(state.head_id()), seen_(head_then_), waited_then_(waited) {}
-
-double sync_progress::seconds() const {
-    return std::chrono::duration<double>(last_block_ - begin_).count();
-}
-
-void sync_progress::advance(block_feed::waiting waited) {
-    const auto now = clock::now();
-    const block_id head = state_.head_id();
-    if (head != seen_) last_block_ = now;
-    seen_ = head;
-    if (now < next_line_) return;
-    next_line_ = now + std::chrono::seconds(1);
-    if (head == head_then_) return;
-    const double window = std::chrono::duration<double>(now - last_line_).count();
-    const std::uint64_t operations = state_.operations();
-    const double waiting =
-        std::chrono::duration<double>(waited.for_blocks - waited_then_.for_blocks).count();
-    spdlog::info("block {}, irreversible {}: {} blocks, {:.0f} operations/s, memory {}, waited for "
-                 "blocks {:.0f} % of the time",
-                 state_.head(), state_.irreversible(), state_.blocks(),
-                 operations > operations_then_
-                     ? static_cast<double>(operations - operations_then_) / window
-                     : 0,
-                 bytes_in_words(state_.memory().total), 100 * waiting / window);
-    last_line_ = now;
-    operations_then_ = operations;
-    head_then_ = head;
-    waited_then_ = waited;
-}
-
-void sync_progress::finish(const char* how) const {
-    const double time = seconds();
-    const std::uint64_t operations = state_.operations();
-    const std::uint64_t done =
-        operations > operations_before_ ? operations - operations_before_ : 0;
-    spdlog::info("block {}, irreversible {}: {} blocks, {:.0f} operations/s, {:.1f} s, {}",
-                 state_.head(), state_.irreversible(), state_.blocks(),
-                 time > 0 ? static_cast<double>(done) / time : 0, time, how);
 }
 
 } // namespace chainbase::driver

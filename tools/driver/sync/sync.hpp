@@ -4,6 +4,8 @@
 #include <tools/driver/sync/following.hpp>
 #include <tools/interruption.hpp>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <string>
 
 namespace chainbase::driver {
@@ -27,8 +29,8 @@ struct sync_report {
 /// the same call goes on.
 [[nodiscard]] sync_report sync(const sync_options& options, const catch_interruption& signals);
 
-/// The report as one JSON object, and for people.
-[[nodiscard]] std::string to_json(const sync_report& report);
+/// The members of `state`, and with them "mode" and "sync".
+[[nodiscard]] nlohmann::ordered_json report_value(const sync_report& report);
 [[nodiscard]] std::string to_text(const sync_report& report);
 
 } // namespace chainbase::driver
