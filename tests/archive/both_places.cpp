@@ -9,6 +9,7 @@
 #include <tests/archive/world.hpp>
 #include <tests/support/random_source.hpp>
 #include <tests/support/scratch_state.hpp>
+#include <tests/support/seeded.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -223,11 +224,9 @@ private:
 
 } // namespace
 
-TEST_CASE("both places together are as if there were one") {
+TEST_CASE_METHOD(seeded, "both places together are as if there were one") {
     const auto kind = GENERATE(archive::store_kind::memory, archive::store_kind::rocksdb,
                                archive::store_kind::none);
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
     walk one(seed, kind);
     std::uint64_t both = 0;
     for (std::uint64_t step = 0; step < short_test_operations(1500); ++step) {

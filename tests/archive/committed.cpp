@@ -10,6 +10,7 @@
 #include <tests/state_root/told_tree.hpp>
 #include <tests/support/random_source.hpp>
 #include <tests/support/scratch_state.hpp>
+#include <tests/support/seeded.hpp>
 
 #include <optional>
 #include <set>
@@ -89,10 +90,7 @@ struct rooted_world : note_world {
 
 } // namespace
 
-TEST_CASE("the root is of the objects in both places, whatever becomes of them") {
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
-    random_source random(seed);
+TEST_CASE_METHOD(seeded, "the root is of the objects in both places, whatever becomes of them") {
     rooted_world w(1);
     const std::uint64_t blocks = test_operations(20'000) / 10; // of that many operations
     const std::uint64_t between_looks = 1 + blocks / 100;
@@ -250,6 +248,11 @@ struct two_types {
             }
         });
     }
+    /// Of a state that is made: the root is current, and of some objects.
+    void begin() {
+        root.catch_up();
+        some_objects();
+    }
     void change_coin() {
         state.modify(state.get(id<coin>(3)), [](coin& one) { ++one.amount; });
     }
@@ -305,8 +308,7 @@ TEST_CASE("the root of some types is not touched by others") {
     const scratch_folder folder;
     two_types w(folder / "state", {"coin"});
     CHECK(w.root.types() == names{"coin"});
-    w.root.catch_up();
-    w.some_objects();
+    w.begin();
     w.require_root_of({"coin"});
     const sha256_digest before = w.root.root();
     w.block([&] { w.change_note(); });
@@ -322,8 +324,7 @@ TEST_CASE("a root of other types is not current and made anew for them") {
     const scratch_folder folder;
     {
         two_types w(folder / "state", both);
-        w.root.catch_up();
-        w.some_objects();
+        w.begin();
         w.require_root_of(both);
     }
     const names in_turn[] = {{"note"}, {"coin"}, both, {"coin"}, both};
@@ -345,8 +346,7 @@ TEST_CASE("a root that is opened again goes on") {
     const scratch_folder folder;
     {
         two_types w(folder / "state", both);
-        w.root.catch_up();
-        w.some_objects();
+        w.begin();
     }
     for (int times = 0; times < 3; ++times) {
         two_types w(folder / "state", both);
@@ -367,8 +367,7 @@ TEST_CASE("a forgotten root commits to nothing") {
     const scratch_folder folder;
     {
         two_types w(folder / "state", both);
-        w.root.catch_up();
-        w.some_objects();
+        w.begin();
         w.root.forget();
         CHECK(w.root.root() == sha256_digest{});
         CHECK(w.root.types().empty());
@@ -385,8 +384,7 @@ TEST_CASE("a tree of other types is not updated") {
     const scratch_folder folder;
     {
         two_types w(folder / "state", {"note"});
-        w.root.catch_up();
-        w.some_objects();
+        w.begin();
     }
     two_types w(folder / "state", both);
     CHECK_THROWS_AS(w.block([&] { w.state.create<coin>([](coin&) {}); }), usage_error);
@@ -398,8 +396,7 @@ TEST_CASE("a tree of other types is not updated") {
 TEST_CASE("undoing a root that was made anew gives back the one before") {
     const scratch_folder folder;
     two_types w(folder / "state", both);
-    w.root.catch_up();
-    w.some_objects();
+    w.begin();
     const sha256_digest before = w.root.root();
     {
         const session undone = w.state.start_session();
@@ -427,8 +424,7 @@ TEST_CASE("types that cannot be committed to are refused") {
 TEST_CASE("the root is not brought up to date from a session that is gone") {
     const scratch_folder folder;
     two_types w(folder / "state", both);
-    w.root.catch_up();
-    w.some_objects();
+    w.begin();
     const revision_number gone = w.state.revision();
     w.state.commit(gone);
     const sha256_digest before = w.root.root();

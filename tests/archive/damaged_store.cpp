@@ -4,6 +4,7 @@
 #include <archive/key.hpp>
 
 #include <tests/support/lowered_limit.hpp>
+#include <tests/support/seeded.hpp>
 
 #include <csignal>
 #include <fstream>
@@ -340,9 +341,7 @@ bool opens_with(std::uint32_t synced_batches, const fs::path& folder) {
 
 } // namespace
 
-TEST_CASE("whatever happens to a log: all that was synced is there, or an error") {
-    random_source random(new_seed());
-    INFO("CHAINBASE_TEST_SEED=" << random.seed());
+TEST_CASE_METHOD(seeded, "whatever happens to a log: all that was synced is there, or an error") {
     scratch_folder folder;
     write_and_die(folder / "whole", 400, 300);
     const auto opens_after = [&](auto&& harm) {

@@ -1,8 +1,8 @@
 // Handing over by another thread, and what is durable of it.
 
 #include <catch2/catch.hpp>
+#include <pthread.h>
 #include <spdlog/spdlog.h>
-#include <tests/archive/no_threads.hpp>
 #include <tests/archive/note.hpp>
 #include <tests/archive/world.hpp>
 #include <tests/support/random_source.hpp>
@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -22,9 +23,33 @@ using namespace chainbase;
 using namespace chainbase::test;
 namespace fs = std::filesystem;
 
-/// Rows that a thread of its own writes, while the caller goes on.
-using namespace chainbase;
-using namespace chainbase::test;
+// Rows that a thread of its own writes, while the caller goes on.
+
+namespace {
+
+/// No thread can be started while it lives: each asks for a stack that no address space has.
+class no_threads {
+public:
+    no_threads() noexcept {
+        ::pthread_getattr_default_np(&before_);
+        pthread_attr_t huge;
+        ::pthread_attr_init(&huge);
+        ::pthread_attr_setstacksize(&huge, std::size_t{1} << 50);
+        ::pthread_setattr_default_np(&huge);
+        ::pthread_attr_destroy(&huge);
+    }
+    ~no_threads() {
+        ::pthread_setattr_default_np(&before_);
+        ::pthread_attr_destroy(&before_);
+    }
+    no_threads(const no_threads&) = delete;
+    no_threads& operator=(const no_threads&) = delete;
+
+private:
+    pthread_attr_t before_;
+};
+
+} // namespace
 
 TEST_CASE("rows are written behind the caller's back, and objects leave when they are") {
     note_world w;

@@ -7,6 +7,7 @@
 #include <tests/archive/note.hpp>
 #include <tests/support/random_source.hpp>
 #include <tests/support/scratch_state.hpp>
+#include <tests/support/seeded.hpp>
 
 #include <compare>
 #include <cstring>
@@ -63,9 +64,7 @@ enum class rank : std::int8_t { low = -3, mid = 0, high = 3 };
 
 } // namespace
 
-TEST_CASE("numbers order as numbers") {
-    random_source random(new_seed());
-    INFO("CHAINBASE_TEST_SEED=" << random.seed());
+TEST_CASE_METHOD(seeded, "numbers order as numbers") {
     check_order(random, 5000, random_number<std::uint8_t>);
     check_order(random, 5000, random_number<std::int8_t>);
     check_order(random, 5000, random_number<std::uint16_t>);
@@ -80,9 +79,7 @@ TEST_CASE("numbers order as numbers") {
     });
 }
 
-TEST_CASE("bools, enums, ids and byte arrays order as what they stand for") {
-    random_source random(new_seed());
-    INFO("CHAINBASE_TEST_SEED=" << random.seed());
+TEST_CASE_METHOD(seeded, "bools, enums, ids and byte arrays order as what they stand for") {
     check_order(random, 50, [](random_source& r) { return r.one_in(2); });
     check_order(random, 50, [](random_source& r) { return rank(int(r.below(3)) * 3 - 3); });
     check_order(random, 1000,
@@ -92,16 +89,12 @@ TEST_CASE("bools, enums, ids and byte arrays order as what they stand for") {
     });
 }
 
-TEST_CASE("text orders as bytes do, zero bytes and prefixes included") {
-    random_source random(new_seed());
-    INFO("CHAINBASE_TEST_SEED=" << random.seed());
+TEST_CASE_METHOD(seeded, "text orders as bytes do, zero bytes and prefixes included") {
     check_order(random, 20000, [](random_source& r) { return random_bytes(r, 4); });
     check_order(random, 5000, random_author);
 }
 
-TEST_CASE("tuples order by their parts, whatever text they hold") {
-    random_source random(new_seed());
-    INFO("CHAINBASE_TEST_SEED=" << random.seed());
+TEST_CASE_METHOD(seeded, "tuples order by their parts, whatever text they hold") {
     check_order(random, 20000, [](random_source& r) {
         return std::tuple(random_bytes(r, 2), random_bytes(r, 2), random_number<std::int16_t>(r));
     });
@@ -110,9 +103,7 @@ TEST_CASE("tuples order by their parts, whatever text they hold") {
     });
 }
 
-TEST_CASE("a descending part orders backwards within its tuple only") {
-    random_source random(new_seed());
-    INFO("CHAINBASE_TEST_SEED=" << random.seed());
+TEST_CASE_METHOD(seeded, "a descending part orders backwards within its tuple only") {
     for (int i = 0; i < 20000; ++i) {
         const auto a =
             std::tuple(random_bytes(random, 2), random_bytes(random, 2), random.below(3));
@@ -175,9 +166,7 @@ TEST_CASE("a filter of several generations has every key and few others and is u
 
 // Objects survive their encoding; equal objects have equal bytes; one field is read in place.
 
-TEST_CASE("a record gives back the object, and equal objects have equal bytes") {
-    random_source random(new_seed());
-    INFO("CHAINBASE_TEST_SEED=" << random.seed());
+TEST_CASE_METHOD(seeded, "a record gives back the object, and equal objects have equal bytes") {
     for (int i = 0; i < 2000; ++i) {
         const post before = random_post(random);
         const byte_buffer record = record_of(before);
@@ -188,9 +177,7 @@ TEST_CASE("a record gives back the object, and equal objects have equal bytes") 
     }
 }
 
-TEST_CASE("each member is read from the record where it stands") {
-    random_source random(new_seed());
-    INFO("CHAINBASE_TEST_SEED=" << random.seed());
+TEST_CASE_METHOD(seeded, "each member is read from the record where it stands") {
     for (int i = 0; i < 500; ++i) {
         const post p = random_post(random);
         const byte_buffer record = record_of(p);
@@ -380,9 +367,8 @@ void view_all(bytes_view bytes) {
 
 } // namespace
 
-TEST_CASE("every prefix of a record, and a record with bytes behind it, is refused") {
-    random_source random(new_seed());
-    INFO("CHAINBASE_TEST_SEED=" << random.seed());
+TEST_CASE_METHOD(seeded,
+                 "every prefix of a record, and a record with bytes behind it, is refused") {
     byte_buffer record = record_of(random_post(random));
     for (std::size_t size = 0; size < record.size(); ++size) {
         const exact_copy cut(bytes_view(record).first(size));
@@ -394,9 +380,7 @@ TEST_CASE("every prefix of a record, and a record with bytes behind it, is refus
     REQUIRE_FALSE(decodes(record));
 }
 
-TEST_CASE("changed bytes give typed errors or another record, never anything else") {
-    random_source random(new_seed());
-    INFO("CHAINBASE_TEST_SEED=" << random.seed());
+TEST_CASE_METHOD(seeded, "changed bytes give typed errors or another record, never anything else") {
     int accepted = 0;
     for (int i = 0; i < 30000; ++i) {
         byte_buffer record = record_of(random_post(random));
@@ -410,9 +394,7 @@ TEST_CASE("changed bytes give typed errors or another record, never anything els
     CHECK(accepted > 0); // changed numbers are records too: the test reaches both sides
 }
 
-TEST_CASE("random bytes behind a right fingerprint give typed errors") {
-    random_source random(new_seed());
-    INFO("CHAINBASE_TEST_SEED=" << random.seed());
+TEST_CASE_METHOD(seeded, "random bytes behind a right fingerprint give typed errors") {
     for (int i = 0; i < 30000; ++i) {
         byte_buffer record(4 + random.below(120));
         for (std::byte& byte : record)

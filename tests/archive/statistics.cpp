@@ -4,13 +4,14 @@
 #include <catch2/catch.hpp>
 #include <tests/archive/stores.hpp>
 #include <tests/support/child_process.hpp>
+#include <tests/support/cost.hpp>
 #include <tests/support/lowered_limit.hpp>
+#include <tests/support/seeded.hpp>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <fstream>
-#include <iostream>
 #include <thread>
 #include <vector>
 
@@ -62,9 +63,7 @@ TEST_CASE("every duration is in the bucket that says so, and buckets are 1/32 wi
     CHECK(histogram::begin_of(histogram::buckets) == std::uint64_t{1} << histogram::longest_bits);
 }
 
-TEST_CASE("percentiles are those of the sorted durations, at most 1/32 above") {
-    random_source random(new_seed());
-    CAPTURE(random.seed());
+TEST_CASE_METHOD(seeded, "percentiles are those of the sorted durations, at most 1/32 above") {
     for (const std::size_t count : {1UL, 2UL, 3UL, 100UL, 999UL, 20'000UL}) {
         percentiles exact{durations(random, count)};
         const auto times = std::make_unique<latency_histogram>();
@@ -268,31 +267,17 @@ TEST_CASE("who counts goes on when somebody cuts, replaces or deletes the file o
 TEST_CASE("what counting a lookup costs", "[.][cost]") {
     trace::clock::calibrate();
     const auto stats = std::make_unique<statistics>();
-    const auto best = [](const char* name, auto&& once) {
-        double least = 1e9;
-        for (int round = 0; round < 15; ++round) {
-            constexpr int times = 200'000;
-            const auto begin = std::chrono::steady_clock::now();
-            for (int i = 0; i < times; ++i) {
-                once();
-                std::atomic_signal_fence(std::memory_order_seq_cst);
-            }
-            const auto took = std::chrono::steady_clock::now() - begin;
-            least = std::min(least, static_cast<double>(took.count()) / times);
-        }
-        std::cout << name << ": " << least << " ns\n";
-    };
-    best("an empty loop", [] {});
-    best("recorded", [&] { stats->record(lookup::miss, nanoseconds(700)); });
-    best("measured by std::chrono::steady_clock, recorded", [&] {
+    print_cost("an empty loop", [] {});
+    print_cost("recorded", [&] { stats->record(lookup::miss, nanoseconds(700)); });
+    print_cost("measured by std::chrono::steady_clock, recorded", [&] {
         const auto begin = std::chrono::steady_clock::now();
         stats->record(lookup::miss, std::chrono::steady_clock::now() - begin);
     });
-    best("measured by the clock of traces, recorded", [&] {
+    print_cost("measured by the clock of traces, recorded", [&] {
         const stopwatch watch;
         stats->record(lookup::miss, watch.elapsed());
     });
-    best("sampled", [&] {
+    print_cost("sampled", [&] {
         const sampled_stopwatch watch;
         stats->found_in_memory(watch);
     });

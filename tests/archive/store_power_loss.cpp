@@ -9,6 +9,7 @@
 #include <rocksdb/file_system.h>
 #include <tests/support/random_source.hpp>
 #include <tests/support/scratch_state.hpp>
+#include <tests/support/seeded.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -480,10 +481,7 @@ void check(const remains& one) {
 
 } // namespace
 
-TEST_CASE("power is lost at any change of the disk: what was promised is there") {
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
-    random_source random(seed);
+TEST_CASE_METHOD(seeded, "power is lost at any change of the disk: what was promised is there") {
     const std::uint32_t stride = 37;
     const scratch_folder scratch;
     const auto all = losses_of(scratch.path(), random.below(stride), stride, random);

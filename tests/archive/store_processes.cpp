@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 #include <sys/wait.h>
+#include <tests/support/seeded.hpp>
 #include <unistd.h>
 
 #include <algorithm>
@@ -133,9 +134,7 @@ std::uint32_t check(const std::string& folder, std::uint32_t before) {
 
 } // namespace
 
-TEST_CASE("every acknowledged batch survives kill -9") {
-    random_source random(new_seed());
-    INFO("CHAINBASE_TEST_SEED=" << random.seed());
+TEST_CASE_METHOD(seeded, "every acknowledged batch survives kill -9") {
     scratch_folder folder;
     const std::string path = (folder / "store").string();
     std::uint32_t batches = 0;

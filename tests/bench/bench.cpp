@@ -1,7 +1,6 @@
 #include <tools/bench/baselines/classical_database.hpp>
-#include <tools/bench/baselines/classical_index.hpp>
 #include <tools/bench/bench_setup.hpp>
-#include <tools/bench/report.hpp>
+#include <tools/bench/measurements.hpp>
 
 #include <boost/describe/class.hpp>
 #include <catch2/catch.hpp>
@@ -98,56 +97,6 @@ void check_engine(int steps) {
         }
     }
 }
-
-// --- the stand-in that every goal is measured against ---
-
-bool same(const account& a, const account& b) {
-    return a.id == b.id && a.name == b.name && a.balance == b.balance && a.voted == b.voted;
-}
-
-class index_of_accounts {
-public:
-    using content = account;
-
-    account make(std::uint32_t id, std::int64_t balance) {
-        account value;
-        value.id = id;
-        value.name = account_name("account-" + std::to_string(id));
-        value.balance = balance;
-        index_.create(value);
-        return value;
-    }
-    void change(std::uint32_t id, account& known, std::int64_t balance) {
-        const auto write = [&](account& object) {
-            object.balance = balance;
-            ++object.voted;
-        };
-        index_.modify(index_.handle_of(id), write);
-        write(known);
-    }
-    void remove(std::uint32_t id) { index_.remove(index_.handle_of(id)); }
-    void start(std::int64_t revision) { index_.start_session(revision); }
-    void undo() { index_.undo(); }
-    void squash() { index_.squash(); }
-    void commit(std::int64_t revision) { index_.commit(revision); }
-
-    [[nodiscard]] bool agrees(const std::map<std::uint32_t, account>& now, std::uint32_t,
-                              std::int64_t) const {
-        std::size_t seen = 0;
-        bool equal = true;
-        index_.for_each_by_id(UINT32_MAX, [&](const account& object) {
-            const auto at = now.find(static_cast<std::uint32_t>(object.id));
-            equal = equal && at != now.end() && same(at->second, object);
-            ++seen;
-        });
-        return equal && seen == now.size();
-    }
-
-private:
-    scratch_directory scratch_{std::filesystem::temp_directory_path()};
-    mapped_segment segment_{{scratch_.path(), 1000, 1, true}};
-    classical_index index_{segment_};
-};
 
 // --- the engine that whole chains are run on ---
 
@@ -251,12 +200,8 @@ private:
 
 } // namespace
 
-TEST_CASE("the classical stand-in agrees with a model through nested sessions") {
-    check_engine<index_of_accounts>(500);
-}
-
 TEST_CASE("a classical database agrees with a model through nested sessions") {
-    check_engine<database_of_papers<hashed_keys::as_trees>>(300);
+    check_engine<database_of_papers<hashed_keys::as_trees>>(500);
     check_engine<database_of_papers<hashed_keys::as_hashes>>(300);
 }
 
@@ -294,16 +239,12 @@ TEST_CASE("a classical database refuses what chainbase refuses, and sessions tak
 }
 
 TEST_CASE("small figures are printed with three digits, large ones without decimals") {
-    report result;
-    result.bench = "account";
-    result.machine = nlohmann::json::object();
-    result.rows = {{"heap", "squash", metric::ns, 0.00421, {}},
-                   {"heap", "modify", metric::ns, 4.2149, {}},
-                   {"heap", "create", metric::ns, 42.149, {}},
-                   {"heap", "remove", metric::ns, 4214.9, {}},
-                   {"heap", "iterate_by_id", metric::ns, 0, {}}};
     std::ostringstream out;
-    print_table(out, result);
+    print_rows(out, {{"heap", "squash", metric::ns, 0.00421, {}},
+                     {"heap", "modify", metric::ns, 4.2149, {}},
+                     {"heap", "create", metric::ns, 42.149, {}},
+                     {"heap", "remove", metric::ns, 4214.9, {}},
+                     {"heap", "iterate_by_id", metric::ns, 0, {}}});
     for (const char* figure : {" 0.00421 ", " 4.21 ", " 42.1 ", " 4215 ", " 0.0 "}) {
         INFO(out.str());
         CHECK(out.str().find(figure) != std::string::npos);

@@ -31,13 +31,6 @@ struct counter {
 };
 BOOST_DESCRIBE_STRUCT(counter, (), (id, value, text))
 
-open_options with_checkpoints() {
-    open_options options = quick_options();
-    options.promise = durability::checkpoint;
-    options.checkpoints.interval = std::chrono::milliseconds(0);
-    return options;
-}
-
 class counters {
 public:
     explicit counters(const fs::path& state, const open_options& how = with_checkpoints())

@@ -5,7 +5,7 @@
 #include <chainbase/doctor.hpp>
 
 #include <catch2/catch.hpp>
-#include <tests/support/heard.hpp>
+#include <tests/support/captured_log.hpp>
 #include <tests/support/scratch_state.hpp>
 
 #include <algorithm>
@@ -378,7 +378,7 @@ TEST_CASE("advice is given once when a state is opened for writing, if that is w
     fs::permissions(scratch / "open", fs::perms::all);
     const fs::path state = scratch / "open" / "state";
     const auto said = [&](open_mode mode, bool wished) {
-        const heard log;
+        const captured_log log;
         open_options how = quick_options(mode);
         how.advise = wished;
         const database db(state, how);

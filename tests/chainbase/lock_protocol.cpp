@@ -325,107 +325,97 @@ private:
         if (next.shared.sleeps_on[actor] == nothing) next.past[actor].push_back(answer);
     }
 
-    std::uint8_t answer_to(memory& m, std::uint8_t actor, const step& one);
-    static std::uint8_t claim(memory& m, std::uint8_t actor);
-    static void wake(memory& m, std::uint8_t slot);
-    static void note_asking(memory& m, std::uint8_t actor);
-    static void enter(memory& m, std::uint8_t actor);
+    std::uint8_t answer_to(memory& m, std::uint8_t actor, const step& one) {
+        turn& word = m.words[std::min<std::uint8_t>(one.slot, readers - 1)];
+        switch (one.what) {
+        case step::kind::claim:
+            return claim(m, actor);
+        case step::kind::store:
+            if (one.first == turn::reading) note_asking(m, actor);
+            word = one.first;
+            return 0;
+        case step::kind::exchange: {
+            const turn before = word;
+            if (before == one.first) word = one.second;
+            return static_cast<std::uint8_t>(before) | (before == one.first ? done_bit : 0);
+        }
+        case step::kind::load:
+            return static_cast<std::uint8_t>(word);
+        case step::kind::phase:
+            return m.phase;
+        case step::kind::set_phase:
+            m.phase = static_cast<std::uint8_t>(one.first);
+            if (m.phase == 1) note_asking(m, actor);
+            return 0;
+        case step::kind::slots:
+            return m.slots;
+        case step::kind::wake:
+            wake(m, one.slot);
+            return 0;
+        case step::kind::sleep:
+            if (word == one.first) m.sleeps_on[actor] = one.slot;
+            return 0;
+        case step::kind::is_held:
+            return m.is_alive[one.slot];
+        case step::kind::bury:
+            if (!m.is_alive[one.slot]) word = turn::idle;
+            return 0;
+        case step::kind::is_anyone:
+            return m.is_alive[writer];
+        case step::kind::enter:
+            enter(m, actor);
+            return 0;
+        case step::kind::leave:
+            m.is_in[actor] = false;
+            return 0;
+        }
+        return 0;
+    }
+    /// As reader_file::claim does.
+    static std::uint8_t claim(memory& m, std::uint8_t actor) {
+        m.is_alive[actor] = true;
+        if (actor == writer) return 0;
+        m.words[actor] = turn::idle;
+        wake(m, actor);
+        m.slots = std::max<std::uint8_t>(m.slots, actor + 1);
+        return 0;
+    }
+    static void wake(memory& m, std::uint8_t slot) {
+        for (std::uint8_t other = 0; other < actors; ++other)
+            if (m.sleeps_on[other] == slot) m.was_woken[other] = true;
+    }
+    static void note_asking(memory& m, std::uint8_t actor) {
+        if (actor == writer) {
+            m.is_writer_waiting = true;
+            m.asked_behind.fill(false);
+            return;
+        }
+        m.writers_since[actor] = 0;
+        m.asked_behind[actor] = m.is_writer_waiting;
+    }
+    static void enter(memory& m, std::uint8_t actor) {
+        m.is_in[actor] = true;
+        if (actor == writer) {
+            for (std::uint8_t n = 0; n < readers; ++n) {
+                require(!m.is_in[n], "a writer came in beside a reader");
+                ++m.writers_since[n];
+            }
+            m.is_torn = false; // it rolls back
+            m.is_writer_waiting = false;
+            return;
+        }
+        require(!m.is_in[writer], "a reader came in beside a writer");
+        require(!m.is_torn, "a reader came in where a writer had died");
+        if (m.deaths > 0) return;
+        require(m.writers_since[actor] <= 1, "a reader waited for two writers");
+        require(!m.asked_behind[actor] || !m.is_writer_waiting, "a reader overtook a writer");
+    }
 
     extent how_;
     std::unordered_set<std::string> seen_;
     std::vector<situation> open_;
     std::size_t ends_ = 0;
 };
-
-void explorer::wake(memory& m, std::uint8_t slot) {
-    for (std::uint8_t other = 0; other < actors; ++other)
-        if (m.sleeps_on[other] == slot) m.was_woken[other] = true;
-}
-
-/// As reader_file::claim does.
-std::uint8_t explorer::claim(memory& m, std::uint8_t actor) {
-    m.is_alive[actor] = true;
-    if (actor == writer) return 0;
-    m.words[actor] = turn::idle;
-    wake(m, actor);
-    m.slots = std::max<std::uint8_t>(m.slots, actor + 1);
-    return 0;
-}
-
-void explorer::note_asking(memory& m, std::uint8_t actor) {
-    if (actor == writer) {
-        m.is_writer_waiting = true;
-        m.asked_behind.fill(false);
-        return;
-    }
-    m.writers_since[actor] = 0;
-    m.asked_behind[actor] = m.is_writer_waiting;
-}
-
-void explorer::enter(memory& m, std::uint8_t actor) {
-    m.is_in[actor] = true;
-    if (actor == writer) {
-        for (std::uint8_t n = 0; n < readers; ++n) {
-            require(!m.is_in[n], "a writer came in beside a reader");
-            ++m.writers_since[n];
-        }
-        m.is_torn = false; // it rolls back
-        m.is_writer_waiting = false;
-        return;
-    }
-    require(!m.is_in[writer], "a reader came in beside a writer");
-    require(!m.is_torn, "a reader came in where a writer had died");
-    if (m.deaths > 0) return;
-    require(m.writers_since[actor] <= 1, "a reader waited for two writers");
-    require(!m.asked_behind[actor] || !m.is_writer_waiting, "a reader overtook a writer");
-}
-
-std::uint8_t explorer::answer_to(memory& m, std::uint8_t actor, const step& one) {
-    turn& word = m.words[std::min<std::uint8_t>(one.slot, readers - 1)];
-    switch (one.what) {
-    case step::kind::claim:
-        return claim(m, actor);
-    case step::kind::store:
-        if (one.first == turn::reading) note_asking(m, actor);
-        word = one.first;
-        return 0;
-    case step::kind::exchange: {
-        const turn before = word;
-        if (before == one.first) word = one.second;
-        return static_cast<std::uint8_t>(before) | (before == one.first ? done_bit : 0);
-    }
-    case step::kind::load:
-        return static_cast<std::uint8_t>(word);
-    case step::kind::phase:
-        return m.phase;
-    case step::kind::set_phase:
-        m.phase = static_cast<std::uint8_t>(one.first);
-        if (m.phase == 1) note_asking(m, actor);
-        return 0;
-    case step::kind::slots:
-        return m.slots;
-    case step::kind::wake:
-        wake(m, one.slot);
-        return 0;
-    case step::kind::sleep:
-        if (word == one.first) m.sleeps_on[actor] = one.slot;
-        return 0;
-    case step::kind::is_held:
-        return m.is_alive[one.slot];
-    case step::kind::bury:
-        if (!m.is_alive[one.slot]) word = turn::idle;
-        return 0;
-    case step::kind::is_anyone:
-        return m.is_alive[writer];
-    case step::kind::enter:
-        enter(m, actor);
-        return 0;
-    case step::kind::leave:
-        m.is_in[actor] = false;
-        return 0;
-    }
-    return 0;
-}
 
 /// Empty if nothing went wrong.
 std::string explore(const extent& how) {

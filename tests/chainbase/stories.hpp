@@ -51,6 +51,17 @@ private:
     std::optional<decltype(std::declval<State&>().db.start_session())> guard;
 };
 
+/// Undoes what `work` does: nothing of it is left.
+template <typename State, typename Work>
+void undone(State& s, Work&& work) {
+    const snapshot before = s.now();
+    {
+        const auto session = s.db.start_session();
+        work();
+    }
+    CHECK(s.now() == before);
+}
+
 /// Undo gives two objects that swapped their keys their own back.
 template <typename State>
 void swapped_keys() {
@@ -58,16 +69,13 @@ void swapped_keys() {
     State s;
     const T& a = s.add(1);
     const T& b = s.add(2);
-    const snapshot before = s.now();
-    {
-        auto session = s.db.start_session();
+    undone(s, [&] {
         s.set_key(a, 3);
         s.set_key(b, 1);
         s.set_key(a, 2);
         REQUIRE(s.at(2) == &a);
         REQUIRE(s.at(1) == &b);
-    }
-    CHECK(s.now() == before);
+    });
     CHECK(s.at(1) == &a);
     CHECK(s.at(2) == &b);
     CHECK(s.at(3) == nullptr);
@@ -79,14 +87,11 @@ void taken_key() {
     using T = typename State::object;
     State s;
     const T& a = s.add(1);
-    const snapshot before = s.now();
-    {
-        auto session = s.db.start_session();
+    undone(s, [&] {
         s.set_key(a, 2);
         s.add(1);
         REQUIRE(s.count() == 2);
-    }
-    CHECK(s.now() == before);
+    });
     CHECK(s.at(1) == &a);
     CHECK(s.count() == 1);
 }
@@ -98,15 +103,12 @@ void key_used_again() {
     State s;
     const T& a = s.add(1);
     s.db.modify(a, [](T& t) { t.value = 7; });
-    const snapshot before = s.now();
-    {
-        auto session = s.db.start_session();
+    undone(s, [&] {
         s.db.remove(a);
         const T& again = s.add(1);
         REQUIRE(again.id.value == 1);
         REQUIRE(again.value == 0);
-    }
-    CHECK(s.now() == before);
+    });
     REQUIRE(s.at(1) == &a);
     CHECK(a.id.value == 0);
     CHECK(a.value == 7);
@@ -118,17 +120,14 @@ void ring_of_keys() {
     State s;
     for (std::uint32_t k = 0; k < 100; ++k)
         s.add(k, k % 3);
-    const snapshot before = s.now();
-    {
-        auto session = s.db.start_session();
+    undone(s, [&] {
         for (int round = 0; round < 3; ++round) {
             for (std::uint32_t k = 100; k > 0; --k)
                 s.set_key(*s.at(k - 1), k);
             s.set_key(*s.at(100), 0);
         }
         REQUIRE(s.at(3)->id.value == 0);
-    }
-    CHECK(s.now() == before);
+    });
     for (std::uint32_t k = 0; k < 100; ++k)
         CHECK(s.at(k)->id.value == k);
 }
@@ -139,14 +138,11 @@ void removing_new() {
     using T = typename State::object;
     State s;
     s.add(1);
-    const snapshot before = s.now();
-    {
-        auto session = s.db.start_session();
+    undone(s, [&] {
         const T& fresh = s.add(2);
         s.db.remove(fresh);
         REQUIRE(s.at(2) == nullptr);
-    }
-    CHECK(s.now() == before);
+    });
     CHECK(s.count() == 1);
 }
 
@@ -157,9 +153,7 @@ void removing_changed() {
     State s;
     const T& a = s.add(1, 4);
     s.add(2, 4);
-    const snapshot before = s.now();
-    {
-        auto session = s.db.start_session();
+    undone(s, [&] {
         s.db.modify(a, [](T& t) {
             t.value = 3;
             t.key = 10;
@@ -169,8 +163,7 @@ void removing_changed() {
         REQUIRE(s.at(1) == nullptr);
         REQUIRE(s.at(10) == nullptr);
         REQUIRE(s.find(0) == nullptr);
-    }
-    CHECK(s.now() == before);
+    });
     REQUIRE(s.at(1) == &a);
     CHECK(a.value == 0);
     CHECK(a.group == 4);
@@ -182,9 +175,7 @@ void reused_slot() {
     using T = typename State::object;
     State s;
     const T& a = s.add(1, 4);
-    const snapshot before = s.now();
-    {
-        auto outer = s.db.start_session();
+    undone(s, [&] {
         s.db.modify(a, [](T& t) { t.value = 1; });
         {
             auto inner = s.db.start_session();
@@ -200,8 +191,7 @@ void reused_slot() {
             s.add(3);
         }
         REQUIRE(s.at(2) == &b);
-    }
-    CHECK(s.now() == before);
+    });
     REQUIRE(s.at(1) == &a);
     CHECK(a.value == 0);
 }
@@ -234,9 +224,7 @@ void clearing() {
     for (std::uint32_t k = 0; k < 500; ++k)
         s.add(k, k % 7);
     s.db.remove(*s.at(13));
-    const snapshot before = s.now();
-    {
-        auto session = s.db.start_session();
+    undone(s, [&] {
         s.set_key(*s.at(5), 5000);
         s.add(700);
         s.clear();
@@ -244,8 +232,7 @@ void clearing() {
         REQUIRE(s.find(3) == nullptr);
         REQUIRE(s.at(1) == nullptr);
         s.add(1);
-    }
-    CHECK(s.now() == before);
+    });
     CHECK(s.count() == 499);
     CHECK(s.at(5)->id.value == 5);
     s.clear();
@@ -303,17 +290,14 @@ void caught_collision() {
     State s;
     const T& a = s.add(1);
     s.add(2);
-    const snapshot before = s.now();
-    {
-        auto session = s.db.start_session();
+    undone(s, [&] {
         CHECK_THROWS_AS(s.set_key(a, 2), duplicate_key_error);
         s.db.modify(a, [](T& t) { t.value = 5; });
         s.set_key(a, 7);
         CHECK_THROWS_AS(s.set_key(a, 2), duplicate_key_error);
         s.db.modify(a, [](T& t) { t.value = 6; });
         REQUIRE(s.at(7) == &a);
-    }
-    CHECK(s.now() == before);
+    });
     CHECK(a.key == 1);
     CHECK(a.value == 0);
 }

@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 #include <tests/support/chain_model.hpp>
 #include <tests/support/mismatch.hpp>
+#include <tests/support/seeded.hpp>
 #include <tests/support/simulated_disk.hpp>
 
 #include <algorithm>
@@ -28,6 +29,8 @@ public:
     quiet_log& operator=(const quiet_log&) = delete;
     ~quiet_log() { spdlog::set_level(spdlog::level::warn); }
 };
+
+class quietly_seeded : protected quiet_log, protected seeded {};
 
 /// Runs `restore` while the folder `state` is out of the way and nothing in its place (a disk knows
 /// files by their paths). Returns what an exception of the engine said; throws mismatch on.
@@ -76,7 +79,10 @@ public:
     }
     static checkpoint::rhythm when_asked() { return {std::chrono::milliseconds(0), 0}; }
 
-    void apply() { chain_->apply(steps_++); }
+    void apply(std::uint64_t steps = 1) {
+        for (; steps > 0; --steps)
+            chain_->apply(steps_++);
+    }
     /// Throws what the checkpoint throws; then it may be there all the same, and the next one has
     /// its number or, by another process, a higher one.
     void make_checkpoint() {
@@ -192,12 +198,14 @@ public:
         return options;
     }
 
-    /// A step: it ends with a block that is pushed, or in another way.
-    void apply() {
-        const revision_number before = db().revision();
-        chain_->apply(steps_);
-        ++steps_;
-        if (db().revision() > before) pushed_ = steps_.load();
+    /// Each step ends with a block that is pushed, or in another way.
+    void apply(std::uint64_t steps = 1) {
+        for (; steps > 0; --steps) {
+            const revision_number before = db().revision();
+            chain_->apply(steps_);
+            ++steps_;
+            if (db().revision() > before) pushed_ = steps_.load();
+        }
     }
     void wait_until_durable() {
         const std::uint64_t pushed = pushed_;

@@ -9,6 +9,7 @@
 #include <tests/failure/chains_on_disk.hpp>
 #include <tests/failure/sample_states.hpp>
 #include <tests/support/scratch_state.hpp>
+#include <tests/support/seeded.hpp>
 #include <tests/support/simulated_disk.hpp>
 #include <unistd.h>
 
@@ -41,8 +42,7 @@ std::uint64_t restored_after_a_loss(const checkpointed_chain& chain, random_sour
 }
 
 void apply_some(checkpointed_chain& chain, random_source& random) {
-    for (std::uint32_t steps = 1 + random.below(4); steps > 0; --steps)
-        chain.apply();
+    chain.apply(1 + random.below(4));
 }
 
 /// Whether the next checkpoint comes to call number `n`, which then does as `fail` says.
@@ -96,11 +96,8 @@ bool fail_call(std::uint64_t n, const failure& fail, random_source& random) {
 
 } // namespace
 
-TEST_CASE("each call of a checkpoint's disk fails, and the next checkpoint is whole") {
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
-    const quiet_log quiet;
-    random_source random(seed);
+TEST_CASE_METHOD(quietly_seeded,
+                 "each call of a checkpoint's disk fails, and the next checkpoint is whole") {
     const failure full = [] { throw out_of_space_error("full, as asked for"); };
     const failure broken = [] { throw io_error("broken, as asked for"); };
     for (const failure& fail : {full, broken}) {
@@ -112,10 +109,7 @@ TEST_CASE("each call of a checkpoint's disk fails, and the next checkpoint is wh
     }
 }
 
-TEST_CASE("checkpoints that are made beside the writer are of one moment") {
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
-    random_source random(seed);
+TEST_CASE_METHOD(seeded, "checkpoints that are made beside the writer are of one moment") {
     std::uint64_t copied_ahead = 0;
     std::uint64_t most = 0; // generations in a round
     for (int round = 0; round < 12; ++round) {
@@ -220,8 +214,7 @@ TEST_CASE("power lost at each call of checkpoints") {
         loss_of_power loss(chain, random);
         for (int round = 0; round < 14; ++round) {
             if (round % 4 == 3) chain.reopen();
-            for (std::uint32_t steps = 1 + random.below(6); steps > 0; --steps)
-                chain.apply();
+            chain.apply(1 + random.below(6));
             loss.begin();
             chain.disk.before = [&](auto which, const fs::path& file) { loss.happen(which, file); };
             chain.make_checkpoint();

@@ -7,6 +7,7 @@
 
 #include <catch2/catch.hpp>
 #include <tests/failure/chains_on_disk.hpp>
+#include <tests/support/seeded.hpp>
 
 #include <string>
 
@@ -24,8 +25,7 @@ public:
     explicit damaged_chain(std::uint64_t seed)
         : chain(seed, checkpointed_chain::when_asked()), random(seed) {
         for (int i = 0; i < 6; ++i) {
-            for (std::uint32_t steps = 1 + random.below(5); steps > 0; --steps)
-                chain.apply();
+            chain.apply(1 + random.below(5));
             chain.make_checkpoint();
         }
     }
@@ -45,16 +45,33 @@ public:
     random_source random;
 };
 
+/// A chain that was closed, opened again and changed since.
+class reopened_chain : public checkpointed_chain {
+public:
+    /// With one checkpoint or two.
+    reopened_chain(std::uint64_t seed, bool has_two) : checkpointed_chain(seed, when_asked()) {
+        apply(12);
+        if (has_two) make_checkpoint();
+        apply(12);
+        close_and_reopen();
+        apply();
+    }
+    [[nodiscard]] bool restores_what_it_promised() const {
+        std::string why;
+        simulated_disk undamaged(disk);
+        const bool is_promised = restored_from(undamaged, &why) == promised;
+        if (!is_promised) UNSCOPED_INFO(why);
+        return is_promised;
+    }
+};
+
 std::uint64_t problems_in(simulated_disk& disk, const damaged_chain& of) {
     return check::check_checkpoints(disk, of.chain.state()).report.found;
 }
 
 } // namespace
 
-TEST_CASE("bits of a checkpoint flipped") {
-    const quiet_log quiet;
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
+TEST_CASE_METHOD(quietly_seeded, "bits of a checkpoint flipped") {
     damaged_chain all(seed);
     CHECK(problems_in(all.chain.disk, all) == 0);
     std::uint64_t newest = 0;
@@ -90,10 +107,7 @@ TEST_CASE("bits of a checkpoint flipped") {
     CHECK(older >= 50); // each one in the newer publication
 }
 
-TEST_CASE("nothing is built upon a checkpoint whose pages are damaged") {
-    const quiet_log quiet;
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
+TEST_CASE_METHOD(quietly_seeded, "nothing is built upon a checkpoint whose pages are damaged") {
     damaged_chain all(seed);
     const auto pages = all.folder() / "pages";
     std::uint64_t built = 0;
@@ -111,28 +125,17 @@ TEST_CASE("nothing is built upon a checkpoint whose pages are damaged") {
     CHECK(built > 0);
 }
 
-TEST_CASE("a checkpoint has all that was in the one before when that cannot be read any more") {
-    const quiet_log quiet;
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
-    random_source random(seed);
+TEST_CASE_METHOD(
+    quietly_seeded,
+    "a checkpoint has all that was in the one before when that cannot be read any more") {
     const bool has_failed = GENERATE(false, true); // one before, in the same process
     std::uint64_t faults = 0;
     for (std::uint64_t n = 0; n < 30; ++n) {
         INFO("read " << n);
-        checkpointed_chain chain(random.next(), checkpointed_chain::when_asked());
-        const auto apply = [&](int steps) {
-            for (; steps > 0; --steps)
-                chain.apply();
-        };
-        apply(12);
-        if (n % 2 == 0) chain.make_checkpoint();
-        apply(12);
-        chain.close_and_reopen();
-        apply(1);
+        reopened_chain chain(random.next(), n % 2 == 0);
         if (has_failed) {
             chain.make_checkpoint();
-            apply(1);
+            chain.apply();
             chain.disk.before = [](simulated_disk::call which, const fs::path&) {
                 if (which == simulated_disk::call::reserve) throw out_of_space_error("full");
             };
@@ -150,32 +153,18 @@ TEST_CASE("a checkpoint has all that was in the one before when that cannot be r
         }
         chain.disk.before = nullptr;
         faults += reads > n ? 1 : 0;
-        std::string why;
-        simulated_disk undamaged(chain.disk);
-        CHECK(chain.restored_from(undamaged, &why) == chain.promised);
-        INFO(why);
+        CHECK(chain.restores_what_it_promised());
     }
     CHECK(faults > 4);
 }
 
-TEST_CASE("a newest checkpoint that was set aside is not built upon when the next call fails") {
-    const quiet_log quiet;
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
-    random_source random(seed);
+TEST_CASE_METHOD(
+    quietly_seeded,
+    "a newest checkpoint that was set aside is not built upon when the next call fails") {
     std::uint64_t failed = 0;
     for (std::uint64_t n = 0; n < 24; ++n) {
         INFO("call " << n);
-        checkpointed_chain chain(random.next(), checkpointed_chain::when_asked());
-        const auto apply = [&](int steps) {
-            for (; steps > 0; --steps)
-                chain.apply();
-        };
-        apply(12);
-        if (n % 2 == 0) chain.make_checkpoint();
-        apply(12);
-        chain.close_and_reopen();
-        apply(1);
+        reopened_chain chain(random.next(), n % 2 == 0);
         std::uint64_t reads = 0;
         std::uint64_t calls = 0; // since it was set aside
         chain.disk.before = [&](simulated_disk::call which, const fs::path& file) {
@@ -189,22 +178,17 @@ TEST_CASE("a newest checkpoint that was set aside is not built upon when the nex
         chain.disk.before = nullptr;
         failed += calls > 1 + n / 2 ? 1 : 0;
         REQUIRE_NOTHROW(chain.make_checkpoint());
-        std::string why;
-        simulated_disk undamaged(chain.disk);
-        CHECK(chain.restored_from(undamaged, &why) == chain.promised);
-        INFO(why);
+        CHECK(chain.restores_what_it_promised());
     }
     CHECK(failed > 4);
 }
 
-TEST_CASE("closing what nobody changed makes another checkpoint when the last one is damaged") {
-    const quiet_log quiet;
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
+TEST_CASE_METHOD(
+    quietly_seeded,
+    "closing what nobody changed makes another checkpoint when the last one is damaged") {
     checkpointed_chain chain(seed, checkpointed_chain::when_asked());
     for (int round = 0; round < 2; ++round) {
-        for (int step = 0; step < 6; ++step)
-            chain.apply();
+        chain.apply(6);
         chain.close_and_reopen();
     }
     chain.db().close();
@@ -215,9 +199,7 @@ TEST_CASE("closing what nobody changed makes another checkpoint when the last on
     CHECK(chain.restored_from(chain.disk) == chain.promised);
 }
 
-TEST_CASE("checkpoints go on where the pages of the older one are cut off") {
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
+TEST_CASE_METHOD(seeded, "checkpoints go on where the pages of the older one are cut off") {
     std::uint64_t went_on = 0;
     // Where the older one has nothing at the end of the file, nobody misses what is cut off.
     for (std::uint64_t i = 0; went_on < 3; ++i) {
@@ -239,10 +221,7 @@ TEST_CASE("checkpoints go on where the pages of the older one are cut off") {
     }
 }
 
-TEST_CASE("files of a checkpoint cut or gone") {
-    const quiet_log quiet;
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
+TEST_CASE_METHOD(quietly_seeded, "files of a checkpoint cut or gone") {
     damaged_chain all(seed);
     for (const auto& [file, bytes] : all.chain.disk.sizes())
         for (int i = 0; i < 12; ++i) {

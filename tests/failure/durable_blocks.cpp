@@ -77,9 +77,9 @@ bool is_redo(const fs::path& file) {
 class damaged_newest {
 public:
     explicit damaged_newest(std::uint64_t seed) : chain(seed, 400) {
-        apply(10);
+        chain.apply(10);
         chain.wait_until_durable();
-        apply(10);
+        chain.apply(10);
         chain.wait_until_durable();
         chain.reopen();
         chain.close();
@@ -87,10 +87,6 @@ public:
         const checkpoint::published found = published();
         expect(found.older() && newest_run(found) != older_run(found), "two runs");
         chain.disk.flip(folder() / "pages", own_leaf(found) * checkpoint::page_bytes * 8);
-    }
-    void apply(int steps) {
-        for (; steps > 0; --steps)
-            chain.apply();
     }
     [[nodiscard]] fs::path folder() const { return chain.state() / "checkpoint"; }
     [[nodiscard]] checkpoint::published published() { return {chain.disk, folder()}; }
@@ -136,8 +132,7 @@ TEST_CASE("power lost at each call while blocks are made durable") {
         for (int round = 0; round < 24; ++round) {
             INFO("round " << round);
             if (round % 6 == 5) chain.reopen();
-            for (std::uint32_t steps = 1 + random.below(3); steps > 0; --steps)
-                chain.apply();
+            chain.apply(1 + random.below(3));
             chain.wait_until_durable();
             REQUIRE(loss.problem == "");
         }
@@ -147,11 +142,7 @@ TEST_CASE("power lost at each call while blocks are made durable") {
     CHECK(count > 100 * chains);
 }
 
-TEST_CASE("what was made durable is restored without a checkpoint of it") {
-    const quiet_log no_messages;
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
-    random_source random(seed);
+TEST_CASE_METHOD(quietly_seeded, "what was made durable is restored without a checkpoint of it") {
     durable_chain chain(seed, 60);
     chain.apply();
     chain.wait_until_durable();
@@ -172,11 +163,8 @@ TEST_CASE("what was made durable is restored without a checkpoint of it") {
     CHECK(now.redo->failed == 0);
 }
 
-TEST_CASE("restored blocks are what they were bit for bit and can be undone") {
-    const quiet_log no_messages;
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
-    random_source random(seed);
+TEST_CASE_METHOD(quietly_seeded,
+                 "restored blocks are what they were bit for bit and can be undone") {
     const scratch_folder folder;
     simulated_disk disk;
     walk_options options{.changes = {.objects = 150}, .verify = false, .how = quick_options()};
@@ -229,11 +217,8 @@ TEST_CASE("restored blocks are what they were bit for bit and can be undone") {
     CHECK(blocks > 50);
 }
 
-TEST_CASE("each call of the redo log fails and the next blocks are durable") {
-    const quiet_log no_messages;
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
-    random_source random(seed);
+TEST_CASE_METHOD(quietly_seeded,
+                 "each call of the redo log fails and the next blocks are durable") {
     std::uint64_t failed = 0;
     for (std::uint64_t n = 0; n < 60; ++n) {
         INFO("call " << n);
@@ -266,11 +251,7 @@ TEST_CASE("each call of the redo log fails and the next blocks are durable") {
     CHECK(failed > 30);
 }
 
-TEST_CASE("bits of the redo log flipped") {
-    const quiet_log no_messages;
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
-    random_source random(seed);
+TEST_CASE_METHOD(quietly_seeded, "bits of the redo log flipped") {
     durable_chain chain(seed, 40);
     for (int step = 0; step < 40; ++step) {
         chain.apply();
@@ -343,10 +324,8 @@ TEST_CASE("bits of the redo log flipped") {
     }
 }
 
-TEST_CASE("blocks follow the older checkpoint when the newest one is damaged") {
-    const quiet_log no_messages;
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
+TEST_CASE_METHOD(quietly_seeded,
+                 "blocks follow the older checkpoint when the newest one is damaged") {
     durable_chain chain(seed, 60, 5);
     for (int step = 0; step < 60; ++step) {
         chain.apply();
@@ -364,14 +343,10 @@ TEST_CASE("blocks follow the older checkpoint when the newest one is damaged") {
     }
 }
 
-TEST_CASE("what was durable before a kill stays so until a checkpoint has it") {
-    const quiet_log no_messages;
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
-    random_source random(seed);
+TEST_CASE_METHOD(quietly_seeded,
+                 "what was durable before a kill stays so until a checkpoint has it") {
     durable_chain chain(seed, 60);
-    for (int step = 0; step < 12; ++step)
-        chain.apply();
+    chain.apply(12);
     chain.wait_until_durable();
     chain.reopen();
     static std::atomic<bool> has_pages; // of the next checkpoint, which is not published
@@ -390,11 +365,8 @@ TEST_CASE("what was durable before a kill stays so until a checkpoint has it") {
     chain.disk.before = nullptr;
 }
 
-TEST_CASE("blocks are not durable while the checkpoint that they follow is set aside") {
-    const quiet_log no_messages;
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
-    random_source random(seed);
+TEST_CASE_METHOD(quietly_seeded,
+                 "blocks are not durable while the checkpoint that they follow is set aside") {
     damaged_newest of(seed);
     durable_chain& chain = of.chain;
     bool is_set_aside = false;
@@ -403,22 +375,20 @@ TEST_CASE("blocks are not durable while the checkpoint that they follow is set a
         if (is_set_aside && which == simulated_disk::call::write && file.filename() == "pages")
             throw out_of_space_error("full, as asked for");
     };
-    of.apply(5);
+    chain.apply(5);
     REQUIRE_THROWS_AS(chain.db().make_checkpoint(), out_of_space_error);
-    of.apply(5);
+    chain.apply(5);
     CHECK_THROWS_AS(chain.db().wait_until_durable(), out_of_space_error);
     CHECK_FALSE(chain.db().memory().checkpoints().redo->is_whole);
     chain.disk.before = nullptr;
-    of.apply(5);
+    chain.apply(5);
     chain.wait_until_durable();
     chain.restored_after_a_loss(random);
     CHECK(chain.db().memory().checkpoints().redo->is_whole);
 }
 
-TEST_CASE("the older checkpoint keeps its blocks when the newest one was set aside") {
-    const quiet_log no_messages;
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
+TEST_CASE_METHOD(quietly_seeded,
+                 "the older checkpoint keeps its blocks when the newest one was set aside") {
     damaged_newest of(seed);
     durable_chain& chain = of.chain;
     const std::uint64_t durable = chain.durable();
@@ -446,14 +416,9 @@ TEST_CASE("the older checkpoint keeps its blocks when the newest one was set asi
     CHECK(*found.step >= durable);
 }
 
-TEST_CASE("blocks that ended with no change are closed as any others") {
-    const quiet_log no_messages;
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
-    random_source random(seed);
+TEST_CASE_METHOD(quietly_seeded, "blocks that ended with no change are closed as any others") {
     durable_chain chain(seed, 20);
-    for (int step = 0; step < 20; ++step)
-        chain.apply();
+    chain.apply(20);
     chain.close();
     chain.reopen();
     const revision_number closed_at = chain.db().revision();
@@ -472,14 +437,11 @@ TEST_CASE("blocks that ended with no change are closed as any others") {
     CHECK(chain.db().memory().checkpoints().redo->failed == 0);
 }
 
-TEST_CASE("a block that was popped before the state was closed does not come back") {
-    const quiet_log no_messages;
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
+TEST_CASE_METHOD(quietly_seeded,
+                 "a block that was popped before the state was closed does not come back") {
     const bool has_run = GENERATE(true, false); // else a checkpoint is made where the block ends
     durable_chain chain(seed, 20);
-    for (int step = 0; step < 20; ++step)
-        chain.apply();
+    chain.apply(20);
     chain.close();
     if (!has_run) { // by a process without a redo log
         open_options how = chain.options_on(chain.disk).how;
@@ -506,10 +468,9 @@ TEST_CASE("a block that was popped before the state was closed does not come bac
     CHECK(found.opened.revision == closed_at);
 }
 
-TEST_CASE("blocks are durable again soon after a checkpoint failed that they were to follow") {
-    const quiet_log no_messages;
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
+TEST_CASE_METHOD(
+    quietly_seeded,
+    "blocks are durable again soon after a checkpoint failed that they were to follow") {
     std::atomic<int> failing = 3;
     durable_chain chain(seed, 400); // checkpoints only when one is needed
     chain.disk.before = [&](simulated_disk::call which, const fs::path& file) {
@@ -535,15 +496,10 @@ TEST_CASE("blocks are durable again soon after a checkpoint failed that they wer
     CHECK(now().durable >= chain.db().revision());
 }
 
-TEST_CASE("a state that was closed goes on with its redo log") {
-    const quiet_log no_messages;
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
-    random_source random(seed);
+TEST_CASE_METHOD(quietly_seeded, "a state that was closed goes on with its redo log") {
     durable_chain chain(seed, 60);
     for (int round = 0; round < 6; ++round) {
-        for (std::uint32_t steps = 1 + random.below(6); steps > 0; --steps)
-            chain.apply();
+        chain.apply(1 + random.below(6));
         chain.wait_until_durable();
         if (random.chance(500)) chain.close();
         chain.reopen();

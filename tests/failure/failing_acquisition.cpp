@@ -9,6 +9,7 @@
 #include <tests/support/failures.hpp>
 #include <tests/support/mismatch.hpp>
 #include <tests/support/scratch_state.hpp>
+#include <tests/support/seeded.hpp>
 #include <tests/support/snapshot.hpp>
 #include <tests/support/world.hpp>
 
@@ -222,10 +223,7 @@ TEST_CASE("opening again survives each failing acquisition") {
     check_keys_of(w->db());
 }
 
-TEST_CASE("an update of the state root survives each failing acquisition") {
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
-    random_source random(seed);
+TEST_CASE_METHOD(seeded, "an update of the state root survives each failing acquisition") {
     const scratch_folder folder;
     database state(folder / "state", quick_options());
     told_tree told(state);

@@ -26,13 +26,6 @@ namespace {
 constexpr uid_t stranger = 54'321;
 constexpr gid_t readers = 43'210;
 
-open_options with_checkpoints() {
-    open_options how = quick_options();
-    how.promise = durability::checkpoint;
-    how.checkpoints.interval = std::chrono::milliseconds(0);
-    return how;
-}
-
 open_options for_readers() {
     open_options how = with_checkpoints();
     how.readers_group = std::to_string(readers);
@@ -115,6 +108,22 @@ const std::vector<std::string> named = {"lock",
                                         "segment/thing.ids",
                                         "checkpoint/pages",
                                         "checkpoint/published.0"};
+
+/// A state with a thing.
+struct written_state {
+    written_state() { write_thing(state, with_checkpoints()); }
+
+    /// Its folders and the files that are named.
+    [[nodiscard]] std::vector<fs::path> named_paths() const {
+        std::vector<fs::path> all{state, state / "segment", state / "checkpoint"};
+        for (const std::string& name : named)
+            all.push_back(state / name);
+        return all;
+    }
+
+    scratch_folder folder;
+    fs::path state = folder / "state";
+};
 
 } // namespace
 
@@ -247,15 +256,9 @@ TEST_CASE("one command makes a state private that an earlier version wrote") {
     require_rights(state, 0600, 0700, getegid());
 }
 
-TEST_CASE("a file of another user is refused") {
+TEST_CASE_METHOD(written_state, "a file of another user is refused") {
     if (!is_root()) return;
-    const scratch_folder folder;
-    const fs::path state = folder / "state";
-    write_thing(state, with_checkpoints());
-    std::vector<fs::path> all{state, state / "segment", state / "checkpoint"};
-    for (const std::string& name : named)
-        all.push_back(state / name);
-    for (const fs::path& one : all) {
+    for (const fs::path& one : named_paths()) {
         REQUIRE(lchown(one.c_str(), stranger, getegid()) == 0);
         const std::string said = refusal(state);
         CHECK_THAT(said, Contains(one.string() + ": belongs to user 54321"));
@@ -264,11 +267,9 @@ TEST_CASE("a file of another user is refused") {
     }
 }
 
-TEST_CASE("a reader trusts the owner of the folder that it names and nobody else") {
+TEST_CASE_METHOD(written_state,
+                 "a reader trusts the owner of the folder that it names and nobody else") {
     if (!is_root()) return;
-    const scratch_folder folder;
-    const fs::path state = folder / "state";
-    write_thing(state, with_checkpoints());
     for (const fs::path& one : all_of(state))
         REQUIRE(lchown(one.c_str(), stranger, getegid()) == 0);
     const open_options reading = quick_options(open_mode::read_only);
@@ -278,14 +279,8 @@ TEST_CASE("a reader trusts the owner of the folder that it names and nobody else
     CHECK_THAT(refusal(state, reading), Contains(planted.string() + ": belongs to user 54322"));
 }
 
-TEST_CASE("a link is not followed") {
-    const scratch_folder folder;
-    const fs::path state = folder / "state";
-    write_thing(state, with_checkpoints());
-    std::vector<fs::path> all{state, state / "segment", state / "checkpoint"};
-    for (const std::string& name : named)
-        all.push_back(state / name);
-    for (const fs::path& one : all) {
+TEST_CASE_METHOD(written_state, "a link is not followed") {
+    for (const fs::path& one : named_paths()) {
         fs::rename(one, folder / "elsewhere");
         fs::create_symlink(folder / "elsewhere", one);
         CHECK_THAT(refusal(state), Contains(one.string() + ": is a symbolic link"));
@@ -296,10 +291,7 @@ TEST_CASE("a link is not followed") {
     }
 }
 
-TEST_CASE("what is no regular file is refused and not waited for") {
-    const scratch_folder folder;
-    const fs::path state = folder / "state";
-    write_thing(state, with_checkpoints());
+TEST_CASE_METHOD(written_state, "what is no regular file is refused and not waited for") {
     for (const std::string& name : named) {
         fs::rename(state / name, folder / "elsewhere");
         REQUIRE(mkfifo((state / name).c_str(), 0600) == 0);

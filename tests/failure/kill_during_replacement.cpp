@@ -11,10 +11,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/syscall.h>
-#include <tests/support/checkpoints_on_disk.hpp>
 #include <tests/support/child_process.hpp>
 #include <tests/support/loaded_copy.hpp>
 #include <tests/support/sample_types.hpp>
+#include <tests/support/scratch_state.hpp>
 #include <unistd.h>
 
 #include <cerrno>

@@ -20,6 +20,7 @@
 #include <tests/support/random_source.hpp>
 #include <tests/support/sample_types.hpp>
 #include <tests/support/scratch_state.hpp>
+#include <tests/support/seeded.hpp>
 #include <tests/support/simulated_disk.hpp>
 #include <unistd.h>
 
@@ -315,13 +316,6 @@ TEST_CASE("random changes on a full disk happen whole or not at all") {
 
 namespace {
 
-open_options with_checkpoints() {
-    open_options options = quick_options();
-    options.promise = durability::checkpoint;
-    options.checkpoints = {std::chrono::milliseconds(0), 3};
-    return options;
-}
-
 /// A disk of `bytes` in a file, made and mounted at `place`. Returns false where that cannot be.
 bool mount_disk(const fs::path& image, const fs::path& place, const char* features,
                 const char* options) {
@@ -347,7 +341,7 @@ void use_up(const fs::path& state, std::uint64_t seed, const std::string& reason
             const std::function<void()>& take_room, const std::function<void()>& make_room) {
     note_chain chain(seed);
     {
-        database db(state, with_checkpoints());
+        database db(state, with_checkpoints(3));
         db.add_type<note>("note");
         chain.apply_some(db, 20);
         take_room();
@@ -362,7 +356,7 @@ void use_up(const fs::path& state, std::uint64_t seed, const std::string& reason
         chain.require_same(db);
         db.close();
     }
-    database again(state, with_checkpoints());
+    database again(state, with_checkpoints(3));
     again.add_type<note>("note");
     chain.require_same(again);
 }
@@ -412,6 +406,20 @@ private:
     bool held_ = false;
 };
 
+/// Runs work(place, disk of the checkpoints, options) on a tmpfs of this size, with a checkpoint
+/// after each block.
+template <typename Work>
+void on_tmpfs_with_slow_checkpoints(const char* size, Work work) {
+    const scratch_folder place;
+    run_with_mounts([&] { return mount("none", place.path().c_str(), "tmpfs", 0, size) == 0; },
+                    [&] {
+                        held_disk slow;
+                        open_options options = with_checkpoints(1);
+                        options.checkpoint_disk = &slow.disk;
+                        work(place.path(), slow, options);
+                    });
+}
+
 } // namespace
 
 TEST_CASE("a tmpfs without inodes: a state is not made, and is made when there are some") {
@@ -420,7 +428,7 @@ TEST_CASE("a tmpfs without inodes: a state is not made, and is made when there a
     run_with_mounts([&] { return mount("none", at, "tmpfs", 0, "size=64m,nr_inodes=30") == 0; },
                     [&] {
                         const auto open_it = [&] {
-                            database db(place / "state", with_checkpoints());
+                            database db(place / "state", with_checkpoints(3));
                             db.add_type<note>("note");
                             db.close();
                         };
@@ -439,9 +447,7 @@ TEST_CASE("a tmpfs without inodes: a state is not made, and is made when there a
                     });
 }
 
-TEST_CASE("a tmpfs that is full, and made larger") {
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
+TEST_CASE_METHOD(seeded, "a tmpfs that is full, and made larger") {
     const scratch_folder place;
     const char* at = place.path().c_str();
     run_with_mounts([&] { return mount("none", at, "tmpfs", 0, "size=24m") == 0; },
@@ -452,9 +458,7 @@ TEST_CASE("a tmpfs that is full, and made larger") {
                     });
 }
 
-TEST_CASE("a disk that is full") {
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
+TEST_CASE_METHOD(seeded, "a disk that is full") {
     const scratch_folder place;
     const fs::path disk = place / "disk";
     fs::create_directory(disk);
@@ -466,9 +470,7 @@ TEST_CASE("a disk that is full") {
                     });
 }
 
-TEST_CASE("a user's share of a disk that is used up") {
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
+TEST_CASE_METHOD(seeded, "a user's share of a disk that is used up") {
     const scratch_folder place;
     const fs::path disk = place / "disk";
     fs::create_directory(disk);
@@ -492,76 +494,64 @@ TEST_CASE("a user's share of a disk that is used up") {
 }
 
 TEST_CASE("a checkpoint of a compacted state on a full tmpfs reads no hole that takes room") {
-    const scratch_folder place;
-    const char* at = place.path().c_str();
-    run_with_mounts([&] { return mount("none", at, "tmpfs", 0, "size=24m") == 0; },
-                    [&] {
-                        held_disk slow;
-                        open_options options = with_checkpoints();
-                        options.checkpoint_disk = &slow.disk;
-                        options.checkpoints = {std::chrono::milliseconds(0), 1};
-                        database db(place / "state", options);
-                        db.add_type<note>("note");
-                        for (std::uint32_t i = 0; i < 60; ++i)
-                            write_note(db, std::to_string(i) + std::string(20'000, 'x'), i);
-                        for (std::uint32_t i = 0; i < 59; ++i)
-                            db.remove(db.get(id<note>(i)));
-                        db.compact(); // leaves holes, which changed since the last checkpoint
-                        slow.hold(true);
-                        session block = db.start_session();
-                        block.push(); // captures them
-                        db.commit(db.revision());
-                        fill_up(place.path());
-                        db.compact(); // punches the same holes again, while they are captured
-                        slow.hold(false);
-                        db.make_checkpoint();
-                        const auto full = [&] {
-                            for (std::uint32_t i = 0; i < 60; ++i)
-                                write_note(db, std::to_string(i) + std::string(20'000, 'y'), i);
-                        };
-                        std::string said;
-                        try {
-                            full();
-                        } catch (const out_of_space_error& e) {
-                            said = e.what();
-                        }
-                        expect_names(said, "state/segment/");
-                        const std::size_t there = db.count<note>();
-                        fs::remove(place / "ballast");
-                        write_note(db, "room", 1);
-                        expect(db.count<note>() == there + 1, "count");
-                        db.make_checkpoint();
-                    });
+    on_tmpfs_with_slow_checkpoints(
+        "size=24m", [](const fs::path& place, held_disk& slow, const open_options& options) {
+            database db(place / "state", options);
+            db.add_type<note>("note");
+            for (std::uint32_t i = 0; i < 60; ++i)
+                write_note(db, std::to_string(i) + std::string(20'000, 'x'), i);
+            for (std::uint32_t i = 0; i < 59; ++i)
+                db.remove(db.get(id<note>(i)));
+            db.compact(); // leaves holes, which changed since the last checkpoint
+            slow.hold(true);
+            session block = db.start_session();
+            block.push(); // captures them
+            db.commit(db.revision());
+            fill_up(place);
+            db.compact(); // punches the same holes again, while they are captured
+            slow.hold(false);
+            db.make_checkpoint();
+            const auto full = [&] {
+                for (std::uint32_t i = 0; i < 60; ++i)
+                    write_note(db, std::to_string(i) + std::string(20'000, 'y'), i);
+            };
+            std::string said;
+            try {
+                full();
+            } catch (const out_of_space_error& e) {
+                said = e.what();
+            }
+            expect_names(said, "state/segment/");
+            const std::size_t there = db.count<note>();
+            fs::remove(place / "ballast");
+            write_note(db, "room", 1);
+            expect(db.count<note>() == there + 1, "count");
+            db.make_checkpoint();
+        });
 }
 
 TEST_CASE("what a killed writer outgrew is given back on a full tmpfs while it is captured") {
-    const scratch_folder place;
-    const char* at = place.path().c_str();
-    run_with_mounts([&] { return mount("none", at, "tmpfs", 0, "size=64m") == 0; },
-                    [&] {
-                        held_disk slow;
-                        open_options options = with_checkpoints();
-                        options.checkpoint_disk = &slow.disk;
-                        options.checkpoints = {std::chrono::milliseconds(0), 1};
-                        {
-                            database killed(place / "state", options);
-                            killed.add_type<note>("note");
-                            for (std::uint32_t i = 0; i < 40'000; ++i)
-                                write_note(killed, std::to_string(i), i); // tables grow
-                            killed.abandon();
-                        }
-                        database db(place / "state", options);
-                        db.add_type<note>("note");
-                        fill_up(place.path());
-                        slow.hold(true);
-                        session block = db.start_session();
-                        db.modify(db.get(id<note>(5)), [](note& one) { ++one.weight; });
-                        block.push(); // captures all pages, holes among them
-                        db.commit(db.revision());
-                        slow.hold(false);
-                        db.make_checkpoint();
-                        expect(db.count<note>() == 40'000, "count");
-                    });
+    on_tmpfs_with_slow_checkpoints(
+        "size=64m", [](const fs::path& place, held_disk& slow, const open_options& options) {
+            {
+                database killed(place / "state", options);
+                killed.add_type<note>("note");
+                for (std::uint32_t i = 0; i < 40'000; ++i)
+                    write_note(killed, std::to_string(i), i); // tables grow
+                killed.abandon();
+            }
+            database db(place / "state", options);
+            db.add_type<note>("note");
+            fill_up(place);
+            slow.hold(true);
+            session block = db.start_session();
+            db.modify(db.get(id<note>(5)), [](note& one) { ++one.weight; });
+            block.push(); // captures all pages, holes among them
+            db.commit(db.revision());
+            slow.hold(false);
+            db.make_checkpoint();
+            expect(db.count<note>() == 40'000, "count");
+        });
 }
 
 // A file system that gives huge pages at once (tmpfs with huge=always or within_size) hands out

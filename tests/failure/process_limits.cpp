@@ -10,6 +10,7 @@
 #include <tests/support/child_process.hpp>
 #include <tests/support/lowered_limit.hpp>
 #include <tests/support/mismatch.hpp>
+#include <tests/support/seeded.hpp>
 #include <unistd.h>
 
 #include <csignal>
@@ -32,14 +33,6 @@ rlim_t memory_now(const std::string& line) {
     return kibi << 10;
 }
 
-/// With checkpoints after every third block.
-open_options with_checkpoints() {
-    open_options options = quick_options();
-    options.promise = durability::checkpoint;
-    options.checkpoints = {std::chrono::milliseconds(0), 3};
-    return options;
-}
-
 void with_notes(const std::filesystem::path& state, const open_options& options,
                 const std::function<void(database&)>& work) {
     database db(state, options);
@@ -53,7 +46,7 @@ template <typename Limit>
 std::string use_up(const std::filesystem::path& state, std::uint64_t seed, Limit limit) {
     note_chain chain(seed);
     std::string said;
-    with_notes(state, with_checkpoints(), [&](database& db) {
+    with_notes(state, with_checkpoints(3), [&](database& db) {
         chain.apply_some(db, 20);
         {
             const auto held = limit();
@@ -68,7 +61,7 @@ std::string use_up(const std::filesystem::path& state, std::uint64_t seed, Limit
         expect(chain.apply_some(db, 60) == 0, "refused though there is room");
         chain.require_same(db);
     });
-    with_notes(state, with_checkpoints(), [&](database& db) { chain.require_same(db); });
+    with_notes(state, with_checkpoints(3), [&](database& db) { chain.require_same(db); });
     return said;
 }
 
@@ -83,7 +76,7 @@ std::size_t open_with_more_and_more(const std::filesystem::path& state, std::siz
             spdlog::set_level(spdlog::level::off); // each is thrown, too
             const auto held = limit(n);
             try {
-                database db(state, with_checkpoints());
+                database db(state, with_checkpoints(3));
                 db.add_type<note>("note");
                 db.make_checkpoint();
                 db.close();
@@ -100,9 +93,8 @@ std::size_t open_with_more_and_more(const std::filesystem::path& state, std::siz
 
 } // namespace
 
-TEST_CASE("files that may not be longer: refused before the kernel sends its signal") {
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
+TEST_CASE_METHOD(seeded,
+                 "files that may not be longer: refused before the kernel sends its signal") {
     const scratch_folder folder;
     CHECK_NOTHROW(run_process([&] {
         std::signal(SIGXFSZ, SIG_DFL); // which ends the process
@@ -112,9 +104,8 @@ TEST_CASE("files that may not be longer: refused before the kernel sends its sig
     }));
 }
 
-TEST_CASE("a heap that may not grow: blocks are refused whole, with checkpoints under way") {
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
+TEST_CASE_METHOD(seeded,
+                 "a heap that may not grow: blocks are refused whole, with checkpoints under way") {
     const scratch_folder folder;
     CHECK_NOTHROW(run_process([&] {
         use_up(folder / "state", seed,
@@ -122,9 +113,8 @@ TEST_CASE("a heap that may not grow: blocks are refused whole, with checkpoints 
     }));
 }
 
-TEST_CASE("addresses that may not grow: blocks are refused whole, with checkpoints under way") {
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
+TEST_CASE_METHOD(
+    seeded, "addresses that may not grow: blocks are refused whole, with checkpoints under way") {
     const scratch_folder folder;
     CHECK_NOTHROW(run_process([&] {
         use_up(folder / "state", seed,
@@ -135,12 +125,12 @@ TEST_CASE("addresses that may not grow: blocks are refused whole, with checkpoin
 TEST_CASE("opening with any number of files that may be open") {
     const scratch_folder folder;
     const std::filesystem::path state = folder / "state";
-    with_notes(state, with_checkpoints(), [](database& db) { write_note(db, "first", 1); });
+    with_notes(state, with_checkpoints(3), [](database& db) { write_note(db, "first", 1); });
     const std::size_t refused = open_with_more_and_more(
         state, 200, "ulimit -n", [](std::size_t n) { return lowered_limit(RLIMIT_NOFILE, 3 + n); });
     CHECK(refused > 20); // there are more windows than that
     CHECK(refused < 200);
-    with_notes(state, with_checkpoints(), [](database& db) {
+    with_notes(state, with_checkpoints(3), [](database& db) {
         CHECK(db.find<note, by_title>(std::string_view("first")) != nullptr);
     });
 }
@@ -148,8 +138,8 @@ TEST_CASE("opening with any number of files that may be open") {
 TEST_CASE("opening with any number of addresses") {
     const scratch_folder folder;
     const std::filesystem::path state = folder / "state";
-    with_notes(state, with_checkpoints(), [](database& db) { write_note(db, "first", 1); });
-    const open_options options = with_checkpoints();
+    with_notes(state, with_checkpoints(3), [](database& db) { write_note(db, "first", 1); });
+    const open_options options = with_checkpoints(3);
     const std::size_t reserved = options.window_bytes * options.windows;
     const std::size_t refused = open_with_more_and_more(state, 200, "ulimit", [&](std::size_t n) {
         return lowered_limit(RLIMIT_AS,
@@ -157,7 +147,7 @@ TEST_CASE("opening with any number of addresses") {
     });
     CHECK(refused > 4);
     CHECK(refused < 200);
-    with_notes(state, with_checkpoints(), [](database& db) {
+    with_notes(state, with_checkpoints(3), [](database& db) {
         CHECK(db.find<note, by_title>(std::string_view("first")) != nullptr);
     });
 }
@@ -167,14 +157,15 @@ TEST_CASE("opening and making with any length of files that is allowed") {
         const scratch_folder folder;
         const std::filesystem::path state = folder / "state";
         if (is_there)
-            with_notes(state, with_checkpoints(), [](database& db) { write_note(db, "first", 1); });
+            with_notes(state, with_checkpoints(3),
+                       [](database& db) { write_note(db, "first", 1); });
         const std::size_t refused =
             open_with_more_and_more(state, 2000, "ulimit -f", [](std::size_t n) {
                 return lowered_limit(RLIMIT_FSIZE, n * 4099);
             });
         CHECK(refused > 3);
         CHECK(refused < 2000);
-        with_notes(state, with_checkpoints(), [&](database& db) {
+        with_notes(state, with_checkpoints(3), [&](database& db) {
             CHECK((db.find<note, by_title>(std::string_view("first")) != nullptr) == is_there);
         });
     }

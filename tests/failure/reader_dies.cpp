@@ -49,44 +49,6 @@ struct crowd_board {
     std::array<std::atomic<std::uint32_t>, most_readers> heights{};
 };
 
-/// Processes that read and write one state, each of which may be killed and started again. What is
-/// left of them goes with the object.
-class process_crowd {
-public:
-    explicit process_crowd(std::filesystem::path state);
-    ~process_crowd();
-    process_crowd(const process_crowd&) = delete;
-    process_crowd& operator=(const process_crowd&) = delete;
-
-    /// Starts a process that applies blocks of the seed; `at_begin` is called in it first.
-    void start_writer(std::uint64_t seed, const std::function<void()>& at_begin = {});
-    /// Starts a process that looks at the state again and again.
-    void start_reader(std::size_t which);
-
-    void kill_writer();
-    void kill_reader(std::size_t which);
-    /// Whether the writer ended by itself, or was killed by what start_writer's call prepared.
-    [[nodiscard]] bool writer_has_ended();
-    [[nodiscard]] pid_t reader(std::size_t which) const { return readers_[which]; }
-
-    /// Waits until so many more blocks were begun, until each reader looked so many times more.
-    /// Throws mismatch when one of them has ended.
-    void await_blocks(std::uint32_t more);
-    void await_looks(std::uint32_t more);
-    /// Lets all come to an end by themselves. Throws mismatch when one of them failed.
-    void finish();
-
-    [[nodiscard]] crowd_board& board() noexcept { return *board_; }
-
-private:
-    void require_running(pid_t process) const;
-
-    std::filesystem::path state_;
-    std::shared_ptr<crowd_board> board_;
-    pid_t writer_ = 0;
-    std::array<pid_t, crowd_board::most_readers> readers_{};
-};
-
 namespace {
 
 void end(pid_t& process) {
@@ -121,86 +83,98 @@ void look_again_and_again(const two_sides& seen, crowd_board& board, std::size_t
 
 } // namespace
 
-process_crowd::process_crowd(std::filesystem::path state)
-    : state_(std::move(state)), board_(in_shared_memory<crowd_board>()) {}
-
-process_crowd::~process_crowd() {
-    end(writer_);
-    for (pid_t& reader : readers_)
-        end(reader);
-}
-
-void process_crowd::start_writer(std::uint64_t seed, const std::function<void()>& at_begin) {
-    writer_ = fork_process([&] {
-        two_sides written(state_);
-        random_source random(seed);
-        if (at_begin) at_begin();
-        while (!board_->stop) {
-            ++board_->blocks;
-            written.apply_block(random);
-        }
-    });
-}
-
-void process_crowd::start_reader(std::size_t which) {
-    board_->heights[which] = 0;
-    readers_[which] =
-        fork_process([&] { look_again_and_again(*open_beside_writers(state_), *board_, which); });
-}
-
-void process_crowd::kill_writer() {
-    end(writer_);
-}
-
-void process_crowd::kill_reader(std::size_t which) {
-    end(readers_[which]);
-}
-
-bool process_crowd::writer_has_ended() {
-    siginfo_t ended{};
-    const bool has =
-        waitid(P_PID, static_cast<id_t>(writer_), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-        ended.si_pid != 0;
-    if (has) end(writer_);
-    return has;
-}
-
-void process_crowd::require_running(pid_t process) const {
-    siginfo_t ended{};
-    const bool has_ended =
-        waitid(P_PID, static_cast<id_t>(process), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 ||
-        ended.si_pid != 0;
-    expect(!has_ended, "process " + std::to_string(process) + " has ended");
-}
-
-void process_crowd::await_blocks(std::uint32_t more) {
-    const std::uint32_t enough = board_->blocks + more;
-    while (board_->blocks < enough) {
-        require_running(writer_);
-        usleep(200);
+/// Processes that read and write one state, each of which may be killed and started again. What is
+/// left of them goes with the object.
+class process_crowd {
+public:
+    explicit process_crowd(std::filesystem::path state)
+        : state_(std::move(state)), board_(in_shared_memory<crowd_board>()) {}
+    ~process_crowd() {
+        end(writer_);
+        for (pid_t& reader : readers_)
+            end(reader);
     }
-}
+    process_crowd(const process_crowd&) = delete;
+    process_crowd& operator=(const process_crowd&) = delete;
 
-void process_crowd::await_looks(std::uint32_t more) {
-    for (std::size_t which = 0; which < readers_.size(); ++which) {
-        if (readers_[which] == 0) continue;
-        const std::uint32_t enough = board_->looks[which] + more;
-        while (board_->looks[which] < enough) {
-            require_running(readers_[which]);
+    /// Starts a process that applies blocks of the seed; `at_begin` is called in it first.
+    void start_writer(std::uint64_t seed, const std::function<void()>& at_begin = {}) {
+        writer_ = fork_process([&] {
+            two_sides written(state_);
+            random_source random(seed);
+            if (at_begin) at_begin();
+            while (!board_->stop) {
+                ++board_->blocks;
+                written.apply_block(random);
+            }
+        });
+    }
+    /// Starts a process that looks at the state again and again.
+    void start_reader(std::size_t which) {
+        board_->heights[which] = 0;
+        readers_[which] = fork_process(
+            [&] { look_again_and_again(*open_beside_writers(state_), *board_, which); });
+    }
+
+    void kill_writer() { end(writer_); }
+    void kill_reader(std::size_t which) { end(readers_[which]); }
+    /// Whether the writer ended by itself, or was killed by what start_writer's call prepared.
+    [[nodiscard]] bool writer_has_ended() {
+        siginfo_t ended{};
+        const bool has =
+            waitid(P_PID, static_cast<id_t>(writer_), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+            ended.si_pid != 0;
+        if (has) end(writer_);
+        return has;
+    }
+    [[nodiscard]] pid_t reader(std::size_t which) const { return readers_[which]; }
+
+    /// Waits until so many more blocks were begun, until each reader looked so many times more.
+    /// Throws mismatch when one of them has ended.
+    void await_blocks(std::uint32_t more) {
+        const std::uint32_t enough = board_->blocks + more;
+        while (board_->blocks < enough) {
+            require_running(writer_);
             usleep(200);
         }
     }
-}
-
-void process_crowd::finish() {
-    board_->stop = true;
-    for (pid_t* process : {&writer_, &readers_[0], &readers_[1], &readers_[2], &readers_[3]}) {
-        if (*process == 0) continue;
-        int status = 0;
-        waitpid(std::exchange(*process, 0), &status, 0);
-        expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a process failed");
+    void await_looks(std::uint32_t more) {
+        for (std::size_t which = 0; which < readers_.size(); ++which) {
+            if (readers_[which] == 0) continue;
+            const std::uint32_t enough = board_->looks[which] + more;
+            while (board_->looks[which] < enough) {
+                require_running(readers_[which]);
+                usleep(200);
+            }
+        }
     }
-}
+    /// Lets all come to an end by themselves. Throws mismatch when one of them failed.
+    void finish() {
+        board_->stop = true;
+        for (pid_t* process : {&writer_, &readers_[0], &readers_[1], &readers_[2], &readers_[3]}) {
+            if (*process == 0) continue;
+            int status = 0;
+            waitpid(std::exchange(*process, 0), &status, 0);
+            expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a process failed");
+        }
+    }
+
+    [[nodiscard]] crowd_board& board() noexcept { return *board_; }
+
+private:
+    void require_running(pid_t process) const {
+        siginfo_t ended{};
+        const bool has_ended =
+            waitid(P_PID, static_cast<id_t>(process), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+            ended.si_pid != 0;
+        expect(!has_ended, "process " + std::to_string(process) + " has ended");
+    }
+
+    std::filesystem::path state_;
+    std::shared_ptr<crowd_board> board_;
+    pid_t writer_ = 0;
+    std::array<pid_t, crowd_board::most_readers> readers_{};
+};
 
 } // namespace chainbase::test
 

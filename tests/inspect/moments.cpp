@@ -16,10 +16,10 @@
 #include <catch2/catch.hpp>
 #include <sys/stat.h>
 #include <tests/archive/note.hpp>
-#include <tests/support/checkpoints_on_disk.hpp>
 #include <tests/support/random_source.hpp>
 #include <tests/support/sample_types.hpp>
 #include <tests/support/scratch_state.hpp>
+#include <tests/support/seeded.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -75,9 +75,8 @@ constexpr std::uint64_t page = 4096;
 
 } // namespace
 
-TEST_CASE("rows: where a slice ended may go away or move, and the rest is visited once") {
-    const std::uint64_t seed = new_seed();
-    INFO("seed " << seed);
+TEST_CASE_METHOD(seeded,
+                 "rows: where a slice ended may go away or move, and the rest is visited once") {
     for (const bool is_reverse : {false, true}) {
         random_source random(seed);
         open_state made(700);

@@ -84,9 +84,6 @@ class Terminal:
         """Reads until a text is on the screen; a failure shows the screen instead."""
         assert self.until(lambda shown: text in shown), f"no {text!r} on\n{self.text}"
 
-    def no_longer_shows(self, text):
-        assert self.until(lambda shown: text not in shown), f"still {text!r} on\n{self.text}"
-
     def read_for(self, seconds):
         end = time.monotonic() + seconds
         while time.monotonic() < end and self._read_some(0.01):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import block_logs
 import pytest
-from block_logs import Log, account, block_of, encode_block, sample_blocks, sealed, social, text
+from block_logs import Log, account, encode_block, sample_blocks, sealed, social, text
 from chains import CHAINS, STEEM, carried_log
 
 

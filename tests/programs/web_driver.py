@@ -11,7 +11,6 @@ import time
 import urllib.error
 import urllib.request
 
-ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # how WebDriver marks a reference
 KEYS = {"tab": "\ue004", "enter": "\ue007", "left": "\ue012", "right": "\ue014",
         "end": "\ue010", "home": "\ue011"}
 

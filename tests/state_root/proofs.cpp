@@ -7,6 +7,7 @@
 #include <tests/state_root/told_tree.hpp>
 #include <tests/support/random_source.hpp>
 #include <tests/support/scratch_state.hpp>
+#include <tests/support/seeded.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -53,10 +54,7 @@ private:
 
 } // namespace
 
-TEST_CASE("a proof shows what is in a state and what is not") {
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
-    random_source random(seed);
+TEST_CASE_METHOD(seeded, "a proof shows what is in a state and what is not") {
     for (const std::uint32_t end : {0, 2, 4, 40, 3'000, 60'000}) {
         CAPTURE(end);
         even_accounts state(end);
@@ -76,10 +74,7 @@ TEST_CASE("a proof shows what is in a state and what is not") {
     }
 }
 
-TEST_CASE("no change of a proof leaves one") {
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
-    random_source random(seed);
+TEST_CASE_METHOD(seeded, "no change of a proof leaves one") {
     for (const std::uint32_t end : {2, 40, 5'000}) {
         even_accounts state(end);
         for (int tries = 0; tries < 12; ++tries) {
@@ -270,14 +265,9 @@ TEST_CASE("another object's leaf shows nothing where its key does not lead") {
     }
 }
 
-TEST_CASE("a proof tells an object from one of another type with the same number") {
-    const scratch_folder folder;
-    database db(folder / "state", quick_options());
-    told_tree told(db);
-    std::uint32_t id = 0;
-    while (state_root::digit(told.exists(0, id, 1).key, 0) !=
-           state_root::digit(told.exists(1, id, 1).key, 0))
-        ++id;
+TEST_CASE_METHOD(told_state,
+                 "a proof tells an object from one of another type with the same number") {
+    const std::uint32_t id = told.id_of_two();
     told.update({told.exists(0, id, 1)});
     const sha256_digest content = told.content(1);
     const auto shown_of = [&](std::string_view type, std::uint32_t number) {

@@ -9,6 +9,7 @@
 #include <tests/state_root/told_tree.hpp>
 #include <tests/support/random_source.hpp>
 #include <tests/support/scratch_state.hpp>
+#include <tests/support/seeded.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -41,10 +42,7 @@ std::vector<leaf_change> first_objects(told_tree& of, std::uint32_t count) {
 
 } // namespace
 
-TEST_CASE("the root from all leaves is that of the definition and of the tree") {
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
-    random_source random(seed);
+TEST_CASE_METHOD(seeded, "the root from all leaves is that of the definition and of the tree") {
     for (const std::uint32_t count : {0, 1, 2, 3, 16, 17, 100, 3'000}) {
         CAPTURE(count);
         const scratch_folder folder;
@@ -171,10 +169,7 @@ TEST_CASE("a tree that another version made can only begin anew") {
     CHECK_NOTHROW(tree.update({}, nullptr));
 }
 
-TEST_CASE("a tree that begins anew uses its nodes again") {
-    const scratch_folder folder;
-    database db(folder / "state", quick_options());
-    told_tree told(db);
+TEST_CASE_METHOD(told_state, "a tree that begins anew uses its nodes again") {
     std::vector<leaf_change> all;
     for (std::uint32_t id = 0; id < 3000; ++id)
         all.push_back(told.exists(id % 2 == 0 ? 0 : 1, id, id));

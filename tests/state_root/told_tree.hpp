@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chainbase/database.hpp>
 #include <chainbase/sha256.hpp>
 #include <chainbase/state_root/helpers.hpp>
 #include <chainbase/state_root/merkle_tree.hpp>
@@ -7,6 +8,7 @@
 
 #include <tests/support/mismatch.hpp>
 #include <tests/support/random_source.hpp>
+#include <tests/support/scratch_state.hpp>
 
 #include <map>
 #include <string>
@@ -86,6 +88,14 @@ public:
     [[nodiscard]] state_root::leaf_change gone(std::uint16_t type, std::uint32_t id) {
         return {key_of(type, id), {}, id, type, false};
     }
+    /// An id whose objects of both types have keys that begin alike.
+    [[nodiscard]] std::uint32_t id_of_two() {
+        std::uint32_t id = 0;
+        while (state_root::digit(exists(0, id, 1).key, 0) !=
+               state_root::digit(exists(1, id, 1).key, 0))
+            ++id;
+        return id;
+    }
     void update(const std::vector<state_root::leaf_change>& changes,
                 state_root::helpers* helping = nullptr) {
         for (const state_root::leaf_change& one : changes) {
@@ -126,6 +136,13 @@ private:
     state_root::merkle_tree tree_;
     state_root::tree_hash hash_;
     reference_leaves leaves_;
+};
+
+/// A tree in a state of its own.
+struct told_state {
+    scratch_folder folder;
+    database db{folder / "state", quick_options()};
+    told_tree told{db};
 };
 
 /// Less than `most` objects with ids below `ids`, half of which are gone then.

@@ -8,6 +8,7 @@
 #include <tests/support/operation_sequence.hpp>
 #include <tests/support/random_source.hpp>
 #include <tests/support/scratch_state.hpp>
+#include <tests/support/seeded.hpp>
 
 #include <algorithm>
 #include <array>
@@ -73,10 +74,7 @@ TEST_CASE("the root is the one that its definition gives after any changes and a
     });
 }
 
-TEST_CASE("the root of one object and of none") {
-    const scratch_folder folder;
-    database db(folder / "state", quick_options());
-    told_tree told(db);
+TEST_CASE_METHOD(told_state, "the root of one object and of none") {
     CHECK(told.tree().root() == sha256_digest{});
     told.update({told.gone(0, 7)});
     CHECK(told.tree().root() == sha256_digest{});
@@ -88,14 +86,10 @@ TEST_CASE("the root of one object and of none") {
     told.require_sound();
 }
 
-TEST_CASE("an object in the place of one of another type with the same number is told from it") {
-    const scratch_folder folder;
-    database db(folder / "state", quick_options());
-    told_tree told(db);
-    std::uint32_t id = 0;
-    while (state_root::digit(told.exists(0, id, 1).key, 0) !=
-           state_root::digit(told.exists(1, id, 1).key, 0))
-        ++id;
+TEST_CASE_METHOD(
+    told_state,
+    "an object in the place of one of another type with the same number is told from it") {
+    const std::uint32_t id = told.id_of_two();
     told.update({told.exists(0, id, 1)});
     told.update({told.gone(0, id), told.exists(1, id, 1)});
     told.require_right();
@@ -264,16 +258,13 @@ namespace {
 using object = std::pair<std::string, std::uint32_t>;
 using contents = std::map<object, std::uint64_t>;
 
-struct told_state {
+struct told_contents : told_state {
     void tell(const contents& now) {
         std::vector<state_root::leaf_change> all;
         for (const auto& [which, number] : now)
             all.push_back(told.exists(which.first == "account" ? 0 : 1, which.second, number));
         told.update(all);
     }
-    scratch_folder folder;
-    database db{folder / "state", quick_options()};
-    told_tree told{db};
 };
 
 using sides = std::pair<bool, bool>;
@@ -292,10 +283,7 @@ std::map<object, sides> expected(const contents& first, const contents& second) 
 
 } // namespace
 
-TEST_CASE("two trees differ in what their objects differ in") {
-    const std::uint64_t seed = test_seed(new_seed());
-    CAPTURE(seed);
-    random_source random(seed);
+TEST_CASE_METHOD(seeded, "two trees differ in what their objects differ in") {
     for (int round = 0; round < 30; ++round) {
         contents first;
         contents second;
@@ -308,8 +296,8 @@ TEST_CASE("two trees differ in what their objects differ in") {
                 if (!random.chance(changed))
                     second[{type, id}] = random.chance(changed) ? number + 1 : number;
             }
-        told_state a;
-        told_state b;
+        told_contents a;
+        told_contents b;
         a.tell(first);
         b.tell(second);
         std::map<object, sides> found;
@@ -351,10 +339,10 @@ TEST_CASE("the first difference is visited before the rest of the tree is looked
     contents all;
     for (std::uint32_t id = 0; id < 5'000; ++id)
         all[{"account", id}] = id;
-    told_state full;
+    told_contents full;
     full.tell(all);
     for (const contents& few : {contents{}, contents{{{"account", 5'000}, 1}}}) {
-        told_state other;
+        told_contents other;
         other.tell(few);
         const counted_nodes nodes(full.told.tree().nodes());
         std::uint64_t visited = 0;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <boost/describe.hpp>
+#include <boost/mp11/algorithm.hpp>
 #include <tests/support/modelled_type.hpp>
 #include <tests/support/random_source.hpp>
 #include <tests/support/sample_types.hpp>
@@ -7,15 +9,55 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace chainbase::test {
 
 /// What a test knows of a sample type in plain terms, without the engine's key machinery: how to
-/// fill it in, how to change it, which unique keys two objects share, and when two are the same.
-/// Keys are drawn from a small `domain`, so that they collide.
+/// fill it in, how to change it, and which unique keys two objects share. Keys are drawn from a
+/// small `domain`, so that they collide.
 template <typename T>
 struct rules;
+
+/// Calls visit(member of a, member of b) for every member but the id, texts as views.
+template <typename T, typename Visitor>
+void each_value(const T& a, const T& b, Visitor&& visit) {
+    const auto plain = [](const auto& value) -> decltype(auto) {
+        if constexpr (requires { value.view(); })
+            return value.view();
+        else
+            return (value);
+    };
+    using members = boost::describe::describe_members<T, boost::describe::mod_public>;
+    boost::mp11::mp_for_each<members>([&](auto member) {
+        if constexpr (!std::is_same_v<std::remove_cv_t<decltype(member.pointer)>, id<T> T::*>)
+            visit(plain(a.*member.pointer), plain(b.*member.pointer));
+    });
+}
+
+template <typename T>
+bool is_same(const T& a, const T& b) {
+    bool is_equal = a.id == b.id;
+    each_value(a, b, [&](const auto& x, const auto& y) {
+        if constexpr (requires { x == y; })
+            is_equal = is_equal && x == y;
+        else
+            is_equal = is_equal && std::ranges::equal(x, y);
+    });
+    return is_equal;
+}
+
+template <typename T>
+void add_values(digest& to, const T& object) {
+    each_value(object, object, [&](const auto& value, const auto&) {
+        if constexpr (requires { to.add(value); })
+            to.add(value);
+        else
+            for (const auto& part : value)
+                to.add(part);
+    });
+}
 
 inline std::string short_name(random_source& random, std::uint32_t domain) {
     return std::string("n").append(std::to_string(random.below(domain)));
@@ -39,22 +81,11 @@ struct rules<account> {
         if (which & 4) a.balance = static_cast<std::int64_t>(r.below(20)) - 10;
         if (which & 8) a.group = r.below(8);
     }
-    static bool same(const account& a, const account& b) {
-        return a.id == b.id && a.name.view() == b.name.view() && a.balance == b.balance &&
-               a.number == b.number && a.group == b.group && a.visits == b.visits;
-    }
     static std::vector<std::string> collisions(const account& a, const account& b) {
         std::vector<std::string> keys;
         if (a.name.view() == b.name.view()) keys.emplace_back("by_name");
         if (a.number == b.number) keys.emplace_back("by_number");
         return keys;
-    }
-    static void add_to(digest& d, const account& a) {
-        d.add(a.name.view());
-        d.add(a.balance);
-        d.add(a.number);
-        d.add(a.group);
-        d.add(a.visits);
     }
 };
 
@@ -81,23 +112,10 @@ struct rules<post> {
         if (which & 2) p.permlink = "a-permlink-longer-than-a-slot-" + short_name(r, domain);
         if (which & 4) p.body = r.chance(300) ? std::string("the same") : random_text(r);
     }
-    static bool same(const post& a, const post& b) {
-        return a.id == b.id && a.likes == b.likes && a.author.view() == b.author.view() &&
-               a.permlink.view() == b.permlink.view() && a.body.view() == b.body.view() &&
-               std::equal(a.votes.begin(), a.votes.end(), b.votes.begin(), b.votes.end());
-    }
     static std::vector<std::string> collisions(const post& a, const post& b) {
         if (a.author.view() == b.author.view() && a.permlink.view() == b.permlink.view())
             return {"by_link", "by_address"};
         return {};
-    }
-    static void add_to(digest& d, const post& p) {
-        d.add(p.likes);
-        d.add(p.author.view());
-        d.add(p.permlink.view());
-        d.add(p.body.view());
-        for (const std::uint32_t vote : p.votes)
-            d.add(vote);
     }
 };
 
@@ -118,19 +136,9 @@ struct rules<stake> {
         if (which & 2) s.score = r.below(domain);
         if (which & 4) s.weight = r.below(12);
     }
-    static bool same(const stake& a, const stake& b) {
-        return a.id == b.id && a.owner == b.owner && a.score == b.score && a.weight == b.weight &&
-               a.age == b.age;
-    }
     static std::vector<std::string> collisions(const stake& a, const stake& b) {
         if (a.score == b.score && a.owner == b.owner) return {"by_score"};
         return {};
-    }
-    static void add_to(digest& d, const stake& s) {
-        d.add(s.owner);
-        d.add(s.score);
-        d.add(s.weight);
-        d.add(s.age);
     }
 };
 
@@ -144,14 +152,7 @@ struct rules<marker> {
         m.high = r.next();
     }
     static void change_key(marker& m, random_source& r, std::uint32_t) { change_value(m, r); }
-    static bool same(const marker& a, const marker& b) {
-        return a.id == b.id && a.low == b.low && a.high == b.high;
-    }
     static std::vector<std::string> collisions(const marker&, const marker&) { return {}; }
-    static void add_to(digest& d, const marker& m) {
-        d.add(m.low);
-        d.add(m.high);
-    }
 };
 
 template <>
@@ -169,17 +170,9 @@ struct rules<token> {
         if (which & 1) t.code = r.below(domain);
         if (which & 2) t.kind = r.below(6);
     }
-    static bool same(const token& a, const token& b) {
-        return a.id == b.id && a.code == b.code && a.kind == b.kind && a.amount == b.amount;
-    }
     static std::vector<std::string> collisions(const token& a, const token& b) {
         if (a.code == b.code) return {"by_code"};
         return {};
-    }
-    static void add_to(digest& d, const token& t) {
-        d.add(t.code);
-        d.add(t.kind);
-        d.add(t.amount);
     }
 };
 
@@ -196,16 +189,9 @@ struct rules<label> {
         l.text =
             r.chance(900) ? "a label that needs a buffer " + short_name(r, domain) : random_text(r);
     }
-    static bool same(const label& a, const label& b) {
-        return a.id == b.id && a.uses == b.uses && a.text.view() == b.text.view();
-    }
     static std::vector<std::string> collisions(const label& a, const label& b) {
         if (a.text.view() == b.text.view()) return {"by_text"};
         return {};
-    }
-    static void add_to(digest& d, const label& l) {
-        d.add(l.uses);
-        d.add(l.text.view());
     }
 };
 

@@ -6,6 +6,7 @@
 #include <tests/support/scratch_state.hpp>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -28,16 +29,8 @@ fs::path parent_of_scratch() {
 
 } // namespace
 
-scratch_folder::scratch_folder() {
+scratch_folder::scratch_folder() : temporary_folder(parent_of_scratch()) {
     spdlog::set_level(spdlog::level::warn); // recoveries are what these tests are about
-    std::string name = (parent_of_scratch() / "chainbase-test-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no scratch folder: " + name);
-    path_ = name;
-}
-
-scratch_folder::~scratch_folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
 }
 
 open_options quick_options(open_mode mode) {
@@ -48,6 +41,13 @@ open_options quick_options(open_mode mode) {
     options.sync = false;
     options.promise = durability::process;
     options.advise = false; // about this machine, not about what is tested
+    return options;
+}
+
+open_options with_checkpoints(std::uint64_t blocks) {
+    open_options options = quick_options();
+    options.promise = durability::checkpoint;
+    options.checkpoints = {std::chrono::milliseconds(0), blocks};
     return options;
 }
 

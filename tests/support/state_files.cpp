@@ -7,24 +7,11 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <sstream>
 #include <utility>
 
 namespace chainbase::test {
 
 namespace fs = std::filesystem;
-
-std::string read_all(const fs::path& file) {
-    std::ifstream in(file, std::ios::binary);
-    std::ostringstream all;
-    if (in.peek() != std::ifstream::traits_type::eof()) all << in.rdbuf();
-    return std::move(all).str();
-}
-
-void write_all(const fs::path& file, const std::string& content) {
-    std::ofstream(file, std::ios::binary | std::ios::trunc)
-        .write(content.data(), static_cast<std::streamsize>(content.size()));
-}
 
 void write_at(const fs::path& file, std::size_t offset, const std::string& bytes) {
     std::fstream out(file, std::ios::binary | std::ios::in | std::ios::out);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <tests/support/temporary_folder.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -29,8 +31,6 @@ private:
     std::map<std::string, std::string> files_; ///< by such a path
 };
 
-[[nodiscard]] std::string read_all(const std::filesystem::path& file);
-void write_all(const std::filesystem::path& file, const std::string& content);
 /// Overwrites bytes within a file.
 void write_at(const std::filesystem::path& file, std::size_t offset, const std::string& bytes);
 

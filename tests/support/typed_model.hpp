@@ -17,6 +17,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace chainbase::test {
@@ -47,11 +48,12 @@ ids ids_where(const rows<T>& all, Predicate holds) {
 }
 
 /// Compares an ordered or ranked key with the model: order both ways, every lookup, equal ranges,
-/// bounds and ranks. `less` is the order in plain terms; `call(row, f)` calls f with the row's
-/// values of the key.
-template <typename Tag, typename T, typename Less, typename Call>
-void check_ordered(const database& db, const rows<T>& all, const std::vector<T>& probes, Less less,
-                   Call call) {
+/// bounds and ranks. values(row): a tuple of what the key is looked up by; order(row): one that
+/// stands in the key's order in plain terms.
+template <typename Tag, typename T, typename Values, typename Order>
+void check_ordered(const database& db, const rows<T>& all, const std::vector<T>& probes,
+                   Values values_of, Order order) {
+    const auto less = [&](const T& a, const T& b) { return order(a) < order(b); };
     const std::string key = key_name<key_called<T, Tag>>();
     const auto view = db.view<T, Tag>();
     expect(view.size() == all.size(), key + ": size");
@@ -92,7 +94,7 @@ void check_ordered(const database& db, const rows<T>& all, const std::vector<T>&
                equal(**(first + static_cast<std::ptrdiff_t>(group))))
             ++group;
         const auto before = static_cast<std::size_t>(first - expected.begin());
-        call(row, [&](const auto&... values) {
+        const auto look = [&](const auto&... values) {
             const T* found = view.find(values...);
             expect((found != nullptr) == (group != 0), key + ": find");
             const auto lower = view.lower_bound(values...);
@@ -117,7 +119,8 @@ void check_ordered(const database& db, const rows<T>& all, const std::vector<T>&
             } else {
                 expect(range.first == range.second, key + ": range of an absent value");
             }
-        });
+        };
+        std::apply(look, values_of(row));
     };
     for (const T* row : expected)
         check_lookup(*row);
@@ -125,10 +128,17 @@ void check_ordered(const database& db, const rows<T>& all, const std::vector<T>&
         check_lookup(probe);
 }
 
+template <typename Tag, typename T, typename Values>
+void check_ordered(const database& db, const rows<T>& all, const std::vector<T>& probes,
+                   Values values_of) {
+    check_ordered<Tag>(db, all, probes, values_of, values_of);
+}
+
 /// Compares a hashed key with the model: every lookup, equal ranges, the visit of all.
-template <typename Tag, typename T, typename Equal, typename Call>
-void check_hashed(const database& db, const rows<T>& all, const std::vector<T>& probes, Equal equal,
-                  Call call) {
+template <typename Tag, typename T, typename Values>
+void check_hashed(const database& db, const rows<T>& all, const std::vector<T>& probes,
+                  Values values_of) {
+    const auto equal = [&](const T& a, const T& b) { return values_of(a) == values_of(b); };
     const std::string key = key_name<key_called<T, Tag>>();
     const auto view = db.view<T, Tag>();
     expect(view.size() == all.size(), key + ": size");
@@ -141,14 +151,15 @@ void check_hashed(const database& db, const rows<T>& all, const std::vector<T>& 
     const auto check_lookup = [&](const T& row, bool present) {
         const ids wanted = ids_where(all, [&](const T& other) { return equal(row, other); });
         if (present && wanted.front() == row.id.value) ++distinct;
-        call(row, [&](const auto&... values) {
+        const auto look = [&](const auto&... values) {
             const T* found = view.find(values...);
             expect((found != nullptr) == !wanted.empty(), key + ": find");
             expect(!found || equal(*found, row), key + ": find gives another");
             const auto group = view.equal_range(values...);
             expect(group.empty() == wanted.empty(), key + ": empty group");
             expect(sorted_ids(group.begin(), group.end()) == wanted, key + ": equal range");
-        });
+        };
+        std::apply(look, values_of(row));
     };
     for (const auto& [id, row] : all)
         check_lookup(row, true);
@@ -213,7 +224,7 @@ public:
         expect(db.count<T>() == now_.all.size(), std::string(rule::name) + ": count");
         auto wanted = now_.all.begin();
         for (const T& object : db.objects<T>()) {
-            expect(wanted != now_.all.end() && rule::same(object, wanted->second),
+            expect(wanted != now_.all.end() && is_same(object, wanted->second),
                    std::string(rule::name) + ": objects by id");
             ++wanted;
         }
@@ -248,14 +259,14 @@ public:
             expect((change.kind == change_kind::removed) == (after == now_.all.end()),
                    where + "kind");
             expect(change.before.has_value() == (before != then.end()), where + "before-image");
-            expect(!change.before || rule::same(*change.before, before->second),
+            expect(!change.before || is_same(*change.before, before->second),
                    where + "before-image is another");
             expect((change.now != nullptr) == (after != now_.all.end()), where + "object");
-            expect(!change.now || rule::same(*change.now, after->second), where + "another object");
+            expect(!change.now || is_same(*change.now, after->second), where + "another object");
         }
         for (const auto& [id, row] : now_.all) {
             const auto before = then.find(id);
-            const bool changed = before == then.end() || !rule::same(before->second, row);
+            const bool changed = before == then.end() || !is_same(before->second, row);
             expect(!changed || met.contains(id),
                    std::string(rule::name) + ": a change is not listed");
         }
@@ -277,7 +288,7 @@ public:
         d.add(std::string_view(rule::name));
         for (const auto& [id, row] : now_.all) {
             d.add(id);
-            rule::add_to(d, row);
+            add_values(d, row);
         }
     }
 
@@ -296,7 +307,7 @@ private:
         const auto row = now_.all.find(id);
         expect((found != nullptr) == (row != now_.all.end()),
                std::string(rule::name) + ": find by id");
-        expect(!found || rule::same(*found, row->second),
+        expect(!found || is_same(*found, row->second),
                std::string(rule::name) + ": find by id gives another");
     }
     /// The unique keys of `row` that other objects have.

@@ -7,8 +7,8 @@
 #include <tools/driver/observation.hpp>
 
 #include <catch2/catch.hpp>
+#include <tests/support/temporary_folder.hpp>
 #include <tests/sync/raw_connection.hpp>
-#include <tests/tools/temporary_folder.hpp>
 #include <tests/trace/found.hpp>
 
 #include <atomic>

@@ -4,8 +4,8 @@
 #include <tools/chains/payments/objects.hpp>
 #include <tools/driver/live/live_node.hpp>
 
+#include <tests/support/captured_log.hpp>
 #include <tests/support/property.hpp>
-#include <tests/tools/captured_log.hpp>
 #include <tests/tools/small_chain.hpp>
 
 #include <algorithm>

@@ -8,8 +8,9 @@
 #include <tools/driver/root/chain_root.hpp>
 
 #include <catch2/catch.hpp>
+#include <tests/support/captured_log.hpp>
 #include <tests/support/random_source.hpp>
-#include <tests/tools/captured_log.hpp>
+#include <tests/support/seeded.hpp>
 #include <tests/tools/generated_logs.hpp>
 #include <tests/tools/small_chain.hpp>
 
@@ -158,10 +159,8 @@ private:
 
 } // namespace
 
-TEST_CASE("whatever becomes of blocks the root is that of the objects") {
+TEST_CASE_METHOD(seeded, "whatever becomes of blocks the root is that of the objects") {
     const captured_log quiet;
-    const std::uint64_t seed = test_seed(new_seed());
-    INFO("CHAINBASE_TEST_SEED=" << seed);
     wandering_chain chain(seed);
     for (int steps = 0; !chain.is_at_end() && steps < 10'000; ++steps) {
         chain.step();

@@ -5,8 +5,8 @@
 #include <tools/block_log/log_record.hpp>
 
 #include <catch2/catch.hpp>
+#include <tests/support/lowered_limit.hpp>
 #include <tests/support/mismatch.hpp>
-#include <tests/tools/file_size_limit.hpp>
 #include <tests/tools/mutations.hpp>
 #include <tests/tools/sample_logs.hpp>
 
@@ -178,9 +178,9 @@ TEST_CASE("a second writer is refused, and so is a new log over a file or with w
     writer.close();
     CHECK_NOTHROW(block_log_writer::open(folder / "log", sample_chain));
 
-    write_file(folder / "there", "precious");
+    write_all(folder / "there", "precious");
     CHECK_THROWS_AS(block_log_writer::create(folder / "there", sample_chain), usage_error);
-    CHECK(read_file(folder / "there") == "precious");
+    CHECK(read_all(folder / "there") == "precious");
 
     const auto create = [&](std::string_view chain, block_log_options options) {
         (void)block_log_writer::create(folder / "wrong", chain, options);
@@ -213,8 +213,8 @@ TEST_CASE("records copied as they are make the same log, also between blocks") {
         CHECK_THROWS_AS(writer.append(records.back()), usage_error);
         writer.close();
     }
-    CHECK(read_file(copy) == log.whole);
-    CHECK(read_file(index_path(copy)) == log.index);
+    CHECK(read_all(copy) == log.whole);
+    CHECK(read_all(index_path(copy)) == log.index);
 
     auto writer = block_log_writer::create(log.folder / "mixed", sample_chain);
     std::size_t at = 0;
@@ -286,13 +286,13 @@ namespace {
 void check_rebuilt(const sample_log& log, const std::optional<std::string>& index,
                    std::string_view expected) {
     std::filesystem::remove(index_path(log.path));
-    if (index) write_file(index_path(log.path), *index);
+    if (index) write_all(index_path(log.path), *index);
     const captured_log said;
     REQUIRE(read_log(log.path) == log.blocks);
     INFO(said.text());
     REQUIRE(said.says("the index") == !expected.empty());
     REQUIRE(said.says(expected));
-    REQUIRE(read_file(index_path(log.path)) == log.index);
+    REQUIRE(read_all(index_path(log.path)) == log.index);
 }
 
 } // namespace
@@ -312,7 +312,7 @@ TEST_CASE("an index that is missing, short, foreign, old, new or damaged is rebu
     }
     check_rebuilt(log, sample_log(20, 100, 2).index, "does not fit the log");
     write_log(log.folder / "other-chain", {}, 0, "other");
-    check_rebuilt(log, read_file(index_path(log.folder / "other-chain")), "belongs to another log");
+    check_rebuilt(log, read_all(index_path(log.folder / "other-chain")), "belongs to another log");
 
     const sample_log all(20);
     const sample_log some(12);
@@ -342,10 +342,10 @@ TEST_CASE("a file that is no block log, or of a later version, or cut in its hea
     std::memcpy(later.data() + 56, &sum, 8);
     const auto check_refused = [&]<class E>(const std::string& content, const E*) {
         log.remove_index();
-        write_file(log.path, content);
+        write_all(log.path, content);
         REQUIRE_THROWS_AS(block_log_reader(log.path, sample_chain), E);
         REQUIRE_THROWS_AS(log.open(), E);
-        REQUIRE(read_file(log.path) == content);
+        REQUIRE(read_all(log.path) == content);
         REQUIRE_FALSE(std::filesystem::exists(index_path(log.path)));
     };
     const format_error* const none = nullptr;
@@ -413,13 +413,13 @@ struct sample_forks {
             ends.push_back(ends.back() + 32 + blocks);
         }
         writer.close();
-        whole = read_file(path);
+        whole = read_all(path);
         REQUIRE(ends.back() == whole.size());
     }
     /// In a new file: one that is cut and written again waits for the device.
     void replace(std::string_view content) const {
         std::filesystem::remove(path);
-        write_file(path, content);
+        write_all(path, content);
     }
     /// The branches up to damage, which must name the place; whether there was any.
     [[nodiscard]] bool reads_whole() const {

@@ -9,9 +9,10 @@
 #include <catch2/catch.hpp>
 #include <tests/tools/mutations.hpp>
 #include <tests/tools/sample_logs.hpp>
-#include <tests/tools/seeming_records.hpp>
 
+#include <cstring>
 #include <set>
+#include <string>
 
 /// Block logs of which bits, bytes or records are others, are missing or are forged: what was
 /// written is delivered, or less of it and a typed error or a warning, and no file is changed.
@@ -20,6 +21,32 @@ using namespace chainbase::test;
 using Catch::Contains;
 
 namespace {
+
+/// Bytes of which so many stretches look like a record of about `bytes` bytes, with a header and a
+/// trailer that lead to each other, and none is one: what a search has to sum up, one by one.
+std::string seeming_records(std::size_t count, std::size_t bytes) {
+    using namespace block_log_format;
+    const std::size_t headers = count * sizeof(record_header);
+    const std::size_t trailers = headers + bytes;
+    std::string result(trailers + count * sizeof(record_trailer), '\x7f');
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t begin = i * sizeof(record_header);
+        const std::size_t end = trailers + (i + 1) * sizeof(record_trailer);
+        record_header header;
+        header.magic = record_magic;
+        header.packed_bytes = static_cast<std::uint32_t>(end - begin - min_record_bytes);
+        header.unpacked_bytes = 100;
+        header.blocks = 1;
+        header.first_number = header.last_number = 7;
+        std::memcpy(result.data() + begin, &header, sizeof header);
+        record_trailer trailer;
+        trailer.record_bytes = static_cast<std::uint32_t>(end - begin);
+        trailer.magic = record_end_magic;
+        trailer.checksum = 0;
+        std::memcpy(result.data() + end - sizeof trailer, &trailer, sizeof trailer);
+    }
+    return result;
+}
 
 /// What opening and reading a log comes to.
 struct reading {
@@ -70,15 +97,15 @@ TEST_CASE("every flipped bit of a log is detected, with and without an index") {
     for (std::size_t bit = 0; bit < 8 * log.whole.size(); ++bit) {
         std::string flipped = log.whole;
         flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
-        write_file(log.path, flipped);
+        write_all(log.path, flipped);
         for (const bool has_index : {true, false}) {
-            has_index ? write_file(index_path(log.path), log.index) : log.remove_index();
+            has_index ? write_all(index_path(log.path), log.index) : log.remove_index();
             const reading found = read(log.path);
             INFO("bit " << bit << ", index " << has_index);
             REQUIRE(
                 (!found.damage.empty() || found.said.find("the end is torn") != std::string::npos));
             REQUIRE(found.blocks == first_of(log.blocks, found.blocks.size()));
-            REQUIRE(read_file(log.path) == flipped);
+            REQUIRE(read_all(log.path) == flipped);
         }
     }
 }
@@ -92,7 +119,7 @@ TEST_CASE("every flipped bit behind the header is found by verify") {
     for (std::size_t bit = 64 * 8; bit < 8 * log.whole.size(); bit += 3) {
         std::string flipped = log.whole;
         flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
-        write_file(log.path, flipped);
+        write_all(log.path, flipped);
         const auto found = driver::verify_log(log.path, false, shown);
         REQUIRE(found.blocks == 11);
         // At the end it may be a torn one, unless the mark knows better.
@@ -136,9 +163,9 @@ TEST_CASE("a valid record far behind the damage is found wherever the search win
     const std::size_t frame = second_record_of(sample) - sample;
     for (std::size_t second = border - 5; second <= border + 1; ++second) {
         REQUIRE(second_record_of(second - frame) == second);
-        std::string damaged = read_file(path);
+        std::string damaged = read_all(path);
         damaged[1000] ^= 1;
-        write_file(path, damaged);
+        write_all(path, damaged);
         std::filesystem::remove(index_path(path));
         check_says(read(path).damage, {"valid again from block 2 at " + byte_text(second)});
     }
@@ -148,11 +175,11 @@ TEST_CASE("damage that is full of record beginnings is searched as fast as any o
     const temporary_folder folder(memory_or_disk());
     const auto path = folder / "log";
     write_log(path, {{1, 0, {{{incompressible(8 << 20)}}}}, {2, 0, {}}});
-    std::string damaged = read_file(path);
+    std::string damaged = read_all(path);
     const std::string header = damaged.substr(64, 8); // the magic number and a length that fits
     for (std::size_t at = 1000; at < (8 << 20); at += header.size())
         damaged.replace(at, header.size(), header);
-    write_file(path, damaged);
+    write_all(path, damaged);
     std::filesystem::remove(index_path(path));
     check_says(read(path).damage, {"byte 64", "valid again from block 2"});
 }
@@ -161,7 +188,7 @@ TEST_CASE("a repeated, swapped or missing record is damage, not a shorter log") 
     const sample_log log(3);
     const std::string head = log.whole.substr(0, 64);
     const auto damage_of = [&](const std::string& content) {
-        write_file(log.path, content);
+        write_all(log.path, content);
         log.remove_index();
         return read(log.path).damage;
     };
@@ -182,19 +209,19 @@ struct torn_log : sample_log {
     /// Reading leaves the end out, appending cuts it and goes on.
     void check_torn(const std::string& content, const std::string& index_of_it) const {
         const bool is_cut = content.size() > ends[4];
-        write_file(path, content);
-        index_of_it.empty() ? remove_index() : write_file(index_path(path), index_of_it);
+        write_all(path, content);
+        index_of_it.empty() ? remove_index() : write_all(index_path(path), index_of_it);
         const reading found = read(path);
         REQUIRE(found.blocks == first_of(blocks, 4));
         REQUIRE((found.said.find("the end is torn") != std::string::npos) == is_cut);
-        REQUIRE(read_file(path) == content);
+        REQUIRE(read_all(path) == content);
         const captured_log said;
         auto writer = open();
         REQUIRE(said.says("are cut") == is_cut);
-        REQUIRE(read_file(path) == whole.substr(0, ends[4]));
+        REQUIRE(read_all(path) == whole.substr(0, ends[4]));
         writer.append(blocks[4]);
         writer.close();
-        REQUIRE(read_file(path) == whole);
+        REQUIRE(read_all(path) == whole);
         remove_mark();
     }
 };
@@ -225,15 +252,15 @@ TEST_CASE("a last record with a wrong byte is damage where the index knows it, a
     for (std::size_t at = log.ends[4]; at < log.whole.size(); ++at) {
         std::string damaged = log.whole;
         damaged[at] = static_cast<char>(~damaged[at]);
-        write_file(log.path, damaged);
+        write_all(log.path, damaged);
         REQUIRE_THROWS_AS(log.open(), damaged_error);
         REQUIRE_THROWS_WITH(
             block_log_reader(log.path, sample_chain),
             Contains(byte_text(log.ends[4])) &&
                 Contains("block " + std::to_string(log.blocks[4].number) + " is expected") &&
                 Contains("good copy") && Contains(index_path(log.path).string()));
-        REQUIRE(read_file(log.path) == damaged);
-        REQUIRE(read_file(index_path(log.path)) == log.index);
+        REQUIRE(read_all(log.path) == damaged);
+        REQUIRE(read_all(index_path(log.path)) == log.index);
     }
 }
 
@@ -241,9 +268,9 @@ TEST_CASE("a valid record behind an invalid one makes it damage, and nothing is 
     const torn_log log;
     log.remove_index();
     log.flip_in({3});
-    const std::string damaged = read_file(log.path);
+    const std::string damaged = read_all(log.path);
     CHECK_THROWS_AS(log.open(), damaged_error);
-    CHECK(read_file(log.path) == damaged);
+    CHECK(read_all(log.path) == damaged);
 }
 
 // --- the mark of what was synced ---
@@ -264,7 +291,7 @@ struct crashed_log : sample_log {
             if (i + 1 == synced) writer.sync();
         }
         writer.abandon();
-        REQUIRE(read_file(path) == whole);
+        REQUIRE(read_all(path) == whole);
     }
     [[nodiscard]] synced_mark mark() const {
         return load_mark(synced_path(path),
@@ -276,35 +303,35 @@ struct crashed_log : sample_log {
     }
     /// From the whole log on.
     void flip(std::size_t record) const {
-        write_file(path, whole);
+        write_all(path, whole);
         flip_in({record});
     }
 
     /// Neither reading nor writing may take it, and nothing is changed.
     void check_refused(const std::string& why) const {
         const captured_log quiet;
-        const std::string before = read_file(path);
+        const std::string before = read_all(path);
         const opening_options no_index{.save_index = false, .use_index = true, .watch = {}};
         REQUIRE_THROWS_WITH(block_log_reader(path, sample_chain, no_index), Contains(why));
         REQUIRE_THROWS_AS(open(), damaged_error);
-        REQUIRE(read_file(path) == before);
+        REQUIRE(read_all(path) == before);
     }
     /// Reading leaves out all from a record on, appending cuts it.
     void check_cut(std::size_t record, const std::string& says) const {
-        const std::string before = read_file(path);
+        const std::string before = read_all(path);
         const reading found = read(path);
         REQUIRE(found.blocks == first_of(blocks, record));
         REQUIRE_THAT(found.said, Contains(says) && Contains("are left out"));
-        REQUIRE(read_file(path) == before);
+        REQUIRE(read_all(path) == before);
         const captured_log said;
         auto writer = open();
         REQUIRE(said.says(says));
         REQUIRE(said.says(std::to_string(whole.size() - ends[record]) + " bytes after"));
-        REQUIRE(read_file(path) == whole.substr(0, ends[record]));
+        REQUIRE(read_all(path) == whole.substr(0, ends[record]));
         for (std::size_t i = record; i < blocks.size(); ++i)
             writer.append(blocks[i]);
         writer.close();
-        REQUIRE(read_file(path) == whole);
+        REQUIRE(read_all(path) == whole);
     }
 };
 
@@ -351,7 +378,7 @@ TEST_CASE("a synced record is damaged even when it is the last, with and without
     const crashed_log log(8);
     log.flip(7);
     log.check_refused("it was synced");
-    write_file(log.path, log.whole);
+    write_all(log.path, log.whole);
     log.open().close();
     log.flip(7);
     log.check_refused("its index says");
@@ -375,7 +402,7 @@ TEST_CASE("an index that knows a record keeps it from being cut, whatever the ma
 
 TEST_CASE("without a mark that can be read a valid record behind an invalid one is refused") {
     const crashed_log log;
-    const std::string mark = read_file(synced_path(log.path));
+    const std::string mark = read_all(synced_path(log.path));
     log.flip(6);
     std::set<std::string> unreadable{mark + "x"};
     for (std::size_t at = 0; at < mark.size(); ++at) {
@@ -384,7 +411,7 @@ TEST_CASE("without a mark that can be read a valid record behind an invalid one 
         unreadable.insert({damaged, mark.substr(0, at)});
     }
     for (const std::string& one : unreadable) {
-        write_file(synced_path(log.path), one);
+        write_all(synced_path(log.path), one);
         log.check_refused("valid again");
     }
     log.remove_mark();
@@ -438,7 +465,7 @@ TEST_CASE("a mark that tells of more than a log that was cut has is told, and th
     const crashed_log log(8);
     const std::string tells = "tells of " + std::to_string(log.whole.size()) + " on the device";
     for (const std::size_t extra : {0, 20}) {
-        write_file(log.path, log.whole.substr(0, log.ends[3] + extra));
+        write_all(log.path, log.whole.substr(0, log.ends[3] + extra));
         const reading found = read(log.path);
         CHECK(found.blocks == first_of(log.blocks, 3));
         CHECK_THAT(found.said, Contains(tells));
@@ -502,7 +529,7 @@ struct forged_log : sample_log {
     forged_log() : sample_log(0) {}
 
     [[nodiscard]] reading read_with(const std::string& record) const {
-        write_file(path, whole + record);
+        write_all(path, whole + record);
         remove_index();
         return read(path);
     }
@@ -535,7 +562,7 @@ TEST_CASE("a record whose fields contradict each other or exceed a limit is no r
     log.check_torn(sealed(with(honest, 8, limit, 4)), "exceeds the limit");
 
     // Refused before memory is taken for it, in a file that is as long.
-    write_file(log.path, log.whole + with(honest, 4, limit, 4));
+    write_all(log.path, log.whole + with(honest, 4, limit, 4));
     std::filesystem::resize_file(log.path, 2ull * block_log_format::max_record_bytes); // sparse
     const file sparse = file::open_read(log.path);
     CHECK_THAT(check_record(sparse, 64, sparse.size()).reason, Contains("exceeds the limit"));
@@ -584,7 +611,7 @@ TEST_CASE("an index that contradicts itself is rebuilt") {
     for (const std::size_t field : {24, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120}) {
         const auto now = load<std::uint64_t>(bytes_of(log.index), field);
         for (const std::uint64_t value : {std::uint64_t{0}, UINT64_MAX - 100, now + 1, now - 1}) {
-            write_file(index_path(log.path), sealed(with(log.index, field, value, 8)));
+            write_all(index_path(log.path), sealed(with(log.index, field, value, 8)));
             const reading found = read(log.path);
             // Or it is consistent in itself, but not with the log: found on reading.
             CHECK((found.blocks == log.blocks || !found.damage.empty()));
@@ -625,11 +652,11 @@ TEST_CASE("a mutated log delivers a prefix of the truth and only typed errors") 
     const byte_view whole = bytes_of(log.whole);
     check_property(3000, 100, [&](bool has_index) {
         const bytes content = mutated({whole.begin(), whole.end()}, *some_mutations());
-        write_file(log.path, text_of(content));
-        has_index ? write_file(index_path(log.path), log.index) : log.remove_index();
+        write_all(log.path, text_of(content));
+        has_index ? write_all(index_path(log.path), log.index) : log.remove_index();
         const reading found = read(log.path);
         RC_ASSERT(found.blocks == first_of(log.blocks, found.blocks.size()));
         if (found.damage.empty()) RC_ASSERT(found.blocks.size() == found.stated);
-        RC_ASSERT(read_file(log.path) == text_of(content));
+        RC_ASSERT(read_all(log.path) == text_of(content));
     });
 }

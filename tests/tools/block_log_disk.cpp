@@ -3,9 +3,10 @@
 #include <tools/block_log/synced_mark.hpp>
 
 #include <catch2/catch.hpp>
+#include <tests/support/lowered_limit.hpp>
 #include <tests/support/mismatch.hpp>
+#include <tests/support/seeded.hpp>
 #include <tests/support/simulated_disk.hpp>
-#include <tests/tools/file_size_limit.hpp>
 #include <tests/tools/sample_logs.hpp>
 
 #include <deque>
@@ -38,10 +39,10 @@ TEST_CASE("without room for a record the log keeps its last good block, at every
             REQUIRE_THROWS_AS(writer.flush(), out_of_space_error);
             REQUIRE_THROWS_AS(writer.flush(), out_of_space_error);
         }
-        REQUIRE(read_file(log.path) == good);
+        REQUIRE(read_all(log.path) == good);
         REQUIRE(writer.count() == 3);
         writer.close(); // there is room again
-        REQUIRE(read_file(log.path) == complete.whole);
+        REQUIRE(read_all(log.path) == complete.whole);
     }
 }
 
@@ -79,7 +80,7 @@ TEST_CASE("without room a writer going away says so and the log stays valid") {
         const auto doomed = std::make_unique<block_log_writer>(std::move(writer));
     }
     CHECK(said.says("1 blocks are not written"));
-    CHECK(read_file(log.path) == log.whole);
+    CHECK(read_all(log.path) == log.whole);
 }
 
 // --- a disk that a test has in its hands ---
@@ -253,9 +254,7 @@ std::uint64_t fail_each(std::uint64_t seed, failure what) {
 
 } // namespace
 
-TEST_CASE("each call of a block log to its disk failing") {
-    const std::uint64_t seed = new_seed();
-    INFO("CHAINBASE_TEST_SEED=" << seed);
+TEST_CASE_METHOD(seeded, "each call of a block log to its disk failing") {
     const captured_log quiet;
     for (const bool is_lasting : {false, true})
         for (const bool is_room : {false, true})
@@ -483,11 +482,8 @@ void do_something(disk_log& log, random_source& random) {
 
 } // namespace
 
-TEST_CASE("power lost at each call of a block log") {
-    const std::uint64_t seed = new_seed();
-    INFO("CHAINBASE_TEST_SEED=" << seed);
+TEST_CASE_METHOD(seeded, "power lost at each call of a block log") {
     const captured_log quiet;
-    random_source random(seed);
     std::uint64_t opened = 0;
     std::uint64_t shortened = 0;
     std::uint64_t unordered = 0;

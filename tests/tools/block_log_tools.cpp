@@ -10,8 +10,8 @@
 
 #include <catch2/catch.hpp>
 #include <sys/resource.h>
+#include <tests/support/lowered_limit.hpp>
 #include <tests/support/property.hpp>
-#include <tests/tools/file_size_limit.hpp>
 #include <tests/tools/sample_logs.hpp>
 
 #include <algorithm>
@@ -102,7 +102,7 @@ TEST_CASE("random cuts of random logs hold the blocks that a vector says") {
             RC_ASSERT(made.logs[1].first == std::min(at, second));
             check_pieces(log, made, "merged again");
         }
-        RC_ASSERT(read_file(log.path) == log.whole);
+        RC_ASSERT(read_all(log.path) == log.whole);
     });
 }
 
@@ -143,9 +143,9 @@ TEST_CASE("a log or folder that another call is making is left to it") {
 
     const auto pieces = folder / "pieces";
     auto making = std::make_unique<unfinished_folder>(pieces);
-    write_file(making->piece(7), "a piece");
+    write_all(making->piece(7), "a piece");
     CHECK_THROWS_AS(unfinished_folder(pieces), locked_error);
-    CHECK(read_file(making->piece(7)) == "a piece");
+    CHECK(read_all(making->piece(7)) == "a piece");
     making->finish();
     std::filesystem::rename(pieces, folder / "elsewhere");
     unfinished_folder next(pieces);
@@ -159,10 +159,10 @@ TEST_CASE("a file that appears under a log's name while it is made stays, and so
     {
         unfinished_log log(folder / "log", sample_chain);
         log.append({1, 3, {}});
-        write_file(folder / "log", "precious");
+        write_all(folder / "log", "precious");
         CHECK_THROWS_AS(log.finish(), usage_error);
     }
-    CHECK(read_file(folder / "log") == "precious");
+    CHECK(read_all(folder / "log") == "precious");
     CHECK(files_in(folder) == 1);
 }
 

@@ -4,8 +4,8 @@
 #include <tools/driver/block_feed.hpp>
 
 #include <catch2/catch.hpp>
+#include <tests/support/captured_log.hpp>
 #include <tests/support/property.hpp>
-#include <tests/tools/captured_log.hpp>
 #include <tests/tools/forged_block.hpp>
 #include <tests/tools/small_chain.hpp>
 
@@ -579,9 +579,9 @@ TEST_CASE("what is damaged is told when all before it was delivered, and again")
     const block_log_reader whole(log.path);
     const std::size_t damaged = whole.records() / 2;
     const std::uint64_t first_lost = whole.stream_record(damaged).next()->number;
-    std::string bytes = test::read_file(log.path);
+    std::string bytes = test::read_all(log.path);
     bytes[whole.end_of_record(damaged - 1) + 40] ^= 1;
-    write_file(log.path, bytes);
+    write_all(log.path, bytes);
     driver::block_feed feed = log.feed({1, {}, 2, 8});
     std::uint64_t last = 0;
     const auto read_all = [&] {

@@ -8,8 +8,8 @@
 #include <tools/driver/generate/open_comments.hpp>
 
 #include <catch2/catch.hpp>
+#include <tests/support/captured_log.hpp>
 #include <tests/support/property.hpp>
-#include <tests/tools/captured_log.hpp>
 #include <tests/tools/generated_logs.hpp>
 #include <tests/tools/real_logs.hpp>
 #include <tests/tools/sample_logs.hpp>

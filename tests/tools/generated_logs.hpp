@@ -3,7 +3,7 @@
 #include <tools/driver/generate/generate.hpp>
 #include <tools/driver/generate/mix.hpp>
 
-#include <tests/tools/temporary_folder.hpp>
+#include <tests/support/temporary_folder.hpp>
 
 #include <filesystem>
 #include <vector>

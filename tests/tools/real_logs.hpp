@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tests/tools/temporary_folder.hpp>
+#include <tests/support/temporary_folder.hpp>
 
 #include <filesystem>
 #include <string>
@@ -43,14 +43,6 @@ inline std::string digest_at_end(const std::string& chain) {
     return chain == "steem-2016"
                ? "a3dea985aee2a5dc5a62fe8c57a785fd292c02e51a9a1efe5262101b582939f2"
                : "427b12463a16e65a7c50b589ce482966bfb8dc4e4620aa8b8400c722f83d5abf";
-}
-
-/// The roots of all types at the end of the logs. They change with the digests, and with what
-/// chainbase/state_root/tree_hash.hpp says.
-inline std::string root_at_end(const std::string& chain) {
-    return chain == "steem-2016"
-               ? "d9a58fb5d0805e1de2f4501a5970fccf8096cba5aad1c7096dfe6564f3ed7290"
-               : "fb68cc37391f63460afad49a14e76453792bf824299f7338d4442ceb8d5607d9";
 }
 
 } // namespace chainbase::test

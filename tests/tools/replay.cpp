@@ -13,10 +13,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <tests/support/captured_log.hpp>
 #include <tests/support/child_process.hpp>
+#include <tests/support/lowered_limit.hpp>
 #include <tests/support/random_source.hpp>
-#include <tests/tools/captured_log.hpp>
-#include <tests/tools/file_size_limit.hpp>
+#include <tests/support/seeded.hpp>
 #include <tests/tools/generated_logs.hpp>
 #include <tests/tools/real_logs.hpp>
 #include <tests/tools/small_chain.hpp>
@@ -76,12 +77,9 @@ int apply_with_pops(chain_state& state, std::size_t lag, random_source& random, 
 
 } // namespace
 
-TEST_CASE("popping blocks and applying them again leads to the same state") {
+TEST_CASE_METHOD(seeded, "popping blocks and applying them again leads to the same state") {
     const std::string chain = GENERATE("steem-2016", "eos-swap-2022");
     const captured_log quiet;
-    const std::uint64_t seed = new_seed();
-    INFO("CHAINBASE_TEST_SEED=" << seed);
-    random_source random(seed);
     const real_log log(chain);
     chain_state state(log.state(), chain, 20);
     block_log_stream blocks = block_log_reader(log.path()).stream();
@@ -141,10 +139,8 @@ TEST_CASE("blocks that are applied one by one come to what a replay comes to, wi
     CHECK(state.model().state_digest() == digest_at_end(log.chain()));
 }
 
-TEST_CASE("forks pop deletions of what was archived, and what took its permlink") {
+TEST_CASE_METHOD(seeded, "forks pop deletions of what was archived, and what took its permlink") {
     const captured_log quiet;
-    const std::uint64_t seed = new_seed();
-    INFO("CHAINBASE_TEST_SEED=" << seed);
     const std::vector<block> blocks = all_blocks(deleting_chain(20'000, seed));
     std::string expected;
     for (const auto kind : {archive::store_kind::none, archive::store_kind::rocksdb,
@@ -184,7 +180,7 @@ block accounts_block(std::uint64_t number) {
 
 /// The word of the segment's header that says so.
 bool is_closed(const std::filesystem::path& state) {
-    return test::read_file(state / "segment" / "header").at(offsetof(segment_header, clean)) == 1;
+    return test::read_all(state / "segment" / "header").at(offsetof(segment_header, clean)) == 1;
 }
 
 /// A state of one block.

@@ -3,9 +3,9 @@
 #include <tools/block_log/block_log_reader.hpp>
 #include <tools/block_log/block_log_writer.hpp>
 
+#include <tests/support/captured_log.hpp>
 #include <tests/support/random_source.hpp>
-#include <tests/tools/captured_log.hpp>
-#include <tests/tools/temporary_folder.hpp>
+#include <tests/support/temporary_folder.hpp>
 
 #include <filesystem>
 #include <string>
@@ -80,8 +80,8 @@ struct sample_log {
     }
     /// Its bytes and its index' are what is in the files.
     void remember() {
-        whole = read_file(path);
-        index = read_file(index_path(path));
+        whole = read_all(path);
+        index = read_all(index_path(path));
         ends.resize(1);
         const block_log_reader reader(path);
         for (std::size_t record = 0; record < reader.records(); ++record)
@@ -89,10 +89,10 @@ struct sample_log {
     }
     /// One bit of the payload of each of these records, counted from 0, is another one.
     void flip_in(std::initializer_list<std::size_t> records) const {
-        std::string content = read_file(path);
+        std::string content = read_all(path);
         for (const std::size_t record : records)
             content[ends[record] + 34] ^= 1;
-        write_file(path, content);
+        write_all(path, content);
     }
     [[nodiscard]] std::string record(std::size_t i) const {
         return whole.substr(ends[i], ends[i + 1] - ends[i]);

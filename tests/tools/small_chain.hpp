@@ -6,7 +6,7 @@
 #include <tools/chains/swap/operations.hpp>
 #include <tools/driver/chain_state.hpp>
 
-#include <tests/tools/temporary_folder.hpp>
+#include <tests/support/temporary_folder.hpp>
 
 #include <filesystem>
 #include <string>

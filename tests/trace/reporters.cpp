@@ -10,8 +10,8 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <pthread.h>
-#include <tests/tools/file_size_limit.hpp>
-#include <tests/tools/temporary_folder.hpp>
+#include <tests/support/lowered_limit.hpp>
+#include <tests/support/temporary_folder.hpp>
 #include <tests/trace/found.hpp>
 
 #include <chrono>
@@ -45,7 +45,7 @@ trace::span_reading read_of(const char* name, trace::kind how,
 
 std::vector<json> lines_of(const std::filesystem::path& file) {
     std::vector<json> lines;
-    std::istringstream in(read_file(file));
+    std::istringstream in(read_all(file));
     std::string line;
     while (std::getline(in, line))
         lines.push_back(json::parse(line));
@@ -186,17 +186,17 @@ TEST_CASE("somebody's file is neither continued nor renamed nor removed") {
     const tracing on;
     const temporary_folder folder;
     const trace::interval_log_options one_line{std::chrono::hours(1), 1, 2};
-    write_file(folder / "log.2", "mine\n");
+    write_all(folder / "log.2", "mine\n");
     CHECK_THROWS_AS(trace::interval_log(folder / "log", one_line), usage_error);
     CHECK_FALSE(std::filesystem::exists(folder / "log"));
     std::filesystem::remove(folder / "log.2");
-    write_file(folder / "log", std::string(whole_line));
+    write_all(folder / "log", std::string(whole_line));
     {
         const trace::interval_log log(folder / "log", one_line);
-        write_file(folder / "log.1", "mine\n");
+        write_all(folder / "log.1", "mine\n");
     } // its line would rename log to log.1
-    CHECK(read_file(folder / "log.1") == "mine\n");
-    CHECK(read_file(folder / "log") == whole_line);
+    CHECK(read_all(folder / "log.1") == "mine\n");
+    CHECK(read_all(folder / "log") == whole_line);
 }
 
 TEST_CASE("a disk that is full ends the log with whole lines, not the program") {
@@ -236,7 +236,7 @@ TEST_CASE("spans stand on the track of their named thread, within those around t
         worker.join();
         std::this_thread::sleep_for(std::chrono::milliseconds(1150)); // once more, with rates
     }
-    const std::vector<json> events = json::parse(read_file(folder / "t.json"));
+    const std::vector<json> events = json::parse(read_all(folder / "t.json"));
     CHECK(count_of(events, "test.file") == 5);
     CHECK(count_of(events, "test.file.often") == 0);
     std::map<int, std::string> threads;
@@ -278,7 +278,7 @@ TEST_CASE("it stops at its limit with a note, and is valid JSON") {
         CHECK(file.stopped());
         trace::recording another(16); // it has let go
     }
-    const std::string text = read_file(folder / "t.json");
+    const std::string text = read_all(folder / "t.json");
     CHECK(text.size() <= 20'000);
     CHECK(text.size() >= 18'000);
     const json events = json::parse(text);
@@ -301,7 +301,7 @@ TEST_CASE("what a thread's ring has no room for is counted") {
             std::this_thread::sleep_for(std::chrono::milliseconds(250));
         } while (dropped == 0 || dropped != file.dropped());
     }
-    const json events = json::parse(read_file(folder / "t.json"));
+    const json events = json::parse(read_all(folder / "t.json"));
     CHECK(count_of(events, "test.file.many") + dropped == 100'000);
 }
 
@@ -318,7 +318,7 @@ TEST_CASE("a full disk ends the file, not the program") {
         }
         CHECK(file.stopped());
     }
-    const std::string text = read_file(folder / "t.json");
+    const std::string text = read_all(folder / "t.json");
     CHECK(text.back() == '\n');
     CHECK(events_in(text).size() >= 1);
 }

@@ -5,11 +5,11 @@
 
 #include <catch2/catch.hpp>
 #include <pthread.h>
+#include <tests/support/cost.hpp>
 #include <tests/trace/found.hpp>
 
 #include <atomic>
 #include <chrono>
-#include <iostream>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -326,29 +326,15 @@ TEST_CASE("what a span costs", "[.][cost]") {
     static const trace::site timed_place("test.cost.timed");
     static const trace::site sampled_place("test.cost.sampled", trace::kind::sampled);
     static const trace::counter events("test.cost.events");
-    const auto best = [](const char* name, auto&& once) {
-        double least = 1e9;
-        for (int round = 0; round < 15; ++round) {
-            constexpr int times = 200'000;
-            const auto begin = std::chrono::steady_clock::now();
-            for (int i = 0; i < times; ++i) {
-                once();
-                std::atomic_signal_fence(std::memory_order_seq_cst);
-            }
-            const auto took = std::chrono::steady_clock::now() - begin;
-            least = std::min(least, static_cast<double>(took.count()) / times);
-        }
-        std::cout << name << ": " << least << " ns\n";
-    };
     const auto timed = [] { const trace::span one(timed_place); };
-    best("an empty loop", [] {});
-    best("off", timed);
+    print_cost("an empty loop", [] {});
+    print_cost("off", timed);
     const tracing on;
-    best("sampled", [] { const trace::span one(sampled_place); });
-    best("timed", timed);
-    best("counter", [] { events.add(); });
+    print_cost("sampled", [] { const trace::span one(sampled_place); });
+    print_cost("timed", timed);
+    print_cost("counter", [] { events.add(); });
     const trace::recording kept(std::size_t{1} << 22);
-    best("timed and recorded", timed);
+    print_cost("timed and recorded", timed);
 }
 
 TEST_CASE("a duration is in the bucket that it is told to be in") {

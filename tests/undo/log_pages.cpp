@@ -35,29 +35,6 @@ using namespace chainbase::test;
 
 namespace chainbase::test {
 
-/// Asks the kernel which pages of some ranges were written (PAGEMAP_SCAN with asynchronous write
-/// protection, Linux 6.7 or later).
-class page_scan {
-public:
-    using range = std::pair<const std::byte*, std::size_t>;
-
-    /// Null when the kernel or the permissions do not allow it.
-    static std::unique_ptr<page_scan> over(std::vector<range> ranges);
-    ~page_scan();
-    page_scan(const page_scan&) = delete;
-    page_scan& operator=(const page_scan&) = delete;
-
-    /// The pages written since the last call, which is forgotten by it.
-    std::set<const std::byte*> take_written();
-
-private:
-    page_scan() = default;
-
-    int faults_ = -1;
-    int pagemap_ = -1;
-    std::vector<range> ranges_;
-};
-
 namespace {
 
 // The kernel's interface, spelled out because the headers of the build machine may be older.
@@ -105,56 +82,74 @@ constexpr std::size_t page = 4096;
 
 } // namespace
 
-std::unique_ptr<page_scan> page_scan::over(std::vector<range> ranges) {
-    std::unique_ptr<page_scan> scan(new page_scan);
-    scan->faults_ = static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | 1));
-    scan->pagemap_ = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-    uffd_api api{0xAA, wp_shared_memory | wp_unpopulated | wp_async, 0};
-    if (scan->faults_ < 0 || scan->pagemap_ < 0 || ioctl(scan->faults_, uffd_api_call, &api) != 0)
-        return nullptr;
-    for (const auto& [begin, bytes] : ranges) {
-        uffd_register region{reinterpret_cast<__u64>(begin), bytes, mode_wp, 0};
-        if (ioctl(scan->faults_, uffd_register_call, &region) != 0) return nullptr;
-    }
-    scan->ranges_ = std::move(ranges);
-    try {
-        (void)scan->take_written();
-    } catch (const std::runtime_error&) {
-        return nullptr;
-    }
-    return scan;
-}
+/// Asks the kernel which pages of some ranges were written (PAGEMAP_SCAN with asynchronous write
+/// protection, Linux 6.7 or later).
+class page_scan {
+public:
+    using range = std::pair<const std::byte*, std::size_t>;
 
-page_scan::~page_scan() {
-    if (faults_ >= 0) close(faults_);
-    if (pagemap_ >= 0) close(pagemap_);
-}
-
-std::set<const std::byte*> page_scan::take_written() {
-    std::set<const std::byte*> pages;
-    std::array<scan_region, 256> regions;
-    for (const auto& [begin, bytes] : ranges_) {
-        scan_arguments scan{};
-        scan.size = sizeof scan;
-        scan.flags = protect_matching | check_async;
-        scan.start = reinterpret_cast<__u64>(begin);
-        scan.end = scan.start + bytes;
-        scan.regions = reinterpret_cast<__u64>(regions.data());
-        scan.region_count = regions.size();
-        scan.mask = written;
-        scan.returned = written;
-        while (scan.start < scan.end) {
-            const int found = ioctl(pagemap_, pagemap_scan_call, &scan);
-            if (found < 0) throw std::runtime_error("PAGEMAP_SCAN");
-            for (int i = 0; i < found; ++i)
-                for (__u64 at = regions[static_cast<std::size_t>(i)].start;
-                     at < regions[static_cast<std::size_t>(i)].end; at += page)
-                    pages.insert(reinterpret_cast<const std::byte*>(at));
-            scan.start = scan.walk_end;
+    /// Null when the kernel or the permissions do not allow it.
+    static std::unique_ptr<page_scan> over(std::vector<range> ranges) {
+        std::unique_ptr<page_scan> scan(new page_scan);
+        scan->faults_ = static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | 1));
+        scan->pagemap_ = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+        uffd_api api{0xAA, wp_shared_memory | wp_unpopulated | wp_async, 0};
+        if (scan->faults_ < 0 || scan->pagemap_ < 0 ||
+            ioctl(scan->faults_, uffd_api_call, &api) != 0)
+            return nullptr;
+        for (const auto& [begin, bytes] : ranges) {
+            uffd_register region{reinterpret_cast<__u64>(begin), bytes, mode_wp, 0};
+            if (ioctl(scan->faults_, uffd_register_call, &region) != 0) return nullptr;
         }
+        scan->ranges_ = std::move(ranges);
+        try {
+            (void)scan->take_written();
+        } catch (const std::runtime_error&) {
+            return nullptr;
+        }
+        return scan;
     }
-    return pages;
-}
+    ~page_scan() {
+        if (faults_ >= 0) close(faults_);
+        if (pagemap_ >= 0) close(pagemap_);
+    }
+    page_scan(const page_scan&) = delete;
+    page_scan& operator=(const page_scan&) = delete;
+
+    /// The pages written since the last call, which is forgotten by it.
+    std::set<const std::byte*> take_written() {
+        std::set<const std::byte*> pages;
+        std::array<scan_region, 256> regions;
+        for (const auto& [begin, bytes] : ranges_) {
+            scan_arguments scan{};
+            scan.size = sizeof scan;
+            scan.flags = protect_matching | check_async;
+            scan.start = reinterpret_cast<__u64>(begin);
+            scan.end = scan.start + bytes;
+            scan.regions = reinterpret_cast<__u64>(regions.data());
+            scan.region_count = regions.size();
+            scan.mask = written;
+            scan.returned = written;
+            while (scan.start < scan.end) {
+                const int found = ioctl(pagemap_, pagemap_scan_call, &scan);
+                if (found < 0) throw std::runtime_error("PAGEMAP_SCAN");
+                for (int i = 0; i < found; ++i)
+                    for (__u64 at = regions[static_cast<std::size_t>(i)].start;
+                         at < regions[static_cast<std::size_t>(i)].end; at += page)
+                        pages.insert(reinterpret_cast<const std::byte*>(at));
+                scan.start = scan.walk_end;
+            }
+        }
+        return pages;
+    }
+
+private:
+    page_scan() = default;
+
+    int faults_ = -1;
+    int pagemap_ = -1;
+    std::vector<range> ranges_;
+};
 
 } // namespace chainbase::test
 

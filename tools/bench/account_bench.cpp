@@ -1,20 +1,15 @@
 #include <pool_allocator/error.hpp>
 #include <tools/bench/account_engine.hpp>
-#include <tools/bench/baselines/baselines.hpp>
 #include <tools/bench/bench_setup.hpp>
 #include <tools/bench/benches.hpp>
-#include <tools/bench/engines/chainbase_engine.hpp>
-#include <tools/bench/report.hpp>
-#include <tools/interruption.hpp>
-#include <tools/print.hpp>
+#include <tools/report_json.hpp>
 
 #include <malloc.h>
-#include <spdlog/spdlog.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -76,7 +71,11 @@ std::vector<std::uint32_t> account_plan::random_ids(std::uint64_t row, std::uint
 
 namespace {
 
-const account_engine_entry every_account_engine[] = {
+/// In the order in which they are run and reported.
+constexpr struct {
+    std::string_view name;
+    std::unique_ptr<account_engine> (*make)();
+} account_engines[] = {
     {"chainbase", make_chainbase_engine},
     {"classical", make_classical_engine},
     {"heap", make_heap_engine},
@@ -87,40 +86,16 @@ const account_engine_entry every_account_engine[] = {
     {"rocksdb", make_rocksdb_engine},
 };
 
-} // namespace
-
-std::span<const account_engine_entry> account_engines() noexcept {
-    return every_account_engine;
-}
-
-const account_engine_entry* find_account_engine(std::string_view name) noexcept {
-    for (const account_engine_entry& entry : every_account_engine)
-        if (entry.name == name) return &entry;
-    return nullptr;
-}
-
-namespace {
-
 /// The same objects and orders on every machine and run.
 constexpr std::uint64_t seed = 0x636861696e;
 
-struct account_options {
+struct account_options : bench_options {
     std::uint32_t objects = 1'000'000;
     std::uint32_t types = 60;
-    std::uint32_t rounds = 3;
     std::vector<std::string> engines;
-    std::filesystem::path directory;
     bool small_pages = false;
-    bool json = false;
 };
-
-std::vector<std::string> engines_to_run(const account_options& options) {
-    if (!options.engines.empty()) return options.engines;
-    std::vector<std::string> result;
-    for (const account_engine_entry& entry : account_engines())
-        result.emplace_back(entry.name);
-    return result;
-}
+BOOST_DESCRIBE_STRUCT(account_options, (), (objects, types))
 
 void check_space(const account_options& options) {
     constexpr std::uintmax_t per_object = 700;
@@ -145,33 +120,6 @@ void run_group(account_engine& engine, measured_group group, const account_plan&
     malloc_trim(0);
 }
 
-void run_engine(const std::string& name, const account_plan& plan, const account_options& options,
-                measurements& out) {
-    const auto engine = find_account_engine(name)->make();
-    out.select(name);
-    run_group(*engine, &account_engine::measure_plain, plan, options, out);
-    run_group(*engine, &account_engine::measure_hashed, plan, options, out);
-    run_group(*engine, &account_engine::measure_sessions, plan, options, out);
-}
-
-measurements run_rounds(const account_options& options) {
-    const account_plan plan(options.objects, seed);
-    const std::vector<std::string> engines = engines_to_run(options);
-    measurements result;
-    for (std::uint32_t round = 1; round <= options.rounds; ++round)
-        for (const std::string& name : engines) {
-            spdlog::info("round {} of {}: {}", round, options.rounds, name);
-            run_engine(name, plan, options, result);
-        }
-    return result;
-}
-
-std::string table_of(const report& result) {
-    std::ostringstream text;
-    print_table(text, result);
-    return text.str();
-}
-
 /// For the whole process, whatever an engine asks for.
 void do_without_huge_pages() {
     if (prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0)
@@ -182,40 +130,37 @@ void do_without_huge_pages() {
 void run(const account_options& options) {
     if (options.small_pages) do_without_huge_pages();
     check_space(options);
-    warn_about_conditions();
-    // The next place to stop may be far: a second signal ends the process.
-    const catch_interruption signals(catch_interruption::further_signals::end_the_process);
-    report result{"account",       describe_machine(options.directory),
-                  options.objects, options.types,
-                  options.rounds,  {}};
-    result.rows = run_rounds(options).rows();
-    print_or_throw(options.json ? to_json(result).dump() + "\n" : table_of(result));
+    const bench_run run("account", options);
+    const account_plan plan(options.objects, seed);
+    measurements measured;
+    run.each_engine(account_engines, options.engines, [&](const auto& entry) {
+        const auto engine = entry.make();
+        measured.select(entry.name);
+        for (const measured_group group :
+             {&account_engine::measure_plain, &account_engine::measure_hashed,
+              &account_engine::measure_sessions})
+            run_group(*engine, group, plan, options, measured);
+    });
+    run.print(measured.rows(), json_of(options),
+              std::to_string(options.objects) + " objects, " + std::to_string(options.types) +
+                  " types",
+              "ns per operation, bytes where the name says so; in brackets the ratio to classical");
 }
 
 } // namespace
 
 void declare_account(command& verb) {
     const auto options = std::make_shared<account_options>();
-    options->directory = default_directory();
     verb.add_option("--objects", options->objects, "How many objects")
         .shows_default()
         .whole_number(account_plan::least_objects, 500'000'000);
     verb.add_option("--types", options->types, "Types registered while sessions are measured")
         .shows_default()
         .whole_number(1, most_types);
-    verb.add_option("--engines", options->engines,
-                    "Comma-separated, all by default: " + engine_list(account_engines()))
-        .delimiter(',')
-        .check(check_engine<find_account_engine>)
-        .value_name("ENGINE");
-    verb.add_option("--rounds", options->rounds, "Rounds, engines interleaved in each")
-        .shows_default()
-        .whole_number(1, 1000);
-    verb.add_option("--directory", options->directory, "Where the databases are made")
-        .shows_default()
-        .existing_folder();
+    declare_engines(verb, options->engines, account_engines);
     verb.add_flag("--small-pages", options->small_pages, "No huge pages, for any engine");
-    verb.add_flag("--json", options->json, "One JSON object on stdout instead of a table");
+    declare_common(verb, *options, "Rounds, engines interleaved in each",
+                   "Where the databases are made");
     verb.runs([options] {
         run(*options);
         return exit_code::done;

@@ -6,8 +6,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
-#include <string_view>
 #include <vector>
 
 namespace chainbase::bench {
@@ -75,16 +73,16 @@ public:
     virtual void measure_sessions(const account_plan&, const store_options&, measurements&) = 0;
 };
 
-/// An engine that the account bench knows by name.
-struct account_engine_entry {
-    std::string_view name;
-    std::unique_ptr<account_engine> (*make)();
-};
-
-/// All engines, in the order in which they are run and reported.
-[[nodiscard]] std::span<const account_engine_entry> account_engines() noexcept;
-
-/// The entry of that name, or null.
-[[nodiscard]] const account_engine_entry* find_account_engine(std::string_view name) noexcept;
+/// @name One factory per engine; what each stands for is in the README
+/// @{
+std::unique_ptr<account_engine> make_chainbase_engine();
+std::unique_ptr<account_engine> make_classical_engine();
+std::unique_ptr<account_engine> make_heap_engine();
+std::unique_ptr<account_engine> make_offset_ptr_pool_engine();
+std::unique_ptr<account_engine> make_node_allocator_engine();
+std::unique_ptr<account_engine> make_adaptive_pool_engine();
+std::unique_ptr<account_engine> make_lmdb_engine();
+std::unique_ptr<account_engine> make_rocksdb_engine();
+/// @}
 
 } // namespace chainbase::bench

@@ -7,16 +7,13 @@
 #include <tools/bench/chain_engine.hpp>
 #include <tools/bench/chain_engine_over.hpp>
 #include <tools/bench/measurements.hpp>
-#include <tools/bench/report.hpp>
 #include <tools/chains/chains.hpp>
 #include <tools/chains/social/objects.hpp>
 #include <tools/driver/generate/generate.hpp>
-#include <tools/interruption.hpp>
-#include <tools/print.hpp>
+#include <tools/report_json.hpp>
 
 #include <fcntl.h>
 #include <malloc.h>
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,63 +24,17 @@
 #include <optional>
 #include <random>
 #include <span>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 namespace chainbase::bench {
 
-/// Archived comments, drawn evenly and put in a random order, to be looked for as a chain's rules
-/// do: in memory first, then in the archive.
-class archive_finds {
-    using comments = archive::lifecycle<social::comment_object>;
-
-public:
-    /// Draws up to `count` of the store's table of comments; reads all of it.
-    archive_finds(const archive::store& rows, archive::table_id table, std::uint32_t count);
-
-    /// Lookups by key and by id that find, and by key that do not. Each is made twice and timed the
-    /// second time: all that it reads is in the cache, if that is large enough.
-    void measure_warm(const comments& in, measurements& into) const;
-
-    /// The first lookups through a store just opened, whose files were put out of the system's
-    /// memory, and how many blocks each read from them.
-    void measure_cold(const comments& in, const archive::rocksdb_store& rows,
-                      measurements& into) const;
-
-    /// The bytes of a record on average.
-    [[nodiscard]] double record_bytes() const noexcept { return record_bytes_; }
-
-private:
-    struct wanted {
-        chainbase::id<social::comment_object> id;
-        social::account_name author;
-        std::string permlink;
-    };
-
-    std::vector<wanted> wanted_;
-    double record_bytes_ = 0;
-};
-
-struct archive_options {
-    std::uint32_t rows = 5'000'000;
-    std::uint32_t finds = 400'000;
-    std::uint32_t cache_mib = 2048;
-    std::uint32_t rounds = 3;
-    std::string mix = "comment=93,vote=7"; ///< of operations, as `generate` takes it
-    std::filesystem::path directory;       ///< on storage
-    std::filesystem::path memory;
-    bool json = false;
-};
-
-/// Generates a log of a social chain, replays it in each round with all comments kept in memory
-/// (`kept`) and with the paid ones in RocksDB (`chainbase`), looks for archived ones, and prints
-/// the report. Throws usage_error for a mix that is none or has no comments, damaged_error when the
-/// two states are not the same or a row is not found.
-void run_archive(const archive_options& options);
-
 namespace {
+
+namespace fs = std::filesystem;
+
+using comments = archive::lifecycle<social::comment_object>;
 
 constexpr std::size_t cold_finds = 2000;
 
@@ -111,77 +62,102 @@ std::vector<double> timed(const All& all, Find&& find) {
     return times;
 }
 
-} // namespace
-
-archive_finds::archive_finds(const archive::store& rows, archive::table_id table,
-                             std::uint32_t count) {
-    using social::comment_object;
-    const std::uint64_t all = rows.count(table);
-    const std::uint64_t every = std::max<std::uint64_t>(all / count, 1);
-    double bytes = 0;
-    std::uint64_t number = 0;
-    for (auto at = rows.rows(table); at.valid(); at.next(), ++number) {
-        bytes += static_cast<double>(at.record().size());
-        if (number % every != 0 || wanted_.size() == count) continue;
-        const archive::found<comment_object> one(
-            archive::pinned_row(at.id(), at.record(), nullptr));
-        wanted_.push_back({one.id(), one.get<&comment_object::author>(),
-                           std::string(one.get<&comment_object::permlink>())});
+/// Archived comments, drawn evenly and put in a random order, to be looked for as a chain's rules
+/// do: in memory first, then in the archive.
+class archive_finds {
+public:
+    /// Draws up to `count` of the store's table of comments; reads all of it.
+    archive_finds(const archive::store& rows, archive::table_id table, std::uint32_t count) {
+        using social::comment_object;
+        const std::uint64_t all = rows.count(table);
+        const std::uint64_t every = std::max<std::uint64_t>(all / count, 1);
+        double bytes = 0;
+        std::uint64_t number = 0;
+        for (auto at = rows.rows(table); at.valid(); at.next(), ++number) {
+            bytes += static_cast<double>(at.record().size());
+            if (number % every != 0 || wanted_.size() == count) continue;
+            const archive::found<comment_object> one(
+                archive::pinned_row(at.id(), at.record(), nullptr));
+            wanted_.push_back({one.id(), one.get<&comment_object::author>(),
+                               std::string(one.get<&comment_object::permlink>())});
+        }
+        require(number == all && all != 0, "the archive has not as many rows as it says");
+        record_bytes_ = bytes / static_cast<double>(all);
+        std::shuffle(wanted_.begin(), wanted_.end(), std::mt19937_64(1));
     }
-    require(number == all && all != 0, "the archive has not as many rows as it says");
-    record_bytes_ = bytes / static_cast<double>(all);
-    std::shuffle(wanted_.begin(), wanted_.end(), std::mt19937_64(1));
-}
 
-void archive_finds::measure_warm(const comments& in, measurements& into) const {
-    using social::by_permlink;
-    const auto measure = [&](const std::string& name, const auto& all, auto&& find) {
-        (void)timed(all, find);
-        add(into, name, timed(all, find));
+    /// Lookups by key and by id that find, and by key that do not. Each is made twice and timed the
+    /// second time: all that it reads is in the cache, if that is large enough.
+    void measure_warm(const comments& in, measurements& into) const {
+        using social::by_permlink;
+        const auto measure = [&](const std::string& name, const auto& all, auto&& find) {
+            (void)timed(all, find);
+            add(into, name, timed(all, find));
+        };
+        measure("find_warm", wanted_, [&](const wanted& one) {
+            const auto found = in.find<by_permlink>(one.author, one.permlink);
+            require(found && found->id() == one.id && !found->in_memory(), "a key is not found");
+        });
+        measure("find_by_id_warm", wanted_, [&](const wanted& one) {
+            require(in.find(one.id).has_value(), "a row is not found");
+        });
+        std::vector<wanted> nowhere = wanted_;
+        for (wanted& one : nowhere)
+            one.permlink += '~';
+        measure("find_nowhere", nowhere, [&](const wanted& one) {
+            require(!in.find<by_permlink>(one.author, one.permlink), "what is nowhere is found");
+        });
+    }
+
+    /// The first lookups through a store just opened, whose files were put out of the system's
+    /// memory, and how many blocks each read from them.
+    void measure_cold(const comments& in, const archive::rocksdb_store& rows,
+                      measurements& into) const {
+        const std::size_t half = std::min(cold_finds, wanted_.size() / 2);
+        const auto measure = [&](const std::string& name, std::size_t from, auto&& find) {
+            const std::uint64_t before = rows.engine().block_misses;
+            add(into, name, timed(std::span(wanted_).subspan(from, half), find));
+            into.add(name + "_blocks", metric::ratio,
+                     static_cast<double>(rows.engine().block_misses - before) /
+                         static_cast<double>(half));
+        };
+        measure("find_by_id_cold", 0, [&](const wanted& one) {
+            require(in.find(one.id).has_value(), "a row is not found");
+        });
+        measure("find_cold", half, [&](const wanted& one) {
+            require(in.find<social::by_permlink>(one.author, one.permlink).has_value(),
+                    "a key is not found");
+        });
+    }
+
+    /// The bytes of a record on average.
+    [[nodiscard]] double record_bytes() const noexcept { return record_bytes_; }
+
+private:
+    struct wanted {
+        chainbase::id<social::comment_object> id;
+        social::account_name author;
+        std::string permlink;
     };
-    measure("find_warm", wanted_, [&](const wanted& one) {
-        const auto found = in.find<by_permlink>(one.author, one.permlink);
-        require(found && found->id() == one.id && !found->in_memory(), "a key is not found");
-    });
-    measure("find_by_id_warm", wanted_,
-            [&](const wanted& one) { require(in.find(one.id).has_value(), "a row is not found"); });
-    std::vector<wanted> nowhere = wanted_;
-    for (wanted& one : nowhere)
-        one.permlink += '~';
-    measure("find_nowhere", nowhere, [&](const wanted& one) {
-        require(!in.find<by_permlink>(one.author, one.permlink), "what is nowhere is found");
-    });
-}
 
-void archive_finds::measure_cold(const comments& in, const archive::rocksdb_store& rows,
-                                 measurements& into) const {
-    const std::size_t half = std::min(cold_finds, wanted_.size() / 2);
-    const auto measure = [&](const std::string& name, std::size_t from, auto&& find) {
-        const std::uint64_t before = rows.engine().block_misses;
-        add(into, name, timed(std::span(wanted_).subspan(from, half), find));
-        into.add(name + "_blocks", metric::ratio,
-                 static_cast<double>(rows.engine().block_misses - before) /
-                     static_cast<double>(half));
-    };
-    measure("find_by_id_cold", 0,
-            [&](const wanted& one) { require(in.find(one.id).has_value(), "a row is not found"); });
-    measure("find_cold", half, [&](const wanted& one) {
-        require(in.find<social::by_permlink>(one.author, one.permlink).has_value(),
-                "a key is not found");
-    });
-}
+    std::vector<wanted> wanted_;
+    double record_bytes_ = 0;
+};
 
-namespace {
-
-namespace fs = std::filesystem;
+struct archive_options : bench_options {
+    std::uint32_t rows = 5'000'000;
+    std::uint32_t finds = 400'000;
+    std::uint32_t cache_mib = 2048;
+    std::string mix = "comment=93,vote=7"; ///< of operations, as `generate` takes it
+    std::filesystem::path memory = default_directory();
+};
+BOOST_DESCRIBE_STRUCT(archive_options, (), (cache_mib, mix))
 
 archive::store_options store_options_of(const archive_options& from) {
     archive::store_options options;
     options.cache_bytes = std::size_t{from.cache_mib} << 20;
     return options;
 }
-
-using comments = archive::lifecycle<social::comment_object>;
 
 /// As the engine `chainbase` of the chain bench, but its finished comments go to RocksDB.
 class archived_chain final : public chain_engine_over<database> {
@@ -336,30 +312,10 @@ generate::chain_options chain_of(const archive_options& options) {
     return chain;
 }
 
-std::string to_text(const archive_rows& done, const nlohmann::json& machine,
-                    const archive_options& options) {
-    std::ostringstream text;
-    text << "archive: " << done.archived() << " archived comments, medians of " << options.rounds
-         << " rounds; " << in_words(machine) << "\nns, bytes where the name says so\n\n";
-    print_rows(text, done.rows());
-    return text.str();
-}
-
-std::string to_json(const archive_rows& done, const nlohmann::json& machine,
-                    const archive_options& options) {
-    nlohmann::ordered_json all;
-    all["bench"] = "archive";
-    all["machine"] = machine;
-    all["rounds"] = options.rounds;
-    all["archived"] = done.archived();
-    all["cache_mib"] = options.cache_mib;
-    all["mix"] = options.mix;
-    all["rows"] = rows_to_json(done.rows());
-    return all.dump().append("\n");
-}
-
-} // namespace
-
+/// Generates a log of a social chain, replays it in each round with all comments kept in memory
+/// (`kept`) and with the paid ones in RocksDB (`chainbase`), looks for archived ones, and prints
+/// the report. Throws usage_error for a mix that is none or has no comments, damaged_error when the
+/// two states are not the same or a row is not found.
 void run_archive(const archive_options& options) {
     const generate::chain_options chain = chain_of(options);
     require_space(options.directory,
@@ -367,26 +323,24 @@ void run_archive(const archive_options& options) {
                   "fewer rows");
     require_space(options.memory, (std::uintmax_t{512} << 20) + options.rows * 500ull,
                   "fewer rows, another --memory");
-    warn_about_conditions();
-    const catch_interruption signals(catch_interruption::further_signals::end_the_process);
-    const nlohmann::json machine = describe_machine(options.directory);
+    const bench_run run("archive", options);
     const scratch_directory place(options.directory);
-    (void)generate::generate_log(chain, {}, place.path() / "log", signals);
+    (void)generate::generate_log(chain, {}, place.path() / "log", run.signals());
     throw_if_interrupted();
     const chain_log log = survey(place.path() / "log", 0, 0);
     archive_rows done(options, log);
-    for (std::uint32_t round = 1; round <= options.rounds; ++round) {
-        spdlog::info("round {} of {}", round, options.rounds);
-        done.run_round();
-    }
-    print_or_throw(options.json ? to_json(done, machine, options)
-                                : to_text(done, machine, options));
+    run.each_round([&] { done.run_round(); });
+    json own = json_of(options);
+    own["archived"] = done.archived();
+    run.print(done.rows(), own, std::to_string(done.archived()) + " archived comments",
+              "ns, bytes where the name says so");
 }
+
+} // namespace
 
 void declare_archive(command& verb) {
     const auto options = std::make_shared<archive_options>();
     options->directory = std::filesystem::temp_directory_path();
-    options->memory = default_directory();
     verb.add_option("--rows", options->rows, "Comments; of a long log, most get paid")
         .shows_default()
         .whole_number(10'000, 200'000'000);
@@ -398,16 +352,11 @@ void declare_archive(command& verb) {
     verb.add_option("--cache-mib", options->cache_mib, "The archive's cache while it is warm")
         .shows_default()
         .whole_number(1, 1'000'000);
-    verb.add_option("--rounds", options->rounds, "Rounds, both chains in each")
-        .shows_default()
-        .whole_number(1, 1000);
-    verb.add_option("--directory", options->directory, "On storage: the log and the archive")
-        .shows_default()
-        .existing_folder();
     verb.add_option("--memory", options->memory, "Where the segments are")
         .shows_default()
         .existing_folder();
-    verb.add_flag("--json", options->json, "One JSON object on stdout instead of a table");
+    declare_common(verb, *options, "Rounds, both chains in each",
+                   "On storage: the log and the archive");
     verb.runs([options] {
         run_archive(*options);
         return exit_code::done;

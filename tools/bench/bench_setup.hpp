@@ -1,12 +1,21 @@
 #pragma once
 
 #include <chainbase/segment.hpp>
+#include <tools/bench/measurements.hpp>
+#include <tools/command_line.hpp>
+#include <tools/interruption.hpp>
+
+#include <boost/describe/class.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <string_view>
+#include <vector>
 
+/// What every bench does around its work.
 namespace chainbase::bench {
 
 /// How benches open a state that nobody needs afterwards: it survives a kill, and nothing is
@@ -37,8 +46,6 @@ private:
     std::filesystem::path path_;
 };
 
-/// What every bench does around its work.
-
 /// /dev/shm where there is one, else the folder for temporary files.
 [[nodiscard]] std::filesystem::path default_directory();
 
@@ -52,23 +59,109 @@ void require_space(const std::filesystem::path& directory, std::uintmax_t needed
 /// when a signal was noted.
 void throw_if_interrupted();
 
-/// Warns when the figures are going to be worth little: a build without optimisation, a machine
-/// that has other work.
-void warn_about_conditions();
+/// What every bench is asked for. The options of a bench derive from it and describe (with
+/// Boost.Describe) those that its report tells.
+struct bench_options {
+    std::uint32_t rounds = 3;
+    std::filesystem::path directory = default_directory();
+    bool json = false;
+};
 
-/// The names of all engines of a bench, for its help.
+/// Declares --rounds, --directory and --json. Returns the last.
+command_option& declare_common(command& verb, bench_options& options, std::string rounds,
+                               std::string directory);
+
+/// Of a table of engines, the entry of that name, or null.
 template <typename Engines>
-[[nodiscard]] std::string engine_list(const Engines& all) {
+[[nodiscard]] auto find_engine(const Engines& all, std::string_view name) noexcept {
+    for (const auto& entry : all)
+        if (entry.name == name) return &entry;
+    return decltype(&*std::begin(all))(nullptr);
+}
+
+/// Declares --engines: names in `all`, a table that outlives the command.
+template <typename Engines>
+void declare_engines(command& verb, std::vector<std::string>& names, const Engines& all,
+                     const std::string& by_default = "all") {
     std::string list;
     for (const auto& entry : all)
         list.append(list.empty() ? "" : ", ").append(entry.name);
-    return list;
+    verb.add_option("--engines", names, "Comma-separated, " + by_default + " by default: " + list)
+        .delimiter(',')
+        .check([&all](const std::string& name) -> std::string {
+            return find_engine(all, name) == nullptr ? "no engine is called " + name : "";
+        })
+        .value_name("ENGINE");
 }
 
-/// For command_option::check: empty when `Find` has an engine of that name, else what to say.
-template <auto Find>
-[[nodiscard]] std::string check_engine(const std::string& name) {
-    return Find(name) == nullptr ? "no engine is called " + name : "";
-}
+/// What a reader needs to judge a figure. Anything the system does not tell is the empty string.
+struct machine_description {
+    std::string cpu;
+    long cores = 0;
+    std::uint64_t memory = 0; ///< bytes
+    std::string kernel;
+    std::string compiler;
+    bool optimised = false; ///< figures of another build are worth nothing
+    std::string huge_pages; ///< the system's rules for them
+    std::string huge_pages_shmem;
+    std::string file_system; ///< that the bench's folder is on
+    double load = 0;         ///< when the bench started
+};
+BOOST_DESCRIBE_STRUCT(machine_description, (),
+                      (cpu, cores, memory, kernel, compiler, optimised, huge_pages,
+                       huge_pages_shmem, file_system, load))
+
+/// One run of a bench, from what is done before its first round to its report. Warns when the
+/// figures are going to be worth little: a build without optimisation, a machine that has other
+/// work. A signal is noted, and a second one ends the process: the next place to stop may be far.
+class bench_run {
+public:
+    /// `options` outlive it.
+    bench_run(std::string bench, const bench_options& options);
+
+    [[nodiscard]] const catch_interruption& signals() const noexcept { return signals_; }
+
+    /// Calls work() in each round; `what` is said of it on stderr.
+    template <typename Work>
+    void each_round(Work&& work, std::string_view what = "round") const {
+        for (std::uint32_t round = 1; round <= options_.rounds; ++round) {
+            announce(what, round, "");
+            work();
+        }
+    }
+    /// Calls work(entry) for each engine in each round, A B A B. Without names: for all engines.
+    template <typename Engines, typename Work>
+    void each_engine(const Engines& all, std::vector<std::string> names, Work&& work,
+                     std::string_view what = "round") const {
+        if (names.empty())
+            for (const auto& entry : all)
+                names.emplace_back(entry.name);
+        for (std::uint32_t round = 1; round <= options_.rounds; ++round)
+            for (const std::string& name : names) {
+                announce(what, round, name);
+                work(*find_engine(all, name));
+            }
+    }
+
+    /// "crash: 4000 accounts, medians of 3 rounds; 2.1 GHz, g++ 12, tmpfs" and, below it, the units
+    /// of what follows.
+    [[nodiscard]] std::string title(const std::string& what, std::string_view units) const;
+
+    /// Prints the report: this text, or an object with "bench", "machine", "rounds" and the members
+    /// of `own`.
+    void print(const std::string& text, const nlohmann::ordered_json& own) const;
+    /// The same with these rows: a table below the title and "rows". A row has "engine",
+    /// "operation", "metric", "value" (the median) and "samples" (one per round).
+    void print(const std::vector<row>& rows, nlohmann::ordered_json own, const std::string& what,
+               std::string_view units, std::string_view below = "") const;
+
+private:
+    void announce(std::string_view what, std::uint32_t round, std::string_view engine) const;
+
+    std::string bench_;
+    const bench_options& options_;
+    catch_interruption signals_{catch_interruption::further_signals::end_the_process};
+    machine_description machine_;
+};
 
 } // namespace chainbase::bench

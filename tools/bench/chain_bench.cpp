@@ -2,12 +2,9 @@
 #include <tools/bench/bench_setup.hpp>
 #include <tools/bench/benches.hpp>
 #include <tools/bench/chain_engine.hpp>
-#include <tools/bench/report.hpp>
-#include <tools/interruption.hpp>
-#include <tools/print.hpp>
+#include <tools/report_json.hpp>
 
 #include <malloc.h>
-#include <spdlog/spdlog.h>
 
 #include <optional>
 #include <sstream>
@@ -18,24 +15,21 @@ namespace chainbase::bench {
 
 namespace {
 
-struct chain_options {
+struct chain_options : bench_options {
     std::vector<std::filesystem::path> logs;
-    std::uint32_t rounds = 3;
     std::vector<std::string> engines;
     std::uint64_t live_blocks = 100;
     std::uint64_t pending = 1000;
-    std::filesystem::path directory;
-    bool json = false;
 };
 
 /// What one log came to, with every engine.
-struct log_result {
-    chain_log log;
+struct log_result : chain_log {
     std::string state_digest;
     std::uint64_t pending = 0;
     std::uint64_t rejected = 0;
     std::vector<row> rows;
 };
+BOOST_DESCRIBE_STRUCT(log_result, (chain_log), (pending, rejected, state_digest, rows))
 
 // --- one engine over one log ---
 
@@ -52,7 +46,10 @@ public:
     }
 
     [[nodiscard]] log_result result() const {
-        return {log_, digest_.value_or(""), pending_.value_or(0), rejected_.value_or(0),
+        return {{log_},
+                digest_.value_or(""),
+                pending_.value_or(0),
+                rejected_.value_or(0),
                 measured_.rows()};
     }
 
@@ -143,15 +140,8 @@ private:
 
 // --- all of them ---
 
-std::vector<std::string> engines_to_run(const chain_options& options) {
-    if (!options.engines.empty()) return options.engines;
-    std::vector<std::string> result;
-    for (const chain_engine_entry& entry : chain_engines())
-        result.emplace_back(entry.name);
-    return result;
-}
-
-log_result run_log(const std::filesystem::path& path, const chain_options& options) {
+log_result run_log(const std::filesystem::path& path, const chain_options& options,
+                   const bench_run& run) {
     const chain_log log = survey(path, options.live_blocks, options.pending);
     // Of the packed log: the name of a new account is some 8 bytes there, and the account 250 here.
     constexpr std::uintmax_t per_byte = 40;
@@ -159,34 +149,19 @@ log_result run_log(const std::filesystem::path& path, const chain_options& optio
                   (std::uintmax_t{256} << 20) + std::filesystem::file_size(path) * per_byte,
                   "a shorter log");
     chain_rows rows(options, log);
-    for (std::uint32_t round = 1; round <= options.rounds; ++round)
-        for (const std::string& name : engines_to_run(options)) {
-            spdlog::info("{}: round {} of {}: {}", path.string(), round, options.rounds, name);
-            rows.run(*find_chain_engine(name));
-        }
+    run.each_engine(
+        chain_engines, options.engines, [&](const chain_engine_entry& entry) { rows.run(entry); },
+        path.string() + ": round");
     return rows.result();
-}
-
-nlohmann::ordered_json to_json(const log_result& result) {
-    return {{"log", result.log.path.filename().string()},
-            {"chain", result.log.chain},
-            {"blocks", result.log.blocks},
-            {"transactions", result.log.transactions},
-            {"operations", result.log.operations},
-            {"live_blocks", result.log.live_blocks},
-            {"pending", result.pending},
-            {"rejected", result.rejected},
-            {"state_digest", result.state_digest},
-            {"rows", rows_to_json(result.rows)}};
 }
 
 void print(std::ostream& out, const log_result& result) {
     out << "\n"
-        << result.log.path.filename().string() << ": " << result.log.chain << ", "
-        << result.log.blocks << " blocks, " << result.log.transactions << " transactions, "
-        << result.log.operations << " operations; live: the last " << result.log.live_blocks
-        << " blocks but " << result.log.rest_blocks << ", " << result.pending
-        << " transactions applied as pending, " << result.rejected
+        << result.log() << ": " << result.chain << ", " << result.blocks << " blocks, "
+        << result.transactions << " transactions, " << result.operations
+        << " operations; live: the last " << result.live_blocks << " blocks but "
+        << result.rest_blocks << ", " << result.pending << " transactions applied as pending, "
+        << result.rejected
         << " of them rejected\nstate digest of every engine and mode: " << result.state_digest
         << "\n\n";
     print_rows(out, result.rows);
@@ -198,51 +173,34 @@ void print(std::ostream& out, const log_result& result) {
 }
 
 void run(const chain_options& options) {
-    warn_about_conditions();
-    // The next place to stop may be far: a second signal ends the process.
-    const catch_interruption signals(catch_interruption::further_signals::end_the_process);
-    const nlohmann::json machine = describe_machine(options.directory);
-    auto logs = nlohmann::ordered_json::array();
+    const bench_run run("chain", options);
+    std::vector<log_result> logs;
     std::ostringstream text;
-    text << "chain: medians of " << options.rounds << " rounds; " << in_words(machine)
-         << "\nns per operation (live_block: per block; live_pending: per transaction), bytes and "
-            "shares where the name says so; in brackets the ratio to classical\n";
-    for (const std::filesystem::path& path : options.logs) {
-        const log_result result = run_log(path, options);
-        logs.push_back(to_json(result));
-        print(text, result);
-    }
-    const nlohmann::ordered_json all{
-        {"bench", "chain"}, {"machine", machine}, {"rounds", options.rounds}, {"logs", logs}};
-    print_or_throw(options.json ? all.dump() + "\n" : text.str());
+    text << run.title("",
+                      "ns per operation (live_block: per block; live_pending: per transaction), "
+                      "bytes and shares where the name says so; in brackets the ratio to "
+                      "classical");
+    for (const std::filesystem::path& path : options.logs)
+        print(text, logs.emplace_back(run_log(path, options, run)));
+    run.print(text.str(), {{"logs", json_of(logs)}});
 }
 
 } // namespace
 
 void declare_chain(command& verb) {
     const auto options = std::make_shared<chain_options>();
-    options->directory = default_directory();
     verb.add_option("--log", options->logs, "Block logs, each a table of its own")
         .required()
         .existing_file();
-    verb.add_option("--rounds", options->rounds, "Rounds, engines interleaved in each")
-        .shows_default()
-        .whole_number(1, 1000);
-    verb.add_option("--engines", options->engines,
-                    "Comma-separated, all by default: " + engine_list(chain_engines()))
-        .delimiter(',')
-        .check(check_engine<find_chain_engine>)
-        .value_name("ENGINE");
+    declare_engines(verb, options->engines, chain_engines);
     verb.add_option("--live-blocks", options->live_blocks, "Blocks that are applied live")
         .shows_default()
         .whole_number(1, 1'000'000);
     verb.add_option("--pending", options->pending, "Pending transactions before each of them")
         .shows_default()
         .whole_number(1, 1'000'000);
-    verb.add_option("--directory", options->directory, "Where the states are made")
-        .shows_default()
-        .existing_folder();
-    verb.add_flag("--json", options->json, "One JSON object on stdout instead of tables");
+    declare_common(verb, *options, "Rounds, engines interleaved in each",
+                   "Where the states are made");
     verb.runs([options] {
         run(*options);
         return exit_code::done;

@@ -2,10 +2,11 @@
 
 #include <tools/chains/chain_model.hpp>
 
+#include <boost/describe/class.hpp>
+
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +25,11 @@ struct chain_log {
     std::uint64_t live_blocks = 0;     ///< how many are
     std::uint64_t rest_blocks = 0;     ///< behind them: what is pending last comes from these
     std::uint64_t sync_operations = 0; ///< of the blocks before live_from
+
+    /// The name of its file.
+    [[nodiscard]] std::string log() const { return path.filename().string(); }
 };
+BOOST_DESCRIBE_STRUCT(chain_log, (), (log, chain, blocks, transactions, operations, live_blocks))
 
 /// Reads the whole log once. Live are the last `live_blocks` that have at least `pending`
 /// transactions behind them; fewer when the log is short, at most half of it.
@@ -127,12 +132,6 @@ struct chain_engine_entry {
     }
 };
 
-/// In the order in which they run.
-[[nodiscard]] std::span<const chain_engine_entry> chain_engines() noexcept;
-
-/// Null when there is none of that name.
-[[nodiscard]] const chain_engine_entry* find_chain_engine(std::string_view name) noexcept;
-
 [[nodiscard]] std::unique_ptr<chain_engine>
 make_chainbase_chain(std::string_view chain, const std::filesystem::path& directory);
 [[nodiscard]] std::unique_ptr<chain_engine>
@@ -141,5 +140,13 @@ make_archiving_chain(std::string_view chain, const std::filesystem::path& direct
 make_classical_chain(std::string_view chain, const std::filesystem::path& directory);
 [[nodiscard]] std::unique_ptr<chain_engine>
 make_classical_hashed_chain(std::string_view chain, const std::filesystem::path& directory);
+
+/// In the order in which they run.
+inline constexpr chain_engine_entry chain_engines[] = {
+    {"chainbase", make_chainbase_chain, true},
+    {"classical", make_classical_chain, false},
+    {"classical_hashed", make_classical_hashed_chain, false},
+    {"chainbase_archive", make_archiving_chain, true},
+};
 
 } // namespace chainbase::bench

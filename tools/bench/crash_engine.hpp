@@ -107,11 +107,6 @@ struct crash_engine_entry {
     void (*lose_memory)(const crash_places&);
 };
 
-/// In the order in which they run.
-[[nodiscard]] std::span<const crash_engine_entry> crash_engines() noexcept;
-/// Null when there is none of that name.
-[[nodiscard]] const crash_engine_entry* find_crash_engine(std::string_view name) noexcept;
-
 /// @name The engines, by what they promise of a block that is complete
 /// @{
 /// The process may be killed; the machine: the last checkpoint, one in ten blocks.

@@ -4,13 +4,12 @@
 #include <tools/bench/benches.hpp>
 #include <tools/bench/chain_engine.hpp>
 #include <tools/bench/measurements.hpp>
-#include <tools/bench/report.hpp>
 #include <tools/block_log/block.hpp>
 #include <tools/chains/decoded_block.hpp>
 #include <tools/chains/payments/operations.hpp>
 #include <tools/chains/rules_of_chain.hpp>
-#include <tools/interruption.hpp>
 #include <tools/print.hpp>
+#include <tools/report_json.hpp>
 
 #include <malloc.h>
 #include <spdlog/spdlog.h>
@@ -27,45 +26,15 @@
 
 namespace chainbase::bench {
 
-/// What the growth bench is to do.
-struct growth_options {
+namespace {
+
+struct growth_options : bench_options {
     std::vector<std::uint64_t> objects{1'000'000, 2'000'000, 5'000'000, 10'000'000, 20'000'000};
     std::uint64_t operations = 500'000;
-    std::uint32_t rounds = 1;
     std::vector<std::string> engines{"chainbase", "classical"};
-    std::filesystem::path directory;
     bool csv = false;
-    bool json = false;
 };
-
-/// Effects: runs the bench and prints its report. Throws as add_growth_bench.
-void run_growth(const growth_options& options);
-
-/// Decoded blocks of the payments chain that make accounts and pay between them at random: the
-/// same for every engine and run.
-class growth_blocks {
-public:
-    using blocks = std::vector<std::shared_ptr<const decoded_block>>;
-
-    /// The next blocks, with `count` new accounts in them.
-    [[nodiscard]] blocks make_accounts(std::uint32_t count);
-    /// The next blocks, with `count` payments between accounts that were made.
-    [[nodiscard]] blocks make_payments(std::uint32_t count);
-
-    [[nodiscard]] std::uint32_t accounts() const noexcept { return accounts_; }
-
-    static constexpr std::uint32_t transactions_per_block = 1000;
-
-private:
-    template <typename Make>
-    blocks make(std::uint32_t count, Make make_one);
-
-    std::mt19937_64 random_{0x636861696e};
-    std::uint64_t number_ = 0;
-    std::uint32_t accounts_ = 0;
-};
-
-namespace {
+BOOST_DESCRIBE_STRUCT(growth_options, (), (objects, operations))
 
 /// Thirteen letters that say nothing about the number, so that names come in no order; one name per
 /// number.
@@ -77,42 +46,55 @@ payments::account_name name_of(std::uint32_t number) {
     return payments::account_name(std::string_view(text.data(), 13));
 }
 
-} // namespace
+/// Decoded blocks of the payments chain that make accounts and pay between them at random: the
+/// same for every engine and run.
+class growth_blocks {
+public:
+    using blocks = std::vector<std::shared_ptr<const decoded_block>>;
 
-template <typename Make>
-auto growth_blocks::make(std::uint32_t count, Make make_one) -> blocks {
-    blocks made;
-    while (count != 0) {
-        const std::uint32_t here = std::min(count, transactions_per_block);
-        block next;
-        next.number = ++number_;
-        next.timestamp = static_cast<std::int64_t>(number_);
-        for (std::uint32_t i = 0; i < here; ++i)
-            next.transactions.push_back({{payments::encode(make_one())}});
-        made.push_back(
-            std::make_shared<const operations_block<payments::operation>>(encode_block(next)));
-        count -= here;
+    /// The next blocks, with `count` new accounts in them.
+    [[nodiscard]] blocks make_accounts(std::uint32_t count) {
+        constexpr std::int64_t balance = 1'000'000;
+        return make(count, [&] {
+            return payments::operation(payments::account_create{name_of(accounts_++), balance});
+        });
     }
-    return made;
-}
+    /// The next blocks, with `count` payments between accounts that were made.
+    [[nodiscard]] blocks make_payments(std::uint32_t count) {
+        return make(count, [&] {
+            const auto from = static_cast<std::uint32_t>(random_() % accounts_);
+            const auto step = static_cast<std::uint32_t>(random_() % (accounts_ - 1) + 1);
+            const auto to = static_cast<std::uint32_t>((std::uint64_t{from} + step) % accounts_);
+            return payments::operation(payments::payment{name_of(from), name_of(to), 1});
+        });
+    }
 
-auto growth_blocks::make_accounts(std::uint32_t count) -> blocks {
-    constexpr std::int64_t balance = 1'000'000;
-    return make(count, [&] {
-        return payments::operation(payments::account_create{name_of(accounts_++), balance});
-    });
-}
+    [[nodiscard]] std::uint32_t accounts() const noexcept { return accounts_; }
 
-auto growth_blocks::make_payments(std::uint32_t count) -> blocks {
-    return make(count, [&] {
-        const auto from = static_cast<std::uint32_t>(random_() % accounts_);
-        const auto step = static_cast<std::uint32_t>(random_() % (accounts_ - 1) + 1);
-        const auto to = static_cast<std::uint32_t>((std::uint64_t{from} + step) % accounts_);
-        return payments::operation(payments::payment{name_of(from), name_of(to), 1});
-    });
-}
+    static constexpr std::uint32_t transactions_per_block = 1000;
 
-namespace {
+private:
+    template <typename Make>
+    blocks make(std::uint32_t count, Make make_one) {
+        blocks made;
+        while (count != 0) {
+            const std::uint32_t here = std::min(count, transactions_per_block);
+            block next;
+            next.number = ++number_;
+            next.timestamp = static_cast<std::int64_t>(number_);
+            for (std::uint32_t i = 0; i < here; ++i)
+                next.transactions.push_back({{payments::encode(make_one())}});
+            made.push_back(
+                std::make_shared<const operations_block<payments::operation>>(encode_block(next)));
+            count -= here;
+        }
+        return made;
+    }
+
+    std::mt19937_64 random_{0x636861696e};
+    std::uint64_t number_ = 0;
+    std::uint32_t accounts_ = 0;
+};
 
 /// "create_at_1000000": the rows of a size stand together.
 std::string at(const char* what, std::uint64_t objects) {
@@ -169,33 +151,30 @@ void require_rising(const std::vector<std::uint64_t>& objects) {
                               " comes after " + std::to_string(objects[i - 1]));
 }
 
-std::vector<row> run_rounds(const growth_options& options) {
+std::vector<row> run_rounds(const growth_options& options, const bench_run& run) {
     measurements measured;
     std::string digest;
-    for (std::uint32_t round = 1; round <= options.rounds; ++round)
-        for (const std::string& name : options.engines) {
-            const scratch_directory scratch(options.directory);
-            measured.select(name);
-            {
-                const chain_engine_entry& entry = *find_chain_engine(name);
-                const auto engine = entry.make(payments::chain_name, scratch.path());
-                growing_state state(*engine, entry.how_to_replay(), options, measured);
-                for (const std::uint64_t objects : options.objects) {
-                    spdlog::info("round {} of {}: {} to {} objects", round, options.rounds, name,
-                                 objects);
-                    state.grow_to(objects);
-                }
-                engine->model().check();
-                const std::string own = engine->model().state_digest();
-                if (digest.empty()) digest = own;
-                if (digest != own)
-                    throw damaged_error(std::string("bench: the state of ")
-                                            .append(name)
-                                            .append(" differs from the one before it: no figure "
-                                                    "counts"));
+    run.each_engine(chain_engines, options.engines, [&](const chain_engine_entry& entry) {
+        const scratch_directory scratch(options.directory);
+        measured.select(entry.name);
+        {
+            const auto engine = entry.make(payments::chain_name, scratch.path());
+            growing_state state(*engine, entry.how_to_replay(), options, measured);
+            for (const std::uint64_t objects : options.objects) {
+                spdlog::info("{} to {} objects", entry.name, objects);
+                state.grow_to(objects);
             }
-            malloc_trim(0);
+            engine->model().check();
+            const std::string own = engine->model().state_digest();
+            if (digest.empty()) digest = own;
+            if (digest != own)
+                throw damaged_error(std::string("bench: the state of ")
+                                        .append(entry.name)
+                                        .append(" differs from the one before it: no figure "
+                                                "counts"));
         }
+        malloc_trim(0);
+    });
     return measured.rows();
 }
 
@@ -206,36 +185,11 @@ std::string to_csv(const std::vector<row>& rows) {
     for (const row& each : rows) {
         const std::size_t split = each.operation.rfind("_at_");
         text << each.engine << ',' << each.operation.substr(0, split) << ','
-             << each.operation.substr(split + 4) << ',' << name_of(each.unit) << ',' << each.value
-             << '\n';
+             << each.operation.substr(split + 4) << ',' << to_string(each.metric) << ','
+             << each.value << '\n';
     }
     return text.str();
 }
-
-std::string to_text(const std::vector<row>& rows, const nlohmann::json& machine,
-                    const growth_options& options) {
-    std::ostringstream text;
-    text << "growth: payments chain, medians of " << options.rounds << " rounds; "
-         << in_words(machine)
-         << "\nns per operation, bytes where the name says so; in brackets the ratio to "
-            "classical\n\n";
-    print_rows(text, rows);
-    return text.str();
-}
-
-std::string to_json(const std::vector<row>& rows, const nlohmann::json& machine,
-                    const growth_options& options) {
-    nlohmann::ordered_json all;
-    all["bench"] = "growth";
-    all["machine"] = machine;
-    all["rounds"] = options.rounds;
-    all["objects"] = options.objects;
-    all["operations"] = options.operations;
-    all["rows"] = rows_to_json(rows);
-    return all.dump().append("\n");
-}
-
-} // namespace
 
 void run_growth(const growth_options& options) {
     require_rising(options.objects);
@@ -243,39 +197,29 @@ void run_growth(const growth_options& options) {
     require_space(options.directory,
                   (std::uintmax_t{256} << 20) + options.objects.back() * per_object,
                   "fewer objects");
-    warn_about_conditions();
-    const catch_interruption signals(catch_interruption::further_signals::end_the_process);
-    const nlohmann::json machine = describe_machine(options.directory);
-    const std::vector<row> rows = run_rounds(options);
-    std::string text;
-    if (options.json)
-        text = to_json(rows, machine, options);
-    else
-        text = options.csv ? to_csv(rows) : to_text(rows, machine, options);
-    print_or_throw(text);
+    const bench_run run("growth", options);
+    const std::vector<row> rows = run_rounds(options, run);
+    if (options.csv) return print_or_throw(to_csv(rows));
+    run.print(rows, json_of(options), "payments chain",
+              "ns per operation, bytes where the name says so; in brackets the ratio to classical");
 }
+
+} // namespace
 
 void declare_growth(command& verb) {
     const auto options = std::make_shared<growth_options>();
-    options->directory = default_directory();
+    options->rounds = 1;
     verb.add_option("--objects", options->objects, "Sizes to measure at, rising")
         .delimiter(',')
         .whole_number(2, 500'000'000);
     verb.add_option("--operations", options->operations, "Payments, and new accounts, timed")
         .shows_default()
         .whole_number(1, 10'000'000);
-    verb.add_option("--rounds", options->rounds, "Rounds, engines interleaved in each")
-        .shows_default()
-        .whole_number(1, 1000);
-    verb.add_option("--engines", options->engines, "Comma-separated; chainbase,classical")
-        .delimiter(',')
-        .check(check_engine<find_chain_engine>)
-        .value_name("ENGINE");
-    verb.add_option("--directory", options->directory, "Where the states are made")
-        .shows_default()
-        .existing_folder();
+    declare_engines(verb, options->engines, chain_engines, "chainbase,classical");
     command_option& csv = verb.add_flag("--csv", options->csv, "Comma-separated values on stdout");
-    verb.add_flag("--json", options->json, "One JSON object on stdout").excludes(csv);
+    declare_common(verb, *options, "Rounds, engines interleaved in each",
+                   "Where the states are made")
+        .excludes(csv);
     verb.runs([options] {
         run_growth(*options);
         return exit_code::done;

@@ -1,6 +1,11 @@
 #pragma once
 
+#include <boost/describe/class.hpp>
+#include <boost/describe/enum.hpp>
+#include <boost/describe/enum_to_string.hpp>
+
 #include <chrono>
+#include <iosfwd>
 #include <map>
 #include <string>
 #include <string_view>
@@ -24,17 +29,21 @@ double nanoseconds(Work&& work) {
 /// The unit of a row: nanoseconds per operation, bytes per object, a share or ratio of such, or how
 /// many per operation.
 enum class metric { ns, bytes, ratio, count };
+BOOST_DESCRIBE_ENUM(metric, ns, bytes, ratio, count)
 
-[[nodiscard]] std::string_view name_of(metric unit) noexcept;
+[[nodiscard]] inline std::string_view to_string(metric unit) noexcept {
+    return boost::describe::enum_to_string(unit, "");
+}
 
 /// One figure of the report: the median of the rounds, and the rounds themselves.
 struct row {
     std::string engine;
     std::string operation;
-    metric unit = metric::ns;
+    bench::metric metric = bench::metric::ns;
     double value = 0;
     std::vector<double> samples;
 };
+BOOST_DESCRIBE_STRUCT(row, (), (engine, operation, metric, value, samples))
 
 /// Collects one sample per engine, operation and round; rows come out in the order in which engines
 /// and operations were first seen.
@@ -54,5 +63,9 @@ private:
     std::vector<row> rows_;
     std::map<std::pair<std::string, std::string>, std::size_t> position_;
 };
+
+/// Prints a line per operation and a column per engine, each value with its ratio to `classical` in
+/// brackets; then the goal and whether `chainbase` meets it, the rows that do not included.
+void print_rows(std::ostream&, const std::vector<row>&);
 
 } // namespace chainbase::bench

@@ -3,13 +3,10 @@
 #include <tools/bench/bench_setup.hpp>
 #include <tools/bench/benches.hpp>
 #include <tools/bench/engines/stored_account.hpp>
-#include <tools/bench/report.hpp>
-#include <tools/interruption.hpp>
-#include <tools/print.hpp>
+#include <tools/report_json.hpp>
 
 #include <signal.h>
 #include <spawn.h>
-#include <spdlog/spdlog.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,83 +19,60 @@
 #include <filesystem>
 #include <memory>
 #include <random>
-#include <sstream>
 #include <string>
 #include <vector>
 
 namespace chainbase::bench {
 
-struct readers_options {
+struct readers_options : bench_options {
     std::uint32_t objects = 20'000;
+    std::uint32_t types = 1;
     std::uint32_t readers = 10;
     std::uint32_t milliseconds = 3000;
-    std::uint32_t rounds = 3;
-    std::filesystem::path inspect;   ///< the program
-    std::filesystem::path directory; ///< where the state is made
-    bool json = false;
+    std::filesystem::path inspect; ///< the program
 };
+BOOST_DESCRIBE_STRUCT(readers_options, (), (objects, types))
 
-/// Applies blocks as fast as it can to a state of accounts: alone, then beside inspectors that
-/// range, dump and stat in turns and pause for two seconds after each turn, then beside such
-/// without a pause that have the lowest priority, then beside such of the same priority; in each
-/// round in this order. Prints per block what it took by the clock and of the processor, and how
-/// long the lock was waited for; and the ratios to being alone.
-///
-/// The last setting shares the processors with the readers, so its ratio is that of the processors
-/// more than that of the lock.
-///
-/// Throws usage_error when the inspector is not there or cannot read the state, error when
-/// interrupted.
-void run_readers(const readers_options& options);
+namespace {
 
 /// Processes that run a shell command again and again, until the object goes.
 class reader_crowd {
 public:
     /// Throws error when a process cannot be made.
-    reader_crowd(std::uint32_t readers, const std::string& command);
+    reader_crowd(std::uint32_t readers, const std::string& command) {
+        std::string shell = "sh";
+        std::string option = "-c";
+        std::string loop = "while :; do " + command + "; done";
+        char* const arguments[] = {shell.data(), option.data(), loop.data(), nullptr};
+        posix_spawnattr_t own_group;
+        posix_spawnattr_init(&own_group);
+        posix_spawnattr_setflags(&own_group, POSIX_SPAWN_SETPGROUP);
+        int failure = 0;
+        while (failure == 0 && groups_.size() < readers) {
+            pid_t made = 0;
+            failure = posix_spawn(&made, "/bin/sh", nullptr, &own_group, arguments, environ);
+            if (failure == 0) groups_.push_back(made);
+        }
+        posix_spawnattr_destroy(&own_group);
+        if (failure == 0) return;
+        end();
+        throw error(std::string("bench: cannot start a reader: ") + std::strerror(failure));
+    }
     reader_crowd(const reader_crowd&) = delete;
     reader_crowd& operator=(const reader_crowd&) = delete;
-    ~reader_crowd();
+    ~reader_crowd() { end(); }
 
 private:
-    void end() noexcept;
+    void end() noexcept {
+        for (const pid_t group : groups_)
+            ::kill(-group, SIGKILL);
+        for (const pid_t group : groups_)
+            ::waitpid(group, nullptr, 0);
+        groups_.clear();
+    }
 
     std::vector<pid_t> groups_;
 };
-
-reader_crowd::reader_crowd(std::uint32_t readers, const std::string& command) {
-    std::string shell = "sh";
-    std::string option = "-c";
-    std::string loop = "while :; do " + command + "; done";
-    char* const arguments[] = {shell.data(), option.data(), loop.data(), nullptr};
-    posix_spawnattr_t own_group;
-    posix_spawnattr_init(&own_group);
-    posix_spawnattr_setflags(&own_group, POSIX_SPAWN_SETPGROUP);
-    int failure = 0;
-    while (failure == 0 && groups_.size() < readers) {
-        pid_t made = 0;
-        failure = posix_spawn(&made, "/bin/sh", nullptr, &own_group, arguments, environ);
-        if (failure == 0) groups_.push_back(made);
-    }
-    posix_spawnattr_destroy(&own_group);
-    if (failure == 0) return;
-    end();
-    throw error(std::string("bench: cannot start a reader: ") + std::strerror(failure));
-}
-
-reader_crowd::~reader_crowd() {
-    end();
-}
-
-void reader_crowd::end() noexcept {
-    for (const pid_t group : groups_)
-        ::kill(-group, SIGKILL);
-    for (const pid_t group : groups_)
-        ::waitpid(group, nullptr, 0);
-    groups_.clear();
-}
-
-namespace {
 
 using steady = std::chrono::steady_clock;
 
@@ -239,37 +213,38 @@ void run_round(const readers_options& options, const std::string& state, block_w
     }
 }
 
-} // namespace
-
+/// Applies blocks as fast as it can to a state of accounts: alone, then beside inspectors that
+/// range, dump and stat in turns and pause for two seconds after each turn, then beside such
+/// without a pause that have the lowest priority, then beside such of the same priority; in each
+/// round in this order. Prints per block what it took by the clock and of the processor, and how
+/// long the lock was waited for; and the ratios to being alone.
+///
+/// The last setting shares the processors with the readers, so its ratio is that of the processors
+/// more than that of the lock.
+///
+/// Throws usage_error when the inspector is not there or cannot read the state, error when
+/// interrupted.
 void run_readers(const readers_options& options) {
     require_space(options.directory, (std::uintmax_t{256} << 20) + options.objects * 500ull,
                   "fewer objects");
-    warn_about_conditions();
-    const catch_interruption signals(catch_interruption::further_signals::end_the_process);
-    const nlohmann::json machine = describe_machine(options.directory);
+    const bench_run run("readers", options);
     const scratch_directory place(options.directory);
     const std::string state = place.path() / "state";
     block_writer writer(state, options.objects);
     require_inspector(options, state);
     measurements found;
     found.select("chainbase");
-    for (std::uint32_t round = 1; round <= options.rounds; ++round) {
-        spdlog::info("round {} of {}", round, options.rounds);
-        run_round(options, state, writer, found);
-    }
-    const report result{"readers", machine, options.objects, 1, options.rounds, found.rows()};
-    if (options.json) return print_or_throw(to_json(result).dump().append("\n"));
-    std::ostringstream text;
-    text << "readers: " << options.readers << " beside a writer of " << options.objects
-         << " objects; medians of " << options.rounds << " rounds; " << in_words(machine)
-         << "\nns per block of " << changes_per_block << " changes, and ratios\n\n";
-    print_rows(text, result.rows);
-    print_or_throw(text.str());
+    run.each_round([&] { run_round(options, state, writer, found); });
+    run.print(found.rows(), json_of(options),
+              std::to_string(options.readers) + " beside a writer of " +
+                  std::to_string(options.objects) + " objects",
+              "ns per block of " + std::to_string(changes_per_block) + " changes, and ratios");
 }
+
+} // namespace
 
 void declare_readers(command& verb) {
     const auto options = std::make_shared<readers_options>();
-    options->directory = default_directory();
     options->inspect =
         std::filesystem::read_symlink("/proc/self/exe").parent_path() / "chainbase-inspect";
     verb.add_option("--objects", options->objects, "How many accounts")
@@ -281,14 +256,8 @@ void declare_readers(command& verb) {
     verb.add_option("--milliseconds", options->milliseconds, "How long each setting runs")
         .shows_default()
         .whole_number(10, 1'000'000);
-    verb.add_option("--rounds", options->rounds, "Rounds, all settings in each")
-        .shows_default()
-        .whole_number(1, 1000);
     verb.add_option("--inspect", options->inspect, "The inspector").shows_default();
-    verb.add_option("--directory", options->directory, "Where the state is made")
-        .shows_default()
-        .existing_folder();
-    verb.add_flag("--json", options->json, "One JSON object on stdout instead of a table");
+    declare_common(verb, *options, "Rounds, all settings in each", "Where the state is made");
     verb.runs([options] {
         run_readers(*options);
         return exit_code::done;

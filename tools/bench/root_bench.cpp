@@ -8,14 +8,11 @@
 #include <tools/bench/bench_setup.hpp>
 #include <tools/bench/benches.hpp>
 #include <tools/bench/measurements.hpp>
-#include <tools/bench/report.hpp>
 #include <tools/driver/generate/generate.hpp>
 #include <tools/driver/replay.hpp>
-#include <tools/interruption.hpp>
-#include <tools/print.hpp>
+#include <tools/report_json.hpp>
 
 #include <malloc.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <array>
@@ -26,7 +23,6 @@
 #include <memory>
 #include <new>
 #include <random>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,22 +30,17 @@
 
 namespace chainbase::bench {
 
-struct root_options {
-    std::uint32_t objects = 1'000'000;
-    std::uint64_t operations = 400'000; ///< of the replayed log; 0: no replay
-    std::uint32_t rounds = 5;
-    std::filesystem::path directory; ///< where the states are made
-    bool json = false;
-};
+namespace {
 
-/// Makes a tree of so many objects and measures its size; then in each round blocks that change
-/// random objects, with one thread and with two, and proofs; at the end how it differs from another
-/// tree, and the root made from scratch. Then it replays a generated log with a root for each block
-/// and without one. Prints all rows; as JSON, `operations` beside what each bench has.
-///
-/// Throws damaged_error when a root, a proof or a difference is not what it must be, what replaying
-/// throws, error when interrupted.
-void run_root(const root_options& options);
+/// As many as committed_state::rebuild() adds at once.
+constexpr std::uint32_t leaves_at_once = 1'000'000;
+
+struct root_options : bench_options {
+    std::uint32_t objects = 1'000'000;
+    std::uint32_t types = 1;
+    std::uint64_t operations = 400'000; ///< of the replayed log; 0: no replay
+};
+BOOST_DESCRIBE_STRUCT(root_options, (), (objects, types, operations))
 
 /// A generated log of the social chain with 500 transactions in a block, replayed by the driver
 /// with a root for each block, of all types, and without one.
@@ -57,18 +48,45 @@ class root_replay {
 public:
     /// Makes the log in `directory`. Throws what writing it throws, error when interrupted.
     root_replay(const std::filesystem::path& directory, std::uint64_t operations,
-                const catch_interruption& signals);
+                const catch_interruption& signals)
+        : directory_(directory), log_(directory / "log"), signals_(signals) {
+        generate::chain_options chain;
+        chain.operations = operations;
+        chain.transactions_per_block = 500;
+        (void)generate::generate_log(chain, {}, log_, signals);
+        throw_if_interrupted();
+    }
 
     /// Both, one after the other, each in a fresh state. Throws what driver::replay throws,
     /// damaged_error when they do not come to the same objects.
-    void run_round(measurements& to) const;
+    void run_round(measurements& to) const {
+        const outcome without = replay_once(false);
+        const outcome with = replay_once(true);
+        if (with.digest != without.digest)
+            throw damaged_error("bench: the root changed what it commits to: no figure counts");
+        to.add("replay_without_root", metric::ns, without.ns);
+        to.add("replay_with_root", metric::ns, with.ns);
+        to.add("replay_with_root_to_without", metric::ratio, with.ns / without.ns);
+    }
 
 private:
     struct outcome {
         double ns; ///< an operation
         std::string digest;
     };
-    [[nodiscard]] outcome replay_once(bool with_root) const;
+    [[nodiscard]] outcome replay_once(bool with_root) const {
+        malloc_trim(0);
+        const scratch_directory place(directory_);
+        driver::replay_options how;
+        how.block_log = log_;
+        how.state = place.path() / "state";
+        how.promise.level = durability::process;
+        if (with_root) how.promise.root.types = {"all"};
+        const driver::replay_report done = driver::replay(how, signals_);
+        throw_if_interrupted();
+        return {1e9 * done.seconds / static_cast<double>(done.replayed_operations),
+                done.state_digest};
+    }
 
     std::filesystem::path directory_;
     std::filesystem::path log_;
@@ -87,13 +105,27 @@ public:
         return static_cast<std::uint32_t>(versions_.size());
     }
     /// The digest of the record of an object as it is.
-    [[nodiscard]] sha256_digest content(std::uint32_t id);
+    [[nodiscard]] sha256_digest content(std::uint32_t id) {
+        const std::array<std::uint32_t, 2> record{id, versions_[id]};
+        return hash_.content(std::as_bytes(std::span(record)));
+    }
     /// The leaf of an object as it is; `number` is that of its type in the tree.
-    [[nodiscard]] state_root::leaf_change leaf(std::uint32_t id, std::uint16_t number);
+    [[nodiscard]] state_root::leaf_change leaf(std::uint32_t id, std::uint16_t number) {
+        const sha256_digest key = hash_.key(type, id);
+        return {key, hash_.leaf(key, content(id)), id, number, true};
+    }
     /// Changes an object.
     void change(std::uint32_t id) noexcept { ++versions_[id]; }
     /// All of them as they are.
-    [[nodiscard]] std::vector<state_root::whole_leaf> leaves();
+    [[nodiscard]] std::vector<state_root::whole_leaf> leaves() {
+        std::vector<state_root::whole_leaf> all;
+        all.reserve(count());
+        for (std::uint32_t id = 0; id < count(); ++id) {
+            const state_root::leaf_change one = leaf(id, 0);
+            all.push_back({one.key, one.leaf});
+        }
+        return all;
+    }
 
 private:
     std::vector<std::uint32_t> versions_;
@@ -103,128 +135,53 @@ private:
 /// A tree in a state of its own.
 class root_tree {
 public:
-    explicit root_tree(const std::filesystem::path& state);
+    explicit root_tree(const std::filesystem::path& state)
+        : state_(state, options_for_bench()), tree_(state_) {
+        const std::string type(versioned_objects::type);
+        tree_.begin_anew({type});
+        number_ = tree_.type_numbers().at(type);
+    }
     /// Its files are removed, so nothing is to be written to them any more.
     ~root_tree() { state_.abandon(); }
 
     /// Adds all objects, in parts as when a state's root is made anew. Returns the ns that the tree
     /// took, without making the leaves. `helping` may be null. Throws error when interrupted.
-    double build(versioned_objects& objects, state_root::helpers* helping);
+    double build(versioned_objects& objects, state_root::helpers* helping) {
+        double ns = 0;
+        for (std::uint32_t begin = 0; begin < objects.count();) {
+            throw_if_interrupted();
+            const std::uint32_t end = begin + std::min(leaves_at_once, objects.count() - begin);
+            std::vector<state_root::leaf_change> part;
+            part.reserve(end - begin);
+            for (; begin < end; ++begin)
+                part.push_back(objects.leaf(begin, number_));
+            ns += nanoseconds([&] { tree_.update(std::move(part), helping); });
+        }
+        return ns;
+    }
     /// Brings the tree up to date as a block of its own, which is pushed and committed.
-    void apply_block(std::vector<state_root::leaf_change> changes, state_root::helpers* helping);
+    void apply_block(std::vector<state_root::leaf_change> changes, state_root::helpers* helping) {
+        session block = state_.start_session();
+        tree_.update(std::move(changes), helping);
+        block.push();
+        state_.commit(state_.revision());
+    }
 
     [[nodiscard]] std::uint16_t type_number() const noexcept { return number_; }
     [[nodiscard]] const state_root::merkle_tree& tree() const noexcept { return tree_; }
     /// What the state holds for the tree: all files of its types.
-    [[nodiscard]] std::uint64_t held_bytes() const;
+    [[nodiscard]] std::uint64_t held_bytes() const {
+        std::uint64_t sum = 0;
+        for (const type_statistics& type : segment_statistics::read(state_).types)
+            if (type.name.starts_with("state_root.")) sum += type.total().total;
+        return sum;
+    }
 
 private:
     database state_;
     state_root::merkle_tree tree_;
     std::uint16_t number_;
 };
-
-root_replay::root_replay(const std::filesystem::path& directory, std::uint64_t operations,
-                         const catch_interruption& signals)
-    : directory_(directory), log_(directory / "log"), signals_(signals) {
-    generate::chain_options chain;
-    chain.operations = operations;
-    chain.transactions_per_block = 500;
-    (void)generate::generate_log(chain, {}, log_, signals);
-    throw_if_interrupted();
-}
-
-auto root_replay::replay_once(bool with_root) const -> outcome {
-    malloc_trim(0);
-    const scratch_directory place(directory_);
-    driver::replay_options how;
-    how.block_log = log_;
-    how.state = place.path() / "state";
-    how.promise.level = durability::process;
-    if (with_root) how.promise.root.types = {"all"};
-    const driver::replay_report done = driver::replay(how, signals_);
-    throw_if_interrupted();
-    return {1e9 * done.seconds / static_cast<double>(done.replayed_operations), done.state_digest};
-}
-
-void root_replay::run_round(measurements& to) const {
-    const outcome without = replay_once(false);
-    const outcome with = replay_once(true);
-    if (with.digest != without.digest)
-        throw damaged_error("bench: the root changed what it commits to: no figure counts");
-    to.add("replay_without_root", metric::ns, without.ns);
-    to.add("replay_with_root", metric::ns, with.ns);
-    to.add("replay_with_root_to_without", metric::ratio, with.ns / without.ns);
-}
-
-namespace {
-
-/// As many as committed_state::rebuild() adds at once.
-constexpr std::uint32_t leaves_at_once = 1'000'000;
-
-} // namespace
-
-// --- versioned_objects ---
-
-sha256_digest versioned_objects::content(std::uint32_t id) {
-    const std::array<std::uint32_t, 2> record{id, versions_[id]};
-    return hash_.content(std::as_bytes(std::span(record)));
-}
-
-state_root::leaf_change versioned_objects::leaf(std::uint32_t id, std::uint16_t number) {
-    const sha256_digest key = hash_.key(type, id);
-    return {key, hash_.leaf(key, content(id)), id, number, true};
-}
-
-std::vector<state_root::whole_leaf> versioned_objects::leaves() {
-    std::vector<state_root::whole_leaf> all;
-    all.reserve(count());
-    for (std::uint32_t id = 0; id < count(); ++id) {
-        const state_root::leaf_change one = leaf(id, 0);
-        all.push_back({one.key, one.leaf});
-    }
-    return all;
-}
-
-// --- root_tree ---
-
-root_tree::root_tree(const std::filesystem::path& state)
-    : state_(state, options_for_bench()), tree_(state_) {
-    const std::string type(versioned_objects::type);
-    tree_.begin_anew({type});
-    number_ = tree_.type_numbers().at(type);
-}
-
-double root_tree::build(versioned_objects& objects, state_root::helpers* helping) {
-    double ns = 0;
-    for (std::uint32_t begin = 0; begin < objects.count();) {
-        throw_if_interrupted();
-        const std::uint32_t end = begin + std::min(leaves_at_once, objects.count() - begin);
-        std::vector<state_root::leaf_change> part;
-        part.reserve(end - begin);
-        for (; begin < end; ++begin)
-            part.push_back(objects.leaf(begin, number_));
-        ns += nanoseconds([&] { tree_.update(std::move(part), helping); });
-    }
-    return ns;
-}
-
-void root_tree::apply_block(std::vector<state_root::leaf_change> changes,
-                            state_root::helpers* helping) {
-    session block = state_.start_session();
-    tree_.update(std::move(changes), helping);
-    block.push();
-    state_.commit(state_.revision());
-}
-
-std::uint64_t root_tree::held_bytes() const {
-    std::uint64_t sum = 0;
-    for (const type_statistics& type : segment_statistics::read(state_).types)
-        if (type.name.starts_with("state_root.")) sum += type.total().total;
-    return sum;
-}
-
-namespace {
 
 using state_root::node_view;
 using state_root::shown;
@@ -428,57 +385,38 @@ private:
     std::mt19937_64 random_{1};
 };
 
-void measure_replay(const root_options& options, const std::filesystem::path& place,
-                    const catch_interruption& signals, measurements& to) {
-    if (options.operations == 0) return;
-    const root_replay log(place, options.operations, signals);
-    for (std::uint32_t round = 1; round <= options.rounds; ++round) {
-        spdlog::info("replay {} of {}", round, options.rounds);
-        log.run_round(to);
-    }
-}
-
-std::vector<row> measure_rounds(const root_options& options, const catch_interruption& signals) {
-    const scratch_directory place(options.directory);
-    root_rows rows(options, place.path());
-    rows.measure_build();
-    for (std::uint32_t round = 1; round <= options.rounds; ++round) {
-        spdlog::info("round {} of {}", round, options.rounds);
-        rows.run_round();
-    }
-    rows.measure_end();
-    measure_replay(options, place.path(), signals, rows.measured());
-    return rows.measured().rows();
-}
-
-} // namespace
-
+/// Makes a tree of so many objects and measures its size; then in each round blocks that change
+/// random objects, with one thread and with two, and proofs; at the end how it differs from another
+/// tree, and the root made from scratch. Then it replays a generated log with a root for each block
+/// and without one.
+///
+/// Throws damaged_error when a root, a proof or a difference is not what it must be, what replaying
+/// throws, error when interrupted.
 void run_root(const root_options& options) {
     require_space(options.directory,
                   (std::uintmax_t{1} << 30) + options.objects * 250ull + options.operations * 200,
                   "fewer objects");
-    warn_about_conditions();
-    const catch_interruption signals(catch_interruption::further_signals::end_the_process);
-    const nlohmann::json machine = describe_machine(options.directory);
-    const report result{"root", machine,        options.objects,
-                        1,      options.rounds, measure_rounds(options, signals)};
-    if (options.json) {
-        auto all = to_json(result);
-        all["operations"] = options.operations;
-        return print_or_throw(all.dump().append("\n"));
+    const bench_run run("root", options);
+    const scratch_directory place(options.directory);
+    root_rows rows(options, place.path());
+    rows.measure_build();
+    run.each_round([&] { rows.run_round(); });
+    rows.measure_end();
+    if (options.operations != 0) {
+        const root_replay log(place.path(), options.operations, run.signals());
+        run.each_round([&] { log.run_round(rows.measured()); }, "replay");
     }
-    std::ostringstream text;
-    text << "root: a tree of " << options.objects << " objects; medians of " << options.rounds
-         << " rounds; " << in_words(machine)
-         << "\nns; bytes, ratios and numbers where the name says so\n\n";
-    print_rows(text, result.rows);
-    text << "(the goal of update_50000 is for 10 M objects, those of proofs for 1 M)\n";
-    print_or_throw(text.str());
+    run.print(rows.measured().rows(), json_of(options),
+              "a tree of " + std::to_string(options.objects) + " objects",
+              "ns; bytes, ratios and numbers where the name says so",
+              "(the goal of update_50000 is for 10 M objects, those of proofs for 1 M)\n");
 }
+
+} // namespace
 
 void declare_root(command& verb) {
     const auto options = std::make_shared<root_options>();
-    options->directory = default_directory();
+    options->rounds = 5;
     verb.add_option("--objects", options->objects, "How many the tree commits to")
         .shows_default()
         .whole_number(100'000, 100'000'000);
@@ -486,13 +424,7 @@ void declare_root(command& verb) {
                     "Of the log that is replayed with a root and without; 0: no replay")
         .shows_default()
         .whole_number(0, 100'000'000);
-    verb.add_option("--rounds", options->rounds, "Rounds, all settings in each")
-        .shows_default()
-        .whole_number(1, 1000);
-    verb.add_option("--directory", options->directory, "Where the states are made")
-        .shows_default()
-        .existing_folder();
-    verb.add_flag("--json", options->json, "One JSON object on stdout instead of a table");
+    declare_common(verb, *options, "Rounds, all settings in each", "Where the states are made");
     verb.runs([options] {
         run_root(*options);
         return exit_code::done;

@@ -1,12 +1,15 @@
 #pragma once
 
 #include <tools/bench/account.hpp>
+#include <tools/bench/crash_engine.hpp>
 
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <functional>
+#include <span>
 
-/// The keys of an account for stores that order bytes.
+/// Accounts in stores that keep bytes.
 namespace chainbase::bench {
 
 using byte_key = std::array<char, 8>;
@@ -33,5 +36,54 @@ inline byte_pair_key balance_bytes(const account& object) noexcept {
     store_big_endian(key.data() + 8, object.id);
     return key;
 }
+
+/// The work of the crash bench in a store that keeps a crash_account under each name. A Store has
+/// begin() and commit() of a transaction, and in it put(name, account), get(name) and
+/// put_head(number); `accounts_at_once` is how many it fills in one.
+template <typename Store>
+class accounts_as_bytes : public crash_engine {
+public:
+    void fill(const crash_plan& plan) final {
+        crash_account fresh;
+        fresh.balance = crash_plan::money_each;
+        self().begin();
+        for (std::uint32_t i = 0; i < plan.accounts(); ++i) {
+            self().put_new(crash_plan::name_of(i), fresh);
+            if ((i + 1) % Store::accounts_at_once != 0) continue;
+            self().commit();
+            self().begin();
+        }
+        self().put_head(0);
+        self().commit();
+    }
+    void apply(std::uint64_t number, const crash_plan::block& payments) final {
+        self().begin();
+        pay(payments);
+        self().put_head(number);
+        self().commit();
+    }
+    void apply_half(std::uint64_t, const crash_plan::block& payments,
+                    const std::function<void()>& stop) final {
+        self().begin();
+        pay(std::span(payments).first(payments.size() / 2));
+        stop();
+    }
+
+private:
+    Store& self() noexcept { return static_cast<Store&>(*this); }
+
+    void pay(std::span<const crash_plan::payment> payments) {
+        for (const crash_plan::payment& one : payments) {
+            add(one.from, -1);
+            add(one.to, 1);
+        }
+    }
+    void add(std::uint32_t account, std::int64_t amount) {
+        const account_name name = crash_plan::name_of(account);
+        crash_account value = self().get(name);
+        value.balance += amount;
+        self().put(name, value);
+    }
+};
 
 } // namespace chainbase::bench

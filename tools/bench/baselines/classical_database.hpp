@@ -3,8 +3,12 @@
 #include <chainbase/object.hpp>
 #include <chainbase/object_layout.hpp>
 #include <pool_allocator/error.hpp>
-#include <tools/bench/baselines/classical_index.hpp>
+#include <tools/bench/baselines/segment_store.hpp>
 
+#include <boost/container/deque.hpp>
+#include <boost/interprocess/allocators/allocator.hpp>
+#include <boost/interprocess/containers/map.hpp>
+#include <boost/interprocess/containers/set.hpp>
 #include <boost/multi_index/hashed_index.hpp>
 #include <boost/multi_index/identity.hpp>
 #include <boost/multi_index/member.hpp>
@@ -14,7 +18,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <exception>
+#include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -22,6 +29,109 @@
 #include <vector>
 
 namespace chainbase::bench {
+
+template <typename T>
+using shared_allocator = boost::interprocess::allocator<T, mapped_segment::manager>;
+
+/// What one session changed in one type: all that its undo needs. In shared memory.
+///
+/// Invariants: every id in `new_ids` is >= old_next_id, every other id here is below it; no id is
+/// in two of the three; `old_values` are of objects that exist, `removed_values` of such that do
+/// not.
+template <typename Object>
+struct undo_state {
+    using values =
+        boost::interprocess::map<std::uint64_t, Object, std::less<std::uint64_t>,
+                                 shared_allocator<std::pair<const std::uint64_t, Object>>>;
+    using ids = boost::interprocess::set<std::uint64_t, std::less<std::uint64_t>,
+                                         shared_allocator<std::uint64_t>>;
+
+    undo_state(const shared_allocator<Object>& memory, std::uint64_t next_id,
+               std::int64_t session_revision)
+        : old_values(memory), removed_values(memory), new_ids(memory), old_next_id(next_id),
+          revision(session_revision) {}
+
+    [[nodiscard]] bool made(std::uint64_t id) const noexcept { return id >= old_next_id; }
+
+    /// Effects: notes what undo needs before the object of `id` is changed or removed.
+    void keep_old_value(std::uint64_t id, const Object& object) {
+        if (!made(id)) old_values.try_emplace(id, object);
+    }
+    void keep_removed(std::uint64_t id, const Object& object) {
+        if (made(id))
+            new_ids.erase(id);
+        else if (!move_to_removed(id))
+            removed_values.try_emplace(id, object);
+    }
+
+    /// Effects: the object of `id`, of which keep_old_value() knows, is gone.
+    void keep_lost(std::uint64_t id) {
+        if (made(id))
+            new_ids.erase(id);
+        else
+            move_to_removed(id);
+    }
+
+    /// Effects: takes over what the next inner session changed, so that undoing this one undoes
+    /// both. Nodes change hands, except of objects that this session modified and the inner one
+    /// removed.
+    void merge(undo_state& inner);
+
+    /// Effects: when there is an old value of this object, which is being removed, makes that the
+    /// removed value. Returns: whether there is.
+    bool move_to_removed(std::uint64_t id);
+
+    values old_values;
+    values removed_values;
+    ids new_ids;
+    std::uint64_t old_next_id;
+    std::int64_t revision;
+};
+
+/// The sessions of one type. The default block holds two states, so that every other session of
+/// every type would allocate one; larger blocks make committing twice as fast and cost nothing
+/// else.
+template <typename Object>
+using undo_stack =
+    boost::container::deque<undo_state<Object>, shared_allocator<undo_state<Object>>,
+                            boost::container::deque_options_t<boost::container::block_size<32U>>>;
+
+/// Effects: the newest session's changes become the outer one's; without one, permanent.
+template <typename Object>
+void squash_newest(undo_stack<Object>& stack) {
+    if (stack.size() > 1) stack[stack.size() - 2].merge(stack.back());
+    stack.pop_back();
+}
+
+/// Effects: drops the states of every session up to `revision`.
+template <typename Object>
+void commit_up_to(undo_stack<Object>& stack, std::int64_t revision) {
+    while (!stack.empty() && stack.front().revision <= revision)
+        stack.pop_front();
+}
+
+template <typename Object>
+void undo_state<Object>::merge(undo_state& inner) {
+    // What this session made needs no old value: undo removes the whole object.
+    inner.old_values.erase(inner.old_values.lower_bound(old_next_id), inner.old_values.end());
+    old_values.merge(inner.old_values); // where both have one, the older stays
+    for (auto at = inner.removed_values.begin(); at != inner.removed_values.end();) {
+        const std::uint64_t id = at->first;
+        const bool known = new_ids.erase(id) > 0 || move_to_removed(id);
+        at = known ? inner.removed_values.erase(at) : std::next(at);
+    }
+    removed_values.merge(inner.removed_values);
+    new_ids.merge(inner.new_ids);
+}
+
+template <typename Object>
+bool undo_state<Object>::move_to_removed(std::uint64_t id) {
+    const auto old = old_values.find(id);
+    if (old == old_values.end()) return false;
+    removed_values.try_emplace(id, old->second);
+    old_values.erase(old);
+    return true;
+}
 
 /// What stands for the hashed keys of a type in a classical container.
 enum class hashed_keys {
@@ -167,7 +277,9 @@ public:
     [[nodiscard]] virtual std::uint64_t heap_bytes() const = 0;
 };
 
-/// classical_index for any object type: one container and one undo stack in a mapped segment.
+/// One type with its undo stack, both in a mapped segment, the way this family of databases has
+/// done it from the start: a session pushes a state; the first change of an object in it copies the
+/// object there; undo writes the copies back through the container, one object at a time.
 ///
 /// A change or an initialisation that throws leaves what it did until the session is undone, as in
 /// this family; without a session it stays. One that meets an equal key costs the object: the
@@ -345,6 +457,12 @@ public:
         types_[number] = std::make_unique<classical_type<T, Hashed>>(segment_, name);
         used_.push_back(types_[number].get());
     }
+    /// A type that no call reaches; sessions touch it all the same.
+    template <object_type T>
+    void add_idle_type(const std::string& name) {
+        idle_.push_back(std::make_unique<classical_type<T, Hashed>>(segment_, name));
+        used_.push_back(idle_.back().get());
+    }
 
     template <typename T, typename Initialise>
     const T& create(Initialise&& initialise) {
@@ -445,6 +563,7 @@ private:
 
     mapped_segment segment_;
     std::vector<std::unique_ptr<classical_type_base>> types_; ///< by their number in the process
+    std::vector<std::unique_ptr<classical_type_base>> idle_;
     std::vector<classical_type_base*> used_;
     std::int64_t revision_ = 0;
     std::int64_t committed_ = 0;

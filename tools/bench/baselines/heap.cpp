@@ -1,17 +1,22 @@
 #include <tools/bench/account_workload.hpp>
 #include <tools/bench/baselines/account_table.hpp>
-#include <tools/bench/baselines/baselines.hpp>
+#include <tools/bench/baselines/segment_store.hpp>
 
+#include <boost/interprocess/allocators/adaptive_pool.hpp>
+#include <boost/interprocess/allocators/node_allocator.hpp>
 #include <malloc.h>
 
 #include <cstdint>
 #include <cstdlib>
 #include <new>
 
+/// The container of accounts with allocators of others, without undo.
 namespace chainbase::bench {
 
+namespace {
+
 /// What counting_allocator holds; for one thread.
-inline std::uint64_t& heap_bytes_held() noexcept {
+std::uint64_t& heap_bytes_held() noexcept {
     static std::uint64_t bytes = 0;
     return bytes;
 }
@@ -45,8 +50,6 @@ public:
     }
 };
 
-namespace {
-
 using heap_accounts = ordered_accounts<counting_allocator<account>>;
 using hashed_name_accounts = hashed_accounts<counting_allocator<account>>;
 
@@ -73,6 +76,22 @@ private:
 
 std::unique_ptr<account_engine> make_heap_engine() {
     return make_account_engine<heap_store>();
+}
+
+// The pools' allocators are of version 1: the container takes nodes with allocate(1), which version
+// 2 passes on to the segment's general heap, so that its pool would never be used.
+
+std::unique_ptr<account_engine> make_adaptive_pool_engine() {
+    using allocator =
+        boost::interprocess::ipcdetail::adaptive_pool_v1<account, mapped_segment::manager, 64, 2,
+                                                         5>;
+    return make_account_engine<segment_store<ordered_accounts<allocator>>>();
+}
+
+std::unique_ptr<account_engine> make_node_allocator_engine() {
+    using allocator =
+        boost::interprocess::ipcdetail::node_allocator_v1<account, mapped_segment::manager, 64>;
+    return make_account_engine<segment_store<ordered_accounts<allocator>>>();
 }
 
 } // namespace chainbase::bench

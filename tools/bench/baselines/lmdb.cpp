@@ -1,8 +1,6 @@
 #include <pool_allocator/error.hpp>
 #include <tools/bench/account_workload.hpp>
 #include <tools/bench/baselines/account_bytes.hpp>
-#include <tools/bench/baselines/baselines.hpp>
-#include <tools/bench/crash_engine.hpp>
 
 #include <lmdb.h>
 
@@ -246,7 +244,7 @@ namespace {
 /// One tree by name, and one with the block's number. A block is a transaction. Without
 /// MDB_WRITEMAP: with it a stray store in the process damages the database, and pages are written
 /// whenever the kernel likes.
-class lmdb_accounts final : public crash_engine {
+class lmdb_accounts final : public accounts_as_bytes<lmdb_accounts> {
 public:
     lmdb_accounts(const crash_places& at, unsigned flags) {
         check(mdb_env_create(&env_), "create");
@@ -264,30 +262,9 @@ public:
     lmdb_accounts(const lmdb_accounts&) = delete;
     lmdb_accounts& operator=(const lmdb_accounts&) = delete;
 
-    void fill(const crash_plan& plan) override {
-        crash_account fresh;
-        fresh.balance = crash_plan::money_each;
-        begin();
-        for (std::uint32_t i = 0; i < plan.accounts(); ++i)
-            put(accounts_, crash_plan::name_of(i), fresh);
-        put_head(0);
-        commit();
-    }
-    void apply(std::uint64_t number, const crash_plan::block& payments) override {
-        begin();
-        pay(payments);
-        put_head(number);
-        commit();
-    }
-    void apply_half(std::uint64_t, const crash_plan::block& payments,
-                    const std::function<void()>& stop) override {
-        begin();
-        pay(std::span(payments).first(payments.size() / 2));
-        stop();
-    }
     std::uint64_t last_block() override {
         begin();
-        const auto number = get<std::uint64_t>(head_, 'h');
+        const auto number = value_at<std::uint64_t>(head_, 'h');
         commit();
         return number;
     }
@@ -310,6 +287,9 @@ public:
     }
 
 private:
+    friend accounts_as_bytes;
+    static constexpr std::uint32_t accounts_at_once = UINT32_MAX;
+
     void end() noexcept {
         if (txn_) mdb_txn_abort(std::exchange(txn_, nullptr));
         if (env_) mdb_env_close(std::exchange(env_, nullptr));
@@ -318,31 +298,24 @@ private:
     void commit() { check(mdb_txn_commit(std::exchange(txn_, nullptr)), "commit"); }
 
     template <typename Value, typename Key>
-    Value get(MDB_dbi tree, const Key& key) {
-        MDB_val name{sizeof key, const_cast<Key*>(&key)};
+    Value value_at(MDB_dbi tree, const Key& key) {
+        MDB_val name = bytes_of(key);
         MDB_val value;
         check(mdb_get(txn_, tree, &name, &value), "get");
         return value_of<Value>(value);
     }
     template <typename Key, typename Value>
-    void put(MDB_dbi tree, const Key& key, const Value& content) {
-        MDB_val name{sizeof key, const_cast<Key*>(&key)};
-        MDB_val value{sizeof content, const_cast<Value*>(&content)};
+    void put_in(MDB_dbi tree, const Key& key, const Value& content) {
+        MDB_val name = bytes_of(key);
+        MDB_val value = bytes_of(content);
         check(mdb_put(txn_, tree, &name, &value, 0), "put");
     }
-    void put_head(std::uint64_t number) { put(head_, 'h', number); }
-    void add(std::uint32_t account, std::int64_t amount) {
-        const account_name name = crash_plan::name_of(account);
-        auto value = get<crash_account>(accounts_, name);
-        value.balance += amount;
-        put(accounts_, name, value);
+    crash_account get(const account_name& name) { return value_at<crash_account>(accounts_, name); }
+    void put(const account_name& name, const crash_account& value) {
+        put_in(accounts_, name, value);
     }
-    void pay(std::span<const crash_plan::payment> payments) {
-        for (const crash_plan::payment& one : payments) {
-            add(one.from, -1);
-            add(one.to, 1);
-        }
-    }
+    void put_new(const account_name& name, const crash_account& value) { put(name, value); }
+    void put_head(std::uint64_t number) { put_in(head_, 'h', number); }
 
     MDB_env* env_ = nullptr;
     MDB_txn* txn_ = nullptr;

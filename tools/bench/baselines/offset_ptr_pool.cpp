@@ -1,7 +1,6 @@
 #include <pool_allocator/error.hpp>
 #include <tools/bench/account_workload.hpp>
 #include <tools/bench/baselines/account_table.hpp>
-#include <tools/bench/baselines/baselines.hpp>
 
 #include <boost/interprocess/offset_ptr.hpp>
 #include <fcntl.h>
@@ -17,6 +16,16 @@
 
 namespace chainbase::bench {
 
+namespace {
+
+constexpr std::size_t growth = std::size_t{8} << 20;
+
+[[noreturn]] void fail(const std::string& what) {
+    throw io_error("slot_pool: " + what + ": " + std::strerror(errno));
+}
+
+} // namespace
+
 /// Equal slots in one mapped file that grows in place: the last freed slot first, else the next
 /// one. The whole range is mapped at once and the file below it grows in steps, so nothing ever
 /// moves. One thread; keeps slots until it is destroyed.
@@ -24,8 +33,22 @@ class slot_pool {
 public:
     /// Reserves `most_bytes` of addresses. Requires: no file at `path`. Throws:
     /// chainbase::io_error.
-    slot_pool(const std::filesystem::path& path, std::size_t most_bytes);
-    ~slot_pool();
+    slot_pool(const std::filesystem::path& path, std::size_t most_bytes)
+        : range_((most_bytes + growth - 1) / growth * growth) {
+        file_ = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
+        if (file_ < 0) fail("create " + path.string());
+        void* mapped = mmap(nullptr, range_, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+        if (mapped == MAP_FAILED) {
+            close(file_);
+            fail("map " + path.string());
+        }
+        base_ = static_cast<char*>(mapped);
+        madvise(base_, range_, MADV_HUGEPAGE);
+    }
+    ~slot_pool() {
+        munmap(base_, range_);
+        close(file_);
+    }
     slot_pool(const slot_pool&) = delete;
     slot_pool& operator=(const slot_pool&) = delete;
 
@@ -49,9 +72,24 @@ private:
         boost::interprocess::offset_ptr<free_slot> next;
     };
 
-    void set_slot_bytes(std::size_t bytes);
-    void* next_slot();
-    void grow();
+    void set_slot_bytes(std::size_t bytes) {
+        if (slot_bytes_ != 0 || bytes < sizeof(free_slot))
+            throw usage_error("slot_pool: a slot of " + std::to_string(bytes) +
+                              " bytes asked of a pool of " + std::to_string(slot_bytes_));
+        slot_bytes_ = bytes;
+    }
+    void* next_slot() {
+        if (used_ + slot_bytes_ > size_) grow();
+        void* slot = base_ + used_;
+        used_ += slot_bytes_;
+        return slot;
+    }
+    void grow() {
+        if (size_ + growth > range_)
+            throw limit_error("slot_pool: full at " + std::to_string(size_) + " bytes");
+        if (ftruncate(file_, static_cast<off_t>(size_ + growth)) != 0) fail("grow");
+        size_ += growth;
+    }
 
     std::size_t slot_bytes_ = 0;
     std::size_t range_;
@@ -98,55 +136,6 @@ public:
 private:
     slot_pool* pool_;
 };
-
-namespace {
-
-constexpr std::size_t growth = std::size_t{8} << 20;
-
-[[noreturn]] void fail(const std::string& what) {
-    throw io_error("slot_pool: " + what + ": " + std::strerror(errno));
-}
-
-} // namespace
-
-slot_pool::slot_pool(const std::filesystem::path& path, std::size_t most_bytes)
-    : range_((most_bytes + growth - 1) / growth * growth) {
-    file_ = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
-    if (file_ < 0) fail("create " + path.string());
-    void* mapped = mmap(nullptr, range_, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
-    if (mapped == MAP_FAILED) {
-        close(file_);
-        fail("map " + path.string());
-    }
-    base_ = static_cast<char*>(mapped);
-    madvise(base_, range_, MADV_HUGEPAGE);
-}
-
-slot_pool::~slot_pool() {
-    munmap(base_, range_);
-    close(file_);
-}
-
-void slot_pool::set_slot_bytes(std::size_t bytes) {
-    if (slot_bytes_ != 0 || bytes < sizeof(free_slot))
-        throw usage_error("slot_pool: a slot of " + std::to_string(bytes) +
-                          " bytes asked of a pool of " + std::to_string(slot_bytes_));
-    slot_bytes_ = bytes;
-}
-
-void* slot_pool::next_slot() {
-    if (used_ + slot_bytes_ > size_) grow();
-    void* slot = base_ + used_;
-    used_ += slot_bytes_;
-    return slot;
-}
-
-void slot_pool::grow() {
-    if (size_ + growth > range_)
-        throw limit_error("slot_pool: full at " + std::to_string(size_) + " bytes");
-    if (ftruncate(file_, static_cast<off_t>(size_ + growth)) != 0) fail("grow");
-    size_ += growth;
-}
 
 namespace {
 

@@ -1,8 +1,6 @@
 #include <pool_allocator/error.hpp>
 #include <tools/bench/account_workload.hpp>
 #include <tools/bench/baselines/account_bytes.hpp>
-#include <tools/bench/baselines/baselines.hpp>
-#include <tools/bench/crash_engine.hpp>
 
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
@@ -206,7 +204,7 @@ std::unique_ptr<account_engine> make_rocksdb_engine() {
 namespace {
 
 /// Accounts by name; a block is a WriteBatch, which goes to the write-ahead log.
-class rocksdb_accounts final : public crash_engine {
+class rocksdb_accounts final : public accounts_as_bytes<rocksdb_accounts> {
 public:
     rocksdb_accounts(const crash_places& at, bool sync) {
         rocksdb::BlockBasedTableOptions table;
@@ -223,33 +221,8 @@ public:
         writing_.sync = sync;
     }
 
-    void fill(const crash_plan& plan) override {
-        crash_account fresh;
-        fresh.balance = crash_plan::money_each;
-        rocksdb::WriteBatch batch;
-        for (std::uint32_t i = 0; i < plan.accounts(); ++i) {
-            batch.Put(slice_of(crash_plan::name_of(i)), slice_of(fresh));
-            if (batch.Count() < 10'000) continue;
-            write(batch);
-            batch.Clear();
-        }
-        put_head(batch, 0);
-        write(batch);
-    }
-    void apply(std::uint64_t number, const crash_plan::block& payments) override {
-        rocksdb::WriteBatch batch;
-        pay(batch, payments);
-        put_head(batch, number);
-        write(batch);
-    }
-    void apply_half(std::uint64_t, const crash_plan::block& payments,
-                    const std::function<void()>& stop) override {
-        rocksdb::WriteBatch batch;
-        pay(batch, std::span(payments).first(payments.size() / 2));
-        stop();
-    }
     std::uint64_t last_block() override {
-        return value_of<std::uint64_t>(get(rocksdb::Slice(head)));
+        return value_of<std::uint64_t>(found_at(rocksdb::Slice(head)));
     }
     std::int64_t money() override {
         std::int64_t sum = 0;
@@ -266,32 +239,31 @@ public:
     }
 
 private:
+    friend accounts_as_bytes;
+    static constexpr std::uint32_t accounts_at_once = 10'000;
     static constexpr const char* head = "0"; // no letter, so no name of an account
 
-    rocksdb::Slice get(const rocksdb::Slice& key) {
+    rocksdb::Slice found_at(const rocksdb::Slice& key) {
         found_.Reset();
         check(db_->Get({}, db_->DefaultColumnFamily(), key, &found_), "get");
         return found_;
     }
-    void write(rocksdb::WriteBatch& batch) { check(db_->Write(writing_, &batch), "write"); }
-    static void put_head(rocksdb::WriteBatch& batch, const std::uint64_t& number) {
-        batch.Put(rocksdb::Slice(head), slice_of(number));
+    void begin() { batch_.Clear(); }
+    void commit() { check(db_->Write(writing_, &batch_), "write"); }
+    crash_account get(const account_name& name) {
+        return value_of<crash_account>(found_at(slice_of(name)));
     }
-    void add(rocksdb::WriteBatch& batch, std::uint32_t account, std::int64_t amount) {
-        const account_name name = crash_plan::name_of(account);
-        auto value = value_of<crash_account>(get(slice_of(name)));
-        value.balance += amount;
-        batch.Put(slice_of(name), slice_of(value));
+    void put(const account_name& name, const crash_account& value) {
+        batch_.Put(slice_of(name), slice_of(value));
     }
-    void pay(rocksdb::WriteBatch& batch, std::span<const crash_plan::payment> payments) {
-        for (const crash_plan::payment& one : payments) {
-            add(batch, one.from, -1);
-            add(batch, one.to, 1);
-        }
+    void put_new(const account_name& name, const crash_account& value) { put(name, value); }
+    void put_head(const std::uint64_t& number) {
+        batch_.Put(rocksdb::Slice(head), slice_of(number));
     }
 
     std::unique_ptr<rocksdb::DB> db_;
     rocksdb::WriteOptions writing_;
+    rocksdb::WriteBatch batch_;
     rocksdb::PinnableSlice found_;
 };
 

@@ -51,13 +51,13 @@ public:
             std::forward<Arguments>(arguments)...);
     }
 
-private:
     static std::size_t bytes_for(const store_options& options) {
         constexpr std::size_t per_object = 512;
         constexpr std::size_t per_type = std::size_t{1} << 20;
         return (std::size_t{64} << 20) + options.objects * per_object + options.types * per_type;
     }
 
+private:
     file file_;
 };
 

@@ -1,5 +1,5 @@
 #include <pool_allocator/error.hpp>
-#include <tools/bench/crash_engine.hpp>
+#include <tools/bench/baselines/account_bytes.hpp>
 
 #include <sqlite3.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 /// Accounts by name, in a table without another key; a block is a transaction of the write-ahead
 /// log.
-class sqlite_accounts final : public crash_engine {
+class sqlite_accounts final : public accounts_as_bytes<sqlite_accounts> {
 public:
     sqlite_accounts(const crash_places& at, const char* synchronous) {
         const int opened = sqlite3_open((at.disk / "accounts.sqlite").c_str(), &db_);
@@ -33,27 +33,6 @@ public:
     sqlite_accounts(const sqlite_accounts&) = delete;
     sqlite_accounts& operator=(const sqlite_accounts&) = delete;
 
-    void fill(const crash_plan& plan) override {
-        crash_account fresh;
-        fresh.balance = crash_plan::money_each;
-        run("BEGIN");
-        for (std::uint32_t i = 0; i < plan.accounts(); ++i)
-            put(insert_, crash_plan::name_of(i), fresh);
-        put_head(0);
-        run("COMMIT");
-    }
-    void apply(std::uint64_t number, const crash_plan::block& payments) override {
-        run("BEGIN");
-        pay(payments);
-        put_head(number);
-        run("COMMIT");
-    }
-    void apply_half(std::uint64_t, const crash_plan::block& payments,
-                    const std::function<void()>& stop) override {
-        run("BEGIN");
-        pay(std::span(payments).first(payments.size() / 2));
-        stop();
-    }
     std::uint64_t last_block() override {
         sqlite3_stmt* ask = prepared("SELECT number FROM head");
         step(ask, SQLITE_ROW);
@@ -72,6 +51,23 @@ public:
     void close() override { end(); }
 
 private:
+    friend accounts_as_bytes;
+    static constexpr std::uint32_t accounts_at_once = UINT32_MAX;
+
+    void begin() { run("BEGIN"); }
+    void commit() { run("COMMIT"); }
+    crash_account get(const account_name& name) {
+        sqlite3_bind_blob(find_, 1, &name, sizeof name, SQLITE_STATIC);
+        step(find_, SQLITE_ROW);
+        const crash_account value = account_in(find_);
+        sqlite3_reset(find_);
+        return value;
+    }
+    void put(const account_name& name, const crash_account& value) { store(change_, name, value); }
+    void put_new(const account_name& name, const crash_account& value) {
+        store(insert_, name, value);
+    }
+
     void require(int code, const char* what) const {
         if (code != SQLITE_OK)
             throw error(std::string("sqlite: ") + what + ": " + sqlite3_errmsg(db_));
@@ -93,7 +89,7 @@ private:
         std::memcpy(&value, sqlite3_column_blob(row, 0), sizeof value);
         return value;
     }
-    void put(sqlite3_stmt* how, const account_name& name, const crash_account& value) {
+    void store(sqlite3_stmt* how, const account_name& name, const crash_account& value) {
         sqlite3_bind_blob(how, 1, &value, sizeof value, SQLITE_STATIC);
         sqlite3_bind_blob(how, 2, &name, sizeof name, SQLITE_STATIC);
         step(how, SQLITE_DONE);
@@ -103,21 +99,6 @@ private:
         sqlite3_bind_int64(set_head_, 1, static_cast<sqlite3_int64>(number));
         step(set_head_, SQLITE_DONE);
         sqlite3_reset(set_head_);
-    }
-    void add(std::uint32_t account, std::int64_t amount) {
-        const account_name name = crash_plan::name_of(account);
-        sqlite3_bind_blob(find_, 1, &name, sizeof name, SQLITE_STATIC);
-        step(find_, SQLITE_ROW);
-        crash_account value = account_in(find_);
-        sqlite3_reset(find_);
-        value.balance += amount;
-        put(change_, name, value);
-    }
-    void pay(std::span<const crash_plan::payment> payments) {
-        for (const crash_plan::payment& one : payments) {
-            add(one.from, -1);
-            add(one.to, 1);
-        }
     }
     void end() noexcept {
         for (sqlite3_stmt** one : {&find_, &change_, &insert_, &set_head_})

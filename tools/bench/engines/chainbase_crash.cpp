@@ -105,7 +105,20 @@ public:
     }
     void settle() override { db_.memory().sync_before_checkpoints({}); }
     void close() override { db_.close(); }
-    void measure_own(const crash_plan& plan, const crash_sink& sink) override;
+    void measure_own(const crash_plan& plan, const crash_sink& sink) override {
+        if (promise_ != durability::checkpoint || after_each_) return;
+        measure_checkpoint(plan, sink);
+        // In a state of its own, without checkpoints that come in between.
+        const crash_places apart{disk_.to() / "apart",
+                                 db_.memory().state().parent_path() / "apart"};
+        chainbase_accounts other(apart, durability::process, 0, false);
+        other.fill(plan);
+        other.measure_barrier("barrier_cold", plan, plan.accounts(), sink);
+        other.measure_barrier("barrier_hot", plan, std::min(plan.accounts(), 4 * plan.payments()),
+                              sink);
+        other.db_.close();
+        fs::remove_all(apart.memory);
+    }
 
 private:
     static constexpr auto as_usual = [](hashed_account&) {};
@@ -139,103 +152,79 @@ private:
 
     template <typename Before>
     [[nodiscard]] double nanoseconds_of(const std::vector<crash_plan::block>& blocks,
-                                        Before&& before);
+                                        Before&& before) {
+        return nanoseconds([&] {
+            for (const crash_plan::block& one : blocks) {
+                session made = db_.start_session();
+                pay(one, before);
+                made.push();
+                db_.commit(db_.revision());
+            }
+        });
+    }
+    /// The same payments with every object's image recorded once more before it changes: what that
+    /// adds is what recording it costs.
     void measure_barrier(std::string_view row, const crash_plan& plan, std::uint32_t accounts,
-                         const crash_sink& sink);
-    void measure_checkpoint(const crash_plan& plan, const crash_sink& sink);
-    [[nodiscard]] std::uint64_t changed_pages() const;
+                         const crash_sink& sink) {
+        const auto recorded_again = [](const hashed_account& one) {
+            write_barrier& barrier = write_barrier::active();
+            barrier.reserve(write_barrier::record_bytes(sizeof one));
+            barrier.record(&one, sizeof one);
+        };
+        constexpr std::uint64_t first = 1'000'000; // no block of these was applied yet
+        std::vector<double> added;
+        for (std::uint64_t turn = 0; turn < 9; ++turn) {
+            std::vector<crash_plan::block> blocks;
+            for (std::uint64_t i = 0; i < 24; ++i)
+                blocks.push_back(plan.among(accounts, first + turn * 24 + i));
+            (void)nanoseconds_of(blocks,
+                                 recorded_again); // fetches what is hot, and makes the log long
+            double once = nanoseconds_of(blocks, as_usual);
+            double twice = nanoseconds_of(blocks, recorded_again);
+            once += nanoseconds_of(blocks, as_usual);
+            twice += nanoseconds_of(blocks, recorded_again);
+            added.push_back(twice / once - 1);
+        }
+        std::ranges::nth_element(added, added.begin() + 4);
+        sink(row, metric::ratio, std::max(added[4], 0.0001)); // below that it is noise
+    }
+    /// One of many changed pages, while nobody writes.
+    void measure_checkpoint(const crash_plan& plan, const crash_sink& sink) {
+        db_.make_checkpoint();
+        session changes = db_.start_session();
+        for (std::uint64_t i = 0; i < 40; ++i)
+            pay(plan.block_of(2'000'000 + i), as_usual);
+        changes.push();
+        db_.commit(db_.revision());
+        const auto dirty = static_cast<double>(changed_pages() * page_tracker::page_bytes);
+        const checkpoint::outcome done = db_.make_checkpoint();
+        const double hundreds = dirty / (100 << 20);
+        sink("checkpoint_pause_per_100_mib", metric::ns, done.pause_seconds * 1e9 / hundreds);
+        sink("checkpoint_per_100_mib", metric::ns, done.seconds * 1e9 / hundreds);
+        sink("checkpoint_bytes_to_dirty", metric::ratio, static_cast<double>(done.bytes) / dirty);
+    }
+    [[nodiscard]] std::uint64_t changed_pages() const {
+        std::uint64_t sum = 0;
+        const segment& memory = db_.memory();
+        const auto count = [&](const window& file) {
+            const std::uint64_t each = file.limit() / page_tracker::page_bytes;
+            sum += memory.addresses().pages().count_changed(
+                file.index() * each, file.bytes() / page_tracker::page_bytes);
+        };
+        for (const auto& type : memory.windows()) {
+            count(*type->objects);
+            count(*type->ids);
+            for (const auto& table : type->tables)
+                count(*table);
+        }
+        return sum;
+    }
 
     disk_elsewhere disk_;
     durability promise_;
     bool after_each_;
     database db_;
 };
-
-template <typename Before>
-double chainbase_accounts::nanoseconds_of(const std::vector<crash_plan::block>& blocks,
-                                          Before&& before) {
-    return nanoseconds([&] {
-        for (const crash_plan::block& one : blocks) {
-            session made = db_.start_session();
-            pay(one, before);
-            made.push();
-            db_.commit(db_.revision());
-        }
-    });
-}
-
-/// The same payments with every object's image recorded once more before it changes: what that adds
-/// is what recording it costs.
-void chainbase_accounts::measure_barrier(std::string_view row, const crash_plan& plan,
-                                         std::uint32_t accounts, const crash_sink& sink) {
-    const auto recorded_again = [](const hashed_account& one) {
-        write_barrier& barrier = write_barrier::active();
-        barrier.reserve(write_barrier::record_bytes(sizeof one));
-        barrier.record(&one, sizeof one);
-    };
-    constexpr std::uint64_t first = 1'000'000; // no block of these was applied yet
-    std::vector<double> added;
-    for (std::uint64_t turn = 0; turn < 9; ++turn) {
-        std::vector<crash_plan::block> blocks;
-        for (std::uint64_t i = 0; i < 24; ++i)
-            blocks.push_back(plan.among(accounts, first + turn * 24 + i));
-        (void)nanoseconds_of(blocks, recorded_again); // fetches what is hot, and makes the log long
-        double once = nanoseconds_of(blocks, as_usual);
-        double twice = nanoseconds_of(blocks, recorded_again);
-        once += nanoseconds_of(blocks, as_usual);
-        twice += nanoseconds_of(blocks, recorded_again);
-        added.push_back(twice / once - 1);
-    }
-    std::ranges::nth_element(added, added.begin() + 4);
-    sink(row, metric::ratio, std::max(added[4], 0.0001)); // below that it is noise
-}
-
-std::uint64_t chainbase_accounts::changed_pages() const {
-    std::uint64_t sum = 0;
-    const segment& memory = db_.memory();
-    const auto count = [&](const window& file) {
-        const std::uint64_t each = file.limit() / page_tracker::page_bytes;
-        sum += memory.addresses().pages().count_changed(file.index() * each,
-                                                        file.bytes() / page_tracker::page_bytes);
-    };
-    for (const auto& type : memory.windows()) {
-        count(*type->objects);
-        count(*type->ids);
-        for (const auto& table : type->tables)
-            count(*table);
-    }
-    return sum;
-}
-
-/// One of many changed pages, while nobody writes.
-void chainbase_accounts::measure_checkpoint(const crash_plan& plan, const crash_sink& sink) {
-    db_.make_checkpoint();
-    session changes = db_.start_session();
-    for (std::uint64_t i = 0; i < 40; ++i)
-        pay(plan.block_of(2'000'000 + i), as_usual);
-    changes.push();
-    db_.commit(db_.revision());
-    const auto dirty = static_cast<double>(changed_pages() * page_tracker::page_bytes);
-    const checkpoint::outcome done = db_.make_checkpoint();
-    const double hundreds = dirty / (100 << 20);
-    sink("checkpoint_pause_per_100_mib", metric::ns, done.pause_seconds * 1e9 / hundreds);
-    sink("checkpoint_per_100_mib", metric::ns, done.seconds * 1e9 / hundreds);
-    sink("checkpoint_bytes_to_dirty", metric::ratio, static_cast<double>(done.bytes) / dirty);
-}
-
-void chainbase_accounts::measure_own(const crash_plan& plan, const crash_sink& sink) {
-    if (promise_ != durability::checkpoint || after_each_) return;
-    measure_checkpoint(plan, sink);
-    // In a state of its own, without checkpoints that come in between.
-    const crash_places apart{disk_.to() / "apart", db_.memory().state().parent_path() / "apart"};
-    chainbase_accounts other(apart, durability::process, 0, false);
-    other.fill(plan);
-    other.measure_barrier("barrier_cold", plan, plan.accounts(), sink);
-    other.measure_barrier("barrier_hot", plan, std::min(plan.accounts(), 4 * plan.payments()),
-                          sink);
-    other.db_.close();
-    fs::remove_all(apart.memory);
-}
 
 } // namespace
 

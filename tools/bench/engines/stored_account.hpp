@@ -6,6 +6,7 @@
 #include <boost/describe.hpp>
 
 #include <cstdint>
+#include <utility>
 
 namespace chainbase::bench {
 
@@ -49,5 +50,76 @@ using ordered_account = stored_account<ordered_by_name_and_balance>;
 using hashed_account = stored_account<hashed_by_name>;
 static_assert(sizeof(ordered_account) == sizeof(account));
 static_assert(sizeof(hashed_account) == sizeof(account));
+
+/// The primitives of the account bench (account_store.hpp) over a State that has the calls of
+/// chainbase::database and Account as a type.
+template <typename State, typename Account>
+class stored_accounts {
+public:
+    using handle = const Account*;
+
+    handle create(const account& value) {
+        return &state_.template create<Account>([&](Account& object) {
+            object.name = value.name;
+            object.balance = value.balance;
+            object.savings = value.savings;
+            object.vesting = value.vesting;
+            object.debt = value.debt;
+            object.created = value.created;
+            object.voted = value.voted;
+            object.posts = value.posts;
+            object.flags = value.flags;
+        });
+    }
+    [[nodiscard]] handle handle_of(std::uint64_t id) const { return &state_.get(id_of(id)); }
+
+    template <typename Read>
+    bool find_by_id(std::uint64_t id, Read&& read) const {
+        const Account* found = state_.find(id_of(id));
+        if (found) read(*found);
+        return found != nullptr;
+    }
+    template <typename Read>
+    bool find_by_name(const account_name& name, Read&& read) const {
+        const Account* found = state_.template find<Account, named>(name);
+        if (found) read(*found);
+        return found != nullptr;
+    }
+    template <typename Read>
+    void for_each_by_id(std::uint32_t limit, Read&& read) const {
+        read_first(state_.template objects<Account>(), limit, read);
+    }
+    template <typename Read>
+    void for_each_by_name(std::uint32_t limit, Read&& read) const {
+        read_first(state_.template view<Account, named>(), limit, read);
+    }
+
+    template <typename Write>
+    void modify(handle target, Write&& write) {
+        state_.modify(*target, write);
+    }
+    void remove(handle target) { state_.remove(*target); }
+
+    [[nodiscard]] auto start_session() { return state_.start_session(); }
+    [[nodiscard]] std::int64_t revision() const { return state_.revision(); }
+    void commit(std::int64_t revision) { state_.commit(revision); }
+
+protected:
+    template <typename... Arguments>
+    explicit stored_accounts(Arguments&&... arguments)
+        : state_(std::forward<Arguments>(arguments)...) {}
+
+    State state_;
+
+private:
+    static chainbase::id<Account> id_of(std::uint64_t id) noexcept {
+        return chainbase::id<Account>(static_cast<std::uint32_t>(id));
+    }
+    template <typename View, typename Read>
+    static void read_first(const View& view, std::uint32_t limit, Read& read) {
+        for (auto at = view.begin(); limit != 0 && at != view.end(); ++at, --limit)
+            read(*at);
+    }
+};
 
 } // namespace chainbase::bench

@@ -1,15 +1,8 @@
 #include <pool_allocator/error.hpp>
 #include <tools/bench/measurements.hpp>
-#include <tools/bench/report.hpp>
-
-#include <sys/prctl.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <fstream>
 #include <iomanip>
 #include <iterator>
 #include <optional>
@@ -21,84 +14,14 @@ namespace chainbase::bench {
 
 namespace {
 
-std::string first_line(const char* path) {
-    std::string line;
-    std::getline(std::ifstream(path) >> std::ws, line);
-    return line;
-}
-
-/// The system's rule, unless this process does without.
-std::string huge_pages() {
-    if (prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1) return "disabled for this run";
-    return first_line("/sys/kernel/mm/transparent_hugepage/enabled");
-}
-
-std::string cpu_name() {
-    std::ifstream file("/proc/cpuinfo");
-    for (std::string line; std::getline(file, line);)
-        if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-    return "";
-}
-
-std::string kernel_name() {
-    utsname names{};
-    if (uname(&names) != 0) return "";
-    return std::string(names.sysname) + " " + names.release + " " + names.machine;
-}
-
-std::string compiler_name() {
-#if defined(__clang__)
-    return std::string("clang ") + __clang_version__;
-#else
-    return std::string("g++ ") + __VERSION__;
-#endif
-}
-
-/// The entry of the table of mounts with the longest path that `directory` lies under.
-std::string file_system_of(const std::filesystem::path& directory) {
-    const std::string wanted = std::filesystem::weakly_canonical(directory).string() + "/";
-    std::ifstream file("/proc/self/mounts");
-    std::string result;
-    std::size_t longest = 0;
-    for (std::string line; std::getline(file, line);) {
-        std::istringstream fields(line);
-        std::string device, path, type, options;
-        fields >> device >> path >> type >> options;
-        const std::string prefix = path == "/" ? path : path + "/";
-        if (!wanted.starts_with(prefix) || prefix.size() < longest) continue;
-        longest = prefix.size();
-        result = type + " " + options;
-    }
-    return result;
-}
-
-double load_now() {
-    double load = 0;
-    return getloadavg(&load, 1) == 1 ? load : 0;
-}
-
-} // namespace
-
-bool is_busy() {
-    return load_now() * 2 > static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
-}
-
-nlohmann::json describe_machine(const std::filesystem::path& directory) {
-    const auto pages = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES));
-    const auto page_bytes = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-    return {{"cpu", cpu_name()},
-            {"cores", sysconf(_SC_NPROCESSORS_ONLN)},
-            {"memory", pages * page_bytes},
-            {"kernel", kernel_name()},
-            {"compiler", compiler_name()},
-            {"optimised", is_optimised()},
-            {"huge_pages", huge_pages()},
-            {"huge_pages_shmem", first_line("/sys/kernel/mm/transparent_hugepage/shmem_enabled")},
-            {"file_system", file_system_of(directory)},
-            {"load", load_now()}};
-}
-
-namespace {
+/// What a row of `chainbase` is to be at most: a ratio to a row of `classical`, or a figure in the
+/// row's own unit.
+struct goal {
+    std::string_view operation;
+    double at_most;
+    /// The row of `classical` that `at_most` is a ratio to; empty for an absolute goal.
+    std::string_view reference;
+};
 
 constexpr goal goals[] = {
     {"find_by_id", 0.1, "find_by_id"},
@@ -156,16 +79,16 @@ constexpr goal goals[] = {
     {"replay_with_root_to_without", 1.25, ""},
 };
 
-} // namespace
+/// What any row of `chainbase` is to be at most, as a ratio to the same row of `heap`.
+constexpr double at_most_of_heap = 1.3;
 
+/// The goal of an operation of a bench, if it has one.
 std::optional<goal> goal_of(std::string_view operation) noexcept {
     const auto found = std::find_if(std::begin(goals), std::end(goals),
                                     [&](const goal& each) { return each.operation == operation; });
     if (found == std::end(goals)) return std::nullopt;
     return *found;
 }
-
-namespace {
 
 double median(std::vector<double> values) {
     std::sort(values.begin(), values.end());
@@ -175,20 +98,6 @@ double median(std::vector<double> values) {
 }
 
 } // namespace
-
-std::string_view name_of(metric unit) noexcept {
-    switch (unit) {
-    case metric::ns:
-        return "ns";
-    case metric::bytes:
-        return "bytes";
-    case metric::ratio:
-        return "ratio";
-    case metric::count:
-        return "count";
-    }
-    return "";
-}
 
 void measurements::add(std::string_view operation, metric unit, double sample) {
     if (!std::isfinite(sample) || sample <= 0)
@@ -311,35 +220,6 @@ void print_titles(std::ostream& out, const row_table& table) {
 }
 
 } // namespace
-
-nlohmann::ordered_json rows_to_json(const std::vector<row>& rows) {
-    auto result = nlohmann::ordered_json::array();
-    for (const row& each : rows)
-        result.push_back({{"engine", each.engine},
-                          {"operation", each.operation},
-                          {"metric", name_of(each.unit)},
-                          {"value", each.value},
-                          {"samples", each.samples}});
-    return result;
-}
-
-std::string in_words(const nlohmann::json& machine) {
-    return machine.value("cpu", "") + ", " + machine.value("compiler", "") + ", " +
-           machine.value("file_system", "");
-}
-
-nlohmann::ordered_json to_json(const report& result) {
-    return {{"bench", result.bench},     {"machine", result.machine},
-            {"objects", result.objects}, {"types", result.types},
-            {"rounds", result.rounds},   {"rows", rows_to_json(result.rows)}};
-}
-
-void print_table(std::ostream& out, const report& result) {
-    out << result.bench << ": " << result.objects << " objects, " << result.types
-        << " types, medians of " << result.rounds << " rounds; " << in_words(result.machine) << "\n"
-        << "ns per operation, bytes where the name says so; in brackets the ratio to classical\n\n";
-    print_rows(out, result.rows);
-}
 
 void print_rows(std::ostream& out, const std::vector<row>& rows) {
     const row_table table(rows);

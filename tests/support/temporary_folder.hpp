@@ -4,9 +4,11 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace chainbase::test {
 
@@ -15,8 +17,9 @@ class temporary_folder {
 public:
     temporary_folder() : temporary_folder(std::filesystem::temp_directory_path()) {}
     explicit temporary_folder(const std::filesystem::path& in) {
-        std::string name = (in / "chainbase-XXXXXX").string();
-        if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
+        std::string name = (in / "chainbase-test-XXXXXX").string();
+        if (::mkdtemp(name.data()) == nullptr)
+            throw std::runtime_error("no temporary folder: " + name);
         path_ = name;
     }
     temporary_folder(const temporary_folder&) = delete;
@@ -27,7 +30,9 @@ public:
     }
 
     [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
-    std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
+    [[nodiscard]] std::filesystem::path operator/(std::string_view name) const {
+        return path_ / name;
+    }
 
 private:
     std::filesystem::path path_;
@@ -39,13 +44,15 @@ inline std::filesystem::path memory_or_disk() {
     return std::filesystem::is_directory(memory) ? memory : std::filesystem::temp_directory_path();
 }
 
-inline std::string read_file(const std::filesystem::path& path) {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
+[[nodiscard]] inline std::string read_all(const std::filesystem::path& file) {
+    std::ifstream in(file, std::ios::binary);
+    std::ostringstream all;
+    if (in.peek() != std::ifstream::traits_type::eof()) all << in.rdbuf();
+    return std::move(all).str();
 }
 
-inline void write_file(const std::filesystem::path& path, std::string_view content) {
-    std::ofstream(path, std::ios::binary).write(content.data(), std::ssize(content));
+inline void write_all(const std::filesystem::path& file, std::string_view content) {
+    std::ofstream(file, std::ios::binary).write(content.data(), std::ssize(content));
 }
 
 } // namespace chainbase::test
