@@ -7,8 +7,8 @@
 
 #include <boost/describe.hpp>
 #include <catch2/catch.hpp>
-#include <tests/support/random_source.hpp>
 #include <tests/support/scratch_state.hpp>
+#include <tests/support/seeded.hpp>
 
 #include <array>
 #include <filesystem>
@@ -22,6 +22,7 @@ using namespace chainbase::archive;
 using chainbase::test::new_seed;
 using chainbase::test::random_source;
 using chainbase::test::scratch_folder;
+using chainbase::test::seeded;
 
 /// At most so many bytes of any value, often zero, one or 0xff: where escapes and ends are.
 inline std::string random_bytes(random_source& random, std::uint32_t longest) {
