@@ -250,6 +250,41 @@ TEST_CASE("writers exclude each other and readers, readers do not exclude reader
     lock.unlock_shared();
 }
 
+TEST_CASE("who is in keeps out whom it has to, in turn a reader and a writer") {
+    state_lock lock;
+    const auto read = [&] {
+        lock.lock_shared();
+        lock.unlock_shared();
+    };
+    const auto write = [&] {
+        lock.lock();
+        lock.unlock();
+    };
+    // Whether another thread is still outside when this one leaves, some time after it came.
+    const auto keeps_out = [](const auto& come_and_go, const auto& leave) {
+        std::atomic<bool> comes{false};
+        std::atomic<bool> went{false};
+        std::thread other([&] {
+            comes = true;
+            come_and_go();
+            went = true;
+        });
+        while (!comes)
+            std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        const bool is_outside = !went;
+        leave();
+        other.join();
+        return is_outside;
+    };
+    lock.lock_shared();
+    CHECK(keeps_out(write, [&] { lock.unlock_shared(); }));
+    lock.lock();
+    CHECK(keeps_out(read, [&] { lock.unlock(); }));
+    lock.lock();
+    CHECK(keeps_out(write, [&] { lock.unlock(); }));
+}
+
 // The lock between processes, as one process sees it: two databases of one state have it between
 // them like any two others.
 

@@ -10,6 +10,7 @@
 #include <tests/support/seeded.hpp>
 
 #include <string>
+#include <vector>
 
 using namespace chainbase;
 using namespace chainbase::test;
@@ -105,6 +106,26 @@ TEST_CASE_METHOD(quietly_seeded, "bits of a checkpoint flipped") {
     CAPTURE(newest, older, refused);
     CHECK(newest > 0);
     CHECK(older >= 50); // each one in the newer publication
+}
+
+// Zeros say something in the tables of pages: that a page is of zeros itself.
+TEST_CASE_METHOD(quietly_seeded, "a sector of a checkpoint reads as zeros") {
+    damaged_chain all(seed);
+    constexpr std::uint64_t page = 4096;
+    const std::vector<std::byte> sector(512);
+    const auto pages = all.folder() / "pages";
+    std::uint64_t found = 0;
+    for (std::uint64_t at = page; at < all.chain.disk.sizes().at(pages); at += page) {
+        simulated_disk disk(all.chain.disk);
+        disk.open(pages, disk::mode::write)->write(at, sector);
+        INFO("byte " << at);
+        const bool is_found = problems_in(disk, all) > 0;
+        // What is restored is compared with what was checkpointed.
+        if (all.open(disk).generation == all.chain.promised) continue;
+        CHECK(is_found);
+        ++found;
+    }
+    CHECK(found > 0);
 }
 
 TEST_CASE_METHOD(quietly_seeded, "nothing is built upon a checkpoint whose pages are damaged") {

@@ -102,6 +102,18 @@ TEST_CASE("a window does not outgrow its place") {
     CHECK(file.bytes() == 2 << 20);
 }
 
+TEST_CASE("a pool has no more slots than a link can reach, whatever room there is") {
+    const scratch_folder folder;
+    const address_space addresses(4 << 20, 1);
+    window file = window::create({&addresses, 0}, folder / "w", shape);
+    auto& state = *reinterpret_cast<pool_state*>(file.root());
+    state = {0, pool::max_slots, 1};
+    pool slots(file, state);
+    CHECK_THROWS_WITH(slots.reserve(), Catch::Matchers::Contains("a pool holds at most"));
+    state.high_water = 100;
+    CHECK_NOTHROW(slots.reserve());
+}
+
 TEST_CASE("a file of another kind, place or slot size is refused") {
     const scratch_folder folder;
     const address_space addresses(2 << 20, 2);

@@ -249,3 +249,23 @@ TEST_CASE("a table that is gone is not asked to give space back") {
     }
     std::filesystem::remove_all(folder);
 }
+
+TEST_CASE("a fifth of a hash table stays free, so that a search for what is not there ends") {
+    const scratch_folder folder;
+    const address_space addresses(std::size_t{64} << 20, 2);
+    window log_file = window::create({&addresses, 0}, folder / "log", undo_log::geometry);
+    undo_log log(addresses, log_file, true);
+    window file = window::create({&addresses, 1}, folder / "table", hash_table::geometry);
+    auto& state = *reinterpret_cast<hash_state*>(file.root());
+    hash_table::initialise(file, state);
+    hash_table table(file, state, &log);
+    operation change(log, 0);
+    for (slot_number slot = 1; slot <= 2000; ++slot) {
+        table.reserve();
+        log.reserve(hash_table::store_log_bytes);
+        table.insert(slot * 2'654'435'761U, slot);
+        const std::uint32_t capacity = std::uint32_t{1} << state.log2_capacity;
+        REQUIRE(state.used <= capacity - capacity / 5);
+    }
+    change.complete();
+}
