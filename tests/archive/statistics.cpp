@@ -18,6 +18,7 @@
 #include "support.hpp"
 
 using namespace archive_test;
+using chainbase::test::print_cost;
 using chainbase::test::file_size_limit;
 using chainbase::test::heap_store;
 using std::chrono::nanoseconds;

@@ -136,7 +136,7 @@ TEST_CASE("branches of generated chains are valid, and bad ones end with what is
     const auto all =
         apply_all(log.path(), generate::forks_path(log.path()), log.folder / "state", 12);
     CHECK(all.good + all.bad == log.report.branches);
-    CHECK(all.bad == log.report.forks.bad_branches);
+    CHECK(all.bad == log.report.bad_branches);
     CHECK(all.good > 20);
     CHECK(all.bad > 5);
 }
@@ -151,7 +151,7 @@ TEST_CASE("branches of real logs are valid, too") {
         log.path(), {.percent = 1, .depth = 5, .bad_percent = 10}, 3, folder / "forks", signals);
     const auto all = apply_all(log.path(), folder / "forks", folder / "state", 5);
     CHECK(all.good + all.bad == made.branches);
-    CHECK(all.bad == made.forks.bad_branches);
+    CHECK(all.bad == made.bad_branches);
     CHECK(all.bad > 0);
 }
 
