@@ -38,8 +38,8 @@ class process_lock;
 ///  - closed properly: attach;
 ///  - not closed, same boot (the writer died): roll back to the last completed block;
 ///  - another boot, and not known to be on storage, or not this state's, or not there: what the
-///    newest checkpoint that is whole has, rolled back likewise; without a checkpoint unclean_error,
-///    since the kernel wrote pages back in any order.
+///    newest checkpoint that is whole has, rolled back likewise; without a checkpoint
+///    unclean_error, since the kernel wrote pages back in any order.
 /// Which of these it is, opening_plan says (segment/opening_plan.hpp).
 class segment {
 public:

@@ -3,8 +3,8 @@
 #include <chainbase/checkpoint/publication.hpp>
 #include <chainbase/checkpoint/restore.hpp>
 #include <chainbase/files.hpp>
-#include <chainbase/segment/segment_header.hpp>
 #include <chainbase/segment/opening_plan.hpp>
+#include <chainbase/segment/segment_header.hpp>
 #include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/error.hpp>
 

@@ -18,9 +18,9 @@
 #include "support.hpp"
 
 using namespace archive_test;
-using chainbase::test::print_cost;
 using chainbase::test::file_size_limit;
 using chainbase::test::heap_store;
+using chainbase::test::print_cost;
 using std::chrono::nanoseconds;
 
 namespace {
