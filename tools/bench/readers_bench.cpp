@@ -166,15 +166,12 @@ std::string turn_of_looks(const readers_options& options, const std::string& sta
 
 /// Of one reader that stays: a look each second.
 std::string staying_look(const readers_options& options, const std::string& state) {
-    std::string call("'");
-    call.append(options.inspect.string()).append("' top '").append(state);
-    return call.append("' --json >/dev/null 2>&1");
+    return "'" + options.inspect.string() + "' top '" + state + "' --json >/dev/null 2>&1";
 }
 
 void require_inspector(const readers_options& options, const std::string& state) {
-    std::string call("'");
-    call.append(options.inspect.string()).append("' count '").append(state);
-    call.append("' account >/dev/null");
+    const std::string call =
+        "'" + options.inspect.string() + "' count '" + state + "' account >/dev/null";
     if (std::system(call.c_str()) != 0)
         throw usage_error("bench: " + options.inspect.string() +
                           " cannot look at a state; build chainbase-inspect, or name it with "
