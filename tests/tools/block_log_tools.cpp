@@ -78,9 +78,9 @@ TEST_CASE("random cuts of random logs hold the blocks that a vector says") {
             if (range.contains(one.number)) expected.push_back(one);
         const auto cut = log.folder / "cut";
         if (expected.empty()) {
-            RC_ASSERT_THROWS_AS(trim_log(log.path, cut, range, shown), usage_error);
+            RC_ASSERT_THROWS_AS((void)trim_log(log.path, cut, range, shown), usage_error);
             RC_ASSERT(!std::filesystem::exists(cut));
-            RC_ASSERT_THROWS_AS(digest_of(log.path, range, shown), usage_error);
+            RC_ASSERT_THROWS_AS((void)digest_of(log.path, range, shown), usage_error);
         } else {
             (void)trim_log(log.path, cut, range, shown);
             RC_ASSERT(read_log(cut) == expected);
