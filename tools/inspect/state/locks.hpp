@@ -16,6 +16,9 @@ struct state_locks {
     [[nodiscard]] static state_locks read(const std::filesystem::path& state);
 };
 
+/// "idle", "waiting", or `inside`: what it does in its turn.
+[[nodiscard]] std::string in_words(lock_report::doing what, const char* inside);
+
 /// The report as a table for people.
 [[nodiscard]] std::string as_text(const state_locks& found);
 
