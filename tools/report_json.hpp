@@ -8,10 +8,12 @@
 
 #include <chrono>
 #include <filesystem>
+#include <initializer_list>
 #include <optional>
 #include <ranges>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 /// One way from a report to JSON, for sources only: it sees the whole of nlohmann-json. A report is
 /// a struct described with Boost.Describe, and its members have the names that the JSON has.
@@ -39,6 +41,17 @@ template <typename T>
 /// For people and diffs: indented by `indent`, with a newline at the end.
 [[nodiscard]] inline std::string lines_of(const json& value, int indent = 1) {
     return value.dump(indent, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+/// The same with further members at the end whose values are JSON already: a tree of values could
+/// change their numbers. Requires that the object has members.
+[[nodiscard]] inline std::string
+line_with(const json& object, std::initializer_list<std::pair<const char*, std::string>> more) {
+    std::string text = line_of(object);
+    text.pop_back();
+    for (const auto& [name, value] : more)
+        text.append(",\"").append(name).append("\":").append(value);
+    return text + "}";
 }
 
 /// null for an empty text.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <numeric>
 
@@ -28,6 +29,23 @@ std::string grouped(std::uint64_t number) {
 
 double percent_of(std::uint64_t part, std::uint64_t whole) noexcept {
     return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+std::string bar_of(double share, std::size_t columns, bool is_unicode) {
+    constexpr const char* parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    const auto eighths = static_cast<std::size_t>(
+        std::lround(std::clamp(share, 0.0, 1.0) * 8 * static_cast<double>(columns)));
+    std::string bar;
+    for (std::size_t whole = 0; whole < eighths / 8; ++whole)
+        bar += is_unicode ? "█" : "#";
+    std::size_t filled = eighths / 8;
+    if (is_unicode && eighths % 8 != 0) {
+        bar += parts[eighths % 8];
+        ++filled;
+    }
+    for (; filled < columns; ++filled)
+        bar += is_unicode ? " " : ".";
+    return bar;
 }
 
 std::string text_table::line_of(const std::vector<std::string>& cells,

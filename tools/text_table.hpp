@@ -17,6 +17,10 @@ namespace chainbase {
 /// How much of `whole` a part is, in percent; 0 of nothing.
 [[nodiscard]] double percent_of(std::uint64_t part, std::uint64_t whole) noexcept;
 
+/// A bar of `columns`, of which a share in [0, 1] is filled. With `is_unicode` in eighths of a
+/// column, else in '#' and '.'.
+[[nodiscard]] std::string bar_of(double share, std::size_t columns, bool is_unicode);
+
 /// A table for the terminal: the first column is text, aligned left; the others are figures,
 /// aligned right, unless they are said to be text. Columns are as wide as they need to be.
 class text_table {

@@ -8,7 +8,6 @@
 #include <tools/inspect/memory/segment_map.hpp>
 #include <tools/inspect/memory/stat.hpp>
 #include <tools/inspect/root/root_report.hpp>
-#include <tools/inspect/top/figures.hpp>
 #include <tools/inspect/top/views.hpp>
 
 #include <catch2/catch.hpp>

@@ -5,7 +5,6 @@
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/memory/memory_tree.hpp>
 #include <tools/inspect/memory/segment_map.hpp>
-#include <tools/inspect/state/c_header.hpp>
 #include <tools/inspect/state/locks.hpp>
 #include <tools/inspect/state/schema.hpp>
 #include <tools/manual.hpp>

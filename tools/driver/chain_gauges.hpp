@@ -19,7 +19,7 @@ namespace chainbase::driver {
 [[nodiscard]] std::string archive_metrics_text(const archive::statistics& figures);
 
 /// Shows in the trace what a store has done and holds: counters of what grows, gauges of the rest
-/// (README.md). For one thread, and one store.
+/// (watching.md). For one thread, and one store.
 class archive_gauges {
 public:
     /// Adds what was done since the last call, or since the store was opened.

@@ -1,7 +1,7 @@
 # chainbase_embed(TARGET NAME FILE)
 #
 # Lets TARGET carry the content of FILE, whatever bytes that are: it defines the std::string_view
-# chainbase::inspect::NAME, which assets.hpp declares. Made when FILE is newer, while building.
+# chainbase::inspect::NAME, to be declared where it is used. Made when FILE is newer, while building.
 #
 # Run as a script (cmake -DNAME=... -DFILE=... -DTO=... -P embed.cmake) it writes the definition.
 # Characters in place of a string literal, since those have a limit that a page may pass.
@@ -22,6 +22,7 @@ constexpr char ${NAME}_content[] = {
 
 } // namespace
 
+extern const std::string_view ${NAME};
 constinit const std::string_view ${NAME}(${NAME}_content, sizeof ${NAME}_content);
 
 } // namespace chainbase::inspect

@@ -1,6 +1,7 @@
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/look_at.hpp>
 
+#include <spdlog/spdlog.h>
 #include <sys/resource.h>
 
 #include <filesystem>
@@ -39,19 +40,11 @@ void rethrow_for_reader(const std::string& state) {
     }
 }
 
-void declare_report(command& verb, const char* json_description,
-                    void (*print)(const std::string& state, bool is_json)) {
-    struct call {
-        std::string state;
-        bool json = false;
-    };
-    const auto asked = std::make_shared<call>();
-    verb.add_option("DIR", asked->state, "The folder of the state").required();
-    verb.add_flag("--json", asked->json, json_description);
-    verb.runs([asked, print] {
-        look_at(asked->state, [&] { print(asked->state, asked->json); });
-        return exit_code::done;
-    });
+void warn_if_rolled_back(bool is_rolled_back, const std::string& state, std::int64_t revision) {
+    if (is_rolled_back)
+        spdlog::warn("{}: its writer died; this is what the next opening rolls back to, revision "
+                     "{}",
+                     state, revision);
 }
 
 } // namespace chainbase::inspect

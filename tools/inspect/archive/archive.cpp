@@ -8,12 +8,11 @@
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/memory/stat.hpp>
 #include <tools/inspect/verbs.hpp>
-#include <tools/print.hpp>
+#include <tools/report_json.hpp>
 #include <tools/text_table.hpp>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 #include <sys/stat.h>
 
@@ -24,38 +23,41 @@
 #include <system_error>
 #include <utility>
 
+namespace chainbase::archive {
+
+// The members that each part of the report has in JSON, in their order.
+BOOST_DESCRIBE_STRUCT(rocksdb_family::level, (), (files, bytes))
+
+static json report_value(const rocksdb_family& one) {
+    return {{"name", one.name},
+            {"files", one.all_levels().files},
+            {"file_bytes", one.all_levels().bytes},
+            {"entries", one.entries},
+            {"content_bytes", one.content},
+            {"data_bytes", one.data},
+            {"filter_bytes", one.filters},
+            {"index_bytes", one.indexes},
+            {"buffered_bytes", one.buffered},
+            {"levels", json_of(one.levels)}};
+}
+
+static json report_value(const rocksdb_facts& facts) {
+    return {{"format", facts.format},
+            {"closed", facts.closed},
+            {"being_written", facts.is_being_written},
+            {"synced_write", facts.synced},
+            {"last_write", facts.last_write},
+            {"log", {{"files", facts.log_files}, {"bytes", facts.log_bytes}}},
+            {"families", json_of(facts.families)}};
+}
+
+} // namespace chainbase::archive
+
 namespace chainbase::inspect {
 
-namespace {
-
-struct call {
-    std::string state;
-    bool records = false;
-    bool json = false;
-};
-
-exit_code run(const call& asked) {
-    const archive_contents found = read_archive_contents(asked.state, asked.records);
-    print_or_throw(asked.json ? as_json(found) : as_text(found));
-    for (const std::string& finding : found.findings)
-        spdlog::error("{}: {}", found.folder.string(), finding);
-    if (!found.findings.empty()) return exit_code::damaged;
-    if (!found.refusal.empty()) spdlog::error(found.refusal);
-    if (!found.state_refusal.empty()) spdlog::error(found.state_refusal);
-    return found.refusal.empty() && found.state_refusal.empty() ? exit_code::done
-                                                                : exit_code::failed;
-}
-
-} // namespace
-
-void declare_archive(command& verb) {
-    const auto asked = std::make_shared<call>();
-    verb.add_option("DIR", asked->state, "The folder of the state").required();
-    verb.add_flag("--records", asked->records,
-                  "Read every row, for the exact bytes of the records");
-    verb.add_flag("--json", asked->json, "Print one JSON object instead of tables");
-    verb.runs([asked] { return look_at(asked->state, [&] { return run(*asked); }); });
-}
+BOOST_DESCRIBE_STRUCT(archive_contents::table, (),
+                      (name, keys, rows, in_both, ahead, record_bytes, in_memory, retired,
+                       handed_over))
 
 /// Tables are read from end to end, if at all; no cache is worth its memory.
 std::unique_ptr<archive::store> open_archive(const std::filesystem::path& state) {
@@ -301,16 +303,9 @@ std::string time_text(std::int64_t seconds) {
 
 std::string condition_text(const archive_contents& found) {
     if (!found.state_refusal.empty()) return "not readable now: " + found.state_refusal;
-    switch (found.condition) {
-    case condition::closed:
-        return "closed properly";
-    case condition::writer_running:
-        return fmt::format("a writer is running (process {}){}", found.writer,
-                           found.is_state_consistent ? "" : "; read in the middle of an operation");
-    case condition::writer_died:
-        return fmt::format("the last writer (process {}) died", found.writer);
-    }
-    return "unknown";
+    const bool is_torn = found.condition == condition::writer_running && !found.is_state_consistent;
+    return condition_in_words(found.condition, found.writer) +
+           (is_torn ? "; read in the middle of an operation" : "");
 }
 
 std::string kind_text(const archive_contents& found) {
@@ -400,54 +395,6 @@ std::string as_text(const archive_contents& found) {
 
 namespace {
 
-using json = nlohmann::ordered_json;
-
-template <typename Value>
-json or_null(const std::optional<Value>& value) {
-    return value ? json(*value) : json(nullptr);
-}
-
-json to_json(const archive_contents::table& one) {
-    return {{"name", one.name},
-            {"keys", one.keys},
-            {"rows", or_null(one.rows)},
-            {"in_both", one.in_both()},
-            {"ahead", one.ahead},
-            {"record_bytes", or_null(one.record_bytes)},
-            {"in_memory", or_null(one.in_memory)},
-            {"retired", or_null(one.retired)},
-            {"handed_over", or_null(one.handed_over)}};
-}
-
-json to_json(const archive::rocksdb_family& one) {
-    json levels = json::array();
-    for (const auto& level : one.levels)
-        levels.push_back({{"files", level.files}, {"bytes", level.bytes}});
-    return {{"name", one.name},
-            {"files", one.all_levels().files},
-            {"file_bytes", one.all_levels().bytes},
-            {"entries", one.entries},
-            {"content_bytes", one.content},
-            {"data_bytes", one.data},
-            {"filter_bytes", one.filters},
-            {"index_bytes", one.indexes},
-            {"buffered_bytes", one.buffered},
-            {"levels", levels}};
-}
-
-json to_json(const archive::rocksdb_facts& facts) {
-    json families = json::array();
-    for (const archive::rocksdb_family& one : facts.families)
-        families.push_back(to_json(one));
-    return {{"format", facts.format},
-            {"closed", facts.closed},
-            {"being_written", facts.is_being_written},
-            {"synced_write", facts.synced},
-            {"last_write", facts.last_write},
-            {"log", {{"files", facts.log_files}, {"bytes", facts.log_bytes}}},
-            {"families", families}};
-}
-
 json statistics_of(const archive_contents& found) {
     if (!found.statistics) return nullptr;
     json all = {
@@ -462,32 +409,55 @@ json statistics_of(const archive_contents& found) {
 } // namespace
 
 std::string as_json(const archive_contents& found) {
-    json tables = json::array();
-    for (const archive_contents::table& one : found.tables)
-        tables.push_back(to_json(one));
     const bool is_state_readable = found.state_refusal.empty();
-    const json all = {
+    return lines_of({
         {"schema_version", 1},
         {"state", found.state.string()},
         {"folder", found.folder.string()},
-        {"store", found.store.empty() ? json(nullptr) : json(found.store)},
+        {"store", text_or_null(found.store)},
         {"condition", is_state_readable ? json(to_string(found.condition)) : json(nullptr)},
         {"writer", found.writer},
         {"readable", found.refusal.empty()},
-        {"refusal", found.refusal.empty() ? json(nullptr) : json(found.refusal)},
-        {"state_refusal", is_state_readable ? json(nullptr) : json(found.state_refusal)},
+        {"refusal", text_or_null(found.refusal)},
+        {"state_refusal", text_or_null(found.state_refusal)},
         {"findings", found.findings},
         {"rows", found.rows()},
-        {"tables", tables},
+        {"tables", json_of(found.tables)},
         {"bytes",
          {{"files", found.files},
           {"file_bytes", found.file_bytes},
           {"disk_bytes", found.disk_bytes},
-          {"segment_bytes", or_null(found.segment_bytes)}}},
-        {"rocksdb", found.rocksdb ? to_json(*found.rocksdb) : json(nullptr)},
+          {"segment_bytes", json_of(found.segment_bytes)}}},
+        {"rocksdb", json_of(found.rocksdb)},
         {"statistics", statistics_of(found)},
-    };
-    return all.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+    });
+}
+
+namespace {
+
+struct archive_call : state_call {
+    bool records = false;
+};
+
+exit_code run_archive(const archive_call& asked) {
+    const archive_contents found = read_archive_contents(asked.state, asked.records);
+    print_or_throw(asked.json ? as_json(found) : as_text(found));
+    for (const std::string& finding : found.findings)
+        spdlog::error("{}: {}", found.folder.string(), finding);
+    if (!found.findings.empty()) return exit_code::damaged;
+    if (!found.refusal.empty()) spdlog::error(found.refusal);
+    if (!found.state_refusal.empty()) spdlog::error(found.state_refusal);
+    return found.refusal.empty() && found.state_refusal.empty() ? exit_code::done
+                                                                : exit_code::failed;
+}
+
+} // namespace
+
+void declare_archive(command& verb) {
+    const auto asked = declare_look<archive_call>(verb, run_archive);
+    verb.add_flag("--records", asked->records,
+                  "Read every row, for the exact bytes of the records");
+    verb.add_flag("--json", asked->json, "Print one JSON object instead of tables");
 }
 
 } // namespace chainbase::inspect

@@ -36,9 +36,8 @@ std::optional<std::uint64_t> count(const std::string& type, const CountsOf& coun
 } // namespace
 
 std::optional<std::uint64_t> objects_handed_over(row_source& state, const std::string& type) {
-    const auto types = state.types();
     return count(type, [&](const std::string& name) -> std::optional<id_counts> {
-        if (std::ranges::find(types, name, &type_schema::name) == types.end()) return std::nullopt;
+        if (!state.has(name)) return std::nullopt;
         const rows::type_rows of = state.of(name);
         return id_counts{of.slots().next_id(), of.slots().live()};
     });
@@ -81,23 +80,6 @@ constexpr std::size_t at_once = 256;
 [[noreturn]] void fail(const row_source& state, const std::string& what) {
     throw damaged_error(state.state().string() + ": the archive in its memory: " + what +
                         "; run chainbase-inspect check");
-}
-
-/// Where a field is in an object of `type`. Throws damaged_error when there is none of that name
-/// and length.
-const std::byte* field_at(const rows::type_rows& of, slot_number slot, const char* name,
-                          std::uint32_t bytes) {
-    const type_schema& schema = of.schema();
-    for (const type_schema::field& one : schema.fields)
-        if (one.name == name && one.bytes == bytes &&
-            std::uint64_t{one.offset} + bytes <= schema.value_bytes)
-            return of.slots().value(slot) + one.offset;
-    throw damaged_error(schema.name + ": has no field " + name + " as this version knows it");
-}
-
-template <typename Number>
-Number number_of(const rows::type_rows& of, slot_number slot, const char* field) {
-    return rows::copy_at<Number>(field_at(of, slot, field, sizeof(Number)));
 }
 
 bytes_view bytes_of(const rows::type_rows& of, slot_number slot, const char* field) {
@@ -172,15 +154,6 @@ private:
 
 namespace {
 
-std::uint64_t rows_of(const archive::store& archive, const std::string& type) {
-    std::uint32_t number = 0;
-    for (const archive::table_description& table : archive.tables()) {
-        if (table.name == type) return archive.count(table_id{number});
-        ++number;
-    }
-    return 0;
-}
-
 std::string text_of(std::uint64_t number) {
     return std::to_string(number);
 }
@@ -229,10 +202,7 @@ private:
 kept_archive::kept_archive(row_source& state) : state_(state) {
     std::vector<archive::table_description> found;
     state_.take_turn([&] {
-        const auto types = state_.types();
-        if (std::none_of(types.begin(), types.end(),
-                         [](const type_schema* one) { return one->name == table_type; }))
-            return; // nothing was archived yet
+        if (!state_.has(table_type)) return; // nothing was archived yet
         const rows::type_rows of = state_.of(table_type);
         for (std::uint32_t id = 0; id < of.slots().next_id(); ++id) {
             const slot_number slot = of.slots().slot_of(id);
@@ -302,6 +272,13 @@ std::unique_ptr<archive::key_cursor_source> kept_archive::scan(table_id table, s
     return std::make_unique<key_source_of>(state_, table, index, from);
 }
 
+std::optional<table_id> table_called(const archive::store& store, const std::string& name) {
+    const auto& tables = store.tables();
+    const auto found = std::ranges::find(tables, name, &archive::table_description::name);
+    if (found == tables.end()) return std::nullopt;
+    return table_id{static_cast<std::uint32_t>(found - tables.begin())};
+}
+
 std::unique_ptr<archive::store> open_archive(row_source& state) {
     const auto folder = state.origin() / "archive";
     if (!std::filesystem::exists(folder)) return nullptr;
@@ -320,7 +297,8 @@ std::unique_ptr<archive::store> open_whole_archive(row_source& state) {
     const auto expected = objects_handed_over(state);
     auto archive = open_archive(state);
     for (const auto& [type, rows] : expected) {
-        const std::uint64_t there = archive ? rows_of(*archive, type) : 0;
+        const auto table = archive ? table_called(*archive, type) : std::nullopt;
+        const std::uint64_t there = table ? archive->count(*table) : 0;
         if (there < rows)
             throw damaged_error(fmt::format(
                 "{}: the state handed over {} rows of {}, and its archive{} has {}; put the "

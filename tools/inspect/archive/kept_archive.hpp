@@ -1,6 +1,8 @@
 #pragma once
 
 #include <archive/store.hpp>
+#include <chainbase/rows/mapped_bytes.hpp>
+#include <pool_allocator/error.hpp>
 #include <tools/inspect/memory/state_report.hpp>
 #include <tools/inspect/rows/row_source.hpp>
 
@@ -67,6 +69,21 @@ private:
 
     row_source& state_;
 };
+
+/// The table of this name; nothing if there is none.
+[[nodiscard]] std::optional<archive::table_id> table_called(const archive::store& store,
+                                                            const std::string& name);
+
+/// A number in an object of `of`. Throws damaged_error when its type has no field of this name and
+/// length.
+template <typename Number>
+[[nodiscard]] Number number_of(const rows::type_rows& of, slot_number slot, const char* field) {
+    for (const type_schema::field& one : of.schema().fields)
+        if (one.name == field && one.bytes == sizeof(Number) &&
+            std::uint64_t{one.offset} + one.bytes <= of.schema().value_bytes)
+            return rows::copy_at<Number>(of.slots().value(slot) + one.offset);
+    throw damaged_error(of.schema().name + ": has no field " + field + " as this version knows it");
+}
 
 /// Opens the archive of `state` for reading, whatever its kind; null when it has none, or one that
 /// keeps no rows. Takes turns. Throws what opening it does.

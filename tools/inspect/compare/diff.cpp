@@ -3,14 +3,13 @@
 #include <tools/inspect/compare/state_diff.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/rows/merged_rows.hpp>
-#include <tools/inspect/state/bookkeeping.hpp>
+#include <tools/inspect/state/schema.hpp>
 #include <tools/inspect/verbs.hpp>
-#include <tools/print.hpp>
+#include <tools/report_json.hpp>
 #include <tools/text_table.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -22,32 +21,6 @@ namespace chainbase::inspect {
 
 namespace {
 
-/// The rows of a type by id; or none, if there is no such type.
-class row_stream {
-public:
-    using row = merged_rows::row;
-
-    row_stream(row_source& from, const std::string& type, const archive::store* archive) {
-        bool is_there = false;
-        from.take_turn([&] {
-            for (const type_schema* schema : from.types())
-                is_there = is_there || schema->name == type;
-        });
-        if (is_there) rows_.emplace(from, row_query{type, "id", {}, {}, {}, false}, archive);
-    }
-
-    [[nodiscard]] bool has_type() const noexcept { return rows_.has_value(); }
-    [[nodiscard]] std::vector<std::string> fields() const {
-        return rows_ ? rows_->names() : std::vector<std::string>();
-    }
-    /// The next one, null behind the last.
-    [[nodiscard]] const row* next() { return rows_ ? rows_->next() : nullptr; }
-    void pop() { rows_->pop(); }
-
-private:
-    std::optional<merged_rows> rows_;
-};
-
 /// A state, and its archive if that is asked for and there.
 struct side {
     side(row_source& state, bool has_archive)
@@ -55,6 +28,15 @@ struct side {
 
     row_source& from;
     std::unique_ptr<archive::store> archive;
+
+    /// The rows of a type by id; nothing if there is no such type.
+    [[nodiscard]] std::optional<merged_rows> rows_of(const std::string& type) const {
+        bool is_there = false;
+        from.take_turn([&] { is_there = from.has(type); });
+        if (!is_there) return std::nullopt;
+        return std::optional<merged_rows>(std::in_place, from,
+                                          row_query{type, "id", {}, {}, {}, false}, archive.get());
+    }
 };
 
 /// Compares two streams of one type.
@@ -62,26 +44,25 @@ class type_comparison {
 public:
     type_comparison(const side& a, const side& b, const std::string& type,
                     const state_diff::question& asked, std::vector<state_diff::row>& to)
-        : a_(a.from, type, a.archive.get()), b_(b.from, type, b.archive.get()), asked_(asked),
-          to_(to) {
+        : a_(a.rows_of(type)), b_(b.rows_of(type)), asked_(asked), to_(to) {
         found_.name = type;
-        found_.is_in_a = a_.has_type();
-        found_.is_in_b = b_.has_type();
+        found_.in_a = a_.has_value();
+        found_.in_b = b_.has_value();
         match_fields();
     }
 
     state_diff::type run() {
         for (;;) {
-            const row_stream::row* const a = a_.next();
-            const row_stream::row* const b = b_.next();
+            const found_row* const a = a_ ? a_->next() : nullptr;
+            const found_row* const b = b_ ? b_->next() : nullptr;
             if (!a && !b) return std::move(found_);
             const bool takes_a = a && (!b || a->id <= b->id);
             const bool takes_b = b && (!a || b->id <= a->id);
             found_.rows_a += takes_a ? 1 : 0;
             found_.rows_b += takes_b ? 1 : 0;
             compare(takes_a ? a : nullptr, takes_b ? b : nullptr);
-            if (takes_a) a_.pop();
-            if (takes_b) b_.pop();
+            if (takes_a) a_->pop();
+            if (takes_b) b_->pop();
         }
     }
 
@@ -97,8 +78,8 @@ private:
     }
 
     void match_fields() {
-        const auto a = a_.fields();
-        const auto b = b_.fields();
+        const auto a = a_ ? a_->format().names() : std::vector<std::string>();
+        const auto b = b_ ? b_->format().names() : std::vector<std::string>();
         for (std::size_t i = 0; i < a.size(); ++i) {
             const auto other = std::find(b.begin(), b.end(), a[i]);
             if (is_ignored(a[i])) continue;
@@ -112,25 +93,27 @@ private:
                 found_.fields_of_one.push_back(field);
     }
 
-    void compare(const row_stream::row* a, const row_stream::row* b) {
+    void compare(const found_row* a, const found_row* b) {
         std::vector<std::string> fields;
         if (!a || !b) {
             ++(a ? found_.only_a : found_.only_b);
         } else {
             for (const pair_of_fields& field : fields_)
-                if (a->cells[field.a] != b->cells[field.b]) fields.push_back(field.name);
+                if (a->values[field.a] != b->values[field.b]) fields.push_back(field.name);
             if (fields.empty()) return;
             ++found_.changed;
         }
         for (const std::string& field : fields)
             ++found_.fields[field];
         if (asked_.rows_limit != 0 && kept_++ >= asked_.rows_limit) return;
-        to_.push_back({found_.name, a ? a->id : b->id, a ? a->json : "", b ? b->json : "",
-                       std::move(fields), a && a->is_archived, b && b->is_archived});
+        to_.push_back({found_.name, a ? a->id : b->id,
+                       a ? a_->format().json_of(a->values) : std::string(),
+                       b ? b_->format().json_of(b->values) : std::string(), std::move(fields),
+                       a && a->is_archived, b && b->is_archived});
     }
 
-    row_stream a_;
-    row_stream b_;
+    std::optional<merged_rows> a_;
+    std::optional<merged_rows> b_;
     const state_diff::question& asked_;
     std::vector<state_diff::row>& to_;
     state_diff::type found_;
@@ -151,8 +134,7 @@ std::set<std::string> names_in(row_source& from, bool has_root) {
 } // namespace
 
 bool state_diff::type::is_same() const noexcept {
-    return is_in_a == is_in_b && only_a == 0 && only_b == 0 && changed == 0 &&
-           fields_of_one.empty();
+    return in_a == in_b && only_a == 0 && only_b == 0 && changed == 0 && fields_of_one.empty();
 }
 
 bool state_diff::is_same() const noexcept {
@@ -182,9 +164,12 @@ state_diff state_diff::of(row_source& a, row_source& b, const question& asked) {
     return found;
 }
 
-namespace {
+// The members that a type has in JSON, in their order.
+BOOST_DESCRIBE_STRUCT(state_diff::type, (),
+                      (name, in_a, in_b, rows_a, rows_b, handed_over_a, handed_over_b, only_a,
+                       only_b, changed, fields, fields_of_one))
 
-using json = nlohmann::ordered_json;
+namespace {
 
 struct diff_call {
     std::string a;
@@ -235,8 +220,8 @@ std::string diff_text(const state_diff& found, const diff_call& asked) {
         {"type", "rows in a", "rows in b", "only in a", "only in b", "changed", "fields"});
     table.is_text(6);
     for (const state_diff::type& type : found.types)
-        table.add({type.name, type.is_in_a ? grouped(type.rows_a) : "no type",
-                   type.is_in_b ? grouped(type.rows_b) : "no type", grouped(type.only_a),
+        table.add({type.name, type.in_a ? grouped(type.rows_a) : "no type",
+                   type.in_b ? grouped(type.rows_b) : "no type", grouped(type.only_a),
                    grouped(type.only_b), grouped(type.changed), counts_of(type.fields)});
     text += table.text();
     for (const state_diff::type& type : found.types)
@@ -250,29 +235,16 @@ std::string diff_text(const state_diff& found, const diff_call& asked) {
     return text + (found.is_same() ? "\nthe same\n" : "\nnot the same\n");
 }
 
-/// Members that say where a row is.
-std::string where_of(const state_diff::row& row, const diff_call& asked) {
-    if (!asked.question.has_archive) return {};
-    return fmt::format(",\"archived_in_a\":{},\"archived_in_b\":{}", row.is_archived_in_a,
-                       row.is_archived_in_b);
-}
-
-json type_json(const state_diff::type& type) {
-    return {{"name", type.name},
-            {"in_a", type.is_in_a},
-            {"in_b", type.is_in_b},
-            {"rows_a", type.rows_a},
-            {"rows_b", type.rows_b},
-            {"handed_over_a", type.handed_over_a},
-            {"handed_over_b", type.handed_over_b},
-            {"only_a", type.only_a},
-            {"only_b", type.only_b},
-            {"changed", type.changed},
-            {"fields", type.fields},
-            {"fields_of_one", type.fields_of_one}};
-}
-
 /// Rows are taken as they are: a tree of values could change their numbers.
+std::string row_json(const state_diff::row& row, bool says_where) {
+    const std::string one =
+        line_with({{"type", row.type}, {"id", row.id}, {"fields", row.fields}},
+                  {{"a", row.a.empty() ? "null" : row.a}, {"b", row.b.empty() ? "null" : row.b}});
+    if (!says_where) return one;
+    return fmt::format("{},\"archived_in_a\":{},\"archived_in_b\":{}}}",
+                       one.substr(0, one.size() - 1), row.is_archived_in_a, row.is_archived_in_b);
+}
+
 std::string diff_json(const state_diff& found, const diff_call& asked) {
     json head{{"schema_version", 1},
               {"a", asked.a},
@@ -280,19 +252,11 @@ std::string diff_json(const state_diff& found, const diff_call& asked) {
               {"revision_a", found.revision_a},
               {"revision_b", found.revision_b},
               {"same", found.is_same()}};
-    for (const state_diff::type& type : found.types)
-        head["types"].push_back(type_json(type));
-    std::string text = head.dump(-1, ' ', false, json::error_handler_t::replace);
-    text.back() = ',';
-    text += "\"rows\":[";
-    for (const state_diff::row& row : found.rows) {
-        if (&row != &found.rows.front()) text += ',';
-        text += fmt::format("{{\"type\":{},\"id\":{},\"fields\":{},\"a\":{},\"b\":{}{}}}",
-                            json(row.type).dump(), row.id, json(row.fields).dump(),
-                            row.a.empty() ? "null" : row.a, row.b.empty() ? "null" : row.b,
-                            where_of(row, asked));
-    }
-    return text + "]}\n";
+    if (!found.types.empty()) head["types"] = json_of(found.types);
+    std::vector<std::string> rows;
+    for (const state_diff::row& row : found.rows)
+        rows.push_back(row_json(row, asked.question.has_archive));
+    return line_with(head, {{"rows", fmt::format("[{}]", fmt::join(rows, ","))}}) + "\n";
 }
 
 exit_code run_diff(const diff_call& asked) {

@@ -1,29 +1,66 @@
 #include <archive/state_digest.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/archive/kept_archive.hpp>
-#include <tools/inspect/compare/content_digest.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/rows/ordered_chunks.hpp>
+#include <tools/inspect/rows/row_source.hpp>
 #include <tools/inspect/rows/type_records.hpp>
-#include <tools/inspect/state/bookkeeping.hpp>
+#include <tools/inspect/state/schema.hpp>
 #include <tools/inspect/verbs.hpp>
-#include <tools/print.hpp>
+#include <tools/report_json.hpp>
 #include <tools/text_table.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace chainbase::inspect {
 
 namespace {
+
+/// The digest of what a state means, from its catalogue alone: the same as archive/state_digest.hpp
+/// comes to from the types, so the same for the same content, whatever the history, the addresses,
+/// and the place where each object is.
+struct content_digest {
+    struct type {
+        std::string name;
+        std::string why_not;             ///< it is not in the whole; empty if it is
+        std::string digest;              ///< 64 hexadecimal digits; empty: not asked for, or moved
+        std::uint64_t rows = 0;          ///< in memory
+        std::uint64_t archived_rows = 0; ///< in the archive only
+        /// Fields of which the bytes are taken: the catalogue does not say what they mean.
+        std::vector<std::string> undescribed;
+    };
+    struct question {
+        std::vector<std::string> types; ///< just these; none: all but bookkeeping
+        unsigned threads = 2;
+        bool memory_only = false; ///< without what is in the archive only
+    };
+
+    std::int64_t revision = 0;
+    bool is_rolled_back = false;
+    /// The state changed each time that it was tried: there are no digests.
+    bool has_moved = false;
+    std::string digest;      ///< of all types that are in it
+    std::vector<type> types; ///< by name
+
+    /// Looks in turns, beside a writer three times and for two seconds at least, until nothing
+    /// changed while it looked. Throws usage_error for a type that is not there, damaged_error also
+    /// when the archive lacks rows that the state handed over, schema_error when its rows are of
+    /// several layouts, and what reading the state and its archive does.
+    [[nodiscard]] static content_digest of(const std::filesystem::path& state,
+                                           const question& asked);
+};
 
 constexpr std::uint32_t ids_at_once = 8192;
 
@@ -105,8 +142,6 @@ private:
     std::unique_ptr<archive::store> archive_;
 };
 
-} // namespace
-
 content_digest content_digest::of(const std::filesystem::path& state, const question& asked) {
     row_source from(state);
     if (auto found = attempt_while_still([&] { return attempt(from, asked).run(); }))
@@ -117,34 +152,29 @@ content_digest content_digest::of(const std::filesystem::path& state, const ques
     return none;
 }
 
-namespace {
-
-using json = nlohmann::ordered_json;
-
-struct digest_call {
-    std::string state;
+struct digest_call : state_call {
     content_digest::question question;
-    bool json = false;
 };
 
-/// Null for what is not known.
-json known(const std::string& text) {
-    return text.empty() ? json(nullptr) : json(text);
+json report_value(const content_digest::type& one) {
+    return {{"name", one.name},
+            {"digest", text_or_null(one.digest)},
+            {"why_not", text_or_null(one.why_not)},
+            {"rows", one.rows},
+            {"archived_rows", one.archived_rows},
+            {"undescribed", one.undescribed}};
 }
 
 std::string digest_json(const content_digest& found, const digest_call& asked) {
-    json report{{"schema_version", 1},           {"state", asked.state},
-                {"revision", found.revision},    {"rolled_back", found.is_rolled_back},
-                {"moved", found.has_moved},      {"memory_only", asked.question.memory_only},
-                {"digest", known(found.digest)}, {"types", json::array()}};
-    for (const content_digest::type& one : found.types)
-        report["types"].push_back({{"name", one.name},
-                                   {"digest", known(one.digest)},
-                                   {"why_not", known(one.why_not)},
-                                   {"rows", one.rows},
-                                   {"archived_rows", one.archived_rows},
-                                   {"undescribed", one.undescribed}});
-    return report.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+    return lines_of({{"schema_version", 1},
+                     {"state", asked.state},
+                     {"revision", found.revision},
+                     {"rolled_back", found.is_rolled_back},
+                     {"moved", found.has_moved},
+                     {"memory_only", asked.question.memory_only},
+                     {"digest", text_or_null(found.digest)},
+                     {"types", json_of(found.types)}},
+                    2);
 }
 
 std::string digest_text(const content_digest& found) {
@@ -164,10 +194,7 @@ std::string digest_text(const content_digest& found) {
 
 exit_code run_digest(const digest_call& asked) {
     const content_digest found = content_digest::of(asked.state, asked.question);
-    if (found.is_rolled_back)
-        spdlog::warn("{}: its writer died; this is what the next opening rolls back to, revision "
-                     "{}",
-                     asked.state, found.revision);
+    warn_if_rolled_back(found.is_rolled_back, asked.state, found.revision);
     if (asked.json)
         print_or_throw(digest_json(found, asked));
     else if (!found.has_moved)
@@ -184,9 +211,8 @@ exit_code run_digest(const digest_call& asked) {
 } // namespace
 
 void declare_digest(command& verb) {
-    const auto asked = std::make_shared<digest_call>();
+    const auto asked = declare_look<digest_call>(verb, run_digest);
     asked->question.threads = std::max(1U, std::thread::hardware_concurrency());
-    verb.add_option("DIR", asked->state, "The folder of the state").required();
     verb.add_option("--type", asked->question.types, "Just these types");
     verb.add_option("--threads", asked->question.threads,
                     "Threads that read; else one for each processor")
@@ -194,7 +220,6 @@ void declare_digest(command& verb) {
     verb.add_flag("--memory", asked->question.memory_only,
                   "Without objects that are in the archive only");
     verb.add_flag("--json", asked->json, "Print one JSON object");
-    verb.runs([asked] { return look_at(asked->state, [&] { return run_digest(*asked); }); });
 }
 
 } // namespace chainbase::inspect

@@ -25,8 +25,8 @@ struct state_diff {
     };
     struct type {
         std::string name;
-        bool is_in_a = false;
-        bool is_in_b = false;
+        bool in_a = false;
+        bool in_b = false;
         std::uint64_t rows_a = 0;
         std::uint64_t rows_b = 0;
         /// Objects that were handed over to the archive (handed_over.hpp), read or not.

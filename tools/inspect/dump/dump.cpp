@@ -3,15 +3,15 @@
 #include <tools/inspect/archive/kept_archive.hpp>
 #include <tools/inspect/dump/dump_file.hpp>
 #include <tools/inspect/look_at.hpp>
-#include <tools/inspect/maintenance/dump_rescue.hpp>
+#include <tools/inspect/maintenance/repair_plan.hpp>
 #include <tools/inspect/rows/merged_rows.hpp>
 #include <tools/inspect/rows/row_format.hpp>
 #include <tools/inspect/rows/row_query.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
+#include <tools/report_json.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -24,12 +24,9 @@ namespace chainbase::inspect {
 
 namespace {
 
-using json = nlohmann::ordered_json;
-
 constexpr std::size_t bytes_at_once = std::size_t{256} << 10;
 
-struct dump_call {
-    std::string state;
+struct dump_call : state_call {
     std::vector<std::string> types;
     std::string output;
     bool resume = false;
@@ -69,8 +66,7 @@ public:
     /// From id `first` on.
     void write(const type_schema& schema, std::uint32_t first) {
         const row_format format(schema);
-        std::string begin = json(schema.name).dump(-1, ' ', false, json::error_handler_t::replace);
-        begin = "{" + begin + ":";
+        const std::string begin = fmt::format("{{{}:", line_of(schema.name));
         rows::id_cursor cursor(first);
         scan(
             from_, schema.name, cursor,
@@ -87,12 +83,11 @@ public:
     /// The same of memory and `archive`, which may be null.
     void write_merged(const type_schema& schema, std::uint32_t first,
                       const archive::store* archive) {
-        const std::string name =
-            json(schema.name).dump(-1, ' ', false, json::error_handler_t::replace);
+        const std::string name = line_of(schema.name);
         row_query asked{schema.name, "id", {}, {std::to_string(first)}, {}, false};
         merged_rows all(from_, asked, archive);
         for (; const merged_rows::row* const one = all.next(); all.pop()) {
-            lines_ += fmt::format("{{{}:{}{}}}\n", name, one->json,
+            lines_ += fmt::format("{{{}:{}{}}}\n", name, all.format().json_of(one->values),
                                   one->is_archived ? ",\"archived\":true" : "");
             ++rows_;
             write_if(bytes_at_once);
@@ -202,8 +197,7 @@ exit_code run_dump(const dump_call& asked) {
 } // namespace
 
 void declare_dump(command& verb) {
-    const auto asked = std::make_shared<dump_call>();
-    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    const auto asked = declare_look<dump_call>(verb, run_dump);
     verb.add_option("TYPE", asked->types, "Only these types");
     verb.add_option("--output", asked->output, "Write to this file in place of stdout");
     command_option& resume = verb.add_flag("--resume", asked->resume, "Go on where the file ends");
@@ -213,7 +207,6 @@ void declare_dump(command& verb) {
                   "Of a damaged state: what can still be read, and what cannot")
         .excludes(resume)
         .excludes(archive);
-    verb.runs([asked] { return look_at(asked->state, [&] { return run_dump(*asked); }); });
 }
 
 } // namespace chainbase::inspect

@@ -1,9 +1,9 @@
 #include <chainbase/catalogue.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/dump/dump_file.hpp>
+#include <tools/report_json.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,8 +15,6 @@
 namespace chainbase::inspect {
 
 namespace {
-
-using json = nlohmann::ordered_json;
 
 constexpr int version = 1;
 
@@ -38,7 +36,7 @@ std::string dump_head::line() const {
         head["types"][number].erase("first_window");
         head["types"][number]["next_id"] = types[number].next_id;
     }
-    return head.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+    return line_of(head) + "\n";
 }
 
 dump_head dump_head::of(const std::string& line, const std::string& file) {
@@ -77,7 +75,6 @@ bool dump_head::has_types_of(const dump_head& other) const {
 
 namespace {
 
-using json = nlohmann::ordered_json;
 using bulk_load::key_orders;
 
 constexpr std::size_t ids_in_line = 10'000;

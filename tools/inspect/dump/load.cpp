@@ -9,10 +9,9 @@
 #include <tools/inspect/rows/row_reader.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
-#include <tools/print.hpp>
+#include <tools/report_json.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -228,14 +227,10 @@ void unfinished_state::remove_remains() const {
 
 namespace {
 
-using nlohmann::ordered_json;
-
-struct load_call {
-    std::string state;
+struct load_call : state_call {
     std::string dump = "-";
     std::string readers_group;
     bool takes_moved = false;
-    bool json = false;
 };
 
 void load_rows(dump_reader& from, row_reader& reader, bulk_load::object_loader& to) {
@@ -281,7 +276,7 @@ exit_code run_load(const load_call& asked) {
                                            "archive of the state");
     unfinished_state made(asked.state, asked.readers_group);
     const catch_interruption interruption;
-    ordered_json types = ordered_json::array();
+    json types = json::array();
     std::uint64_t objects = 0;
     bulk_load::new_state::limits limits;
     limits.readers_group = asked.readers_group;
@@ -304,30 +299,28 @@ exit_code run_load(const load_call& asked) {
             "the rows of the archive are not part of a dump: copy the folder archive of the "
             "state that was dumped into {}",
             asked.state);
-    const ordered_json report{{"schema_version", 1},
-                              {"state", asked.state},
-                              {"revision", tail.revision},
-                              {"rows", objects},
-                              {"types", types}};
-    print_or_throw(asked.json
-                       ? report.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n"
-                       : fmt::format("{}: {} objects of {} types, revision {}\n", asked.state,
-                                     objects, types.size(), tail.revision));
+    const json report{{"schema_version", 1},
+                      {"state", asked.state},
+                      {"revision", tail.revision},
+                      {"rows", objects},
+                      {"types", types}};
+    print_or_throw(asked.json ? line_of(report) + "\n"
+                              : fmt::format("{}: {} objects of {} types, revision {}\n",
+                                            asked.state, objects, types.size(), tail.revision));
     return exit_code::done;
 }
 
 } // namespace
 
 void declare_load(command& verb) {
-    const auto asked = std::make_shared<load_call>();
-    verb.add_option("DIR", asked->state, "The folder to make; it must not be there").required();
+    const auto asked =
+        declare_look<load_call>(verb, run_load, "The folder to make; it must not be there");
     verb.add_option("FILE", asked->dump, "What dump wrote; without it, or as -, stdin");
     verb.add_option("--readers-group", asked->readers_group,
                     "The group whose members may look at the state");
     verb.add_flag("--moved", asked->takes_moved,
                   "Also of a dump whose state went on while it was made");
     verb.add_flag("--json", asked->json, "Print one JSON object");
-    verb.runs([asked] { return look_at(asked->state, [&] { return run_load(*asked); }); });
 }
 
 } // namespace chainbase::inspect

@@ -12,12 +12,11 @@
 #include <tools/inspect/rows/row_source.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
-#include <tools/print.hpp>
+#include <tools/report_json.hpp>
 #include <tools/text_table.hpp>
 #include <undo/undo_log.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -27,19 +26,15 @@
 
 namespace chainbase::inspect {
 
+namespace {
+
 /// What the file system holds of one part of a segment, and would hold when it was made anew.
 struct compacted_part {
     std::string name;
-    std::uint64_t now = 0;
-    std::uint64_t then = 0; ///< by what is counted of it
+    std::uint64_t before = 0;
+    std::uint64_t after = 0; ///< by what is counted of it
 };
-
-/// Types first, then "buffers", "undo log" and "header"; the last is the sum, "total". `segment` is
-/// the state's, open for reading.
-[[nodiscard]] std::vector<compacted_part> compact_estimate(const state_report& state,
-                                                           const segment& from);
-
-namespace {
+BOOST_DESCRIBE_STRUCT(compacted_part, (), (name, before, after))
 
 constexpr std::uint64_t page = window_header::page_bytes;
 
@@ -72,8 +67,8 @@ std::uint64_t type_bytes(const type_report& type, const type_schema& schema,
     return bytes;
 }
 
-} // namespace
-
+/// Types first, then "buffers", "undo log" and "header"; the last is the sum, "total". `from` is
+/// the state's segment, open for reading.
 std::vector<compacted_part> compact_estimate(const state_report& state, const segment& from) {
     std::vector<compacted_part> all;
     for (std::size_t number = 0; number < state.types.size(); ++number) {
@@ -85,33 +80,27 @@ std::vector<compacted_part> compact_estimate(const state_report& state, const se
     compacted_part buffers{"buffers"};
     for (const buffer_report& one : state.buffers) {
         const std::uint64_t live = one.memory.bytes.slots_live;
-        buffers.now += one.memory.held();
+        buffers.before += one.memory.held();
         const bool is_class = one.name != "buffers.runs";
-        buffers.then += live == 0  ? page
-                        : is_class ? pool_bytes(live, one.slot_bytes)
-                                   : page + live * page;
+        buffers.after += live == 0  ? page
+                         : is_class ? pool_bytes(live, one.slot_bytes)
+                                    : page + live * page;
     }
     all.push_back(buffers);
     all.push_back({"undo log", state.log.held(), page + undo_log_view::chunk_bytes});
     all.push_back({"header", state.header.file_bytes, state.header.file_bytes});
     compacted_part total{"total"};
     for (const compacted_part& one : all) {
-        total.now += one.now;
-        total.then += one.then;
+        total.before += one.before;
+        total.after += one.after;
     }
     all.push_back(total);
     return all;
 }
 
-namespace {
-
-using json = nlohmann::ordered_json;
-
-struct compact_call {
-    std::string state;
+struct compact_call : state_call {
     bool only_tells = false;
     bool commits = false;
-    bool json = false;
 };
 
 std::string compact_text(const std::vector<compacted_part>& parts, bool is_done) {
@@ -119,17 +108,18 @@ std::string compact_text(const std::vector<compacted_part>& parts, bool is_done)
         {"", is_done ? "bytes before" : "bytes now", is_done ? "after" : "then, about"});
     for (const compacted_part& one : parts) {
         if (&one == &parts.back()) table.rule();
-        table.add({one.name, grouped(one.now), grouped(one.then)});
+        table.add({one.name, grouped(one.before), grouped(one.after)});
     }
     return table.text();
 }
 
 std::string compact_json(const compact_call& asked, const std::vector<compacted_part>& parts,
                          bool is_done) {
-    json all{{"schema_version", 1}, {"state", asked.state}, {"done", is_done}};
-    for (const compacted_part& one : parts)
-        all["parts"].push_back({{"name", one.name}, {"before", one.now}, {"after", one.then}});
-    return all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+    return line_of({{"schema_version", 1},
+                    {"state", asked.state},
+                    {"done", is_done},
+                    {"parts", json_of(parts)}}) +
+           "\n";
 }
 
 void require_nothing_to_undo(const state_report& state, const compact_call& asked) {
@@ -207,7 +197,7 @@ exit_code run_compact(const compact_call& asked) {
         renew_checkpoint(asked.state);
         const std::vector<compacted_part> after = estimate_of(read_state(asked.state));
         for (std::size_t number = 0; number < parts.size(); ++number)
-            parts[number].then = after[number].now;
+            parts[number].after = after[number].before;
     }
     const bool is_done = !asked.only_tells;
     print_or_throw(asked.json ? compact_json(asked, parts, is_done) : compact_text(parts, is_done));
@@ -217,13 +207,11 @@ exit_code run_compact(const compact_call& asked) {
 } // namespace
 
 void declare_compact(command& verb) {
-    const auto asked = std::make_shared<compact_call>();
-    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    const auto asked = declare_look<compact_call>(verb, run_compact);
     verb.add_flag("--dry-run", asked->only_tells, "Only say what that would give");
     verb.add_flag("--commit", asked->commits,
                   "Although blocks can still be undone: keeps their changes for good");
     verb.add_flag("--json", asked->json, "Print one JSON object instead of a table");
-    verb.runs([asked] { return look_at(asked->state, [&] { return run_compact(*asked); }); });
 }
 
 } // namespace chainbase::inspect

@@ -8,11 +8,10 @@
 #include <tools/inspect/maintenance/repair_plan.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
-#include <tools/print.hpp>
+#include <tools/report_json.hpp>
 #include <tools/text_table.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -54,7 +53,7 @@ void find_objects(repair_plan& to, const check::state_check& state,
         found.lost += one.lost.size();
         found.doubtful += one.doubtful.size();
     }
-    found.undone = state.log().sessions;
+    found.no_longer_undone = state.log().sessions;
     found.revision = state.log().revision;
     if (to.why_no_objects.empty()) to.objects = found;
 }
@@ -107,31 +106,22 @@ repair_plan repair_plan::of(const check::state_check& state,
 }
 
 std::string to_string(repair_plan::way what) {
-    switch (what) {
-    case repair_plan::way::nothing:
-        return "nothing";
-    case repair_plan::way::objects:
-        return "objects";
-    case repair_plan::way::checkpoint:
-        return "checkpoint";
-    case repair_plan::way::checkpoints:
-        return "checkpoints";
-    case repair_plan::way::none:
-        return "none";
-    }
-    return "unknown";
+    constexpr const char* names[] = {"nothing", "objects", "checkpoint", "checkpoints", "none"};
+    return names[static_cast<std::size_t>(what)];
 }
+
+// The members that each way has in JSON, in their order.
+BOOST_DESCRIBE_STRUCT(repair_plan::objects_found, (),
+                      (revision, kept, lost, doubtful, no_longer_undone))
+BOOST_DESCRIBE_STRUCT(repair_plan::checkpoint_found, (), (generation, revision))
 
 namespace {
 
-using json = nlohmann::ordered_json;
 using way = repair_plan::way;
 
-struct repair_call {
-    std::string state;
+struct repair_call : state_call {
     std::string from;
     bool is_meant = false;
-    bool json = false;
 };
 
 /// What a call found, and did.
@@ -235,9 +225,9 @@ std::string plan_text(const repair_plan& plan) {
                             "those kept may have wrong bytes\n",
                             plan.objects->revision, grouped(plan.objects->kept),
                             grouped(plan.objects->lost), grouped(plan.objects->doubtful));
-        if (plan.objects->undone != 0)
+        if (plan.objects->no_longer_undone != 0)
             text += fmt::format("                     {} block(s) could not be undone any more\n",
-                                plan.objects->undone);
+                                plan.objects->no_longer_undone);
     } else {
         text += "  --from objects     cannot be: " + plan.why_no_objects + "\n";
     }
@@ -275,27 +265,19 @@ std::string repair_text(const repair_call& asked, const outcome& done) {
 }
 
 std::string repair_json(const repair_call& asked, const outcome& done) {
-    json all{{"schema_version", 1},
-             {"state", asked.state},
-             {"findings", done.plan.findings},
-             {"checkpoint_findings", done.plan.checkpoint_findings},
-             {"refused", done.plan.refused},
-             {"way", to_string(done.chosen)},
-             {"repaired", !done.kept_as.empty()},
-             {"kept_as", done.kept_as.empty() ? json() : json(done.kept_as.string())},
-             {"objects", nullptr},
-             {"why_no_objects", done.plan.why_no_objects},
-             {"checkpoint", nullptr},
-             {"why_no_checkpoint", done.plan.why_no_checkpoint}};
-    if (const auto& found = done.plan.objects)
-        all["objects"] = {{"revision", found->revision},
-                          {"kept", found->kept},
-                          {"lost", found->lost},
-                          {"doubtful", found->doubtful},
-                          {"no_longer_undone", found->undone}};
-    if (const auto& found = done.plan.checkpoint)
-        all["checkpoint"] = {{"generation", found->generation}, {"revision", found->revision}};
-    return all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+    return line_of({{"schema_version", 1},
+                    {"state", asked.state},
+                    {"findings", done.plan.findings},
+                    {"checkpoint_findings", done.plan.checkpoint_findings},
+                    {"refused", done.plan.refused},
+                    {"way", to_string(done.chosen)},
+                    {"repaired", !done.kept_as.empty()},
+                    {"kept_as", text_or_null(done.kept_as.string())},
+                    {"objects", json_of(done.plan.objects)},
+                    {"why_no_objects", done.plan.why_no_objects},
+                    {"checkpoint", json_of(done.plan.checkpoint)},
+                    {"why_no_checkpoint", done.plan.why_no_checkpoint}}) +
+           "\n";
 }
 
 exit_code run_repair(const repair_call& asked) {
@@ -310,15 +292,13 @@ exit_code run_repair(const repair_call& asked) {
 } // namespace
 
 void declare_repair(command& verb) {
-    const auto asked = std::make_shared<repair_call>();
-    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    const auto asked = declare_look<repair_call>(verb, run_repair);
     verb.add_flag("--yes", asked->is_meant, "Do it; what is damaged is kept beside it");
     verb.add_option("--from", asked->from,
                     "Take what the segment still holds, or the checkpoint; without it what loses "
                     "least")
         .one_of({"objects", "checkpoint"});
     verb.add_flag("--json", asked->json, "Print one JSON object instead of text");
-    verb.runs([asked] { return look_at(asked->state, [&] { return run_repair(*asked); }); });
 }
 
 } // namespace chainbase::inspect

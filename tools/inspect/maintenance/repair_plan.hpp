@@ -2,6 +2,7 @@
 
 #include <chainbase/bulk_load/key_loaders.hpp>
 #include <chainbase/check/state_check.hpp>
+#include <tools/exit_code.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -40,9 +41,9 @@ struct repair_plan {
     /// What the segment still holds.
     struct objects_found {
         std::uint64_t kept = 0;
-        std::uint64_t lost = 0;     ///< objects that cannot be read
-        std::uint64_t doubtful = 0; ///< among those kept: bytes of them may be wrong
-        std::uint64_t undone = 0;   ///< blocks that could not be undone any more
+        std::uint64_t lost = 0;             ///< objects that cannot be read
+        std::uint64_t doubtful = 0;         ///< among those kept: bytes of them may be wrong
+        std::uint64_t no_longer_undone = 0; ///< blocks that could not be undone any more
         std::int64_t revision = 0;
     };
     /// What a restore gives.
@@ -67,5 +68,12 @@ struct repair_plan {
 };
 
 [[nodiscard]] std::string to_string(repair_plan::way what);
+
+/// What `dump --rescue` does: writes what a damaged state still holds as a dump, to `output`, or to
+/// stdout if that is empty. The last line lists by type which ids are `lost` and which `doubtful`.
+/// Only these types, if some are named. Returns damaged when something is lost. Throws what opening
+/// the state for a check throws, usage_error, io_error.
+[[nodiscard]] exit_code rescue_to(const std::string& output, const std::string& state,
+                                  const std::vector<std::string>& types);
 
 } // namespace chainbase::inspect

@@ -1,13 +1,12 @@
 #include <chainbase/rows/value_type.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/dump/dump_file.hpp>
-#include <tools/inspect/maintenance/dump_rescue.hpp>
 #include <tools/inspect/maintenance/repair_plan.hpp>
 #include <tools/inspect/rows/row_format.hpp>
 #include <tools/interruption.hpp>
+#include <tools/report_json.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -114,18 +113,12 @@ std::vector<std::string> lost_types(const check::state_check& state) {
 
 namespace {
 
-using json = nlohmann::ordered_json;
-
 constexpr std::size_t bytes_at_once = std::size_t{256} << 10;
-
-std::string text_of(const json& value) {
-    return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
 
 std::uint64_t write_rows(const rescued_type& type, const rows::buffer_source& buffers,
                          dump_file& to) {
     const check::object_slots& objects = *type.from->objects();
-    const std::string begin = fmt::format("{{{}:", text_of(type.from->schema().name));
+    const std::string begin = fmt::format("{{{}:", line_of(type.from->schema().name));
     const row_format format(type.from->schema());
     std::string lines;
     for (const slot_number slot : type.slots) {
@@ -213,7 +206,7 @@ exit_code rescue_to(const std::string& output, const std::string& state,
         if (!one.doubtful.empty()) doubtful[name] = one.doubtful;
     }
     const bool is_whole = lost.empty() && lost_types(found).empty() && found.log().is_known;
-    file.write(text_of({{"schema_version", 1},
+    file.write(line_of({{"schema_version", 1},
                         {"rows", rows},
                         {"revision", head.revision},
                         {"moved", false},

@@ -8,11 +8,10 @@
 #include <tools/inspect/maintenance/rebuild.hpp>
 #include <tools/inspect/memory/state_report.hpp>
 #include <tools/inspect/verbs.hpp>
-#include <tools/print.hpp>
+#include <tools/report_json.hpp>
 #include <tools/text_table.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -26,14 +25,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-using json = nlohmann::ordered_json;
-
-struct resize_call {
-    std::string state;
+struct resize_call : state_call {
     std::uint64_t window_bytes = 0; ///< 0: as it is
     std::uint64_t windows = 0;      ///< 0: as it is
     bool only_tells = false;
-    bool json = false;
 };
 
 /// How far a state can grow, and how far it has.
@@ -124,16 +119,16 @@ std::string resize_text(const resize_call& asked, const limits& now, const limit
 
 std::string resize_json(const resize_call& asked, const limits& now, const limits& wanted,
                         bool is_done) {
-    const json all{{"schema_version", 1},
-                   {"state", asked.state},
-                   {"done", is_done},
-                   {"window_bytes", wanted.window_bytes},
-                   {"windows", wanted.windows},
-                   {"window_bytes_before", now.window_bytes},
-                   {"windows_before", now.windows},
-                   {"windows_used", now.windows_used},
-                   {"largest_file", {{"name", now.largest_name}, {"bytes", now.largest_file}}}};
-    return all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+    return line_of({{"schema_version", 1},
+                    {"state", asked.state},
+                    {"done", is_done},
+                    {"window_bytes", wanted.window_bytes},
+                    {"windows", wanted.windows},
+                    {"window_bytes_before", now.window_bytes},
+                    {"windows_before", now.windows},
+                    {"windows_used", now.windows_used},
+                    {"largest_file", {{"name", now.largest_name}, {"bytes", now.largest_file}}}}) +
+           "\n";
 }
 
 exit_code run_resize(const resize_call& asked) {
@@ -161,8 +156,7 @@ exit_code run_resize(const resize_call& asked) {
 } // namespace
 
 void declare_resize(command& verb) {
-    const auto asked = std::make_shared<resize_call>();
-    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    const auto asked = declare_look<resize_call>(verb, run_resize);
     verb.add_option_function<std::string>(
             "--window-bytes",
             [asked](const std::string& size) { asked->window_bytes = byte_size_of(size); },
@@ -173,7 +167,6 @@ void declare_resize(command& verb) {
         .whole_number(1, std::uint64_t{1} << 20);
     verb.add_flag("--dry-run", asked->only_tells, "Only say what is and would be");
     verb.add_flag("--json", asked->json, "Print one JSON object instead of text");
-    verb.runs([asked] { return look_at(asked->state, [&] { return run_resize(*asked); }); });
 }
 
 } // namespace chainbase::inspect

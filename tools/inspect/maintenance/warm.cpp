@@ -1,26 +1,371 @@
+#include <chainbase/doctor.hpp>
+#include <pool_allocator/decimal.hpp>
 #include <pool_allocator/error.hpp>
+#include <pool_allocator/file_error.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/maintenance/warm.hpp>
+#include <tools/inspect/memory/mapped_pages.hpp>
+#include <tools/inspect/state/named_state.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
-#include <tools/print.hpp>
+#include <tools/report_json.hpp>
 #include <tools/text_table.hpp>
 
+#include <fcntl.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
+#include <fstream>
 #include <map>
 #include <memory>
+#include <string>
+#include <utility>
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
 
 namespace chainbase::inspect {
 
 namespace {
 
-using json = nlohmann::ordered_json;
+std::uint64_t page_bytes() {
+    static const auto bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    return bytes;
+}
+
+std::uint64_t rounded_up(std::uint64_t number, std::uint64_t to) {
+    return (number + to - 1) / to * to;
+}
+
+int open_or_throw(const std::filesystem::path& file) {
+    const int opened = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (opened < 0 && (errno == EACCES || errno == EPERM))
+        throw access_error(file.string() + ": this user may not read it; call as the user that the "
+                                           "state belongs to");
+    if (opened < 0) throw_file_error(file, "open");
+    return opened;
+}
+
+} // namespace
+
+resident_file::resident_file(const std::filesystem::path& file, std::uint64_t most)
+    : file_(file), descriptor_(open_or_throw(file)) {
+    struct stat found{};
+    if (::fstat(descriptor_.number(), &found) != 0) throw_file_error(file, "look at");
+    bytes_ = std::min(static_cast<std::uint64_t>(found.st_size), most);
+    if (bytes_ == 0) return;
+    const std::uint64_t alignment = std::max(huge_page_bytes(), page_bytes());
+    reserved_bytes_ = rounded_up(bytes_, page_bytes()) + alignment;
+    void* const reserved = ::mmap(nullptr, reserved_bytes_, PROT_NONE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (reserved == MAP_FAILED) throw_file_error(file, "map");
+    reserved_ = static_cast<std::byte*>(reserved);
+    const auto address = reinterpret_cast<std::uintptr_t>(reserved);
+    base_ = reserved_ + (rounded_up(address, alignment) - address);
+    if (::mmap(base_, bytes_, PROT_READ, MAP_SHARED | MAP_FIXED, descriptor_.number(), 0) ==
+        MAP_FAILED) {
+        ::munmap(reserved_, reserved_bytes_);
+        throw_file_error(file, "map");
+    }
+}
+
+resident_file::~resident_file() {
+    if (reserved_) ::munmap(reserved_, reserved_bytes_);
+}
+
+/// Of what is beyond the end now nothing is told.
+std::vector<resident_file::extent> resident_file::data() const {
+    std::vector<extent> found;
+    for (std::uint64_t at = 0; at < bytes_;) {
+        const auto from = ::lseek(descriptor_.number(), static_cast<off_t>(at), SEEK_DATA);
+        if (from < 0 && errno == ENXIO) break;
+        const auto to = from < 0 ? from : ::lseek(descriptor_.number(), from, SEEK_HOLE);
+        if (from < 0 || to < 0) throw_file_error(file_, "look for holes in");
+        const auto begin = static_cast<std::uint64_t>(from);
+        at = std::min(static_cast<std::uint64_t>(to), bytes_);
+        if (begin < at) found.push_back({begin, at - begin});
+    }
+    return found;
+}
+
+// --- what is in memory ---------------------------------------------------------------------------
+
+/// To all others the kernel says that everything is.
+bool resident_file::may_be_told() const {
+    struct stat found{};
+    return ::fstat(descriptor_.number(), &found) == 0 &&
+           (found.st_uid == ::geteuid() ||
+            ::faccessat(AT_FDCWD, file_.c_str(), W_OK, AT_EACCESS) == 0);
+}
+
+std::optional<std::uint64_t> resident_file::resident() const {
+    return resident({0, bytes_});
+}
+
+std::optional<std::uint64_t> resident_file::resident(extent part) const {
+    if (!may_be_told()) return std::nullopt;
+    const std::uint64_t end = part.begin + part.bytes;
+    std::vector<unsigned char> pages(slice_bytes / page_bytes());
+    std::uint64_t sum = 0;
+    for (std::uint64_t from = part.begin / page_bytes() * page_bytes(); from < end;
+         from += slice_bytes) {
+        const std::uint64_t length = std::min(slice_bytes, end - from);
+        if (::mincore(base_ + from, length, pages.data()) != 0)
+            throw_file_error(file_, "ask what is in memory of");
+        for (std::uint64_t at = from; at < from + length; at += page_bytes())
+            if ((pages[(at - from) / page_bytes()] & 1U) != 0)
+                sum += std::min(at + page_bytes(), end) - std::max(at, part.begin);
+    }
+    return sum;
+}
+
+void resident_file::fetch(extent part) {
+    const std::uint64_t begin = part.begin / page_bytes() * page_bytes();
+    const std::uint64_t length = rounded_up(part.begin + part.bytes, page_bytes()) - begin;
+    if (::madvise(base_ + begin, length, MADV_POPULATE_READ) == 0) return;
+    read_slowly(part); // a kernel before 5.14, a file that was cut, or a disk that fails
+}
+
+void resident_file::read_slowly(extent part) {
+    std::vector<std::byte> into(std::uint64_t{1} << 20);
+    const std::uint64_t end = part.begin + part.bytes;
+    for (std::uint64_t at = part.begin; at < end;) {
+        const ssize_t got =
+            ::pread(descriptor_.number(), into.data(),
+                    std::min<std::uint64_t>(into.size(), end - at), static_cast<off_t>(at));
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) throw_file_error(file_, "read");
+        if (got == 0) return;
+        at += static_cast<std::uint64_t>(got);
+    }
+}
+
+void resident_file::announce(extent part) noexcept {
+    ::posix_fadvise(descriptor_.number(), static_cast<off_t>(part.begin),
+                    static_cast<off_t>(part.bytes), POSIX_FADV_WILLNEED);
+}
+
+// --- huge pages ----------------------------------------------------------------------------------
+
+std::uint64_t resident_file::huge_page_bytes() {
+    static const std::uint64_t bytes = [] {
+        std::ifstream from("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size");
+        std::string digits;
+        std::getline(from, digits);
+        return decimal_in(digits).value_or(0);
+    }();
+    return bytes;
+}
+
+std::vector<resident_file::extent> resident_file::huge_candidates() const {
+    const std::uint64_t huge = huge_page_bytes();
+    std::vector<extent> found;
+    if (huge == 0) return found;
+    for (const extent& part : data())
+        for (std::uint64_t at = rounded_up(part.begin, huge); at + huge <= part.begin + part.bytes;
+             at += huge)
+            found.push_back({at, huge});
+    return found;
+}
+
+void resident_file::advise_huge() noexcept {
+    if (base_) ::madvise(base_, bytes_, MADV_HUGEPAGE);
+}
+
+int resident_file::collapse(extent huge_page) noexcept {
+    return ::madvise(at(huge_page), huge_page.bytes, MADV_COLLAPSE) == 0 ? 0 : errno;
+}
+
+std::uint64_t resident_file::huge() const {
+    const auto pages = pages_mapped_by(::getpid(), std::filesystem::canonical(file_).parent_path());
+    return pages ? pages->huge() : 0;
+}
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using extent = resident_file::extent;
+
+/// A part in pieces of a slice.
+std::vector<extent> slices_of(const std::vector<extent>& parts) {
+    std::vector<extent> slices;
+    for (const extent& part : parts)
+        for (std::uint64_t at = 0; at < part.bytes; at += resident_file::slice_bytes)
+            slices.push_back(
+                {part.begin + at, std::min(resident_file::slice_bytes, part.bytes - at)});
+    return slices;
+}
+
+std::string why_not(int number, const std::string& file_system) {
+    switch (number) {
+    case EINVAL:
+        return "the kernel makes no huge pages of files that " + file_system +
+               " holds, or not of those that somebody writes";
+    case ENOMEM:
+        return "no free huge page was to be had; memory is full or in pieces";
+    case EBUSY:
+        return "the control group has no memory left for one";
+    case EAGAIN:
+        return "pages were in use at the moment; call again";
+    case EPERM:
+    case EACCES:
+        return "the kernel's settings forbid it "
+               "(/sys/kernel/mm/transparent_hugepage/shmem_enabled)";
+    default:
+        return std::strerror(number);
+    }
+}
+
+class warming {
+public:
+    warming(warming_report& report, const warming_progress& progress)
+        : report_(report), progress_(progress) {}
+
+    /// Looks at a file; one that is gone by then is left out.
+    void look(const fs::path& path);
+    void fetch_all();
+
+private:
+    void fetch(warmed_file& one);
+    void fetch_data(resident_file& file, const warmed_file& one);
+    void make_huge(resident_file& file, warmed_file& one);
+
+    warming_report& report_;
+    const warming_progress& progress_;
+    std::uint64_t all_ = 0; ///< bytes of data
+    std::uint64_t done_ = 0;
+};
+
+void warming::look(const fs::path& path) {
+    struct stat found{};
+    if (::lstat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return;
+    const resident_file file(path);
+    warmed_file one;
+    one.name = path.filename();
+    one.bytes = file.bytes();
+    one.resident_before = file.resident();
+    for (const extent& part : file.data()) {
+        one.data_bytes += part.bytes;
+        one.to_fetch += part.bytes - file.resident(part).value_or(0);
+    }
+    if (report_.how.huge_pages)
+        one.huge_candidates = file.huge_candidates().size() * report_.huge_page_bytes;
+    all_ += one.data_bytes;
+    report_.files.push_back(std::move(one));
+}
+
+/// Holes are looked for file by file again: a writer may have punched more since.
+void warming::fetch_data(resident_file& file, const warmed_file& one) {
+    const std::vector<extent> slices = slices_of(file.data());
+    const std::uint64_t before = done_;
+    for (std::size_t each = 0; each < slices.size(); ++each) {
+        if (catch_interruption::noted()) return;
+        if (each + 1 < slices.size()) file.announce(slices[each + 1]);
+        file.fetch(slices[each]);
+        done_ += slices[each].bytes;
+        if (progress_) progress_(std::min(done_, all_), all_);
+    }
+    done_ = before + one.data_bytes;
+}
+
+void warming::make_huge(resident_file& file, warmed_file& one) {
+    int last = 0;
+    for (const extent& page : file.huge_candidates()) {
+        if (catch_interruption::noted()) return;
+        int problem = file.collapse(page);
+        if (problem == EAGAIN) problem = file.collapse(page); // somebody used it just then
+        if (problem != 0) last = problem;
+    }
+    one.huge = file.huge();
+    if (*one.huge >= one.huge_candidates) return;
+    one.why_not_huge = last != 0 ? why_not(last, report_.file_system)
+                                 : "they were split again at once; memory is short";
+}
+
+void warming::fetch(warmed_file& one) {
+    resident_file file(report_.segment / one.name, one.bytes);
+    if (report_.how.huge_pages) file.advise_huge();
+    fetch_data(file, one);
+    if (report_.how.huge_pages) make_huge(file, one);
+    one.resident_after = file.resident();
+}
+
+void warming::fetch_all() {
+    for (warmed_file& one : report_.files) {
+        if (catch_interruption::noted()) break;
+        if (fs::exists(report_.segment / one.name)) fetch(one);
+    }
+    report_.is_interrupted = catch_interruption::noted();
+}
+
+std::vector<fs::path> files_in(const fs::path& folder) {
+    std::vector<fs::path> files;
+    for (const fs::directory_entry& each : fs::directory_iterator(folder))
+        files.push_back(each.path());
+    std::ranges::sort(files);
+    return files;
+}
+
+void add(std::optional<std::uint64_t>& to, const std::optional<std::uint64_t>& more) {
+    to = to && more ? std::optional(*to + *more) : std::nullopt;
+}
+
+} // namespace
+
+warmed_file warming_report::total() const {
+    warmed_file sum;
+    sum.name = "total";
+    sum.resident_before = sum.resident_after = sum.huge = 0;
+    for (const warmed_file& each : files) {
+        sum.bytes += each.bytes;
+        sum.data_bytes += each.data_bytes;
+        sum.to_fetch += each.to_fetch;
+        sum.huge_candidates += each.huge_candidates;
+        add(sum.resident_before, each.resident_before);
+        add(sum.resident_after, each.resident_after);
+        add(sum.huge, each.huge);
+    }
+    return sum;
+}
+
+warming_report warm_segment(const fs::path& state, const warming_options& how,
+                            const warming_progress& progress) {
+    const auto begin = std::chrono::steady_clock::now();
+    warming_report report;
+    report.state = state;
+    report.segment = segment_folder(state);
+    report.how = how;
+    report.huge_page_bytes = resident_file::huge_page_bytes();
+    report.file_system =
+        doctor::facts_of(doctor::subject{state, report.segment}).segment_mount.type;
+    warming work(report, progress);
+    for (const fs::path& file : files_in(report.segment))
+        work.look(file);
+    if (!how.is_dry_run) work.fetch_all();
+    report.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return report;
+}
+
+// The members that a file has in JSON, in their order; what else there is of it is added.
+BOOST_DESCRIBE_STRUCT(warmed_file, (),
+                      (bytes, data_bytes, resident_before, resident_after, to_fetch, huge,
+                       huge_candidates))
+
+namespace {
 
 std::string or_unknown(const std::optional<std::uint64_t>& bytes) {
     return bytes ? grouped(*bytes) : "unknown";
@@ -74,21 +419,6 @@ std::string outcome_of(const warming_report& found) {
     return text;
 }
 
-template <typename Number>
-json or_null(const std::optional<Number>& value) {
-    return value ? json(*value) : json(nullptr);
-}
-
-json to_json(const warmed_file& file) {
-    return {{"bytes", file.bytes},
-            {"data_bytes", file.data_bytes},
-            {"resident_before", or_null(file.resident_before)},
-            {"resident_after", or_null(file.resident_after)},
-            {"to_fetch", file.to_fetch},
-            {"huge", or_null(file.huge)},
-            {"huge_candidates", file.huge_candidates}};
-}
-
 } // namespace
 
 std::string as_text(const warming_report& found) {
@@ -104,29 +434,25 @@ std::string as_json(const warming_report& found) {
     json files = json::array();
     for (const warmed_file& file : found.files) {
         json one = {{"file", file.name}};
-        one.update(to_json(file));
-        one["why_not_huge"] = file.why_not_huge.empty() ? json(nullptr) : json(file.why_not_huge);
+        one.update(json_of(file));
+        one["why_not_huge"] = text_or_null(file.why_not_huge);
         files.push_back(std::move(one));
     }
-    const json all = {{"schema_version", 1},
-                      {"state", found.state.string()},
-                      {"segment", found.segment.string()},
-                      {"file_system", found.file_system},
-                      {"dry_run", found.how.is_dry_run},
-                      {"interrupted", found.is_interrupted},
-                      {"huge_page_bytes", found.huge_page_bytes},
-                      {"seconds", found.seconds},
-                      {"files", std::move(files)},
-                      {"total", to_json(found.total())}};
-    return all.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+    return lines_of({{"schema_version", 1},
+                     {"state", found.state.string()},
+                     {"segment", found.segment.string()},
+                     {"file_system", found.file_system},
+                     {"dry_run", found.how.is_dry_run},
+                     {"interrupted", found.is_interrupted},
+                     {"huge_page_bytes", found.huge_page_bytes},
+                     {"seconds", found.seconds},
+                     {"files", std::move(files)},
+                     {"total", json_of(found.total())}});
 }
 
 namespace {
 
-struct warm_call : warming_options {
-    std::string state;
-    bool json = false;
-};
+struct warm_call : state_call, warming_options {};
 
 /// A line on stderr that is drawn over, ten times a second, and taken away at the end; nothing
 /// where stderr is no terminal.
@@ -173,13 +499,11 @@ exit_code run_warm(const warm_call& asked) {
 } // namespace
 
 void declare_warm(command& verb) {
-    const auto asked = std::make_shared<warm_call>();
-    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    const auto asked = declare_look<warm_call>(verb, run_warm);
     verb.add_flag("--hugepages", asked->huge_pages,
                   "Make huge pages of it, where kernel and file system can");
     verb.add_flag("--dry-run", asked->is_dry_run, "Tell what is in memory and do nothing");
     verb.add_flag("--json", asked->json, "Print one JSON object instead of a table");
-    verb.runs([asked] { return look_at(asked->state, [&] { return run_warm(*asked); }); });
 }
 
 } // namespace chainbase::inspect

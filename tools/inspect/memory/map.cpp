@@ -1,3 +1,4 @@
+#include <tools/inspect/escaped.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/memory/segment_map.hpp>
 #include <tools/inspect/output_file.hpp>
@@ -12,10 +13,215 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 namespace chainbase::inspect {
+
+namespace {
+
+constexpr int width = 1000;
+constexpr int margin = 24;
+constexpr int row_height = 22;
+constexpr int bar_height = 16;
+constexpr int picture_left = 230;
+constexpr int cell_width = 4;
+constexpr int cells_of_a_row = 140;
+constexpr int picture_width = cell_width * cells_of_a_row;
+constexpr int bytes_right = 905;
+constexpr int percent_right = width - margin;
+
+/// u1 ... u8 are shades of use; the others what a page without any is.
+constexpr std::string_view style = R"css(
+  svg { --back: #ffffff; --ink: #1c2430; --soft: #657080; --line: #d5dae1; --empty: #f0c9a0;
+    --hatch: #c98b4b; --u1: #d9e8f5; --u2: #bdd7ec; --u3: #99c2e1; --u4: #70a8d3; --u5: #4b8ec3;
+    --u6: #2f73ae; --u7: #1c5a94; --u8: #0f437a; background: var(--back) }
+  @media (prefers-color-scheme: dark) {
+    svg { --back: #14181f; --ink: #e6eaf0; --soft: #95a0b0; --line: #333b47; --empty: #6e4a2a;
+      --hatch: #b07c48; --u1: #1b3147; --u2: #20415f; --u3: #265379; --u4: #2e6894; --u5: #3a80b2;
+      --u6: #4c99cd; --u7: #6bb3e3; --u8: #97cff5 } }
+  text { font: 12px system-ui, sans-serif; fill: var(--ink) }
+  .title { font-size: 18px; font-weight: 600 } .head { font-size: 14px; font-weight: 600 }
+  .soft { fill: var(--soft) } .end { text-anchor: end; font-variant-numeric: tabular-nums }
+  .back { fill: var(--back) } .never { fill: none; stroke: var(--line) }
+  .empty { fill: var(--empty) } .punched { fill: url(#hatched) }
+  .hatch { stroke: var(--hatch); stroke-width: 1.5 }
+  .u1 { fill: var(--u1) } .u2 { fill: var(--u2) } .u3 { fill: var(--u3) } .u4 { fill: var(--u4) }
+  .u5 { fill: var(--u5) } .u6 { fill: var(--u6) } .u7 { fill: var(--u7) } .u8 { fill: var(--u8) }
+)css";
+
+constexpr std::array<std::string_view, 6> fullness_classes = {"empty", "u1", "u3",
+                                                              "u5",    "u7", "u8"};
+
+std::string class_of(const window_map::cell& of) {
+    const std::uint64_t room = of.pages * window_map::page_bytes;
+    if (of.bytes_in_use > 0) return fmt::format("u{}", (8 * of.bytes_in_use + room - 1) / room);
+    if (of.never_used == of.pages) return "never";
+    return 2 * of.punched >= of.pages - of.never_used ? "punched" : "empty";
+}
+
+std::string text_at(int x, int y, std::string_view classes, std::string_view content) {
+    return fmt::format("<text x=\"{}\" y=\"{}\" class=\"{}\">{}</text>\n", x, y, classes,
+                       escaped_for_xml(content));
+}
+
+std::string bar_at(double x, int y, double length, std::string_view classes) {
+    // A frame lies within its bar.
+    const double inset = classes == "never" ? 0.5 : 0;
+    return fmt::format(
+        "<rect x=\"{:.2f}\" y=\"{}\" width=\"{:.2f}\" height=\"{}\" class=\"{}\"/>\n", x + inset,
+        y + inset, std::max(0.0, length - 2 * inset), bar_height - 2 * inset, classes);
+}
+
+/// Grows downwards, row by row.
+class drawing {
+public:
+    void heading(const segment_map& found) {
+        y_ += 18;
+        body_ += text_at(margin, y_, "title", "Memory map of " + found.state.string());
+        y_ += 20;
+        body_ += text_at(margin, y_, "soft",
+                         fmt::format("{} bytes in {} files, {:.1f} % of them in use{}",
+                                     grouped(found.bytes()), found.windows.size(),
+                                     percent_of(found.bytes_in_use(), found.bytes()),
+                                     found.consistent ? "" : "; read while it changed"));
+        y_ += 14;
+    }
+
+    void legend() {
+        int x = picture_left;
+        y_ += 8;
+        for (const char* each : {"u1", "u2", "u3", "u4", "u5", "u6", "u7", "u8"}) {
+            body_ += bar_at(x, y_, 14, each);
+            x += 14;
+        }
+        body_ += text_at(x + 6, y_ + 13, "soft", "in use, little to all");
+        x += 146;
+        for (const auto& [classes, what] :
+             {std::pair{"empty", "empty"}, {"punched", "punched"}, {"never", "never used"}}) {
+            body_ += bar_at(x, y_, 14, classes);
+            body_ += text_at(x + 20, y_ + 13, "soft", what);
+            x += 90;
+        }
+        y_ += row_height;
+    }
+
+    void section(std::string_view title, std::string_view bytes, std::string_view percent) {
+        y_ += 30;
+        body_ += text_at(margin, y_, "head", title);
+        body_ += text_at(bytes_right, y_, "soft end", bytes);
+        body_ += text_at(percent_right, y_, "soft end", percent);
+        y_ += 10;
+    }
+
+    void cells_of(const window_map& file) {
+        begin_row(file, fmt::format("{}: {} bytes, {:.1f} % in use; {} slots used, {} free, {} "
+                                    "never used",
+                                    file.name, grouped(file.bytes), use_of(file),
+                                    grouped(file.slots.used), grouped(file.slots.free),
+                                    grouped(file.slots.never_used)));
+        const auto cells = file.cells(cells_of_a_row);
+        for (std::size_t first = 0; first < cells.size();) {
+            const std::string classes = class_of(cells[first]);
+            std::size_t end = first + 1;
+            while (end < cells.size() && class_of(cells[end]) == classes)
+                ++end;
+            body_ += bar_at(picture_left + static_cast<double>(first) * cell_width, y_,
+                            static_cast<double>(end - first) * cell_width, classes);
+            first = end;
+        }
+        end_row(grouped(file.bytes), fmt::format("{:.1f} %", use_of(file)));
+    }
+
+    void fullness_of(const window_map& file) {
+        const window_map::histogram pages = file.fullness();
+        std::uint64_t all = 0;
+        std::string told = file.name + ":";
+        for (std::size_t each = 0; each < pages.size(); ++each) {
+            all += pages[each];
+            told += fmt::format(" {} pages {} full,", grouped(pages[each]),
+                                window_map::fullness_names[each]);
+        }
+        const std::uint64_t run = file.longest_free_run().pages;
+        begin_row(file, told + fmt::format(" longest free run {} pages", grouped(run)));
+        double x = picture_left;
+        for (std::size_t each = 0; each < pages.size(); ++each) {
+            const double length = picture_width * percent_of(pages[each], all) / 100;
+            if (pages[each] > 0) body_ += bar_at(x, y_, length, fullness_classes[each]);
+            x += length;
+        }
+        end_row(grouped(all), grouped(run));
+    }
+
+    void fullness_legend() {
+        int x = picture_left;
+        y_ += 6;
+        for (std::size_t each = 0; each < window_map::fullness_names.size(); ++each) {
+            body_ += bar_at(x, y_, 14, fullness_classes[each]);
+            body_ += text_at(x + 20, y_ + 13, "soft", window_map::fullness_names[each]);
+            x += 90;
+        }
+        y_ += row_height + 6;
+    }
+
+    void note(const std::string& text) {
+        y_ += row_height;
+        body_ += text_at(margin, y_ - 6, "soft", text);
+    }
+
+    [[nodiscard]] std::string document() const {
+        const int height = y_ + margin;
+        return fmt::format(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
+            "height=\"{1}\" role=\"img\">\n<style>{2}</style>\n"
+            "<defs><pattern id=\"hatched\" width=\"4\" height=\"4\" "
+            "patternUnits=\"userSpaceOnUse\"><path class=\"hatch\" d=\"M0,4 L4,0\"/></pattern>"
+            "</defs>\n<rect class=\"back\" width=\"{0}\" height=\"{1}\"/>\n{3}</svg>\n",
+            width, height, style, body_);
+    }
+
+private:
+    static double use_of(const window_map& file) {
+        return percent_of(file.header_bytes + file.bytes_in_use(), file.bytes);
+    }
+    void begin_row(const window_map& file, const std::string& told) {
+        constexpr std::size_t most = 30;
+        const std::string name = valid_utf8(file.name);
+        body_ += "<g><title>" + escaped_for_xml(told) + "</title>\n";
+        body_ += text_at(margin, y_ + 13, "name",
+                         name.size() <= most ? name : valid_utf8(name.substr(0, most - 1)) + "…");
+    }
+    void end_row(std::string_view bytes, std::string_view percent) {
+        body_ += text_at(bytes_right, y_ + 13, "end", bytes);
+        body_ += text_at(percent_right, y_ + 13, "end", percent) + "</g>\n";
+        y_ += row_height;
+    }
+
+    std::string body_;
+    int y_ = margin;
+};
+
+} // namespace
+
+std::string as_svg(const segment_map& found) {
+    drawing picture;
+    picture.heading(found);
+    picture.legend();
+    picture.section("Occupancy of each file, page by page", "bytes", "in use");
+    for (const window_map& file : found.windows)
+        if (!file.is_unused_class()) picture.cells_of(file);
+    const auto unused = std::ranges::count_if(found.windows, &window_map::is_unused_class);
+    if (unused > 0)
+        picture.note(fmt::format("and {} classes of buffers that were never used", unused));
+    picture.section("How full the pages of objects and buffers are", "pages", "free run");
+    picture.fullness_legend();
+    for (const window_map& file : found.windows)
+        if (!file.is_untouched() && (file.kind == "objects" || file.kind == "buffers"))
+            picture.fullness_of(file);
+    return picture.document();
+}
 
 // The members that each part of the report has in JSON, in their order.
 BOOST_DESCRIBE_STRUCT(window_map::cell, (),
@@ -129,10 +335,8 @@ std::string fullness_text(const segment_map& found) {
     return table.text();
 }
 
-struct map_call {
-    std::string state;
+struct map_call : state_call {
     std::string svg;
-    bool json = false;
 };
 
 std::size_t columns_of_stdout() {
@@ -187,11 +391,9 @@ std::string as_text(const segment_map& found, std::size_t columns) {
 }
 
 void declare_map(command& verb) {
-    const auto asked = std::make_shared<map_call>();
-    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    const auto asked = declare_look<map_call>(verb, run_map);
     verb.add_option("--svg", asked->svg, "Write the picture to this file, too");
     verb.add_flag("--json", asked->json, "Print one JSON object instead of the picture");
-    verb.runs([asked] { return look_at(asked->state, [&] { return run_map(*asked); }); });
 }
 
 } // namespace chainbase::inspect

@@ -235,11 +235,10 @@ std::string gained(double figure) {
 }
 
 /// How the verb was called.
-struct watch_options {
-    std::string state;
-    std::chrono::seconds pause{1};
+struct stat_call : state_call {
+    bool watches = false;
+    std::uint64_t seconds = 1; ///< from one report to the next
     std::uint64_t samples = 0; ///< after which --watch ends; 0: at a signal only
-    bool json = false;
 };
 
 using clock = std::chrono::steady_clock;
@@ -289,7 +288,7 @@ exit_code verdict_of(const state_report& state, const std::optional<archive_repo
 
 /// Prints the report with the growth per minute again and again: redrawn in place on a terminal,
 /// otherwise one JSON object a line. Ends at a signal or after the last sample.
-exit_code watch_state(const watch_options& asked) {
+exit_code watch_state(const stat_call& asked) {
     const catch_interruption signals;
     const bool is_drawn = !asked.json && ::isatty(STDOUT_FILENO) == 1;
     growth_meter meter;
@@ -301,12 +300,13 @@ exit_code watch_state(const watch_options& asked) {
         print_or_throw(is_drawn ? redrawn(as_text(state, archive) + "\n" + as_text(growth))
                                 : as_json_line(state, archive, growth));
         const bool is_last = samples == asked.samples;
-        if (!is_last) sleep_until_signal_or(begin + asked.pause);
+        if (!is_last) sleep_until_signal_or(begin + std::chrono::seconds(asked.seconds));
         if (is_last || catch_interruption::noted()) return verdict_of(state, archive);
     }
 }
 
-exit_code run_stat(const watch_options& asked) {
+exit_code run_stat(const stat_call& asked) {
+    if (asked.watches) return watch_state(asked);
     const named_state named(asked.state);
     state_report state = read_state(named.folder());
     state.state = asked.state;
@@ -341,27 +341,23 @@ std::string as_text(const state_report& state, const std::optional<archive_repor
 }
 
 void declare_stat(command& verb) {
-    struct call : watch_options {
-        std::uint64_t seconds = 1;
-    };
-    const auto asked = std::make_shared<call>();
-    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    const auto asked = declare_look<stat_call>(verb, run_stat);
     verb.add_flag("--json", asked->json, "Print one JSON object instead of tables");
     command_option& watch =
-        verb.add_option("--watch", asked->seconds,
-                        "Repeat it, every second or so many SECONDS, with the growth per minute; "
-                        "without a terminal one JSON object a line")
+        verb.add_option_function<std::uint64_t>(
+                "--watch",
+                [asked](std::uint64_t seconds) {
+                    asked->watches = true;
+                    asked->seconds = seconds;
+                },
+                "Repeat it, every second or so many SECONDS, with the growth per minute; "
+                "without a terminal one JSON object a line")
             .optional_value("1")
             .value_name("[SECONDS]")
             .whole_number(1, 86'400);
     verb.add_option("--count", asked->samples, "End after so many reports")
         .needs(watch)
         .whole_number(1, UINT64_MAX);
-    verb.runs([asked, &watch] {
-        asked->pause = std::chrono::seconds(asked->seconds);
-        return look_at(asked->state,
-                       [&] { return watch.given() ? watch_state(*asked) : run_stat(*asked); });
-    });
 }
 
 } // namespace chainbase::inspect

@@ -1,7 +1,7 @@
 #include <chainbase/rows/mapped_bytes.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/root/read_only_tree.hpp>
-#include <tools/inspect/state/bookkeeping.hpp>
+#include <tools/inspect/state/schema.hpp>
 
 #include <fmt/format.h>
 

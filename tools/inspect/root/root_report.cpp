@@ -1,20 +1,31 @@
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/archive/kept_archive.hpp>
-#include <tools/inspect/root/node_check.hpp>
-#include <tools/inspect/root/object_check.hpp>
+#include <tools/inspect/look_at.hpp>
 #include <tools/inspect/root/read_only_tree.hpp>
+#include <tools/inspect/root/root_check.hpp>
 #include <tools/inspect/root/root_report.hpp>
 #include <tools/inspect/rows/merged_rows.hpp>
 #include <tools/inspect/rows/type_records.hpp>
+#include <tools/inspect/verbs.hpp>
+#include <tools/print.hpp>
+#include <tools/report_json.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <numeric>
+#include <span>
+#include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 namespace chainbase::inspect {
 
@@ -237,6 +248,263 @@ root_report root_report::of(const std::filesystem::path& state, const question& 
         found.revision = from.current_revision();
     found.has_moved = true;
     return found;
+}
+
+// The members that each part of the report has in JSON, in their order.
+BOOST_DESCRIBE_STRUCT(array_sizes, (), (sizes, ratio))
+BOOST_DESCRIBE_STRUCT(root_report::type, (), (name, objects))
+
+namespace {
+
+json tree_of(const root_report& found) {
+    json by_capacity = json::array();
+    for (unsigned number = 0; number < capacities.size(); ++number)
+        by_capacity.push_back({{"capacity", capacities[number]},
+                               {"node_bytes", node_view::bytes(capacities[number])},
+                               {"nodes", found.nodes[number]},
+                               {"free", found.free[number]}});
+    return {{"nodes", found.all_nodes()},
+            {"bytes", found.bytes()},
+            {"free_bytes", found.free_bytes()},
+            {"dense_bytes", found.dense_bytes()},
+            {"bytes_per_object", found.bytes_per_object()},
+            {"dense_ratio", found.dense_ratio()},
+            {"array_bytes_per_child", array_sizes::bytes_per_child},
+            {"nodes_by_children", json_of(std::span(found.nodes_by_children).subspan(1))},
+            {"capacities", std::move(by_capacity)},
+            {"best_sizes", json_of(found.best_sizes())},
+            {"sizes_in_use", json_of(found.sizes_in_use())}};
+}
+
+std::string named_of(const root_faults& faults) {
+    std::string text;
+    for (std::size_t number = 0; number < root_faults::kinds; ++number)
+        for (const root_fault& one : faults.named(static_cast<root_fault::kind>(number))) {
+            if (!text.empty()) text += ',';
+            text += line_with({{"kind", root_fault::names[number]},
+                               {"type", one.type},
+                               {"id", one.id},
+                               {"what", one.text},
+                               {"archived", one.is_archived}},
+                              {{"row", one.row.empty() ? "null" : one.row}});
+        }
+    return "[" + text + "]";
+}
+
+std::string verified_json(const root_report& found) {
+    const root_report::verification& all = *found.verified;
+    json head{{"sound", found.is_sound()},
+              {"objects", all.objects},
+              {"archived_objects", all.archived_objects},
+              {"nodes", all.nodes},
+              {"faults", all.faults.total()}};
+    for (std::size_t number = 0; number < root_faults::kinds; ++number)
+        head["faults_by_kind"][std::string(root_fault::names[number])] =
+            all.faults.count(static_cast<root_fault::kind>(number));
+    return line_with(head, {{"named", named_of(all.faults)}});
+}
+
+std::string as_json(const root_report& found, const std::string& state) {
+    const bool is_known = !found.root.empty();
+    const auto known = [&](const json& value) { return is_known ? value : json(nullptr); };
+    return line_with({{"schema_version", 1},
+                      {"state", state},
+                      {"revision", found.revision},
+                      {"rolled_back", found.is_rolled_back},
+                      {"moved", found.has_moved},
+                      {"root", known(found.root)},
+                      {"root_revision", known(found.root_revision)},
+                      {"current", known(found.is_current())},
+                      {"objects", known(found.objects)},
+                      {"types", json_of(found.types)},
+                      {"tree", found.has_moved ? json(nullptr) : tree_of(found)}},
+                     {{"verified", found.verified ? verified_json(found) : "null"}}) +
+           "\n";
+}
+
+std::string head_of(const root_report& found, const std::string& state) {
+    std::string text = fmt::format("state     {}\nrevision  {}\n", state, found.revision);
+    if (found.root.empty()) return text;
+    text += fmt::format("root      {}\n", found.root);
+    if (found.is_current())
+        text += "current   yes\n";
+    else if (found.has_moved) // its writer is at work on a block
+        text += fmt::format("current   no: it is that of revision {}\n", found.root_revision);
+    else if (found.root_revision < 0)
+        text += "current   no: it was never made; open the state with the program that keeps the "
+                "root, which makes it\n";
+    else
+        text += fmt::format("current   no: it is that of revision {}; open the state with the "
+                            "program that keeps the root, which makes it anew\n",
+                            found.root_revision);
+    if (found.has_moved)
+        text += fmt::format("objects   {}\n", grouped(found.objects));
+    else if (found.leaves() != found.objects)
+        text += fmt::format("damaged   it says that it is of {} objects, and has {}; call again "
+                            "with --verify\n",
+                            grouped(found.objects), grouped(found.leaves()));
+    return text;
+}
+
+std::string types_text(const root_report& found) {
+    text_table table({"type", "objects"});
+    for (const root_report::type& one : found.types)
+        table.add({one.name, grouped(one.objects)});
+    table.rule();
+    table.add({"all", grouped(found.objects)});
+    return table.text();
+}
+
+std::string children_of(const root_report& found) {
+    text_table table({"children", "nodes", "share"});
+    for (unsigned children = 1; children <= branches_per_node; ++children)
+        table.add({std::to_string(children), grouped(found.nodes_by_children[children]),
+                   fmt::format("{:.1f} %",
+                               percent_of(found.nodes_by_children[children], found.all_nodes()))});
+    table.rule();
+    table.add({"all", grouped(found.all_nodes()), {}});
+    return table.text();
+}
+
+std::string capacities_of(const root_report& found) {
+    text_table table({"array of", "bytes each", "nodes", "bytes", "free", "bytes free"});
+    for (unsigned number = 0; number < capacities.size(); ++number) {
+        const std::uint64_t bytes = node_view::bytes(capacities[number]);
+        table.add({std::to_string(capacities[number]), grouped(bytes), grouped(found.nodes[number]),
+                   grouped(found.nodes[number] * bytes), grouped(found.free[number]),
+                   grouped(found.free[number] * bytes)});
+    }
+    table.rule();
+    std::uint64_t free = 0;
+    for (const std::uint64_t one : found.free)
+        free += one;
+    table.add({"all",
+               {},
+               grouped(found.all_nodes()),
+               grouped(found.bytes()),
+               grouped(free),
+               grouped(found.free_bytes())});
+    return table.text() +
+           fmt::format(
+               "\nbytes per object      {:.1f}, with the free ones\n"
+               "against arrays of 16  {:.3f}, of {} bytes each, without the digests of groups\n",
+               found.bytes_per_object(), found.dense_ratio(), root_report::dense_node_bytes);
+}
+
+std::string sizes_text(const root_report& found) {
+    text_table table({"sparse arrays", "sizes", "against 16"});
+    table.is_text(1);
+    const auto add = [&](const std::string& what, const array_sizes& sizes) {
+        table.add({what,
+                   sizes.sizes.empty() ? "-" : fmt::format("{}", fmt::join(sizes.sizes, ", ")),
+                   fmt::format("{:.3f}", sizes.ratio)});
+    };
+    for (const array_sizes& best : found.best_sizes())
+        add(fmt::format("the best {}", best.sizes.size()), best);
+    add("in use", found.sizes_in_use());
+    return table.text() +
+           fmt::format("(a node counts as the smallest array that its children fit, {} bytes for "
+                       "each place,\nas in the published table of the XRP Ledger: 0.384 with 5, "
+                       "0.293 with 3, 6, 0.259 with 2, 4, 6)\n",
+                       array_sizes::bytes_per_child);
+}
+
+/// Whether two say the same of objects of which nothing else is known.
+bool say_the_same(const root_fault& one, const root_fault& other) {
+    return one.row.empty() && other.row.empty() && one.type == other.type &&
+           one.text == other.text && one.is_archived == other.is_archived;
+}
+
+/// Those that say the same in a line.
+std::string faults_text(const std::vector<root_fault>& faults) {
+    std::string text;
+    for (auto one = faults.begin(); one != faults.end();) {
+        const auto end = std::find_if_not(one + 1, faults.end(), [&](const root_fault& other) {
+            return say_the_same(*one, other);
+        });
+        text += one->type;
+        for (auto same = one; same != end; ++same)
+            text += fmt::format("{}{}", same == one ? " " : ", ", same->id);
+        text += fmt::format(": {}{}\n", one->text, one->is_archived ? " (in the archive)" : "");
+        if (!one->row.empty()) text += "    " + one->row + "\n";
+        one = end;
+    }
+    return text;
+}
+
+std::string verdict_of(const root_report& found) {
+    const root_faults& faults = found.verified->faults;
+    if (found.is_sound())
+        return "sound     every object is what the root commits to, and there is no other\n";
+    if (faults.total() == 0)
+        return "stale     nothing is wrong, but the root is not that of this revision\n";
+    std::vector<std::string> counts;
+    for (std::size_t number = 0; number < root_faults::kinds; ++number)
+        if (const auto count = faults.count(static_cast<root_fault::kind>(number)); count != 0)
+            counts.push_back(fmt::format("{} {}", grouped(count), root_fault::names[number]));
+    std::string text = fmt::format("damaged   {}\n", fmt::join(counts, ", "));
+    // What cannot be read says itself what to do.
+    if (faults.total() != faults.count(root_fault::kind::unreadable))
+        text += "          what to do: `chainbase-inspect check` says whether the objects are "
+                "sound; if they are,\n          make the root anew (chainbase-driver: --state-root "
+                "none, and in a second call what it was)\n";
+    return text;
+}
+
+std::string verified_text(const root_report& found) {
+    const root_report::verification& all = *found.verified;
+    std::string text =
+        fmt::format("verified  {} objects, of which {} are in the archive only; {} nodes\n",
+                    grouped(all.objects), grouped(all.archived_objects), grouped(all.nodes)) +
+        verdict_of(found);
+    if (all.faults.total() != 0) text += "\n";
+    for (std::size_t number = 0; number < root_faults::kinds; ++number)
+        text += faults_text(all.faults.named(static_cast<root_fault::kind>(number)));
+    return text;
+}
+
+std::string as_text(const root_report& found, const std::string& state) {
+    std::string text = head_of(found, state);
+    if (found.has_moved) return text;
+    if (found.verified) text += verified_text(found);
+    return text + "\n" + types_text(found) + "\n" + children_of(found) + "\n" +
+           capacities_of(found) + "\n" + sizes_text(found);
+}
+
+struct root_call : state_call {
+    root_report::question question;
+};
+
+exit_code run_root(const root_call& asked) {
+    const root_report found = root_report::of(asked.state, asked.question);
+    warn_if_rolled_back(found.is_rolled_back, asked.state, found.revision);
+    print_or_throw(asked.json ? as_json(found, asked.state) : as_text(found, asked.state));
+    if (found.has_moved) {
+        spdlog::error("{}: its writer changed it each time that its nodes were gone through, so "
+                      "nothing but the root is told; look at its newest checkpoint "
+                      "({}@checkpoint), or call again when its writer waits",
+                      asked.state, asked.state);
+        return exit_code::moved;
+    }
+    return !found.verified || found.is_sound() ? exit_code::done : exit_code::damaged;
+}
+
+} // namespace
+
+void declare_root(command& verb) {
+    const auto asked = declare_look<root_call>(verb, run_root);
+    asked->question.threads = std::max(1U, std::thread::hardware_concurrency());
+    verb.add_flag("--verify", asked->question.verify,
+                  "Make every digest anew, from the objects up, and say what is not as the root "
+                  "says");
+    verb.add_option("--limit", asked->question.limit,
+                    "Faults that are named of each kind at most; 0: all")
+        .shows_default()
+        .whole_number(0, UINT64_MAX);
+    verb.add_option("--threads", asked->question.threads,
+                    "Threads that verify; else one for each processor")
+        .whole_number(1, 1024);
+    verb.add_flag("--json", asked->json, "Print one JSON object");
 }
 
 } // namespace chainbase::inspect

@@ -52,9 +52,9 @@ struct root_fault {
     kind what = kind::tree;
     std::string type;
     std::uint32_t id = 0;
-    std::string text;         ///< what is wrong with it
+    std::string text{};       ///< what is wrong with it
     bool is_archived = false; ///< the object is in the archive only
-    std::string row;          ///< of an object: what is there, as JSON; empty: nothing, or unknown
+    std::string row{};        ///< of an object: what is there, as JSON; empty: nothing, or unknown
 };
 
 /// Faults: all are counted, and the first of each kind named. One thread at a time.

@@ -1,9 +1,7 @@
 #include <archive/key.hpp>
 #include <pool_allocator/error.hpp>
-#include <tools/inspect/archive/archived_rows.hpp>
 #include <tools/inspect/archive/kept_archive.hpp>
 #include <tools/inspect/rows/merged_rows.hpp>
-#include <tools/inspect/rows/row_query.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -18,7 +16,11 @@ namespace {
 using archive::byte_buffer;
 using archive::bytes_view;
 
+/// Read ahead of each place at most; of memory no more than about these bytes.
 constexpr std::size_t at_once = 256;
+constexpr std::size_t bytes_at_once = std::size_t{1} << 20;
+
+using words = std::vector<std::string>;
 
 byte_buffer id_key(std::uint32_t id) {
     return archive::make_key(id);
@@ -30,73 +32,106 @@ byte_buffer id_key(std::uint32_t id) {
                                   asked.type, asked.key));
 }
 
+words joined(words first, const words& more) {
+    first.insert(first.end(), more.begin(), more.end());
+    return first;
+}
+
+/// In a turn: whether a row of the archive is an object of the state that is there only. As
+/// archive::detail::removed_objects::counts.
+bool is_in_archive_only(row_source& state, const std::string& type, std::uint32_t id) {
+    const rows::type_rows live = state.of(type);
+    const rows::slot_reader& slots = live.slots();
+    if (id >= slots.next_id() || slots.slot_of(id) != 0) return false;
+    const std::string removed = type + ".removed";
+    if (!state.has(removed)) return true;
+    const rows::type_rows all = state.of(removed);
+    const type_schema::key& key = all.key_called("by_object");
+    return all.find(key, rows::probe(all.schema(), key, {std::to_string(id)}, all.buffers()))
+        .empty();
+}
+
+/// In a turn: the bytes in a store of a key, or its leading parts; nothing when it has none.
+std::optional<byte_buffer> stored_key(const rows::type_rows& of, const std::string& key,
+                                      const words& parts) {
+    if (key == "id") return id_key(id_of(parts));
+    return archive::detail::key_of(
+        rows::probe(of.schema(), of.key_called(key), parts, of.buffers()));
+}
+
+/// The number of a key of a table, and whether it is unique: else its keys end with the id.
+struct stored_index {
+    std::uint32_t number;
+    bool is_unique;
+};
+
+std::optional<stored_index> index_called(const archive::table_description& table,
+                                         const std::string& key) {
+    for (std::uint32_t number = 0; number < table.key_names.size(); ++number) {
+        const std::string& name = table.key_names[number];
+        if (name == key || name == key + ",id") return stored_index{number, name == key};
+    }
+    return std::nullopt;
+}
+
+std::size_t bytes_of(const found_row& row) {
+    std::size_t bytes = 0;
+    for (const std::string& value : row.values)
+        bytes += value.size();
+    return bytes;
+}
+
 } // namespace
 
 merged_rows::merged_rows(row_source& state, const row_query& asked, const archive::store* archive,
                          std::optional<std::uint32_t> after)
     : state_(state), asked_(asked), archive_(archive), cursor_(asked.cursor(state)) {
-    state_.take_turn([&] {
-        const type_schema& schema = state_.of(asked_.type).schema();
-        format_.emplace(schema);
-        records_.emplace(schema);
-    });
+    state_.take_turn([&] { format_.emplace(state_.of(asked_.type).schema()); });
     if (archive_) find_table();
     is_archive_read_ = archive_ == nullptr;
-    if (!archive_) return;
-    if (asked_.is_reverse)
+    if (archive_ && asked_.is_reverse)
         throw usage_error("rows of the archive are gone through from the first to the last only; "
                           "leave out the archive, or the other order");
-    handed_over_ = handed_over();
+    if (archive_) handed_over_ = handed_over();
     if (after) go_on_after(*after);
-    find_bounds();
+    if (archive_) find_bounds();
 }
 
 /// No archive any more where it has no rows of the type.
 void merged_rows::find_table() {
-    const auto& tables = archive_->tables();
-    const auto table = std::find_if(tables.begin(), tables.end(),
-                                    [&](const auto& one) { return one.name == asked_.type; });
-    if (table == tables.end()) {
+    const auto table = table_called(*archive_, asked_.type);
+    if (!table) {
         archive_ = nullptr;
         return;
     }
-    table_ = {static_cast<std::uint32_t>(table - tables.begin())};
+    table_ = *table;
     if (asked_.key == "id") return;
-    std::string known = "id";
-    for (std::uint32_t number = 0; number < table->key_names.size(); ++number) {
-        const std::string& name = table->key_names[number];
-        index_ = number;
-        is_unique_ = name == asked_.key;
-        if (is_unique_ || name == asked_.key + ",id") return;
-        known += ", " + name.substr(0, name.find(','));
+    const archive::table_description& found = archive_->tables()[table_.value];
+    if (const auto index = index_called(found, asked_.key)) {
+        index_ = index->number;
+        is_unique_ = index->is_unique;
+        return;
     }
+    std::string known = "id";
+    for (const std::string& name : found.key_names)
+        known += ", " + name.substr(0, name.find(','));
     throw usage_error(fmt::format("{}: table \"{}\" is not gone through by {}, but by {}; choose "
                                   "one of these, or leave the archive out",
                                   archive_->name(), asked_.type, asked_.key, known));
 }
 
-/// The bytes in a store of leading parts. Takes a turn.
-byte_buffer merged_rows::key_bytes(const std::vector<std::string>& parts) {
+/// Takes a turn.
+byte_buffer merged_rows::key_bytes(const words& parts) {
     if (parts.empty()) return {};
-    if (asked_.key == "id") return id_key(id_of(parts));
     std::optional<byte_buffer> bytes;
-    state_.take_turn([&] {
-        const rows::type_rows of = state_.of(asked_.type);
-        bytes = archive::detail::key_of(
-            rows::probe(of.schema(), of.key_called(asked_.key), parts, of.buffers()));
-    });
+    state_.take_turn([&] { bytes = stored_key(state_.of(asked_.type), asked_.key, parts); });
     if (!bytes) fail_without_form(asked_);
     return *std::move(bytes);
 }
 
 void merged_rows::find_bounds() {
-    const auto joined = [&](const std::vector<std::string>& more) {
-        std::vector<std::string> all = asked_.only;
-        all.insert(all.end(), more.begin(), more.end());
-        return key_bytes(all);
-    };
-    if (!is_begin_known_) begin_ = joined(asked_.from);
-    end_ = joined(asked_.to);
+    if (!is_begin_known_) begin_ = key_bytes(joined(asked_.only, asked_.from));
+    end_ = key_bytes(joined(asked_.only, asked_.to));
     if (asked_.key != "id") {
         by_key_.emplace(archive_->keys(table_, index_, begin_));
         return;
@@ -109,13 +144,14 @@ void merged_rows::find_bounds() {
 
 void merged_rows::go_on_after(std::uint32_t id) {
     is_begin_known_ = true;
+    if (!archive_) after_ = id;
     if (asked_.key == "id") {
         begin_ = id_key(id);
         row_query behind = asked_;
-        if (!asked_.only.empty()) behind.to = std::exchange(behind.only, {});
-        behind.from = {std::to_string(id)};
+        if (!asked_.only.empty()) behind.from = behind.to = std::exchange(behind.only, {});
+        (asked_.is_reverse ? behind.to : behind.from) = {std::to_string(id)};
         cursor_ = behind.cursor(state_);
-    } else if (!find_in_memory(id) && !find_in_archive(id)) {
+    } else if (!find_in_memory(id) && !(archive_ && find_in_archive(id))) {
         throw usage_error(fmt::format("{} {}, after which the next rows come, was removed; begin "
                                       "anew",
                                       asked_.type, id));
@@ -138,13 +174,11 @@ bool merged_rows::find_in_memory(std::uint32_t id) {
 bool merged_rows::find_in_archive(std::uint32_t id) {
     const auto found = archive_->find(table_, id);
     if (!found) return false;
-    record one{id, {}, {}};
-    archive::append(one.bytes, found->record());
-    const nlohmann::json fields = nlohmann::json::parse(row_of(one).json);
+    const auto fields = nlohmann::json::parse(format_->json_of(format_->values(found->record())));
     bool is_there = false;
     state_.take_turn([&] {
         const rows::type_rows of = state_.of(asked_.type);
-        is_there = archived_rows::counts(state_, asked_.type, id);
+        is_there = is_in_archive_only(state_, asked_.type, id);
         if (!is_there) return;
         restored_ = std::make_unique<row_reader>(of.schema());
         begin_at(of, restored_->read(fields), *restored_, id);
@@ -152,23 +186,41 @@ bool merged_rows::find_in_archive(std::uint32_t id) {
     return is_there;
 }
 
-/// In a turn: begins both places with the key of an object.
+/// In a turn: begins with the key of an object.
 void merged_rows::begin_at(const rows::type_rows& of, const std::byte* object,
                            const rows::buffer_source& buffers, std::uint32_t id) {
     const type_schema::key& key = of.key_called(asked_.key);
-    rows::probe first(of.schema(), key, object, buffers);
-    begin_ = key_of(first, id);
-    if (begin_.empty()) fail_without_form(asked_);
-    std::vector<std::string> last = asked_.only;
-    last.insert(last.end(), asked_.to.begin(), asked_.to.end());
-    std::optional<rows::probe> end;
-    if (!last.empty()) end.emplace(of.schema(), key, last, of.buffers());
+    rows::probe place(of.schema(), key, object, buffers);
+    if (archive_) {
+        begin_ = key_of(place, id);
+        if (begin_.empty()) fail_without_form(asked_);
+    } else {
+        place_.emplace(of.schema(), key, object, buffers);
+    }
+    std::optional<rows::probe> first;
+    if (place.parts() != 0) first.emplace(std::move(place));
+    std::optional<rows::probe> last;
+    const words end = joined(asked_.only, asked_.is_reverse ? asked_.from : asked_.to);
+    if (!end.empty()) last.emplace(of.schema(), key, end, of.buffers());
+    using bounds = rows::key_cursor::bounds;
     cursor_ = std::make_unique<rows::key_cursor>(
-        key, rows::key_cursor::bounds{std::move(first), std::move(end), false});
+        key, asked_.is_reverse ? bounds{std::move(last), std::move(first), true}
+                               : bounds{std::move(first), std::move(last), false});
 }
 
 bool merged_rows::is_passed(bytes_view key) const {
     return is_begin_known_ && !archive::bytes_less()(begin_, key);
+}
+
+/// Of memory alone, where objects with one key have no order of their own: those up to the one
+/// after which the rows go on.
+bool merged_rows::is_passed(const rows::type_rows& of, slot_number slot) {
+    if (!after_) return false;
+    const bool is_it = of.slots().id(slot) == *after_;
+    const bool is_behind =
+        !is_it && place_ && place_->place_of(of.slots().value(slot)) != std::strong_ordering::equal;
+    if (is_it || is_behind) after_.reset();
+    return is_it || (place_ && !is_behind);
 }
 
 bool merged_rows::is_beyond(bytes_view key) const {
@@ -191,18 +243,17 @@ byte_buffer merged_rows::key_of(const rows::probe& found, std::uint32_t id) cons
 }
 
 void merged_rows::read_memory() {
-    scan(state_, asked_.type, *cursor_, [&](const rows::type_rows& of, slot_number slot) {
-        const std::byte* const object = of.slots().value(slot);
+    std::size_t bytes = 0;
+    const auto look = [&](const rows::type_rows& of, slot_number slot) {
         byte_buffer key = archive_ ? key_of(of, slot) : byte_buffer();
-        if (is_passed(key)) return true;
-        placed_row& one = in_memory_.emplace_back();
-        one.key = std::move(key);
-        one.found.id = of.slots().id(slot);
-        format_->append_json(one.found.json, object, of.buffers());
-        one.found.cells = format_->cells(object, of.buffers());
-        return in_memory_.size() < at_once;
-    });
-    is_memory_read_ = in_memory_.size() < at_once;
+        if (archive_ ? is_passed(key) : is_passed(of, slot)) return true;
+        found_row one{of.slots().id(slot), false,
+                      format_->values(of.slots().value(slot), of.buffers())};
+        bytes += bytes_of(one);
+        in_memory_.push_back({std::move(key), std::move(one)});
+        return in_memory_.size() < at_once && bytes < bytes_at_once;
+    };
+    is_memory_read_ = !scan(state_, asked_.type, *cursor_, look);
 }
 
 std::vector<merged_rows::record> merged_rows::next_by_id() {
@@ -242,17 +293,12 @@ void merged_rows::keep_those_that_count(const std::vector<record>& found) {
     std::vector<bool> is_wanted;
     state_.take_turn([&] {
         for (const record& one : found)
-            is_wanted.push_back(archived_rows::counts(state_, asked_.type, one.id));
+            is_wanted.push_back(is_in_archive_only(state_, asked_.type, one.id));
     });
     for (std::size_t i = 0; i < found.size(); ++i)
         if (is_wanted[i] && !is_passed(found[i].key))
-            archived_.push_back({found[i].key, row_of(found[i])});
-}
-
-merged_rows::row merged_rows::row_of(const record& found) const {
-    std::vector<std::string> values = records_->values(found.bytes);
-    std::string json = format_->json_of(values);
-    return {found.id, true, std::move(json), format_->cells_of(std::move(values))};
+            archived_.push_back(
+                {found[i].key, {found[i].id, true, format_->values(found[i].bytes)}});
 }
 
 bool merged_rows::is_memory_first() const {
@@ -289,7 +335,39 @@ std::optional<object_row> object_row::find(row_source& state, const archive::sto
     merged_rows rows(state, row_query{type, "id", {}, {word}, {word}, false}, archive);
     const merged_rows::row* const one = rows.next();
     if (!one) return std::nullopt;
-    return object_row{one->json, rows.names(), one->cells};
+    const row_format& format = rows.format();
+    return object_row{format.json_of(one->values), format.names(), format.cells_of(one->values)};
+}
+
+std::optional<std::vector<found_row>> find_archived(row_source& state, const std::string& type,
+                                                    const std::string& key, const words& parts) {
+    std::optional<byte_buffer> wanted;
+    state.take_turn([&] { wanted = stored_key(state.of(type), key, parts); });
+    const auto store = wanted ? open_archive(state) : nullptr;
+    const auto table = store ? table_called(*store, type) : std::nullopt;
+    if (!table) return std::nullopt;
+    std::vector<std::uint32_t> ids;
+    if (key == "id") {
+        ids.push_back(id_of(parts));
+    } else {
+        const auto index = index_called(store->tables()[table->value], key);
+        if (!index) return std::nullopt;
+        for (auto at = store->keys(*table, index->number, *wanted);
+             at.valid() && archive::starts_with(at.key(), *wanted); at.next())
+            ids.push_back(at.id());
+    }
+    std::vector<std::pair<std::uint32_t, byte_buffer>> records; // a store may take turns of its own
+    for (const std::uint32_t id : ids)
+        if (const auto row = store->find(*table, id))
+            records.emplace_back(id, byte_buffer(row->record().begin(), row->record().end()));
+    std::vector<found_row> found;
+    state.take_turn([&] {
+        const row_format format(state.of(type).schema());
+        for (const auto& [id, record] : records)
+            if (is_in_archive_only(state, type, id))
+                found.push_back({id, true, format.values(record)});
+    });
+    return found;
 }
 
 } // namespace chainbase::inspect

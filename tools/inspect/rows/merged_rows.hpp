@@ -1,8 +1,6 @@
 #pragma once
 
 #include <archive/store.hpp>
-#include <tools/inspect/archive/archived_rows.hpp>
-#include <tools/inspect/rows/row_format.hpp>
 #include <tools/inspect/rows/row_query.hpp>
 #include <tools/inspect/rows/row_reader.hpp>
 #include <tools/inspect/rows/row_source.hpp>
@@ -23,19 +21,14 @@ namespace chainbase::inspect {
 /// is noticed (has_moved()). One thread at a time.
 class merged_rows {
 public:
-    struct row {
-        std::uint32_t id = 0;
-        bool is_archived = false;
-        std::string json;               ///< the object
-        std::vector<std::string> cells; ///< its fields for a table
-    };
+    using row = found_row;
 
     /// Without `archive`: in memory only. All outlive it. Takes turns. Throws what
     /// row_query::cursor() does; usage_error when the archive has rows of the type and does not
     /// find them by that key, or is to be gone through from the last to the first.
     ///
-    /// `after`, where the archive has rows of the type: goes on behind the place of the object with
-    /// this id, wherever that is now; `asked.from` is left out. By a key it throws usage_error when
+    /// `after`: goes on behind the place of the object with this id, wherever that is now;
+    /// `asked.from` is left out, of a reverse order `asked.to`. By a key it throws usage_error when
     /// the object is in neither place any more.
     merged_rows(row_source& state, const row_query& asked, const archive::store* archive,
                 std::optional<std::uint32_t> after = std::nullopt);
@@ -44,10 +37,9 @@ public:
     [[nodiscard]] const row* next();
     void pop();
 
-    /// The names of the fields.
-    [[nodiscard]] std::vector<std::string> names() const { return format_->names(); }
-    /// The places of those that are texts.
-    [[nodiscard]] bool is_text(std::size_t field) const { return format_->is_text(field); }
+    [[nodiscard]] const row_format& format() const noexcept { return *format_; }
+    /// False: there is no archive, or it has no rows of the type.
+    [[nodiscard]] bool searches_archive() const noexcept { return archive_ != nullptr; }
     /// Whether rows were handed over since this was made. Takes a turn.
     [[nodiscard]] bool has_moved();
 
@@ -70,6 +62,7 @@ private:
     void begin_at(const rows::type_rows& of, const std::byte* object,
                   const rows::buffer_source& buffers, std::uint32_t id);
     [[nodiscard]] bool is_passed(archive::bytes_view key) const;
+    [[nodiscard]] bool is_passed(const rows::type_rows& of, slot_number slot);
     [[nodiscard]] archive::byte_buffer key_bytes(const std::vector<std::string>& parts);
     [[nodiscard]] archive::byte_buffer key_of(const rows::type_rows& of, slot_number slot) const;
     [[nodiscard]] archive::byte_buffer key_of(const rows::probe& found, std::uint32_t id) const;
@@ -79,7 +72,6 @@ private:
     [[nodiscard]] std::vector<record> next_by_id();
     [[nodiscard]] std::vector<record> next_by_key();
     void keep_those_that_count(const std::vector<record>& found);
-    [[nodiscard]] row row_of(const record& found) const;
     [[nodiscard]] std::uint64_t handed_over();
     [[nodiscard]] bool is_memory_first() const;
 
@@ -88,12 +80,13 @@ private:
     const archive::store* archive_;
     std::unique_ptr<rows::row_cursor> cursor_;
     std::optional<row_format> format_;
-    std::optional<record_format> records_;
     archive::table_id table_{};
     std::uint32_t index_ = 0;              ///< of the key in the store
     bool is_unique_ = true;                ///< else its keys end with the id
     archive::byte_buffer begin_;           ///< the first key
     bool is_begin_known_ = false;          ///< what has it was shown already
+    std::optional<std::uint32_t> after_;   ///< of memory alone: not passed yet
+    std::optional<rows::probe> place_;     ///< its key; none by id
     std::unique_ptr<row_reader> restored_; ///< of a row that `begin_` is the key of
     archive::byte_buffer end_;             ///< the last one, and what begins with it; empty: all
     std::optional<archive::row_cursor> by_id_;
@@ -118,5 +111,13 @@ struct object_row {
                                                         const archive::store* archive,
                                                         const std::string& type, std::uint32_t id);
 };
+
+/// Objects that are in the archive only and have the whole key `parts`, or this id, the newest
+/// first; nothing when the archive has no rows of the type, or does not find them by this key. To
+/// be asked after memory was: what was not there then is found here. Opens the archive beside its
+/// writer. Throws what reading it does.
+[[nodiscard]] std::optional<std::vector<found_row>>
+find_archived(row_source& state, const std::string& type, const std::string& key,
+              const std::vector<std::string>& parts);
 
 } // namespace chainbase::inspect

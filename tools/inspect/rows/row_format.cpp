@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <iterator>
@@ -16,107 +17,14 @@ namespace chainbase::inspect {
 
 namespace {
 
+using kind = rows::value_type::kind;
+using bytes_view = std::span<const std::byte>;
+
 template <typename Float>
 void append_one(std::string& to, const std::byte* at) {
     const auto value = rows::copy_at<Float>(at);
     const char* const quote = std::isfinite(value) ? "" : "\"";
     fmt::format_to(std::back_inserter(to), "{0}{1}{0}", quote, value);
-}
-
-using kind = rows::value_type::kind;
-using bytes_view = std::span<const std::byte>;
-
-/// Appends values, whatever is within them; `is_whole` becomes false where there is none.
-struct value_writer {
-    std::string& to;
-    const rows::buffer_source& buffers;
-    bool is_whole = true;
-
-    void append(const rows::value_type& type, const std::byte* at) {
-        switch (type.what) {
-        case kind::boolean:
-            to += *at == std::byte{0} ? "false" : "true";
-            break;
-        case kind::number:
-            append_number(to, type, at);
-            break;
-        case kind::floating:
-            append_float(to, type, at);
-            break;
-        case kind::fixed_text: {
-            const auto* text = reinterpret_cast<const char*>(at);
-            append_text(to, {text, strnlen(text, type.bytes)});
-            break;
-        }
-        case kind::text: {
-            const bytes_view text = content(at);
-            append_text(to, {reinterpret_cast<const char*>(text.data()), text.size()});
-            break;
-        }
-        case kind::vector:
-            append_all(type, content(at));
-            break;
-        case kind::array:
-            append_all(type, {at, type.bytes});
-            break;
-        case kind::structure:
-            append_structure(type, at);
-            break;
-        case kind::opaque:
-            append_hex(to, {at, type.bytes});
-            break;
-        }
-    }
-
-    bytes_view content(const std::byte* handle) {
-        const auto found = buffers.content({rows::copy_at<std::uint64_t>(handle)});
-        is_whole = is_whole && found.has_value();
-        return found.value_or(bytes_view());
-    }
-
-    /// The elements of a vector or an array.
-    void append_all(const rows::value_type& type, bytes_view bytes) {
-        const std::size_t each = type.element().bytes;
-        if (type.is_bytes() || each == 0) return append_hex(to, bytes);
-        is_whole = is_whole && bytes.size() % each == 0;
-        to += '[';
-        for (std::size_t at = 0; at + each <= bytes.size(); at += each) {
-            if (at != 0) to += ',';
-            append(type.element(), bytes.data() + at);
-        }
-        to += ']';
-    }
-
-    void append_structure(const rows::value_type& type, const std::byte* at) {
-        char before = '{';
-        for (const rows::value_type::member& member : type.members) {
-            to += before;
-            append_json_string(to, member.name);
-            to += ':';
-            append(member.type, at + member.offset);
-            before = ',';
-        }
-        to += '}';
-    }
-};
-
-} // namespace
-
-void append_hex(std::string& to, std::span<const std::byte> bytes) {
-    constexpr char digits[] = "0123456789abcdef";
-    to += '"';
-    for (const std::byte byte : bytes) {
-        to += digits[std::to_integer<unsigned>(byte) >> 4];
-        to += digits[std::to_integer<unsigned>(byte) & 15];
-    }
-    to += '"';
-}
-
-void append_text(std::string& to, std::string_view text) {
-    if (is_utf8(text)) return append_json_string(to, text);
-    to += R"({"hex":)";
-    append_hex(to, std::as_bytes(std::span(text)));
-    to += '}';
 }
 
 void append_number(std::string& to, const rows::value_type& type, const std::byte* at) {
@@ -132,9 +40,148 @@ void append_number(std::string& to, const rows::value_type& type, const std::byt
     to.append(digits.data(), digits.size());
 }
 
-void append_float(std::string& to, const rows::value_type& type, const std::byte* at) {
-    type.bytes == sizeof(float) ? append_one<float>(to, at) : append_one<double>(to, at);
+void append_hex(std::string& to, bytes_view bytes) {
+    constexpr char digits[] = "0123456789abcdef";
+    to += '"';
+    for (const std::byte byte : bytes) {
+        to += digits[std::to_integer<unsigned>(byte) >> 4];
+        to += digits[std::to_integer<unsigned>(byte) & 15];
+    }
+    to += '"';
 }
+
+void append_text(std::string& to, bytes_view bytes) {
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (is_utf8(text)) return append_json_string(to, text);
+    to += R"({"hex":)";
+    append_hex(to, bytes);
+    to += '}';
+}
+
+/// Appends values as JSON, whatever is within them; `is_whole` becomes false where there is none.
+/// Those of an object lie where its type says, their texts and vectors in buffers; those of a
+/// record are taken off its front, one after the other, with lengths before texts and vectors.
+class value_writer {
+public:
+    /// Of an object.
+    value_writer(std::string& to, const rows::buffer_source& buffers)
+        : to_(to), buffers_(&buffers) {}
+    /// Of a record.
+    value_writer(std::string& to, bytes_view record) : to_(to), left_(record) {}
+
+    /// `at`: where it lies in an object; null for a record.
+    void append(const rows::value_type& type, const std::byte* at) {
+        switch (type.what) {
+        case kind::boolean:
+            to_ += bytes_of(1, at).front() == std::byte{0} ? "false" : "true";
+            break;
+        case kind::number:
+            append_number(to_, type, bytes_of(type.bytes, at).data());
+            break;
+        case kind::floating:
+            append_float(type, bytes_of(type.bytes, at));
+            break;
+        case kind::fixed_text:
+        case kind::text:
+            append_text(to_, text_of(type, at));
+            break;
+        case kind::vector:
+        case kind::array:
+            append_all(type, at);
+            break;
+        case kind::structure:
+            append_structure(type, at);
+            break;
+        case kind::opaque:
+            append_hex(to_, bytes_of(type.bytes, at));
+            break;
+        }
+    }
+
+    [[nodiscard]] bool is_whole() const noexcept { return is_whole_; }
+    /// What follows in the record.
+    [[nodiscard]] bytes_view left() const noexcept { return left_; }
+
+private:
+    static constexpr std::byte nothing[16] = {};
+
+    [[nodiscard]] bool is_record() const noexcept { return buffers_ == nullptr; }
+    bytes_view bytes_of(std::size_t bytes, const std::byte* at) {
+        return is_record() ? take(bytes) : bytes_view(at, bytes);
+    }
+    /// Zeros where the record has no more.
+    bytes_view take(std::size_t bytes) {
+        if (bytes > left_.size()) {
+            is_whole_ = false;
+            left_ = {};
+            return bytes_view(nothing).first(std::min(bytes, sizeof nothing));
+        }
+        const bytes_view taken = left_.first(bytes);
+        left_ = left_.subspan(bytes);
+        return taken;
+    }
+    std::size_t count() { return rows::copy_at<std::uint32_t>(take(4).data()); }
+    bytes_view content(const std::byte* handle) {
+        const auto found = buffers_->content({rows::copy_at<std::uint64_t>(handle)});
+        is_whole_ = is_whole_ && found.has_value();
+        return found.value_or(bytes_view());
+    }
+
+    bytes_view text_of(const rows::value_type& type, const std::byte* at) {
+        if (is_record()) return take(count());
+        if (type.what == kind::text) return content(at);
+        return {at, strnlen(reinterpret_cast<const char*>(at), type.bytes)};
+    }
+
+    void append_float(const rows::value_type& type, bytes_view bytes) {
+        if (is_record()) return append_hex(to_, bytes); // no record describes it
+        type.bytes == sizeof(float) ? append_one<float>(to_, bytes.data())
+                                    : append_one<double>(to_, bytes.data());
+    }
+
+    /// The elements of a vector or an array.
+    void append_all(const rows::value_type& type, const std::byte* at) {
+        const std::size_t each = type.element().bytes;
+        const bool is_vector = type.what == kind::vector;
+        bytes_view lying; // in an object
+        std::size_t elements = 0;
+        if (is_record()) {
+            elements = is_vector ? count() : each == 0 ? 0 : type.bytes / each;
+            if (type.is_bytes()) return append_hex(to_, take(elements));
+        } else {
+            lying = is_vector ? content(at) : bytes_view(at, type.bytes);
+            if (type.is_bytes() || each == 0) return append_hex(to_, lying);
+            is_whole_ = is_whole_ && lying.size() % each == 0;
+            elements = lying.size() / each;
+        }
+        to_ += '[';
+        for (std::size_t number = 0; number < elements; ++number) {
+            if (is_record() && !is_whole_) break; // its length may be any
+            if (number != 0) to_ += ',';
+            append(type.element(), is_record() ? nullptr : lying.data() + number * each);
+        }
+        to_ += ']';
+    }
+
+    void append_structure(const rows::value_type& type, const std::byte* at) {
+        char before = '{';
+        for (const rows::value_type::member& member : type.members) {
+            to_ += before;
+            append_json_string(to_, member.name);
+            to_ += ':';
+            append(member.type, is_record() ? nullptr : at + member.offset);
+            before = ',';
+        }
+        to_ += '}';
+    }
+
+    std::string& to_;
+    const rows::buffer_source* buffers_ = nullptr;
+    bytes_view left_;
+    bool is_whole_ = true;
+};
+
+} // namespace
 
 row_format::row_format(const type_schema& schema) : type_(schema.name) {
     for (const type_schema::field& one : schema.fields) {
@@ -151,9 +198,9 @@ row_format::row_format(const type_schema& schema) : type_(schema.name) {
 
 void row_format::append(std::string& to, const field& of, const std::byte* object,
                         const rows::buffer_source& buffers) const {
-    value_writer writer{to, buffers};
+    value_writer writer(to, buffers);
     writer.append(of.type, object + of.offset);
-    if (!writer.is_whole)
+    if (!writer.is_whole())
         throw damaged_error(
             fmt::format("{} {}: field {} refers to no buffer; run chainbase-inspect "
                         "check",
@@ -172,12 +219,31 @@ void row_format::append_json(std::string& to, const std::byte* object,
     to += '}';
 }
 
-std::vector<std::string> row_format::cells(const std::byte* object,
-                                           const rows::buffer_source& buffers) const {
+std::vector<std::string> row_format::values(const std::byte* object,
+                                            const rows::buffer_source& buffers) const {
     std::vector<std::string> all;
     for (const field& one : fields_)
         append(all.emplace_back(), one, object, buffers);
-    return cells_of(std::move(all));
+    return all;
+}
+
+std::vector<std::string> row_format::values(bytes_view record) const {
+    constexpr std::size_t fingerprint_bytes = 4;
+    const auto refuse = [&](const std::string& where) {
+        throw damaged_error("archive: a record of " + type_ + " is not one of this state's type: " +
+                            where + "; run chainbase-inspect check");
+    };
+    if (record.size() < fingerprint_bytes) refuse("it is too short");
+    bytes_view left = record.subspan(fingerprint_bytes);
+    std::vector<std::string> all;
+    for (const field& one : fields_) {
+        value_writer writer(all.emplace_back(), left);
+        writer.append(one.type, nullptr);
+        if (!writer.is_whole()) refuse("it ends before " + one.name + " does");
+        left = writer.left();
+    }
+    if (!left.empty()) refuse("it is longer than its fields");
+    return all;
 }
 
 std::string row_format::json_of(const std::vector<std::string>& values) const {

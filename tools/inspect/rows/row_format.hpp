@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace chainbase::inspect {
@@ -32,14 +31,16 @@ public:
     /// damaged_error, which names the field, when a text or a vector is nowhere.
     void append_json(std::string& to, const std::byte* object,
                      const rows::buffer_source& buffers) const;
-    /// The fields for a table: as in JSON, but texts without their quotation marks.
-    [[nodiscard]] std::vector<std::string> cells(const std::byte* object,
-                                                 const rows::buffer_source& buffers) const;
-    /// @name The same of an object whose fields are JSON values already, in their order
-    /// @{
+    /// The fields of an object as JSON values, in their order. Throws as append_json() does.
+    [[nodiscard]] std::vector<std::string> values(const std::byte* object,
+                                                  const rows::buffer_source& buffers) const;
+    /// The same of a record of the archive (archive/record.hpp), which has the values one after the
+    /// other. Throws damaged_error, which names the field, when it is not one of this schema.
+    [[nodiscard]] std::vector<std::string> values(std::span<const std::byte> record) const;
+    /// An object of these values.
     [[nodiscard]] std::string json_of(const std::vector<std::string>& values) const;
+    /// The values for a table: texts without their quotation marks.
     [[nodiscard]] std::vector<std::string> cells_of(std::vector<std::string> values) const;
-    /// @}
     /// The names of the fields.
     [[nodiscard]] std::vector<std::string> names() const;
     /// Whether a field is a text.
@@ -59,13 +60,5 @@ private:
     std::string type_;
     std::vector<field> fields_;
 };
-
-/// @name Single values as JSON, in the forms that class row_format lists
-/// @{
-void append_number(std::string& to, const rows::value_type& type, const std::byte* at);
-void append_float(std::string& to, const rows::value_type& type, const std::byte* at);
-void append_text(std::string& to, std::string_view text);
-void append_hex(std::string& to, std::span<const std::byte> bytes);
-/// @}
 
 } // namespace chainbase::inspect

@@ -1,5 +1,4 @@
 #include <pool_allocator/error.hpp>
-#include <tools/inspect/rows/row_format.hpp>
 #include <tools/inspect/rows/row_query.hpp>
 
 #include <fmt/format.h>
@@ -99,36 +98,31 @@ found_rows find_rows(row_source& in, const std::string& type, const std::string&
     found_rows found;
     in.take_turn([&] {
         const rows::type_rows of = in.of(type);
-        const row_format format(of.schema());
-        found.names = format.names();
+        found.format.emplace(of.schema());
         found.revision = in.revision();
-        for (const slot_number slot : slots_of(of, key, parts, found.is_unique)) {
-            const std::byte* const object = of.slots().value(slot);
-            found.ids.push_back(of.slots().id(slot));
-            format.append_json(found.json.emplace_back(), object, of.buffers());
-            found.cells.push_back(format.cells(object, of.buffers()));
-        }
+        for (const slot_number slot : slots_of(of, key, parts, found.is_unique))
+            found.rows.push_back({of.slots().id(slot), false,
+                                  found.format->values(of.slots().value(slot), of.buffers())});
     });
     return found;
 }
 
-void scan(row_source& from, const std::string& type, rows::row_cursor& cursor,
+bool scan(row_source& from, const std::string& type, rows::row_cursor& cursor,
           const std::function<bool(const rows::type_rows&, slot_number)>& look,
           const std::function<void()>& rest) {
-    bool goes_on = true;
-    while (goes_on) {
+    for (bool is_wanted = true, is_more = true; is_more;) {
         from.take_turn([&] {
             turn_end end;
             const rows::type_rows of = from.of(type);
-            bool is_wanted = true;
-            const bool is_more = cursor.advance(of, [&](slot_number slot) {
+            is_more = cursor.advance(of, [&](slot_number slot) {
                 is_wanted = look(of, slot);
                 return is_wanted && !end.is_reached();
             });
-            goes_on = is_more && is_wanted;
         });
         if (rest) rest();
+        if (!is_wanted) return true;
     }
+    return false;
 }
 
 } // namespace chainbase::inspect

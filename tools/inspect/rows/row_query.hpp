@@ -1,12 +1,14 @@
 #pragma once
 
 #include <chainbase/rows/type_rows.hpp>
+#include <tools/inspect/rows/row_format.hpp>
 #include <tools/inspect/rows/row_source.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,14 +33,19 @@ struct row_query {
     [[nodiscard]] std::unique_ptr<rows::row_cursor> cursor(row_source& in) const;
 };
 
-/// Rows as they were in one turn: JSON objects, or cells of a table.
+/// An object of a type.
+struct found_row {
+    std::uint32_t id = 0;
+    bool is_archived = false;        ///< it is in the archive only
+    std::vector<std::string> values; ///< the fields as row_format::values() has them
+};
+
+/// Objects as they were in one turn.
 struct found_rows {
     std::int64_t revision = 0;
-    std::vector<std::uint32_t> ids;
-    std::vector<std::string> json;
-    std::vector<std::vector<std::string>> cells;
-    std::vector<std::string> names; ///< of the fields
-    bool is_unique = false;         ///< no more than one row can have such a key
+    std::optional<row_format> format; ///< of the type
+    std::vector<found_row> rows;
+    bool is_unique = false; ///< no more than one object can have such a key
 };
 
 /// The id that `parts` name. Throws usage_error when they are none.
@@ -51,8 +58,9 @@ struct found_rows {
 
 /// Goes through objects of a type in turns of at most row_source::slice each. `look` is called in a
 /// turn for each object, and returns whether it wants another one; `rest`, if there is one, after
-/// each turn. Throws what they throw, and what turns and cursors do.
-void scan(row_source& from, const std::string& type, rows::row_cursor& cursor,
+/// each turn. Returns whether `look` ended it, so that there may be more. Throws what they throw,
+/// and what turns and cursors do.
+bool scan(row_source& from, const std::string& type, rows::row_cursor& cursor,
           const std::function<bool(const rows::type_rows&, slot_number)>& look,
           const std::function<void()>& rest = {});
 

@@ -186,6 +186,12 @@ std::vector<const type_schema*> row_source::types() {
     return all;
 }
 
+bool row_source::has(const std::string& type) const {
+    const std::vector<mapped::type> all = mapped_->types();
+    return std::ranges::any_of(all,
+                               [&](const mapped::type& one) { return one.schema->name == type; });
+}
+
 rows::type_rows row_source::of(const std::string& type) {
     std::string known;
     for (mapped::type& one : mapped_->types()) {

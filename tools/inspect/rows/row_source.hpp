@@ -45,6 +45,8 @@ public:
     /// @{
     /// The types, in the order in which they were registered. Schemas stay where they are for good.
     [[nodiscard]] std::vector<const type_schema*> types();
+    /// Whether there is a type of this name.
+    [[nodiscard]] bool has(const std::string& type) const;
     /// The objects of a type. Throws usage_error, which lists the types, when there is none of that
     /// name; damaged_error.
     [[nodiscard]] rows::type_rows of(const std::string& type);

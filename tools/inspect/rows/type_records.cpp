@@ -1,5 +1,4 @@
 #include <archive/detail/integers.hpp>
-#include <chainbase/rows/mapped_bytes.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/archive/kept_archive.hpp>
 #include <tools/inspect/rows/row_query.hpp>
@@ -24,21 +23,6 @@ const type_schema* schema_in(still_state& state, const std::string& type) {
     const type_schema* found = nullptr;
     state.take_turn([&] { found = &state.source().of(type).schema(); });
     return found;
-}
-
-bool has_type(row_source& state, const std::string& type) {
-    const auto all = state.types();
-    return std::any_of(all.begin(), all.end(),
-                       [&](const type_schema* one) { return one->name == type; });
-}
-
-/// Where a field of 32 bits is in an object.
-std::uint32_t offset_of(const type_schema& schema, const char* name) {
-    for (const type_schema::field& one : schema.fields)
-        if (one.name == name && one.bytes == sizeof(std::uint32_t) &&
-            std::uint64_t{one.offset} + one.bytes <= schema.value_bytes)
-            return one.offset;
-    throw damaged_error(schema.name + ": has no field " + name + " as this version knows it");
 }
 
 } // namespace
@@ -98,12 +82,9 @@ void type_records::find_table(const archive::store* archive) {
     std::uint64_t expected = 0;
     state_.take_turn([&] { expected = objects_handed_over(state_.source(), type_).value_or(0); });
     std::uint64_t there = 0;
-    if (archive) {
-        const auto& tables = archive->tables();
-        const auto table = std::find_if(tables.begin(), tables.end(),
-                                        [&](const auto& one) { return one.name == type_; });
-        table_ = {static_cast<std::uint32_t>(table - tables.begin())};
-        if (table != tables.end()) there = archive->count(table_);
+    if (const auto table = archive ? table_called(*archive, type_) : std::nullopt) {
+        table_ = *table;
+        there = archive->count(table_);
     }
     if (there < expected)
         throw damaged_error(fmt::format(
@@ -117,12 +98,11 @@ void type_records::find_table(const archive::store* archive) {
 void type_records::find_removed() {
     const std::string name = type_ + ".removed";
     bool is_there = false;
-    state_.take_turn([&] { is_there = has_type(state_.source(), name); });
+    state_.take_turn([&] { is_there = state_.source().has(name); });
     if (!is_there) return;
-    const std::uint32_t offset = offset_of(*schema_in(state_, name), "object");
     rows::id_cursor cursor;
     scan(state_.source(), name, cursor, [&](const rows::type_rows& of, slot_number slot) {
-        removed_.push_back(rows::copy_at<std::uint32_t>(of.slots().value(slot) + offset));
+        removed_.push_back(number_of<std::uint32_t>(of, slot, "object"));
         return true;
     });
     state_.take_turn([] {}); // all was of that moment

@@ -3,10 +3,10 @@
 #include <pool_allocator/file_descriptor.hpp>
 #include <tools/endpoint_name.hpp>
 #include <tools/inspect/serve/request_guard.hpp>
+#include <tools/report_json.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -160,9 +160,7 @@ http_answer json_answer(std::string object, unsigned status) {
 }
 
 http_answer json_error(unsigned status, const std::string& message) {
-    using json = nlohmann::ordered_json;
-    const json all = {{"schema_version", 1}, {"error", message}};
-    return json_answer(all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n", status);
+    return json_answer(line_of({{"schema_version", 1}, {"error", message}}) + "\n", status);
 }
 
 namespace {
@@ -184,7 +182,7 @@ std::optional<std::string_view> cookie_in(std::string_view list, std::string_vie
 
 bool is_number(const std::string& host) {
     try {
-        static_cast<void>(listen_address::parse(in_words({host, "1"})));
+        static_cast<void>(listen_address::parse(chainbase::in_words({host, "1"})));
         return true;
     } catch (const usage_error&) {
         return false;

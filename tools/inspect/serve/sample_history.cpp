@@ -1,18 +1,19 @@
 #include <chainbase/trace/quiet_thread.hpp>
 #include <tools/inspect/memory/stat.hpp>
 #include <tools/inspect/serve/sample_history.hpp>
+#include <tools/inspect/state/locks.hpp>
 #include <tools/report_json.hpp>
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <exception>
 
 namespace chainbase::inspect {
 
-namespace {
+// The members that the rates have in JSON, in their order.
+BOOST_DESCRIBE_STRUCT(live_rates, (),
+                      (operations, revisions, objects, growth, archive_finds, archive_rows))
 
-using json = nlohmann::ordered_json;
+namespace {
 
 /// What it takes of the machine's memory, or of its disk.
 std::uint64_t occupied(const measured& part) {
@@ -33,18 +34,6 @@ json memory_of(const state_report& state) {
             {"files", state.total().file_bytes}};
 }
 
-json objects_of(const state_report& state) {
-    json objects = json::array();
-    for (const type_report& type : state.types)
-        objects.push_back(type.objects);
-    return objects;
-}
-
-const char* name_of(lock_report::doing what) {
-    if (what == lock_report::doing::idle) return "idle";
-    return what == lock_report::doing::waiting ? "waiting" : "writing";
-}
-
 json locks_of(const lock_report& locks) {
     std::uint64_t reading = 0;
     std::uint64_t waiting = 0;
@@ -54,7 +43,7 @@ json locks_of(const lock_report& locks) {
         waiting += one.what == lock_report::doing::waiting ? 1 : 0;
         if (one.what == lock_report::doing::waiting) longest = std::max(longest, one.seconds);
     }
-    return {{"writer", name_of(locks.writer.what)},
+    return {{"writer", in_words(locks.writer.what, "writing")},
             {"writer_process", locks.writer.process},
             {"writer_alive", locks.writer.is_alive},
             {"writer_seconds", locks.writer.seconds},
@@ -62,15 +51,6 @@ json locks_of(const lock_report& locks) {
             {"reading", reading},
             {"waiting", waiting},
             {"longest_wait", longest}};
-}
-
-json to_json(const live_rates& rates) {
-    return {{"operations", rates.operations},
-            {"revisions", rates.revisions},
-            {"objects", rates.objects},
-            {"growth", rates.growth},
-            {"archive_finds", rates.archive_finds},
-            {"archive_rows", rates.archive_rows}};
 }
 
 json to_json(const archive::published_statistics& archive) {
@@ -92,6 +72,9 @@ double unix_seconds(std::chrono::system_clock::time_point when) {
 json to_json(const live_sample& sample, const std::optional<live_rates>& rates,
              const state_growth& growth) {
     const state_report& state = sample.state;
+    json objects = json::array();
+    for (const type_report& type : state.types)
+        objects.push_back(type.objects);
     return {{"time", unix_seconds(sample.time)},
             {"error", nullptr},
             {"condition", to_string(state.condition)},
@@ -102,19 +85,13 @@ json to_json(const live_sample& sample, const std::optional<live_rates>& rates,
             {"sessions", state.sessions},
             {"changes", state.changes},
             {"log_bytes_in_use", state.log.bytes.values},
-            {"rates", rates ? to_json(*rates) : json(nullptr)},
+            {"rates", json_of(rates)},
             {"used_per_minute", growth.whole.used_bytes},
             {"memory", memory_of(state)},
-            {"objects", objects_of(state)},
+            {"objects", std::move(objects)},
             {"locks", locks_of(sample.locks)},
             {"archive", sample.archive ? to_json(*sample.archive) : json(nullptr)}};
 }
-
-namespace {
-
-using json = nlohmann::ordered_json;
-
-} // namespace
 
 sample_history::sample_history(const std::filesystem::path& state, const history_options& options)
     : options_(options), sampler_(state), last_call_(clock::now()) {

@@ -1,5 +1,5 @@
 #include <pool_allocator/decimal.hpp>
-#include <tools/inspect/state/c_header.hpp>
+#include <tools/inspect/state/schema.hpp>
 
 #include <fmt/format.h>
 

@@ -293,11 +293,9 @@ std::string as_text(const std::string& state, const check::checked_checkpoints& 
            verdict_text(checkpoints.report);
 }
 
-struct check_call {
-    std::string state;
+struct check_call : state_call {
     int detail = 0;
     bool checkpoint = false;
-    bool json = false;
 };
 
 /// Adds what `look` finds of the archive. One that cannot be opened is a finding, unless it is who
@@ -366,20 +364,18 @@ exit_code check_checkpoint(const check_call& asked) {
     return told(found.report);
 }
 
+exit_code run_check(const check_call& asked) {
+    return asked.checkpoint ? check_checkpoint(asked) : check_state(asked);
+}
+
 } // namespace
 
 void declare_check(command& verb) {
-    const auto asked = std::make_shared<check_call>();
-    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    const auto asked = declare_look<check_call>(verb, run_check);
     verb.add_flag("-v", asked->detail, "List what was checked; -vv: every structure of every type");
     verb.add_flag("--checkpoint", asked->checkpoint,
                   "Check the state's checkpoints in place of its segment, also beside a writer");
     verb.add_flag("--json", asked->json, "Print one JSON object instead of text");
-    verb.runs([asked] {
-        return look_at(asked->state, [&] {
-            return asked->checkpoint ? check_checkpoint(*asked) : check_state(*asked);
-        });
-    });
 }
 
 } // namespace chainbase::inspect

@@ -10,12 +10,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <ctime>
 
 namespace chainbase::inspect {
 
-// The members that each part of the report has in JSON, in their order.
+// The members that parts of the report have in JSON, in their order.
 BOOST_DESCRIBE_STRUCT(log_heading, (), (revision, irreversible_revision, sessions, bytes_in_use))
 BOOST_DESCRIBE_STRUCT(trouble, (), (code, what))
 BOOST_DESCRIBE_STRUCT(mapped_pages, (),
@@ -36,7 +35,7 @@ json header_of(const state_info& info) {
             {"this_boot", info.is_this_boot}};
 }
 
-json schema_of(const state_info& info) {
+json schema_json(const state_info& info) {
     if (!info.types) return nullptr;
     json types = json::array();
     for (const catalogue::entry& one : info.types->entries())
@@ -46,14 +45,11 @@ json schema_of(const state_info& info) {
 
 json checkpoints_json(const state_info& info) {
     json all = json::array();
-    for (const checkpoint_info& one : info.checkpoints)
+    for (const checkpoint_info& one : info.checkpoints) {
         all.push_back({{"generation", one.generation},
-                       {"name", named_state::name_of(info.state, one.generation)},
-                       {"revision", one.revision},
-                       {"irreversible_revision", one.irreversible_revision},
-                       {"time", one.time},
-                       {"bytes", one.bytes},
-                       {"redo_log", one.has_redo_log}});
+                       {"name", named_state::name_of(info.state, one.generation)}});
+        all.back().update(json_of(one));
+    }
     return all;
 }
 
@@ -64,36 +60,6 @@ json place_of(const state_info& info) {
             {"file_system", text_or_null(info.segment_mount.type)},
             {"mount", text_or_null(info.segment_mount.point.string())},
             {"state_file_system", text_or_null(info.state_mount.type)}};
-}
-
-std::string as_json(const state_info& info) {
-    const bool is_writer_known = info.writer.process != 0;
-    return lines_of({
-        {"schema_version", 1},
-        {"state", info.state.string()},
-        {"condition", info.condition},
-        {"next_opening", {{"does", to_string(info.next)}, {"why", info.why}}},
-        {"troubles", json_of(info.troubles)},
-        {"header", header_of(info)},
-        {"log", info.log ? json_of(info.log->heading) : json(nullptr)},
-        {"writer",
-         {{"process", is_writer_known ? json(info.writer.process) : json(nullptr)},
-          {"alive", info.writer.is_alive}}},
-        {"readers", info.readers},
-        {"place", place_of(info)},
-        {"huge_pages",
-         {{"shmem_enabled", text_or_null(info.shmem_enabled)},
-          {"mount_option", text_or_null(info.segment_mount.huge)},
-          {"writer", json_of(info.pages)}}},
-        {"schema", schema_of(info)},
-        {"checkpoints", checkpoints_json(info)},
-        {"promise", text_or_null(info.promise)},
-        {"archive", text_or_null(info.archive)},
-        {"permissions",
-         {{"owner", info.owner},
-          {"mode", info.mode},
-          {"readers_group", text_or_null(info.readers_group)}}},
-    });
 }
 
 std::string or_unknown(const std::string& text) {
@@ -155,7 +121,7 @@ std::string checkpoints_text(const state_info& info) {
                             "looked at as {}\n",
                             one.generation, one.revision, one.irreversible_revision,
                             std::time(nullptr) - one.time, bytes_in_words(one.bytes),
-                            one.has_redo_log ? "; a redo log follows it" : "",
+                            one.redo_log ? "; a redo log follows it" : "",
                             named_state::name_of(info.state, one.generation));
     return text;
 }
@@ -184,6 +150,8 @@ std::string rest_text(const state_info& info) {
                            : "the group " + info.readers_group + " may read");
 }
 
+} // namespace
+
 std::string as_text(const state_info& info) {
     std::string text = fmt::format("state      {}\n", info.state.string()) + opening_text(info) +
                        header_text(info) + log_text(info) + writer_text(info) + place_text(info) +
@@ -194,15 +162,38 @@ std::string as_text(const state_info& info) {
     return text;
 }
 
-void print_info(const std::string& state, bool is_json) {
-    const state_info info = read_info(state);
-    print_or_throw(is_json ? as_json(info) : as_text(info));
+std::string as_json(const state_info& info) {
+    const bool is_writer_known = info.writer.process != 0;
+    return lines_of({
+        {"schema_version", 1},
+        {"state", info.state.string()},
+        {"condition", info.condition},
+        {"next_opening", {{"does", to_string(info.next)}, {"why", info.why}}},
+        {"troubles", json_of(info.troubles)},
+        {"header", header_of(info)},
+        {"log", info.log ? json_of(info.log->heading) : json(nullptr)},
+        {"writer",
+         {{"process", is_writer_known ? json(info.writer.process) : json(nullptr)},
+          {"alive", info.writer.is_alive}}},
+        {"readers", info.readers},
+        {"place", place_of(info)},
+        {"huge_pages",
+         {{"shmem_enabled", text_or_null(info.shmem_enabled)},
+          {"mount_option", text_or_null(info.segment_mount.huge)},
+          {"writer", json_of(info.pages)}}},
+        {"schema", schema_json(info)},
+        {"checkpoints", checkpoints_json(info)},
+        {"promise", text_or_null(info.promise)},
+        {"archive", text_or_null(info.archive)},
+        {"permissions",
+         {{"owner", info.owner},
+          {"mode", info.mode},
+          {"readers_group", text_or_null(info.readers_group)}}},
+    });
 }
 
-} // namespace
-
 void declare_info(command& verb) {
-    declare_report(verb, "Print one JSON object instead of text", print_info);
+    declare_report(verb, "Print one JSON object instead of text", read_info);
 }
 
 } // namespace chainbase::inspect

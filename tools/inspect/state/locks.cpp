@@ -16,19 +16,6 @@ namespace chainbase::inspect {
 
 namespace {
 
-/// `inside`: what it does there.
-std::string in_words(lock_report::doing what, const char* inside) {
-    switch (what) {
-    case lock_report::doing::idle:
-        return "idle";
-    case lock_report::doing::waiting:
-        return "waiting";
-    case lock_report::doing::inside:
-        return inside;
-    }
-    return "unknown";
-}
-
 std::string since(lock_report::doing what, double seconds) {
     return what == lock_report::doing::idle ? "" : fmt::format("{:.3f} s", seconds);
 }
@@ -57,15 +44,22 @@ bool holds_check_lock(const std::filesystem::path& state) {
            ofd_lock::in_the_way(at.number(), ofd_lock::kind::exclusive) == ofd_lock::kind::shared;
 }
 
-void print_locks(const std::string& state, bool is_json) {
-    const state_locks found = state_locks::read(state);
-    print_or_throw(is_json ? as_json(found) : as_text(found));
-}
-
 } // namespace
 
 state_locks state_locks::read(const std::filesystem::path& state) {
     return {lock_report::read(state), holds_check_lock(state)};
+}
+
+std::string in_words(lock_report::doing what, const char* inside) {
+    switch (what) {
+    case lock_report::doing::idle:
+        return "idle";
+    case lock_report::doing::waiting:
+        return "waiting";
+    case lock_report::doing::inside:
+        return inside;
+    }
+    return "unknown";
 }
 
 std::string as_text(const state_locks& found) {
@@ -105,7 +99,7 @@ std::string as_json(const state_locks& found) {
 }
 
 void declare_locks(command& verb) {
-    declare_report(verb, "Print one JSON object instead of a table", print_locks);
+    declare_report(verb, "Print one JSON object instead of a table", state_locks::read);
 }
 
 } // namespace chainbase::inspect

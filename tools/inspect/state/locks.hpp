@@ -16,10 +16,13 @@ struct state_locks {
     [[nodiscard]] static state_locks read(const std::filesystem::path& state);
 };
 
+/// "idle", "waiting", or `inside`: what it does in its turn.
+[[nodiscard]] std::string in_words(lock_report::doing what, const char* inside);
+
 /// The report as a table for people.
 [[nodiscard]] std::string as_text(const state_locks& found);
 
-/// The report as one JSON object; README.md lists its members.
+/// The report as one JSON object; json.md lists its members.
 [[nodiscard]] std::string as_json(const state_locks& found);
 
 } // namespace chainbase::inspect

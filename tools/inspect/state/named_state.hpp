@@ -2,6 +2,7 @@
 
 #include <chainbase/segment/segment_header.hpp>
 
+#include <boost/describe.hpp>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -39,10 +40,12 @@ struct checkpoint_info {
     std::uint64_t generation = 0;
     std::int64_t revision = 0;
     std::int64_t irreversible_revision = 0;
-    std::int64_t time = 0;     ///< Unix seconds
-    std::uint64_t bytes = 0;   ///< of the files that a restore makes
-    bool has_redo_log = false; ///< blocks after it are kept
+    std::int64_t time = 0;   ///< Unix seconds
+    std::uint64_t bytes = 0; ///< of the files that a restore makes
+    bool redo_log = false;   ///< blocks after it are kept
 };
+BOOST_DESCRIBE_STRUCT(checkpoint_info, (),
+                      (generation, revision, irreversible_revision, time, bytes, redo_log))
 
 /// The newest first.
 [[nodiscard]] std::vector<checkpoint_info> checkpoints_of(const checkpoint::published& all);

@@ -1,6 +1,10 @@
+#include <chainbase/object.hpp>
+#include <chainbase/schema_of.hpp>
+#include <chainbase/state_root/node.hpp>
+#include <chainbase/state_root/node_source.hpp>
 #include <pool_allocator/error.hpp>
+#include <tools/driver/bookkeeping.hpp>
 #include <tools/inspect/look_at.hpp>
-#include <tools/inspect/state/c_header.hpp>
 #include <tools/inspect/state/named_state.hpp>
 #include <tools/inspect/state/schema.hpp>
 #include <tools/inspect/verbs.hpp>
@@ -8,13 +12,75 @@
 #include <tools/report_json.hpp>
 #include <tools/text_table.hpp>
 
+#include <boost/mp11.hpp>
 #include <fmt/format.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
+
+namespace chainbase::inspect {
+
+namespace {
+
+std::vector<type_schema> make_schemas() {
+    using namespace state_root;
+    std::vector<type_schema> all{schema_of<tree_head>(tree_head::type_name),
+                                 schema_of<named_type>(named_type::type_name)};
+    boost::mp11::mp_for_each<boost::mp11::mp_iota_c<capacities.size()>>([&](auto number) {
+        all.push_back(schema_of<node<capacities[number]>>("state_root.nodes" +
+                                                          std::to_string(capacities[number])));
+    });
+    return all;
+}
+
+bool is_of_life_cycle(const std::string& name, const std::set<std::string>& names) {
+    constexpr std::array<std::string_view, 4> parts{".retired", ".filter", ".removed",
+                                                    ".withdrawn"};
+    return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) {
+        return name.ends_with(part) && names.contains(name.substr(0, name.size() - part.size()));
+    });
+}
+
+template <typename T>
+bool is(const type_schema& schema, const char* name) {
+    return schema.name == name && schema.fields == schema_of<T>(name).fields;
+}
+
+} // namespace
+
+const std::vector<type_schema>& root_schemas() {
+    static const std::vector<type_schema> all = make_schemas();
+    return all;
+}
+
+bool is_of_root(const type_schema& schema) {
+    return std::ranges::any_of(root_schemas(), [&](const type_schema& one) {
+        return one.name == schema.name && one.fields == schema.fields &&
+               one.value_bytes == schema.value_bytes;
+    });
+}
+
+std::string why_bookkeeping(const type_schema& schema, const std::set<std::string>& names) {
+    if (is_of_life_cycle(schema.name, names)) return "of a life cycle";
+    if (schema.name == "archive.table" || schema.name == "archive.row" ||
+        schema.name == "archive.key")
+        return "of an archive in memory";
+    if (is<driver::chain_identity>(schema, "chain_identity") ||
+        is<driver::applied_block>(schema, "applied_block") ||
+        is<driver::root_setting>(schema, driver::root_setting::type_name) ||
+        is<driver::block_root>(schema, driver::block_root::type_name))
+        return "of the driver";
+    if (is_of_root(schema)) return "of the state root";
+    return {};
+}
+
+} // namespace chainbase::inspect
 
 namespace chainbase {
 
@@ -59,10 +125,8 @@ std::string hash_text(std::uint64_t hash) {
 
 namespace {
 
-struct schema_call {
-    std::string state;
+struct schema_call : state_call {
     std::vector<std::string> types;
-    bool json = false;
     bool c_header = false;
     bool dot = false;
 };
@@ -110,6 +174,14 @@ std::string print_as(const schema_call& asked, const schema_report& report) {
     if (asked.json) return as_json(report);
     if (asked.c_header) return c_header_of(report.types);
     return asked.dot ? as_dot(report) : as_text(report);
+}
+
+void run_schema(const schema_call& asked) {
+    const named_state named(asked.state);
+    schema_report report = read_schema(named.folder(), asked.types);
+    report.state = asked.state;
+    if (named.is_checkpoint()) report.segment = named.origin() / "checkpoint";
+    print_or_throw(print_as(asked, report));
 }
 
 } // namespace
@@ -163,24 +235,13 @@ schema_report read_schema(const std::filesystem::path& state,
 }
 
 void declare_schema(command& verb) {
-    const auto asked = std::make_shared<schema_call>();
-    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    const auto asked = declare_look<schema_call>(verb, run_schema);
     verb.add_option("TYPE", asked->types, "These types only");
     verb.at_most_one({
         verb.add_flag("--json", asked->json, "Print one JSON object instead of tables"),
         verb.add_flag("--c-header", asked->c_header,
                       "Print a C11 header with a struct for each type"),
         verb.add_flag("--dot", asked->dot, "Print a directed graph for Graphviz"),
-    });
-    verb.runs([asked] {
-        look_at(asked->state, [&] {
-            const named_state named(asked->state);
-            schema_report report = read_schema(named.folder(), asked->types);
-            report.state = asked->state;
-            if (named.is_checkpoint()) report.segment = named.origin() / "checkpoint";
-            print_or_throw(print_as(*asked, report));
-        });
-        return exit_code::done;
     });
 }
 

@@ -47,7 +47,7 @@ void foresee_restore(const opening_plan& plan, state_info& to) {
     const checkpoint_info& newest = to.checkpoints.front();
     to.why =
         fmt::format("{}; checkpoint {} of revision {}{}", plan.why, newest.generation,
-                    newest.revision, newest.has_redo_log ? ", and the blocks of the redo log" : "");
+                    newest.revision, newest.redo_log ? ", and the blocks of the redo log" : "");
     to.add(plan.code, fmt::format("{}; open the state for writing once, which restores checkpoint "
                                   "{}. {} reads all of it before",
                                   plan.why, newest.generation, check(to, "--checkpoint ")));
@@ -226,7 +226,7 @@ void read_archive_kind(state_info& to) {
 
 /// What the last writer promised, where files say it.
 std::string promise_of(const state_info& info) {
-    if (!info.checkpoints.empty() && info.checkpoints.front().has_redo_log) return "commit";
+    if (!info.checkpoints.empty() && info.checkpoints.front().redo_log) return "commit";
     if (!info.header || info.header->clean != 1) return {};
     return info.header->generation == 0 ? "process" : "checkpoint";
 }

@@ -18,7 +18,7 @@ namespace chainbase::inspect {
 
 /// Something that is in the way of using a state, or will be.
 struct trouble {
-    std::string code; ///< for programs: "writer_died", "no_checkpoint" ...; README.md lists them
+    std::string code; ///< for programs: "writer_died", "no_checkpoint" ...; json.md lists them
     std::string what; ///< for people, with what is to be done
 };
 
@@ -48,7 +48,7 @@ struct state_info {
     std::string promise; ///< "process", "checkpoint", "commit"; empty: not known
     std::string archive; ///< the kind; empty: none, or not known
 
-    std::string condition;                  ///< README.md lists them
+    std::string condition;                  ///< json.md lists them
     opening_way next = opening_way::refuse; ///< what the next opening for writing does
     std::string why;                        ///< it does that
     std::vector<trouble> troubles;
@@ -61,5 +61,10 @@ struct state_info {
 /// Looks at a state, and changes nothing. Throws format_error when nothing of a state is there,
 /// filesystem_error when it cannot be looked at.
 [[nodiscard]] state_info read_info(const std::filesystem::path& state);
+
+[[nodiscard]] std::string as_text(const state_info& info);
+
+/// One JSON object; json.md has its members.
+[[nodiscard]] std::string as_json(const state_info& info);
 
 } // namespace chainbase::inspect

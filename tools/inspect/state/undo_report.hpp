@@ -75,4 +75,8 @@ enum class undo_detail {
 [[nodiscard]] undo_report read_undo(const std::filesystem::path& state,
                                     undo_detail how = undo_detail::contents);
 
+/// The report as tables for people, and as one JSON object; json.md lists its members.
+[[nodiscard]] std::string as_text(const undo_report& report);
+[[nodiscard]] std::string as_json(const undo_report& report);
+
 } // namespace chainbase::inspect

@@ -1,5 +1,4 @@
 #include <tools/inspect/top/dashboard.hpp>
-#include <tools/inspect/top/figures.hpp>
 #include <tools/inspect/top/views.hpp>
 #include <tools/text_table.hpp>
 
@@ -13,19 +12,7 @@
 #include <string>
 #include <vector>
 
-/// The lines above the tables of the dashboard, each a figure or two of everything.
 namespace chainbase::inspect {
-
-/// Closed, being written, left behind; how far the state is.
-[[nodiscard]] styled_line condition_line(const top_sample& sample);
-[[nodiscard]] styled_line rates_line(const top_sample& sample);
-/// The rates of operations of the last samples, as many as fit.
-[[nodiscard]] styled_line history_line(const std::deque<double>& operations, std::size_t columns,
-                                       bool is_unicode);
-[[nodiscard]] styled_line memory_line(const top_sample& sample, bool is_unicode);
-[[nodiscard]] styled_line locks_line(const top_sample& sample, const lock_watch& watch);
-[[nodiscard]] styled_line archive_line(const top_sample& sample);
-[[nodiscard]] styled_line checkpoint_line(const top_sample& sample);
 
 namespace {
 
@@ -74,8 +61,9 @@ std::string readers_text(const lock_report& locks) {
     return fmt::format("readers {}: {} inside, {} waiting", locks.readers.size(), reading, waiting);
 }
 
-} // namespace
+// The lines above the tables of the dashboard, each a figure or two of everything.
 
+/// Closed, being written, left behind; how far the state is.
 styled_line condition_line(const top_sample& sample) {
     const state_report& state = sample.now.state;
     styled_line line = begin("state");
@@ -100,6 +88,7 @@ styled_line rates_line(const top_sample& sample) {
     return line;
 }
 
+/// The rates of operations of the last samples, as many as fit.
 styled_line history_line(const std::deque<double>& operations, std::size_t columns,
                          bool is_unicode) {
     styled_line line = begin("changes/s");
@@ -184,11 +173,9 @@ styled_line checkpoint_line(const top_sample& sample) {
         add(line, fmt::format(", {} after the one before",
                               short_time(1e9 * static_cast<double>(newest.time -
                                                                    sample.checkpoints[1].time))));
-    if (newest.has_redo_log) add(line, ", a redo log follows");
+    if (newest.redo_log) add(line, ", a redo log follows");
     return line;
 }
-
-namespace {
 
 using std::chrono::milliseconds;
 

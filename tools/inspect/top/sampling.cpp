@@ -1,4 +1,3 @@
-#include <tools/inspect/top/figures.hpp>
 #include <tools/inspect/top/views.hpp>
 #include <tools/text_table.hpp>
 
@@ -58,23 +57,6 @@ std::string gained_number(double number) {
 
 std::string percent(double part, double whole) {
     return whole == 0 ? "-" : fmt::format("{:.1f} %", 100 * part / whole);
-}
-
-std::string bar_of(double share, std::size_t columns, bool is_unicode) {
-    constexpr const char* parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-    const auto eighths = static_cast<std::size_t>(
-        std::lround(std::clamp(share, 0.0, 1.0) * 8 * static_cast<double>(columns)));
-    std::string bar;
-    for (std::size_t whole = 0; whole < eighths / 8; ++whole)
-        bar += is_unicode ? "█" : "#";
-    std::size_t filled = eighths / 8;
-    if (is_unicode && eighths % 8 != 0) {
-        bar += parts[eighths % 8];
-        ++filled;
-    }
-    for (; filled < columns; ++filled)
-        bar += is_unicode ? " " : ".";
-    return bar;
 }
 
 std::string sparkline(const std::deque<double>& figures, std::size_t columns, bool is_unicode) {

@@ -4,12 +4,9 @@
 #include <tools/inspect/serve/sample_history.hpp>
 #include <tools/inspect/top/dashboard.hpp>
 #include <tools/inspect/top/terminal_screen.hpp>
-#include <tools/inspect/top/top.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
-#include <tools/print.hpp>
-
-#include <nlohmann/json.hpp>
+#include <tools/report_json.hpp>
 
 #include <algorithm>
 #include <exception>
@@ -18,139 +15,11 @@
 
 namespace chainbase::inspect {
 
-namespace {
-
-using clock = std::chrono::steady_clock;
-using std::chrono::milliseconds;
-
-/// How often the locks are looked at, and the longest time until a signal is noticed.
-constexpr milliseconds step{50};
-
-struct call {
-    std::string state;
-    double interval = 1;
-    std::uint64_t count = 0; ///< samples; 0: until somebody ends it
-    bool json = false;
-
-    [[nodiscard]] milliseconds pause() const {
-        return std::chrono::round<milliseconds>(std::chrono::duration<double>(interval));
-    }
-};
-
-/// The state may be gone or in the making at any moment; the next sample says so.
-template <typename Visitor>
-void look_at_locks(const std::string& state, Visitor&& visit) {
-    try {
-        visit(lock_report::read(state));
-    } catch (const std::exception&) {
-    }
-}
-
-/// Calls take(sample) or failed(why), and again after each pause, as long as is_wanted() says.
-/// Throws what the first sample throws.
-class sample_loop {
-public:
-    explicit sample_loop(const call& asked) : asked_(asked), sampler_(asked.state) {}
-
-    [[nodiscard]] bool is_done() const {
-        return catch_interruption::noted() || (asked_.count != 0 && taken_ == asked_.count);
-    }
-    /// When the next sample is due.
-    [[nodiscard]] clock::time_point due(milliseconds pause) const { return last_ + pause; }
-
-    template <typename Take, typename Fail>
-    void next(Take&& take, Fail&& failed) {
-        const bool is_first = taken_++ == 0;
-        last_ = clock::now();
-        try {
-            take(sampler_.take());
-        } catch (const std::exception& problem) {
-            if (is_first) throw;
-            failed(std::string(problem.what()));
-        }
-    }
-
-private:
-    const call& asked_;
-    top_sampler sampler_;
-    clock::time_point last_;
-    std::uint64_t taken_ = 0;
-};
-
-void print_lines(const call& asked) {
-    sample_loop loop(asked);
-    lock_watch watch;
-    constexpr const char* then = "direct stdout elsewhere and call again";
-    for (;;) {
-        std::string line;
-        loop.next(
-            [&](const top_sample& sample) {
-                watch.end_interval();
-                line = as_json_line(asked.state, sample, watch);
-            },
-            [&](const std::string& why) { line = as_json_line(asked.state, why); });
-        print_or_throw(line, then);
-        if (loop.is_done()) return;
-        while (!catch_interruption::noted() && clock::now() < loop.due(asked.pause())) {
-            std::this_thread::sleep_for(
-                std::min<clock::duration>(step, loop.due(asked.pause()) - clock::now()));
-            look_at_locks(asked.state, [&](const lock_report& found) { watch.add(found); });
-        }
-        if (catch_interruption::noted()) return;
-    }
-}
-
-void show(const call& asked) {
-    sample_loop loop(asked);
-    dashboard board(asked.state, asked.pause(), terminal_screen::is_unicode());
-    const auto next = [&] {
-        loop.next([&](top_sample sample) { board.add(std::move(sample)); },
-                  [&](std::string why) { board.add_failure(std::move(why)); });
-    };
-    next(); // what is wrong with the state is said on a terminal as it was
-    terminal_screen terminal;
-    for (;;) {
-        terminal.show(board.screen(terminal.columns(), terminal.lines()));
-        if (loop.is_done()) return;
-        const key_action key = terminal.wait(step);
-        board.press(key);
-        if (board.is_over() || catch_interruption::noted()) return;
-        if (board.is_paused()) continue;
-        look_at_locks(asked.state, [&](const lock_report& found) { board.look_at(found); });
-        if (clock::now() >= loop.due(board.interval())) next();
-    }
-}
-
-void run(const call& asked) {
-    const catch_interruption signals;
-    asked.json ? print_lines(asked) : show(asked);
-}
-
-} // namespace
-
-void declare_top(command& verb) {
-    const auto asked = std::make_shared<call>();
-    verb.add_option("DIR", asked->state, "The folder of the state").required();
-    verb.add_option("--interval", asked->interval, "From one look to the next, 0.1 to 3600")
-        .value_name("SECONDS")
-        .real_number(0.1, 3600.0)
-        .shows_default();
-    verb.add_option("--count", asked->count, "End after so many looks").whole_number(1, UINT64_MAX);
-    verb.add_flag("--json", asked->json, "Print a JSON object a line instead; needs no terminal");
-    verb.runs([asked] {
-        look_at(asked->state, [&] { run(*asked); });
-        return exit_code::done; // a key or a signal is how it is meant to end
-    });
-}
+// The members that parts of the report have in JSON, in their order.
+BOOST_DESCRIBE_STRUCT(lock_watch::shares, (),
+                      (looks, writing, writer_waiting, reading, readers_waiting))
 
 namespace {
-
-using json = nlohmann::ordered_json;
-
-/// What a lock file or a path holds may be any bytes.
-std::string line_of(const json& all) {
-    return all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
-}
 
 json types_of(const top_sample& sample) {
     json types = json::array();
@@ -183,32 +52,15 @@ json times_of(const archive::latency_histogram& seen) {
 }
 
 json looks_of(const lock_watch& locks) {
-    const lock_watch::shares& last = locks.last();
-    return {{"looks", last.looks},
-            {"writing", last.writing},
-            {"writer_waiting", last.writer_waiting},
-            {"reading", last.reading},
-            {"readers_waiting", last.readers_waiting},
-            {"write_turns", times_of(locks.write_turns)},
-            {"writer_waits", times_of(locks.writer_waits)},
-            {"read_turns", times_of(locks.read_turns)},
-            {"reader_waits", times_of(locks.reader_waits)}};
-}
-
-json checkpoints_of(const top_sample& sample) {
-    json all = json::array();
-    for (const checkpoint_info& one : sample.checkpoints)
-        all.push_back({{"generation", one.generation},
-                       {"revision", one.revision},
-                       {"irreversible_revision", one.irreversible_revision},
-                       {"time", one.time},
-                       {"bytes", one.bytes},
-                       {"redo_log", one.has_redo_log}});
+    json all = json_of(locks.last());
+    all["write_turns"] = times_of(locks.write_turns);
+    all["writer_waits"] = times_of(locks.writer_waits);
+    all["read_turns"] = times_of(locks.read_turns);
+    all["reader_waits"] = times_of(locks.reader_waits);
     return all;
 }
 
-} // namespace
-
+/// A sample as one JSON object on a line; README.md lists its members.
 std::string as_json_line(const std::string& state, const top_sample& sample,
                          const lock_watch& locks) {
     json line = {{"schema_version", 1}, {"state", state}};
@@ -218,13 +70,132 @@ std::string as_json_line(const std::string& state, const top_sample& sample,
     line["lock_looks"] = looks_of(locks);
     line["archive_times"] =
         sample.now.archive ? chainbase::to_json(sample.now.archive->figures) : json(nullptr);
-    line["checkpoints"] = checkpoints_of(sample);
-    return line_of(line);
+    line["checkpoints"] = json_of(sample.checkpoints);
+    return line_of(line) + "\n";
 }
 
+/// Why there was none.
 std::string as_json_line(const std::string& state, const std::string& failure) {
     const double now = unix_seconds(std::chrono::system_clock::now());
-    return line_of({{"schema_version", 1}, {"state", state}, {"time", now}, {"error", failure}});
+    return line_of({{"schema_version", 1}, {"state", state}, {"time", now}, {"error", failure}}) +
+           "\n";
+}
+
+using clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+/// How often the locks are looked at, and the longest time until a signal is noticed.
+constexpr milliseconds step{50};
+
+struct top_call : state_call {
+    double interval = 1;
+    std::uint64_t count = 0; ///< samples; 0: until somebody ends it
+
+    [[nodiscard]] milliseconds pause() const {
+        return std::chrono::round<milliseconds>(std::chrono::duration<double>(interval));
+    }
+};
+
+/// The state may be gone or in the making at any moment; the next sample says so.
+template <typename Visitor>
+void look_at_locks(const std::string& state, Visitor&& visit) {
+    try {
+        visit(lock_report::read(state));
+    } catch (const std::exception&) {
+    }
+}
+
+/// Calls take(sample) or failed(why), and again after each pause, as long as is_wanted() says.
+/// Throws what the first sample throws.
+class sample_loop {
+public:
+    explicit sample_loop(const top_call& asked) : asked_(asked), sampler_(asked.state) {}
+
+    [[nodiscard]] bool is_done() const {
+        return catch_interruption::noted() || (asked_.count != 0 && taken_ == asked_.count);
+    }
+    /// When the next sample is due.
+    [[nodiscard]] clock::time_point due(milliseconds pause) const { return last_ + pause; }
+
+    template <typename Take, typename Fail>
+    void next(Take&& take, Fail&& failed) {
+        const bool is_first = taken_++ == 0;
+        last_ = clock::now();
+        try {
+            take(sampler_.take());
+        } catch (const std::exception& problem) {
+            if (is_first) throw;
+            failed(std::string(problem.what()));
+        }
+    }
+
+private:
+    const top_call& asked_;
+    top_sampler sampler_;
+    clock::time_point last_;
+    std::uint64_t taken_ = 0;
+};
+
+void print_lines(const top_call& asked) {
+    sample_loop loop(asked);
+    lock_watch watch;
+    constexpr const char* then = "direct stdout elsewhere and call again";
+    for (;;) {
+        std::string line;
+        loop.next(
+            [&](const top_sample& sample) {
+                watch.end_interval();
+                line = as_json_line(asked.state, sample, watch);
+            },
+            [&](const std::string& why) { line = as_json_line(asked.state, why); });
+        print_or_throw(line, then);
+        if (loop.is_done()) return;
+        while (!catch_interruption::noted() && clock::now() < loop.due(asked.pause())) {
+            std::this_thread::sleep_for(
+                std::min<clock::duration>(step, loop.due(asked.pause()) - clock::now()));
+            look_at_locks(asked.state, [&](const lock_report& found) { watch.add(found); });
+        }
+        if (catch_interruption::noted()) return;
+    }
+}
+
+void show(const top_call& asked) {
+    sample_loop loop(asked);
+    dashboard board(asked.state, asked.pause(), terminal_screen::is_unicode());
+    const auto next = [&] {
+        loop.next([&](top_sample sample) { board.add(std::move(sample)); },
+                  [&](std::string why) { board.add_failure(std::move(why)); });
+    };
+    next(); // what is wrong with the state is said on a terminal as it was
+    terminal_screen terminal;
+    for (;;) {
+        terminal.show(board.screen(terminal.columns(), terminal.lines()));
+        if (loop.is_done()) return;
+        const key_action key = terminal.wait(step);
+        board.press(key);
+        if (board.is_over() || catch_interruption::noted()) return;
+        if (board.is_paused()) continue;
+        look_at_locks(asked.state, [&](const lock_report& found) { board.look_at(found); });
+        if (clock::now() >= loop.due(board.interval())) next();
+    }
+}
+
+/// A key or a signal is how it is meant to end.
+void run_top(const top_call& asked) {
+    const catch_interruption signals;
+    asked.json ? print_lines(asked) : show(asked);
+}
+
+} // namespace
+
+void declare_top(command& verb) {
+    const auto asked = declare_look<top_call>(verb, run_top);
+    verb.add_option("--interval", asked->interval, "From one look to the next, 0.1 to 3600")
+        .value_name("SECONDS")
+        .real_number(0.1, 3600.0)
+        .shows_default();
+    verb.add_option("--count", asked->count, "End after so many looks").whole_number(1, UINT64_MAX);
+    verb.add_flag("--json", asked->json, "Print a JSON object a line instead; needs no terminal");
 }
 
 } // namespace chainbase::inspect

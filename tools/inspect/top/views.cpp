@@ -1,5 +1,5 @@
 #include <archive/statistics.hpp>
-#include <tools/inspect/top/figures.hpp>
+#include <tools/inspect/state/locks.hpp>
 #include <tools/inspect/top/views.hpp>
 #include <tools/text_table.hpp>
 
@@ -17,31 +17,33 @@
 /// What the tables of the dashboard are put together of, and the tables.
 namespace chainbase::inspect {
 
+namespace {
+
 using cell = sortable_table::cell;
 
 /// @name Cells that sort by what they say
 /// @{
-[[nodiscard]] inline cell text(std::string name) {
+cell text(std::string name) {
     return {std::move(name), std::nullopt};
 }
 
-[[nodiscard]] inline cell nothing() {
+cell nothing() {
     return {"-", std::nullopt, text_style::dim};
 }
 
-[[nodiscard]] inline cell whole(std::uint64_t number) {
+cell whole(std::uint64_t number) {
     return {grouped(number), static_cast<double>(number)};
 }
 
-[[nodiscard]] inline cell bytes(std::uint64_t number) {
+cell bytes(std::uint64_t number) {
     return {short_bytes(static_cast<double>(number)), static_cast<double>(number)};
 }
 
-[[nodiscard]] inline cell duration(double ns) {
+cell duration(double ns) {
     return {short_time(ns), ns};
 }
 /// What a count gained a second since it was `before`; nothing of one that began anew.
-[[nodiscard]] inline cell rate(std::uint64_t now, const std::uint64_t* before, double seconds) {
+cell rate(std::uint64_t now, const std::uint64_t* before, double seconds) {
     if (!before || seconds <= 0 || now < *before) return nothing();
     const double figure = static_cast<double>(now - *before) / seconds;
     return {short_number(figure), figure};
@@ -55,23 +57,12 @@ struct named_times {
 };
 
 /// The lookups, by how they end.
-inline constexpr named_times lookup_times[] = {
+constexpr named_times lookup_times[] = {
     {"found in memory", &archive::statistics_summary::hits_in_memory},
     {"found in the archive", &archive::statistics_summary::hits_in_archive},
     {"not there", &archive::statistics_summary::misses},
     {"known not to be there", &archive::statistics_summary::known_misses},
 };
-
-/// @name The tables
-/// @{
-[[nodiscard]] sortable_table memory_table(const view_content& content);
-[[nodiscard]] sortable_table latency_table(const view_content& content);
-[[nodiscard]] sortable_table lock_table(const view_content& content);
-[[nodiscard]] sortable_table archive_table(const view_content& content);
-[[nodiscard]] sortable_table checkpoint_table(const view_content& content);
-/// @}
-
-namespace {
 
 using archive::statistics_summary;
 
@@ -128,8 +119,6 @@ void add_lookups(sortable_table& to, const top_sample& sample) {
     }
 }
 
-} // namespace
-
 sortable_table archive_table(const view_content& content) {
     sortable_table table({{"since the archive was opened"}, {"count"}, {"a second"}, {"share"}});
     const top_sample& sample = content.sample;
@@ -161,15 +150,12 @@ sortable_table checkpoint_table(const view_content& content) {
                    number(one.revision),
                    number(one.irreversible_revision),
                    bytes(one.bytes),
-                   text(one.has_redo_log ? "follows it" : "none")});
+                   text(one.redo_log ? "follows it" : "none")});
     }
     return table;
 }
 
-namespace {
-
 using archive::latency_histogram;
-using archive::statistics_summary;
 
 /// What the archive measured since it was opened.
 void add_times(sortable_table& to, std::string name, const named_times& what,
@@ -206,8 +192,6 @@ constexpr named_times other_times[] = {
     {"archive: synced", &statistics_summary::syncs},
 };
 
-} // namespace
-
 sortable_table latency_table(const view_content& content) {
     sortable_table table(
         {{"what"}, {"count"}, {"a second"}, {"p50"}, {"p99"}, {"p99.9"}, {"longest"}, {"in all"}});
@@ -223,12 +207,10 @@ sortable_table latency_table(const view_content& content) {
     return table;
 }
 
-namespace {
-
 using doing = lock_report::doing;
 
 cell standing(doing what, bool is_alive, const char* inside) {
-    const char* word = what == doing::idle ? "idle" : what == doing::waiting ? "waiting" : inside;
+    const std::string word = in_words(what, inside);
     if (!is_alive) return {fmt::format("{}, and dead", word), std::nullopt, text_style::bad};
     return {word, std::nullopt,
             what == doing::waiting  ? text_style::warning
@@ -239,8 +221,6 @@ cell standing(doing what, bool is_alive, const char* inside) {
 cell age(doing what, double seconds) {
     return what == doing::idle ? nothing() : cell{short_age(seconds), seconds};
 }
-
-} // namespace
 
 sortable_table lock_table(const view_content& content) {
     sortable_table table(
@@ -259,8 +239,6 @@ sortable_table lock_table(const view_content& content) {
                    whole(one.slot)});
     return table;
 }
-
-namespace {
 
 text_style style_of_growth(double figure) {
     return figure == 0 ? text_style::dim : text_style::plain;
@@ -302,8 +280,6 @@ void add_part(sortable_table& to, const char* name, const measured& part,
     to.add(std::move(row));
 }
 
-} // namespace
-
 sortable_table memory_table(const view_content& content) {
     sortable_table table({{"type"},
                           {"objects"},
@@ -323,6 +299,8 @@ sortable_table memory_table(const view_content& content) {
     add_part(table, "(header)", state.header, content);
     return table;
 }
+
+} // namespace
 
 sortable_table table_of(view which, const view_content& content) {
     switch (which) {

@@ -4,17 +4,41 @@
 #include <chainbase/lock/process_lock.hpp>
 #include <tools/inspect/memory/live_sample.hpp>
 #include <tools/inspect/state/named_state.hpp>
+#include <tools/text_table.hpp>
 
 #include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
+/// Figures as the dashboard shows them: short, so that columns stay narrow.
 namespace chainbase::inspect {
+
+/// "512 B", "4.4 MiB".
+[[nodiscard]] std::string short_bytes(double bytes);
+/// With its sign: "+4.4 MiB", "0 B", "-512 B".
+[[nodiscard]] std::string gained_bytes(double bytes);
+/// "850 ns", "12.3 us", "4.5 ms", "2.1 s", "3 min", "5 h".
+[[nodiscard]] std::string short_time(double nanoseconds);
+/// Of a lock's holder or waiter, whose clock goes on by the kernel's tick: "0 ms", "12 ms", "2.1
+/// s".
+[[nodiscard]] std::string short_age(double seconds);
+/// "1,234", "0.4": whole numbers from ten on.
+[[nodiscard]] std::string short_number(double number);
+/// With its sign.
+[[nodiscard]] std::string gained_number(double number);
+/// "63.2 %"; "-" of nothing.
+[[nodiscard]] std::string percent(double part, double whole);
+
+/// The last figures that fit into `columns`, the newest at the right, as columns of a height that
+/// is relative to the largest of them. Figures are not negative.
+[[nodiscard]] std::string sparkline(const std::deque<double>& figures, std::size_t columns,
+                                    bool is_unicode);
 
 /// What many looks at the locks of a state came to. Who looks from outside sees no turn begin or
 /// end: at each look those count that are under way, with the time that they have taken so far. So

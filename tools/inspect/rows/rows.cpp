@@ -1,13 +1,12 @@
 #include <tools/inspect/archive/kept_archive.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/rows/merged_rows.hpp>
-#include <tools/inspect/rows/row_query.hpp>
 #include <tools/inspect/verbs.hpp>
-#include <tools/print.hpp>
 #include <tools/report_json.hpp>
 #include <tools/text_table.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -16,10 +15,106 @@
 #include <random>
 #include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace chainbase::inspect {
 
 namespace {
+
+// --- get -----------------------------------------------------------------------------------------
+
+struct get_call : state_call {
+    std::string type;
+    std::string key;
+    std::vector<std::string> parts;
+};
+
+/// What both places have.
+struct answer {
+    found_rows in_memory;
+    std::vector<found_row> archived;
+    bool is_archive_asked = false;
+    bool is_rolled_back = false;
+
+    [[nodiscard]] bool is_empty() const noexcept {
+        return in_memory.rows.empty() && archived.empty();
+    }
+};
+
+answer look_up(const get_call& asked) {
+    answer found;
+    row_source from(asked.state);
+    found.is_rolled_back = from.is_rolled_back();
+    found.in_memory = find_rows(from, asked.type, asked.key, asked.parts);
+    if (found.in_memory.is_unique && !found.in_memory.rows.empty()) return found;
+    if (auto archived = find_archived(from, asked.type, asked.key, asked.parts)) {
+        found.is_archive_asked = true;
+        found.archived = *std::move(archived);
+    }
+    return found;
+}
+
+/// Rows are taken as they are: a tree of values could change their numbers.
+std::string get_json(const get_call& asked, const answer& found) {
+    const auto list = [&](const std::vector<found_row>& rows) {
+        std::vector<std::string> all;
+        for (const found_row& row : rows)
+            all.push_back(found.in_memory.format->json_of(row.values));
+        return fmt::format("[{}]", fmt::join(all, ","));
+    };
+    return line_with(
+               {{"schema_version", 1},
+                {"state", asked.state},
+                {"type", asked.type},
+                {"key", asked.key},
+                {"revision", found.in_memory.revision},
+                {"rolled_back", found.is_rolled_back}},
+               {{"rows", list(found.in_memory.rows)}, {"archived_rows", list(found.archived)}}) +
+           "\n";
+}
+
+/// A field a line.
+std::string columns_text(const std::vector<std::string>& names,
+                         const std::vector<std::string>& values) {
+    std::size_t width = 0;
+    for (const std::string& name : names)
+        width = std::max(width, name.size());
+    std::string text;
+    for (std::size_t field = 0; field < values.size(); ++field) {
+        std::string_view value = values[field];
+        if (value.starts_with('"')) value = value.substr(1, value.size() - 2);
+        text += fmt::format("{:<{}}  {}\n", names[field], width, value);
+    }
+    return text;
+}
+
+/// Rows with an empty line between them; those of the archive say so.
+std::string get_text(const answer& found) {
+    std::string text;
+    const std::vector<std::string> names = found.in_memory.format->names();
+    for (const auto* rows : {&found.in_memory.rows, &found.archived})
+        for (const found_row& row : *rows) {
+            if (!text.empty()) text += '\n';
+            text += columns_text(names, row.values);
+            if (row.is_archived) text += "(in the archive)\n";
+        }
+    return text;
+}
+
+exit_code run_get(const get_call& asked) {
+    const answer found = look_up(asked);
+    warn_if_rolled_back(found.is_rolled_back, asked.state, found.in_memory.revision);
+    print_or_throw(asked.json ? get_json(asked, found) : get_text(found));
+    if (!found.is_empty()) return exit_code::done;
+    spdlog::error("{}: no {} has {} {}{}", asked.state, asked.type, asked.key,
+                  fmt::join(asked.parts, " "),
+                  found.is_archive_asked ? ", in memory or in the archive"
+                                         : " in memory (the archive is not searched by it)");
+    return exit_code::failed;
+}
+
+// --- range, count, sample ------------------------------------------------------------------------
 
 /// Prints rows of one type to stdout as they come: as a table, in parts, or as JSON lines, of which
 /// the first one says what they are, and the last one that they are all:
@@ -29,40 +124,35 @@ namespace {
 ///     {"schema_version": 1, "rows": 2, "more": false}
 class row_printer {
 public:
-    /// Takes a turn.
-    row_printer(row_source& from, const std::string& type, const std::string& key, bool is_json)
-        : is_json_(is_json) {
+    /// Takes a turn. `says_where`: rows of memory and of the archive, each of which says where it
+    /// is.
+    row_printer(row_source& from, const row_query& query, bool is_json, bool says_where = false)
+        : is_json_(is_json), says_where_(says_where) {
         json head;
         from.take_turn([&] {
-            format_ = std::make_unique<row_format>(from.of(type).schema());
-            head = {{"schema_version", 1},
-                    {"state", from.state().string()},
-                    {"type", type},
-                    {"key", key},
-                    {"revision", from.revision()},
-                    {"rolled_back", from.is_rolled_back()}};
+            format_ = std::make_unique<row_format>(from.of(query.type).schema());
+            head = {{"schema_version", 1},         {"state", from.state().string()},
+                    {"type", query.type},          {"key", query.key},
+                    {"revision", from.revision()}, {"rolled_back", from.is_rolled_back()}};
         });
         if (is_json_) text_ = line_of(head) + "\n";
     }
-    /// For rows of memory and of the archive, each of which says where it is.
-    void say_where() { says_where_ = true; }
 
-    /// In a turn: keeps an object.
-    void add(const std::byte* object, const rows::buffer_source& buffers) {
-        ++rows_;
-        if (!is_json_) return cells_.push_back(format_->cells(object, buffers));
-        format_->append_json(text_, object, buffers);
-        text_ += '\n';
+    /// In a turn: keeps an object in memory.
+    void add(const rows::type_rows& of, slot_number slot) {
+        add({of.slots().id(slot), false, format_->values(of.slots().value(slot), of.buffers())});
     }
-    /// Keeps a row, and where it is.
-    void add(const merged_rows::row& one) {
+    void add(found_row one) {
         ++rows_;
         if (is_json_) {
-            text_ += fmt::format("{{\"row\":{},\"archived\":{}}}\n", one.json, one.is_archived);
+            const std::string row = format_->json_of(one.values);
+            text_ += says_where_
+                         ? fmt::format("{{\"row\":{},\"archived\":{}}}\n", row, one.is_archived)
+                         : row + "\n";
             return;
         }
-        cells_.push_back(one.cells);
-        cells_.back().push_back(one.is_archived ? "archive" : "memory");
+        cells_.push_back(format_->cells_of(std::move(one.values)));
+        if (says_where_) cells_.back().emplace_back(one.is_archived ? "archive" : "memory");
     }
     /// After a turn: prints what is kept, when it is enough to be worth it. Throws io_error.
     void print_some() {
@@ -100,23 +190,20 @@ private:
     }
 
     bool is_json_;
+    bool says_where_;
     std::unique_ptr<row_format> format_;
     std::string text_; ///< JSON lines
     std::vector<std::vector<std::string>> cells_;
     std::uint64_t rows_ = 0;
-    bool says_where_ = false;
 };
 
-struct range_call {
-    std::string state;
+struct range_call : state_call {
     row_query query;
     std::uint64_t limit = 100;
     bool archive = false;
-    bool json = false;
 };
 
 void add_query(command& verb, range_call& asked) {
-    verb.add_option("DIR", asked.state, "The folder of the state").required();
     verb.add_option("TYPE", asked.query.type, "The name of a type (`schema` lists them)")
         .required();
     verb.add_option("KEY", asked.query.key, "The name of one of its ordered keys").shows_default();
@@ -135,48 +222,36 @@ void warn_if_moved(merged_rows& rows, const range_call& asked) {
                      asked.state);
 }
 
-/// Rows of both places, in one order.
-exit_code run_merged_range(const range_call& asked) {
+void run_range(const range_call& asked) {
     row_source from(asked.state);
-    const auto archive = open_whole_archive(from);
+    const auto archive = asked.archive ? open_whole_archive(from) : nullptr;
     merged_rows rows(from, asked.query, archive.get());
-    row_printer printer(from, asked.query.type, asked.query.key, asked.json);
-    printer.say_where();
-    const merged_rows::row* one = rows.next();
+    row_printer printer(from, asked.query, asked.json, asked.archive);
+    const found_row* one = rows.next();
     for (; one && (asked.limit == 0 || printer.rows() < asked.limit); one = rows.next()) {
         printer.add(*one);
         printer.print_some();
         rows.pop();
     }
     printer.finish(one != nullptr);
-    warn_if_moved(rows, asked);
-    return exit_code::done;
-}
-
-exit_code run_range(const range_call& asked) {
-    if (asked.archive) return run_merged_range(asked);
-    row_source from(asked.state);
-    const auto cursor = asked.query.cursor(from);
-    row_printer printer(from, asked.query.type, asked.query.key, asked.json);
-    bool more = false;
-    scan(
-        from, asked.query.type, *cursor,
-        [&](const rows::type_rows& of, slot_number slot) {
-            more = asked.limit != 0 && printer.rows() == asked.limit;
-            if (!more) printer.add(of.slots().value(slot), of.buffers());
-            return !more;
-        },
-        [&] { printer.print_some(); });
-    printer.finish(more);
-    if (more && !asked.json)
+    if (one && !asked.json && !asked.archive)
         spdlog::info("there are more than {}; --limit N shows N, --limit 0 all", asked.limit);
-    return exit_code::done;
+    warn_if_moved(rows, asked);
 }
 
-/// Of all the type itself keeps count; else they are gone through.
-std::uint64_t count_rows(row_source& from, const row_query& query) {
-    const auto cursor = query.cursor(from);
+/// Of all in memory the type itself keeps count; else they are gone through.
+std::uint64_t count_rows(row_source& from, const range_call& asked) {
     std::uint64_t rows = 0;
+    const row_query& query = asked.query;
+    if (asked.archive) {
+        const auto archive = open_whole_archive(from);
+        merged_rows all(from, query, archive.get());
+        for (; all.next(); all.pop())
+            ++rows;
+        warn_if_moved(all, asked);
+        return rows;
+    }
+    const auto cursor = query.cursor(from);
     if (query.is_all())
         from.take_turn([&] { rows = from.of(query.type).slots().live(); });
     else
@@ -187,20 +262,9 @@ std::uint64_t count_rows(row_source& from, const row_query& query) {
     return rows;
 }
 
-std::uint64_t count_merged(row_source& from, const range_call& asked) {
-    const auto archive = open_whole_archive(from);
-    merged_rows all(from, asked.query, archive.get());
-    std::uint64_t rows = 0;
-    for (; all.next(); all.pop())
-        ++rows;
-    warn_if_moved(all, asked);
-    return rows;
-}
-
-exit_code run_count(const range_call& asked) {
+void run_count(const range_call& asked) {
     row_source from(asked.state);
-    const std::uint64_t rows =
-        asked.archive ? count_merged(from, asked) : count_rows(from, asked.query);
+    const std::uint64_t rows = count_rows(from, asked);
     const json report{{"schema_version", 1},
                       {"state", asked.state},
                       {"type", asked.query.type},
@@ -208,15 +272,12 @@ exit_code run_count(const range_call& asked) {
                       {"revision", from.current_revision()},
                       {"rows", rows}};
     print_or_throw(asked.json ? lines_of(report, 2) : grouped(rows) + "\n");
-    return exit_code::done;
 }
 
-struct sample_call {
-    std::string state;
+struct sample_call : state_call {
     std::string type;
     std::uint64_t rows = 10;
     std::uint64_t seed = 1;
-    bool json = false;
 };
 
 /// Ids of objects by trying them, in a turn; fewer than wanted when most ids are not in use any
@@ -260,52 +321,53 @@ std::set<std::uint32_t> choose(row_source& from, const sample_call& asked) {
     return found.size() == asked.rows ? found : choose_of_all(from, asked, random);
 }
 
-exit_code run_sample(const sample_call& asked) {
+void run_sample(const sample_call& asked) {
     row_source from(asked.state);
     const std::set<std::uint32_t> chosen = choose(from, asked);
-    row_printer printer(from, asked.type, "id", asked.json);
+    row_printer printer(from, row_query{asked.type, "id", {}, {}, {}, false}, asked.json);
     for (const std::uint32_t id : chosen) {
         rows::id_cursor one(id, id); // may be gone meanwhile
-        scan(
-            from, asked.type, one,
-            [&](const rows::type_rows& of, slot_number slot) {
-                printer.add(of.slots().value(slot), of.buffers());
-                return true;
-            },
-            [&] { printer.print_some(); });
+        const auto keep = [&](const rows::type_rows& of, slot_number slot) {
+            printer.add(of, slot);
+            return true;
+        };
+        scan(from, asked.type, one, keep, [&] { printer.print_some(); });
     }
     printer.finish(false);
-    return exit_code::done;
 }
 
 } // namespace
 
+void declare_get(command& verb) {
+    const auto asked = declare_look<get_call>(verb, run_get);
+    verb.add_option("TYPE", asked->type, "The name of a type (`schema` lists them)").required();
+    verb.add_option("KEY", asked->key, "The name of one of its keys, or id").required();
+    verb.add_option("PART", asked->parts, "The parts of the key, in order").required();
+    verb.add_flag("--json", asked->json, "Print one JSON object");
+}
+
 void declare_range(command& verb) {
-    const auto asked = std::make_shared<range_call>();
+    const auto asked = declare_look<range_call>(verb, run_range);
     add_query(verb, *asked);
     verb.add_flag("--reverse", asked->query.is_reverse, "From the last one to the first");
     verb.add_option("--limit", asked->limit, "How many at most; 0: all").shows_default();
     verb.add_flag("--json", asked->json, "Print JSON lines");
-    verb.runs([asked] { return look_at(asked->state, [&] { return run_range(*asked); }); });
 }
 
 void declare_count(command& verb) {
-    const auto asked = std::make_shared<range_call>();
+    const auto asked = declare_look<range_call>(verb, run_count);
     add_query(verb, *asked);
     verb.add_flag("--json", asked->json, "Print one JSON object");
-    verb.runs([asked] { return look_at(asked->state, [&] { return run_count(*asked); }); });
 }
 
 void declare_sample(command& verb) {
-    const auto asked = std::make_shared<sample_call>();
-    verb.add_option("DIR", asked->state, "The folder of the state").required();
+    const auto asked = declare_look<sample_call>(verb, run_sample);
     verb.add_option("TYPE", asked->type, "The name of a type (`schema` lists them)").required();
     verb.add_option("--rows", asked->rows, "How many at most")
         .shows_default()
         .whole_number(1, 1'000'000);
     verb.add_option("--seed", asked->seed, "Another one chooses others").shows_default();
     verb.add_flag("--json", asked->json, "Print JSON lines");
-    verb.runs([asked] { return look_at(asked->state, [&] { return run_sample(*asked); }); });
 }
 
 } // namespace chainbase::inspect
