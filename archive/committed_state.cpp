@@ -1,7 +1,7 @@
 #include <archive/committed_state.hpp>
 #include <archive/state_digest.hpp>
-#include <chainbase/state_root/helpers.hpp>
 #include <chainbase/state_root/merkle_tree.hpp>
+#include <chainbase/state_root/thread_pool.hpp>
 #include <pool_allocator/error.hpp>
 #include <undo/session_changes.hpp>
 
@@ -37,7 +37,7 @@ std::string state_digest::hex() const {
 }
 
 committed_state::committed_state(database& state, unsigned threads) : state_(state), tree_(state) {
-    if (threads != 0) helping_ = std::make_unique<state_root::helpers>(threads);
+    if (threads != 0) pool_ = std::make_unique<state_root::thread_pool>(threads);
 }
 
 committed_state::~committed_state() = default;
@@ -149,10 +149,10 @@ void committed_state::add_all(const source& from) {
     each_leaf(from, [&](const state_root::leaf_change& leaf) {
         leaves.push_back(leaf);
         if (leaves.size() < leaves_at_once) return;
-        tree_.update(std::move(leaves), helping_.get());
+        tree_.update(std::move(leaves), pool_.get());
         leaves.clear();
     });
-    tree_.update(std::move(leaves), helping_.get());
+    tree_.update(std::move(leaves), pool_.get());
 }
 
 /// What left memory for the archive stays as it is in the tree; what was removed there is not in
@@ -212,8 +212,8 @@ committed_state::leaves_of(const std::vector<committed_object>& objects) const {
         }
     };
     const std::size_t parts = (objects.size() + objects_at_once - 1) / objects_at_once;
-    if (helping_ && parts > 1)
-        helping_->run(parts, hash_some);
+    if (pool_ && parts > 1)
+        pool_->run(parts, hash_some);
     else
         for (std::size_t number = 0; number < parts; ++number)
             hash_some(number);
@@ -229,7 +229,7 @@ sha256_digest committed_state::update(revision_number revision) {
         written.add(one.key);
         written.add(one.leaf); // zeros of what is gone
     }
-    tree_.update(std::move(leaves), helping_.get());
+    tree_.update(std::move(leaves), pool_.get());
     return written.finish();
 }
 

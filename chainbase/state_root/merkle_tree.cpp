@@ -1,7 +1,7 @@
 #include <chainbase/segment.hpp>
 #include <chainbase/state_root/draft.hpp>
-#include <chainbase/state_root/helpers.hpp>
 #include <chainbase/state_root/merkle_tree.hpp>
+#include <chainbase/state_root/thread_pool.hpp>
 #include <chainbase/state_root/tree_hash.hpp>
 #include <pool_allocator/error.hpp>
 
@@ -26,9 +26,9 @@ namespace chainbase::state_root {
 class tree_update {
 public:
     /// Makes out what changes. `changes` are in the order of their keys, no two of one key, and
-    /// must outlive this; so must the tree, as it is, until write(). `helping` may be null. Throws
+    /// must outlive this; so must the tree, as it is, until write(). `pool` may be null. Throws
     /// what drafter::replace throws.
-    tree_update(const node_store& tree, std::span<const leaf_change> changes, helpers* helping);
+    tree_update(const node_store& tree, std::span<const leaf_change> changes, thread_pool* pool);
     ~tree_update();
     tree_update(const tree_update&) = delete;
     tree_update& operator=(const tree_update&) = delete;
@@ -108,15 +108,15 @@ struct tree_update::branch {
 };
 
 tree_update::tree_update(const node_store& tree, std::span<const leaf_change> changes,
-                         helpers* helping)
+                         thread_pool* pool)
     : tree_(tree), making_(tree, memory_) {
     divide(changes);
     const auto make = [&](std::size_t number) {
         branch& one = *branches_[number];
         one.now = one.making.replace(one.old, one.changes, 1);
     };
-    if (helping && changes.size() >= worth_sharing)
-        helping->run(branches_.size(), make);
+    if (pool && changes.size() >= worth_sharing)
+        pool->run(branches_.size(), make);
     else
         for (std::size_t number = 0; number < branches_.size(); ++number)
             make(number);
@@ -187,14 +187,14 @@ node_ref tree_update::write(node_store& tree, const node_draft& draft) {
     return made;
 }
 
-void merkle_tree::update(std::vector<leaf_change> changes, helpers* helping) {
+void merkle_tree::update(std::vector<leaf_change> changes, thread_pool* pool) {
     if (!is_of_this_format())
         throw format_error(state_.memory().state().string() + ": the state root has format " +
                            std::to_string(nodes_.head().format) + ", this program makes " +
                            std::to_string(tree_head::current_format) + "; make the root anew");
     std::ranges::sort(changes, {}, &leaf_change::key);
     const std::int64_t revision = state_.revision();
-    tree_update made(nodes_, changes, helping);
+    tree_update made(nodes_, changes, pool);
     session all = state_.start_session();
     nodes_.make_head();
     nodes_.reserve(made.needed());

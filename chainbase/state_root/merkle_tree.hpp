@@ -16,7 +16,7 @@
 
 namespace chainbase::state_root {
 
-class helpers;
+class thread_pool;
 
 /// A Merkle tree of radix 16 over the objects of a state: the digest of the root commits to all of
 /// them, whatever the order and the history in which they came to be (tree_hash.hpp says what is
@@ -41,9 +41,9 @@ public:
 
     /// Applies changes, in any order, no two of one object: from here on the root is that of the
     /// objects as they are then. Changes to what is not there count as nothing. Part of the session
-    /// under way. `helping` may be null. Throws format_error when another version made the tree,
+    /// under way. `pool` may be null. Throws format_error when another version made the tree,
     /// out_of_space_error, limit_error, damaged_error, std::bad_alloc; then nothing changed.
-    void update(std::vector<leaf_change> changes, helpers* helping);
+    void update(std::vector<leaf_change> changes, thread_pool* pool);
 
     /// Takes all leaves out, and commits to objects of these types from here on, by the digests of
     /// this version. The nodes stay, free for the next leaves; with no types, as who turns the root

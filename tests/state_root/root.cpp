@@ -1,8 +1,8 @@
 // The state root of a whole state, of its types as programs see them, and the threads that help.
 
 #include <chainbase/database.hpp>
-#include <chainbase/state_root/helpers.hpp>
 #include <chainbase/state_root/merkle_tree.hpp>
+#include <chainbase/state_root/thread_pool.hpp>
 #include <pool_allocator/error.hpp>
 
 #include <catch2/catch.hpp>
@@ -225,7 +225,7 @@ extern "C" void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcep
 TEST_CASE("what was posted is done before the caller is told that more could not be") {
     for (int posted = 0; posted < 3; ++posted) {
         CAPTURE(posted);
-        state_root::helpers helping(3);
+        state_root::thread_pool pool(3);
         std::atomic<int> at_work{0};
         std::atomic<int> begun{0};
         const auto work = [&](std::size_t) {
@@ -235,7 +235,7 @@ TEST_CASE("what was posted is done before the caller is told that more could not
             --at_work;
         };
         allocations_left = posted;
-        CHECK_THROWS_AS(helping.run(1'000, work), std::bad_alloc);
+        CHECK_THROWS_AS(pool.run(1'000, work), std::bad_alloc);
         allocations_left = -1;
         CHECK(at_work == 0);
         CHECK(begun <= posted);
@@ -243,7 +243,7 @@ TEST_CASE("what was posted is done before the caller is told that more could not
         std::this_thread::sleep_for(std::chrono::milliseconds(30));
         CHECK(begun == before);
         std::atomic<std::size_t> done{0};
-        helping.run(40, [&](std::size_t) { ++done; });
+        pool.run(40, [&](std::size_t) { ++done; });
         CHECK(done == 40);
     }
 }
@@ -252,11 +252,11 @@ TEST_CASE("what was posted is done before the caller is told that more could not
 
 TEST_CASE("each part of shared work is done once") {
     for (const unsigned threads : {1u, 3u}) {
-        state_root::helpers helping(threads);
+        state_root::thread_pool pool(threads);
         for (const std::size_t count : {0u, 1u, 2u, 5u, 1000u}) {
             CAPTURE(threads, count);
             std::vector<std::atomic<int>> times(count);
-            helping.run(count, [&](std::size_t number) { ++times[number]; });
+            pool.run(count, [&](std::size_t number) { ++times[number]; });
             for (const auto& one : times)
                 CHECK(one == 1);
         }
@@ -264,21 +264,21 @@ TEST_CASE("each part of shared work is done once") {
 }
 
 TEST_CASE("a failure in shared work comes to the caller and the threads serve on") {
-    state_root::helpers helping(1);
+    state_root::thread_pool pool(1);
     for (std::size_t failing = 0; failing < 40; ++failing) {
         CAPTURE(failing);
         const auto work = [&](std::size_t number) {
             if (number == failing) throw std::runtime_error("one");
         };
-        CHECK_THROWS_AS(helping.run(40, work), std::runtime_error);
+        CHECK_THROWS_AS(pool.run(40, work), std::runtime_error);
     }
     std::atomic<std::size_t> done{0};
-    helping.run(40, [&](std::size_t) { ++done; });
+    pool.run(40, [&](std::size_t) { ++done; });
     CHECK(done == 40);
 }
 
 TEST_CASE("after a failure in shared work no further part is begun") {
-    state_root::helpers helping(1);
+    state_root::thread_pool pool(1);
     constexpr std::size_t count = 500;
     std::atomic<std::size_t> begun{0};
     const auto work = [&](std::size_t number) {
@@ -286,6 +286,6 @@ TEST_CASE("after a failure in shared work no further part is begun") {
         if (number == 0) throw std::runtime_error("the first");
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     };
-    CHECK_THROWS_AS(helping.run(count, work), std::runtime_error);
+    CHECK_THROWS_AS(pool.run(count, work), std::runtime_error);
     CHECK(begun < count);
 }

@@ -2,8 +2,8 @@
 
 #include <chainbase/database.hpp>
 #include <chainbase/sha256.hpp>
-#include <chainbase/state_root/helpers.hpp>
 #include <chainbase/state_root/merkle_tree.hpp>
+#include <chainbase/state_root/thread_pool.hpp>
 #include <chainbase/state_root/tree_hash.hpp>
 
 #include <tests/support/mismatch.hpp>
@@ -97,14 +97,14 @@ public:
         return id;
     }
     void update(const std::vector<state_root::leaf_change>& changes,
-                state_root::helpers* helping = nullptr) {
+                state_root::thread_pool* pool = nullptr) {
         for (const state_root::leaf_change& one : changes) {
             if (one.exists)
                 leaves_[one.key] = one.leaf;
             else
                 leaves_.erase(one.key);
         }
-        tree_.update(changes, helping);
+        tree_.update(changes, pool);
     }
 
     void require_right() const {

@@ -35,7 +35,7 @@ TEST_CASE("the root is the one that its definition gives after any changes and a
         database db(folder / "state", quick_options());
         told_tree told(db);
         told.require_right();
-        state_root::helpers helping(1);
+        state_root::thread_pool pool(1);
         random_source random(0);
         while (steps.next(random)) {
             const std::uint32_t ids =
@@ -49,7 +49,7 @@ TEST_CASE("the root is the one that its definition gives after any changes and a
             if (tell)
                 tell("update " + std::to_string(changes.size()) + " of " + std::to_string(ids) +
                      " objects" + (helps ? ", with a thread that helps" : ""));
-            told.update(changes, helps ? &helping : nullptr);
+            told.update(changes, helps ? &pool : nullptr);
             if (ids == 40 && random.chance(100)) {
                 std::vector<leaf_change> all;
                 for (std::uint32_t id = 40; id < 2000; ++id)

@@ -1,7 +1,7 @@
 #include <chainbase/database.hpp>
-#include <chainbase/state_root/helpers.hpp>
 #include <chainbase/state_root/merkle_tree.hpp>
 #include <chainbase/state_root/proof.hpp>
+#include <chainbase/state_root/thread_pool.hpp>
 #include <chainbase/statistics.hpp>
 #include <pool_allocator/error.hpp>
 #include <tools/bench/allocations.hpp>
@@ -145,8 +145,8 @@ public:
     ~root_tree() { state_.abandon(); }
 
     /// Adds all objects, in parts as when a state's root is made anew. Returns the ns that the tree
-    /// took, without making the leaves. `helping` may be null. Throws error when interrupted.
-    double build(versioned_objects& objects, state_root::helpers* helping) {
+    /// took, without making the leaves. `pool` may be null. Throws error when interrupted.
+    double build(versioned_objects& objects, state_root::thread_pool* pool) {
         double ns = 0;
         for (std::uint32_t begin = 0; begin < objects.count();) {
             throw_if_interrupted();
@@ -155,14 +155,14 @@ public:
             part.reserve(end - begin);
             for (; begin < end; ++begin)
                 part.push_back(objects.leaf(begin, number_));
-            ns += nanoseconds([&] { tree_.update(std::move(part), helping); });
+            ns += nanoseconds([&] { tree_.update(std::move(part), pool); });
         }
         return ns;
     }
     /// Brings the tree up to date as a block of its own, which is pushed and committed.
-    void apply_block(std::vector<state_root::leaf_change> changes, state_root::helpers* helping) {
+    void apply_block(std::vector<state_root::leaf_change> changes, state_root::thread_pool* pool) {
         session block = state_.start_session();
-        tree_.update(std::move(changes), helping);
+        tree_.update(std::move(changes), pool);
         block.push();
         state_.commit(state_.revision());
     }
@@ -239,7 +239,7 @@ public:
     }
 
     void measure_build() {
-        const double ns = tree_.build(objects_, &helping_);
+        const double ns = tree_.build(objects_, &pool_);
         measured_.add("build", metric::ns, ns / per_object());
         const node_bytes nodes(state_root::tree_shape::of(tree_.tree().nodes()));
         measured_.add("inner_node_ratio", metric::ratio, nodes.places / nodes.dense_places);
@@ -289,11 +289,11 @@ private:
         }
         return changes;
     }
-    [[nodiscard]] block_cost apply_block(std::uint32_t count, state_root::helpers* helping) {
+    [[nodiscard]] block_cost apply_block(std::uint32_t count, state_root::thread_pool* pool) {
         throw_if_interrupted();
         auto changes = change(count);
         const counted_allocations counted;
-        const double ns = nanoseconds([&] { tree_.apply_block(std::move(changes), helping); });
+        const double ns = nanoseconds([&] { tree_.apply_block(std::move(changes), pool); });
         return {ns, static_cast<double>(counted.so_far())};
     }
     /// With one thread and with two in turns.
@@ -306,7 +306,7 @@ private:
         };
         for (std::uint32_t block = 0; block < blocks; ++block) {
             add(alone, apply_block(count, nullptr));
-            add(helped, apply_block(count, &helping_));
+            add(helped, apply_block(count, &pool_));
         }
         const double changes = static_cast<double>(count) * blocks;
         measured_.add(name + "_one_thread", metric::ns, alone.ns / blocks);
@@ -357,7 +357,7 @@ private:
     /// Beside a second tree of the same objects, of which some change in the first.
     void measure_differences() {
         root_tree other(place_ / "other");
-        measured_.add("build", metric::ns, other.build(objects_, &helping_) / per_object());
+        measured_.add("build", metric::ns, other.build(objects_, &pool_) / per_object());
         require_figures(other.tree().root() == tree_.tree().root(),
                         "a tree of the same objects has another root");
         const auto change_of_one = change(1);
@@ -380,7 +380,7 @@ private:
     std::filesystem::path place_;
     versioned_objects objects_;
     root_tree tree_;
-    state_root::helpers helping_{1};
+    state_root::thread_pool pool_{1};
     measurements measured_;
     std::mt19937_64 random_{1};
 };

@@ -1,4 +1,4 @@
-#include <chainbase/state_root/helpers.hpp>
+#include <chainbase/state_root/thread_pool.hpp>
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
@@ -11,18 +11,19 @@
 
 namespace chainbase::state_root {
 
-struct helpers::workers {
+struct thread_pool::workers {
     explicit workers(unsigned count) : pool(count) {}
     boost::asio::thread_pool pool;
 };
 
-helpers::helpers(unsigned threads) : count_(threads), pool_(std::make_unique<workers>(threads)) {}
+thread_pool::thread_pool(unsigned threads)
+    : count_(threads), pool_(std::make_unique<workers>(threads)) {}
 
-helpers::~helpers() {
+thread_pool::~thread_pool() {
     pool_->pool.join();
 }
 
-void helpers::run(std::size_t count, const std::function<void(std::size_t)>& work) {
+void thread_pool::run(std::size_t count, const std::function<void(std::size_t)>& work) {
     if (count == 0) return;
     std::atomic<std::size_t> next{0};
     std::exception_ptr failure;

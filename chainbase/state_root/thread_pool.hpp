@@ -7,13 +7,13 @@
 namespace chainbase::state_root {
 
 /// Threads that share work which is ready at once with the one that has it.
-class helpers {
+class thread_pool {
 public:
     /// Throws std::system_error when no thread can be started.
-    explicit helpers(unsigned threads);
-    ~helpers();
-    helpers(const helpers&) = delete;
-    helpers& operator=(const helpers&) = delete;
+    explicit thread_pool(unsigned threads);
+    ~thread_pool();
+    thread_pool(const thread_pool&) = delete;
+    thread_pool& operator=(const thread_pool&) = delete;
 
     /// Calls work(0) to work(count - 1), each once, in these threads and the caller's, and returns
     /// when all are done. Throws what the first of them that failed threw, and std::bad_alloc; then
