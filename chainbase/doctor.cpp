@@ -152,6 +152,19 @@ possible too_little_room(const facts& found) {
                                               in_words(*found.free_bytes), purpose(found), cure)};
 }
 
+/// What is reserved by fallocate is for the first write to a place, not for those after a snapshot
+/// or a checkpoint of the file system. What a store then lacks is a SIGBUS.
+possible copies_on_write(const facts& found) {
+    const mount& at = found.segment_mount;
+    if (at.type != "btrfs" && at.type != "bcachefs" && at.type != "zfs") return {};
+    return advice{severity::warn,
+                  fmt::format("{} is {}, which writes each page to a new place: if it is full the "
+                              "process ends (SIGBUS) and the state stays at the last block; keep "
+                              "the segment in memory (--memory-folder /dev/shm), or on btrfs make "
+                              "its folder with chattr +C, and take no snapshots",
+                              at.point.string(), at.type)};
+}
+
 /// Where the segment is in memory; else both are on one disk, or nobody said so.
 possible too_little_room_for_checkpoints(const facts& found) {
     if (!found.of.makes_checkpoints || !found.free_for_checkpoints) return {};
@@ -247,8 +260,8 @@ possible no_huge_pages(const facts& found) {
 std::vector<advice> advise(const facts& found) {
     std::vector<advice> all;
     for (const auto judge : {nothing_survives, open_to_everybody, too_few_addresses, too_few_files,
-                             too_little_room, too_little_room_for_checkpoints, too_small_cgroup,
-                             too_little_memory, too_little_commit, no_huge_pages})
+                             too_little_room, copies_on_write, too_little_room_for_checkpoints,
+                             too_small_cgroup, too_little_memory, too_little_commit, no_huge_pages})
         if (possible one = judge(found)) all.push_back(std::move(*one));
     return all;
 }

@@ -37,7 +37,8 @@ class process_lock;
 /// Opening takes the writer's lock before anything is believed, and changes nothing if it fails:
 ///  - closed properly: attach;
 ///  - not closed, same boot (the writer died): roll back to the last completed block;
-///  - another boot, and not known to be on storage, or not this state's, or not there: what the
+///  - another boot, and not known to be on storage, or copied while it was open, or not this
+///    state's, or not there: what the
 ///    newest checkpoint that is whole has, rolled back likewise; without a checkpoint
 ///    unclean_error, since the kernel wrote pages back in any order.
 /// Which of these it is, opening_plan says (segment/opening_plan.hpp).
@@ -195,6 +196,7 @@ private:
     } seen_;
     struct mapped_header {
         segment_header* at = nullptr;
+        file_identity mark; ///< of the file
         mapped_header() = default;
         mapped_header(const mapped_header&) = delete;
         mapped_header& operator=(const mapped_header&) = delete;

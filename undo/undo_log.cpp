@@ -306,6 +306,8 @@ session_id undo_log::start_session() {
     new_epoch();
     stack_.push_back({at, mark.revision, epoch(), true});
     ++open_;
+    if (told_->owner.load(std::memory_order_relaxed) == told_as_)
+        told_->sequence.store(w.sequence, std::memory_order_relaxed);
     return {mark.revision, epoch()};
 }
 

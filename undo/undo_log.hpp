@@ -59,6 +59,13 @@ static_assert(sizeof(log_words) == 64 && offsetof(log_words, completed) == 8 &&
               offsetof(log_words, chunks) == 48 && offsetof(log_words, reserved) == 60);
 static_assert(sizeof(window_header) % 64 == 0, "the words begin a cache line");
 
+/// What somebody else remembers of a log.
+struct sequence_note {
+    std::atomic<std::uint64_t> owner;    ///< whose it is
+    std::atomic<std::uint64_t> sequence; ///< log_words::sequence when a session started last
+};
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "it may be in shared memory");
+
 /// What can be told of a log by reading its window, by its writer or by another process.
 ///
 /// Positions are offsets in the window. A position belongs to the chunk it lies in, or, at a
@@ -236,6 +243,12 @@ public:
     /// @}
 
     [[nodiscard]] const recovery& recovered() const noexcept { return recovered_; }
+    /// From now on `to` is told log_words::sequence whenever a session starts, as long as its owner
+    /// is `owner`. It outlives this.
+    void tell_sequence(sequence_note& to, std::uint64_t owner) noexcept {
+        told_ = &to;
+        told_as_ = owner;
+    }
     /// Lets the log start again in the first chunk and gives all others back. Requires no session
     /// and no operation. Throws io_error; the log is sound then, too.
     void trim();
@@ -308,6 +321,9 @@ private:
     pool chunks_;
     ring<slot_number> chain_;  ///< the linked chunks, oldest first
     ring<live_session> stack_; ///< oldest first
+    sequence_note unheard_{};  ///< told when nobody else is
+    sequence_note* told_ = &unheard_;
+    std::uint64_t told_as_ = 0;
     std::size_t open_ = 0;
     block_boundary* boundary_ = nullptr;
     /// The lowest place of the log that changed since changes are noted.

@@ -96,21 +96,24 @@ std::array<std::byte, 16> segment_replacement::identity() const {
                         "which state it is; restore segment/header from a copy");
 }
 
-/// Puts the segment that is in `aside` in place; afterwards what was in place is there.
-void segment_replacement::put_in_place(const fs::path& aside) const {
+/// Puts the segment that was made in place; what was there gets the name `keep_as`, or is removed
+/// with what is left of the making. To keep it no names are exchanged: at no moment the new one has
+/// the name of the old one, so whoever is killed leaves nothing that is taken for the other.
+void segment_replacement::put_in_place(const fs::path& keep_as) const {
     const fs::path place = home_ / "segment";
+    const fs::path made = folder() / "segment";
     if (!fs::exists(place)) {
-        fs::rename(aside, place);
-    } else if (!exchange_names(aside, place)) {
+        fs::rename(made, place);
+    } else if (!keep_as.empty() || !exchange_names(made, place)) {
         const fs::path former = detail::former_segment(segment_place(state_)); // recover() knows it
         fs::rename(place, former);
         std::error_code failed;
-        fs::rename(aside, place, failed);
+        fs::rename(made, place, failed);
         if (failed) {
             fs::rename(former, place);
-            throw io_error(aside.string() + ": cannot be renamed: " + failed.message());
+            throw io_error(made.string() + ": cannot be renamed: " + failed.message());
         }
-        fs::rename(former, aside);
+        fs::rename(former, keep_as.empty() ? made : keep_as);
     }
     sync_folder(home_);
 }
@@ -130,9 +133,7 @@ void segment_replacement::replace(const fs::path& keep_as) {
     process_lock turns(state_, process_lock::role::writer, std::chrono::milliseconds(0));
     turns.lock();
     turns.replaced_segment();
-    const fs::path aside = keep_as.empty() ? around_ / "segment" : keep_as;
-    fs::rename(folder() / "segment", aside);
-    put_in_place(aside);
+    put_in_place(keep_as);
     turns.unlock();
     if (!keep_as.empty()) sync_folder(keep_as.parent_path());
 }

@@ -43,7 +43,7 @@ private:
     [[nodiscard]] std::array<std::byte, 16> identity() const;
     void recover() const;
     void take_limits();
-    void put_in_place(const std::filesystem::path& aside) const;
+    void put_in_place(const std::filesystem::path& keep_as) const;
 
     std::filesystem::path state_;
     std::filesystem::path home_;        ///< that holds the segment's folder

@@ -195,7 +195,7 @@ void mapped_state::keep_writers_out(part_report& to) {
         holder.pop_back();
     throw locked_error(state_.string() + ": process " + holder +
                        " has it open for writing, and what is changing cannot be checked; stop it "
-                       "first, check a copy, or check its checkpoint (--checkpoint)");
+                       "first, or check its checkpoint (--checkpoint)");
 }
 
 /// Returns whether the rest can be read, and would be by opening.

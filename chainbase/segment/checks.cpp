@@ -144,6 +144,9 @@ void segment::require_usable(const opening_facts& found) const {
     const opening_plan plan = opening_plan::of(found);
     if (plan.does == opening_way::create || plan.code == opening_plan::no_state)
         throw format_error(state_.string() + ": no chainbase state is there; check the path");
+    const bool is_in_between = // its writer takes it over at this moment
+        plan.condition == segment_condition::copied_while_open && !writable() && has_writer();
+    if (is_in_between) return;
     if (plan.does == opening_way::refuse) plan.refuse();
     if (plan.does == opening_way::restore)
         throw unclean_error(state_.string() + ": " + plan.why + ". " + then +

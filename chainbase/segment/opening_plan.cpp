@@ -1,14 +1,22 @@
 #include <chainbase/checkpoint/disk.hpp>
 #include <chainbase/files.hpp>
+#include <chainbase/segment/log_witness.hpp>
 #include <chainbase/segment/opening_plan.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/file_error.hpp>
 #include <pool_allocator/private_folder.hpp>
+#include <undo/undo_log.hpp>
 
 #include <boost/describe.hpp>
+#include <fcntl.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <limits>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -17,7 +25,7 @@ namespace chainbase {
 namespace fs = std::filesystem;
 
 BOOST_DESCRIBE_ENUM(segment_condition, unknown, closed, writer_died, machine_restarted,
-                    segment_lost)
+                    copied_while_open, segment_lost)
 BOOST_DESCRIBE_ENUM(opening_way, attach, roll_back, restore, create, refuse)
 
 std::string to_string(segment_condition what) {
@@ -45,7 +53,20 @@ bool is_free(const fs::path& state) {
     });
 }
 
+/// Of the log; as far as can be when it cannot be read, which is told elsewhere.
+std::uint64_t sequence_in(const fs::path& log) {
+    std::uint64_t sequence = std::numeric_limits<std::uint64_t>::max();
+    const file_descriptor file(::open(log.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    const std::uint64_t at = sizeof(window_header) + offsetof(log_words, sequence);
+    const auto bytes = std::as_writable_bytes(std::span(&sequence, 1));
+    if (file.number() >= 0 && read_at(file, log, at, bytes) < bytes.size())
+        sequence = std::numeric_limits<std::uint64_t>::max();
+    return sequence;
+}
+
 void read_header(opening_facts& to, const fs::path& file) {
+    const file_identity mark = file_identity::of(open_private(file, file_use::read), file);
+    const std::uint64_t remembered = log_witness::sequence_of(mark); // first: it only rises
     const std::string content = read_file(file);
     to.header_bytes = content.size();
     if (!detail::has_magic(content)) {
@@ -56,7 +77,8 @@ void read_header(opening_facts& to, const fs::path& file) {
     segment_header found;
     if (content.size() < segment_header::page_bytes) return;
     std::memcpy(&found, content.data(), sizeof found);
-    to.use(found);
+    to.use(found, mark);
+    to.is_put_back = sequence_in(file.parent_path() / "undo_log") < remembered;
 }
 
 } // namespace
@@ -81,7 +103,7 @@ opening_facts opening_facts::read(const fs::path& state, const segment_place& pl
     return found;
 }
 
-void opening_facts::use(const segment_header& found) {
+void opening_facts::use(const segment_header& found, const file_identity& file) {
     header_bytes = segment_header::page_bytes;
     if (!detail::is_whole(found)) {
         header_is = header_file::damaged;
@@ -90,6 +112,7 @@ void opening_facts::use(const segment_header& found) {
     header_is = header_file::whole;
     header = found;
     is_of_this_boot = detail::boot_of(found) == detail::boot_id();
+    is_a_copy = found.mark != file;
 }
 
 namespace {
@@ -123,6 +146,11 @@ std::string choices(const opening_facts& found, segment_condition condition) {
         return ". Nothing was changed. Choose: (1) put a copy of the folder in its place; (2) move "
                "it away and replay the block log into a new folder; (3) keep it to examine it, its "
                "archive is still valid";
+    if (condition == segment_condition::copied_while_open)
+        return ". Nothing was changed. Choose: (1) open the state that it is a copy of, close it, "
+               "and copy it again; (2) if no writer had it open while it was copied, take it as it "
+               "is: `chainbase-inspect repair --from copy --yes " +
+               quoted(found.state) + "`; (3) replay the block log into a new folder";
     return ". Nothing was changed. Choose: (1) replay the block log into a new folder; (2) "
            "remove " +
            (found.state / "segment.json").string() + ", to begin anew in this one";
@@ -132,8 +160,7 @@ opening_plan plan_without_segment(const opening_facts& found, segment_condition 
                                   std::string why) {
     opening_plan plan;
     plan.condition = condition;
-    plan.code =
-        condition == segment_condition::machine_restarted ? "machine_restarted" : "segment_lost";
+    plan.code = to_string(condition);
     plan.why = std::move(why);
     if (found.has_checkpoint) {
         plan.does = way::restore;
@@ -217,6 +244,17 @@ opening_plan plan_of_usable_segment(const opening_facts& found) {
 opening_plan plan_of_whole_header(const opening_facts& found) {
     const segment_header& header = *found.header;
     const bool is_on_storage = header.clean == 1 && header.synced == 1;
+    if (found.is_of_this_boot && header.clean == 0) {
+        constexpr const char* of_when = "a copy that was made while the state was open";
+        if (found.is_a_copy)
+            return plan_without_segment(found, segment_condition::copied_while_open,
+                                        fmt::format("its segment is {}", of_when));
+        if (found.is_put_back)
+            return plan_without_segment(
+                found, segment_condition::copied_while_open,
+                fmt::format("its segment was put back from {}, or its file system lost pages",
+                            of_when));
+    }
     if (found.is_of_this_boot || is_on_storage) return plan_of_usable_segment(found);
     if (header.clean == 1 && header.generation == 0) return plan_of_unsynced(found);
     return plan_without_segment(found, segment_condition::machine_restarted,

@@ -37,14 +37,16 @@ struct opening_facts {
     header_file header_is = header_file::missing;
     std::optional<segment_header> header;
     bool is_of_this_boot = false; ///< the header was written since the machine started
+    bool is_a_copy = false;       ///< the header is another file than the one that was opened
+    bool is_put_back = false;     ///< the log is not as far as it was (log_witness.hpp)
 
     /// Reads what is there, of the segment in `place` and the checkpoints on `on`; changes nothing.
     /// Of a segment that was set aside, its header there. `writing`: for somebody who may write the
     /// state. Throws access_error when the folders of a state are not to be trusted, io_error.
     [[nodiscard]] static opening_facts read(const std::filesystem::path& state,
                                             const segment_place& place, disk& on, bool writing);
-    /// `found` as the header, whatever the file holds.
-    void use(const segment_header& found);
+    /// `found` as the header, whatever the file holds, which is `file`.
+    void use(const segment_header& found, const file_identity& file);
 };
 
 /// What a state is when nobody has it open.
@@ -53,15 +55,17 @@ enum class segment_condition {
     closed,
     writer_died,       ///< the next opening rolls back what is unfinished
     machine_restarted, ///< since it was written, without being on storage: pages of different times
+    copied_while_open, ///< its files are not those that the writer had: pages of different times
     segment_lost,      ///< it is not there, or what is there is not this state's
 };
 
 /// Whether the segment is of no use any more: the next opening restores a checkpoint.
 [[nodiscard]] constexpr bool is_lost(segment_condition what) noexcept {
-    return what == segment_condition::machine_restarted || what == segment_condition::segment_lost;
+    using enum segment_condition;
+    return what == machine_restarted || what == copied_while_open || what == segment_lost;
 }
 
-/// "unknown", "closed", "writer_died", "machine_restarted" or "segment_lost".
+/// "unknown", "closed", "writer_died", "machine_restarted", "copied_while_open" or "segment_lost".
 [[nodiscard]] std::string to_string(segment_condition what);
 
 enum class opening_way {

@@ -1,5 +1,6 @@
 #include <chainbase/doctor.hpp>
 #include <chainbase/lock/process_lock.hpp>
+#include <chainbase/segment/log_witness.hpp>
 #include <chainbase/segment/segment_header.hpp>
 #include <chainbase/segment/segment_parts.hpp>
 #include <pool_allocator/error.hpp>
@@ -147,7 +148,7 @@ void segment::attach() {
     map_header();
     opening_facts found = facts();
     found.has_lock = true;
-    found.use(header());
+    found.use(header(), header_.mark);
     require_usable(found);
     place_.require_identity(header().identity);
     catalogue_ = catalogue::read(folder());
@@ -268,6 +269,7 @@ void segment::map_header() {
         throw damaged_error(file.string() + ": truncated to " + std::to_string(status.st_size) +
                             " of " + std::to_string(header_bytes) +
                             " bytes; restore it from a copy, or replay into a new folder");
+    header_.mark = file_identity::of(opened, file);
     const int access = writable() ? PROT_READ | PROT_WRITE : PROT_READ;
     void* at = mmap(nullptr, header_bytes, access, MAP_SHARED, opened.number(), 0);
     if (at == MAP_FAILED) throw_file_error(file, "map");
@@ -296,6 +298,7 @@ void segment::take_over() {
         lock_->announce();
         const trace::span timed(recovering); // finds nothing to do after a proper close
         log_ = std::make_unique<undo_log>(*addresses_, *log_file_, false);
+        log_witness::remember(*log_, header_.mark);
         buffers_->attach(*log_);
         start_checkpoints();
     } catch (...) {
@@ -326,6 +329,8 @@ void segment::mark_open() {
         std::memset(header_.at->boot, 0, sizeof header_.at->boot);
         std::memcpy(header_.at->boot, boot.data(), boot.size());
     }
+    header_.at->mark = header_.mark;
+    log_witness::forget(header_.mark);
     header_.at->generation = 0;
     std::atomic_ref(header_.at->clean).store(0, std::memory_order_release);
     if (options_.sync || found_.synced) sync_header(); // else nobody believes it after a crash
@@ -338,6 +343,7 @@ void segment::mark_closed(bool synced, std::uint64_t generation) {
     header_.at->roots = roots != 0 ? roots : 1; // 0 stands for "none yet"
     const std::atomic_ref clean(header_.at->clean);
     clean.store(1, std::memory_order_release);
+    log_witness::forget(header_.mark);
     try {
         if (options_.sync) sync_header();
     } catch (...) {

@@ -1,4 +1,5 @@
 #include <chainbase/files.hpp>
+#include <chainbase/segment/log_witness.hpp>
 #include <chainbase/segment/segment_header.hpp>
 #include <pool_allocator/error.hpp>
 
@@ -38,6 +39,12 @@ std::optional<segment_header> header_in(const std::filesystem::path& folder) {
     std::memcpy(&found, content.data(), sizeof found);
     if (!is_whole(found)) return {};
     return found;
+}
+
+void claim_header(const file_descriptor& file, const std::filesystem::path& name) {
+    const file_identity mark = file_identity::of(file, name);
+    write_at(file, name, offsetof(segment_header, mark), std::as_bytes(std::span(&mark, 1)));
+    log_witness::forget(mark);
 }
 
 bool has_magic(std::string_view content) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chainbase/file_identity.hpp>
 #include <pool_allocator/window.hpp>
 
 #include <array>
@@ -25,6 +26,7 @@ namespace chainbase {
 ///    48  boot           40  kernel's boot id when it was last opened for writing, zero-padded
 ///    88  identity       16  of the state; its checkpoints have the same
 ///   104  generation      8  of the checkpoint that holds just this state, 0 if none does
+///   112  mark           24  which file this is, since it was last opened for writing
 struct segment_header {
     char magic[16];
     std::uint32_t format;
@@ -37,12 +39,13 @@ struct segment_header {
     char boot[40];
     std::array<std::byte, 16> identity;
     std::uint64_t generation;
+    file_identity mark;
 
-    static constexpr std::uint32_t current_format = 2;
+    static constexpr std::uint32_t current_format = 3;
     /// The file is a page.
     static constexpr std::size_t page_bytes = 4096;
 };
-static_assert(sizeof(segment_header) == 112);
+static_assert(sizeof(segment_header) == 136);
 
 } // namespace chainbase
 
@@ -57,6 +60,10 @@ namespace chainbase::detail {
 [[nodiscard]] std::optional<segment_header> header_in(const std::filesystem::path& folder);
 /// Whether the content of a file begins as that of a header does.
 [[nodiscard]] bool has_magic(std::string_view content);
+
+/// Says in the segment's header, which is open as `file` and named `name`, that it is this file: so
+/// a copy counts as the segment itself, whatever is remembered of that. Throws io_error.
+void claim_header(const file_descriptor& file, const std::filesystem::path& name);
 
 /// Different after every start of the machine. Throws io_error.
 [[nodiscard]] std::string boot_id();

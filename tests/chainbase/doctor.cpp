@@ -169,6 +169,11 @@ TEST_CASE("advice: a file system that is nearly full") {
               {"9216 MiB left", "wants 10 GiB"}));
 }
 
+TEST_CASE("advice: a file system that reserves no room for later stores") {
+    CHECK(has(said_after([](facts& f) { f.segment_mount = {"/data", "btrfs", ""}; }),
+              {"/data is btrfs", "SIGBUS", "chattr +C", "--memory-folder"}));
+}
+
 TEST_CASE("advice: a disk without room for the checkpoints of a state in memory") {
     const auto room = [](std::uint64_t bytes) {
         return [=](facts& f) { f.free_for_checkpoints = bytes; };

@@ -44,6 +44,12 @@ void open(opening_facts& to) {
 void restarted(opening_facts& to) {
     to.is_of_this_boot = false;
 }
+void copied(opening_facts& to) {
+    to.is_a_copy = true;
+}
+void put_back(opening_facts& to) {
+    to.is_put_back = true;
+}
 void synced(opening_facts& to) {
     to.header->synced = 1;
 }
@@ -129,6 +135,13 @@ TEST_CASE("what opening does follows from what is there") {
         {{synced, open, restarted}, way::restore, "machine_restarted", is::machine_restarted},
         {{restarted, no_checkpoint}, way::refuse, "machine_restarted", is::machine_restarted},
         {{restarted, open, no_checkpoint}, way::refuse, "machine_restarted", is::machine_restarted},
+        {{copied}, way::attach, "", is::closed},
+        {{copied, open}, way::restore, "copied_while_open", is::copied_while_open},
+        {{copied, open, no_checkpoint}, way::refuse, "copied_while_open", is::copied_while_open},
+        {{copied, open, restarted}, way::restore, "machine_restarted", is::machine_restarted},
+        {{put_back}, way::attach, "", is::closed},
+        {{put_back, open}, way::restore, "copied_while_open", is::copied_while_open},
+        {{put_back, open, no_checkpoint}, way::refuse, "copied_while_open", is::copied_while_open},
         {{restarted, without_checkpoint_of_it},
          way::refuse,
          "not_on_storage",
@@ -190,6 +203,8 @@ TEST_CASE("what opening refuses says which file, and what to do") {
          "segment.json"},
         {[](opening_facts& to) { restarted(to), no_checkpoint(to); }, "unclean", "/state",
          "replay the block log"},
+        {[](opening_facts& to) { copied(to), open(to), no_checkpoint(to); }, "unclean", "/state",
+         "repair --from copy --yes '/state'"},
         {[](opening_facts& to) { restarted(to), without_checkpoint_of_it(to); }, "unclean",
          "/state", "away and open the state again"},
     };

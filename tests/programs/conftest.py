@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import programs  # noqa: E402
 from programs import TREE, program  # noqa: E402
+from segment import claim  # noqa: E402
 
 GIB = 1 << 30
 
@@ -125,8 +126,9 @@ def on_disk():
 
 
 def copy_of(source, target):
-    """Copies a file or folder; holes stay holes, times stay."""
+    """Copies a file or folder; holes stay holes, times stay. A state whose writer died stays so."""
     subprocess.run(["cp", "-a", "--sparse=auto", str(source), str(target)], check=True)
+    claim(target)
     return Path(target)
 
 

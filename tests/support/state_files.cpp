@@ -1,5 +1,7 @@
+#include <chainbase/segment/segment_header.hpp>
 #include <pool_allocator/error.hpp>
 
+#include <fcntl.h>
 #include <tests/support/child_process.hpp>
 #include <tests/support/mismatch.hpp>
 #include <tests/support/scratch_state.hpp>
@@ -43,6 +45,15 @@ void state_image::restore() const {
         if (there == now.files_.end() || there->second != content)
             write_all(folder_ / name, content);
     }
+    claim_segment();
+}
+
+void state_image::claim_segment() const {
+    const fs::path header = folder_ / "segment" / "header";
+    if (!fs::exists(header) || !detail::header_in(header.parent_path())) return;
+    const file_descriptor file(::open(header.c_str(), O_RDWR | O_CLOEXEC));
+    detail::claim_header(file, header);
+    files_["segment/header"] = read_all(header);
 }
 
 attempt attempt_apart(const std::function<void()>& work) {

@@ -18,7 +18,8 @@ class state_image {
 public:
     explicit state_image(const std::filesystem::path& folder);
 
-    /// Writes back what differs, and removes what is more.
+    /// Writes back what differs, and removes what is more. The segment is the state's own then, as
+    /// if its files had never been others: the header here and there says so.
     void restore() const;
     [[nodiscard]] const std::map<std::string, std::string>& files() const noexcept {
         return files_;
@@ -26,9 +27,11 @@ public:
     bool operator==(const state_image&) const = default;
 
 private:
+    void claim_segment() const;
+
     std::filesystem::path folder_;
-    std::set<std::string> folders_;            ///< paths relative to the folder
-    std::map<std::string, std::string> files_; ///< by such a path
+    std::set<std::string> folders_;                    ///< paths relative to the folder
+    mutable std::map<std::string, std::string> files_; ///< by such a path
 };
 
 /// Overwrites bytes within a file.

@@ -3,6 +3,7 @@
 #include <chainbase/segment/opening_plan.hpp>
 #include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/error.hpp>
+#include <pool_allocator/private_folder.hpp>
 #include <tools/inspect/look_at.hpp>
 #include <tools/inspect/maintenance/rebuild.hpp>
 #include <tools/inspect/maintenance/repair_plan.hpp>
@@ -101,12 +102,14 @@ repair_plan repair_plan::of(const check::state_check& state,
     plan.refused = state.report().refused_in_all();
     find_objects(plan, state, rescued);
     find_checkpoint(plan, state);
+    plan.is_copied = state.condition() == segment_condition::copied_while_open;
     plan.best = best_of(plan);
     return plan;
 }
 
 std::string to_string(repair_plan::way what) {
-    constexpr const char* names[] = {"nothing", "objects", "checkpoint", "checkpoints", "none"};
+    constexpr const char* names[] = {"nothing",     "objects", "checkpoint",
+                                     "checkpoints", "none",    "copy"};
     return names[static_cast<std::size_t>(what)];
 }
 
@@ -129,7 +132,8 @@ struct outcome {
     repair_plan plan;
     way chosen = way::nothing;
     std::string findings;
-    std::filesystem::path kept_as; ///< where what was damaged is; empty: nothing was done
+    std::filesystem::path kept_as; ///< where what was damaged is; empty: nothing was damaged
+    bool is_done = false;
 };
 
 way chosen_way(const repair_plan& plan, const repair_call& asked) {
@@ -188,15 +192,36 @@ std::filesystem::path renew_checkpoints(const std::filesystem::path& state) {
     return kept;
 }
 
+/// Takes a segment that was copied while it was open for the state's own.
+outcome claim_copy(const repair_call& asked) {
+    const file_lock lock(std::filesystem::path(asked.state) / "lock", false);
+    const segment_place place(asked.state);
+    const auto found =
+        opening_facts::read(asked.state, place, disk::of_system(), /*writing=*/asked.is_meant);
+    if (opening_plan::of(found).condition != segment_condition::copied_while_open)
+        throw usage_error("--from copy: the segment is no copy that was made while it was open");
+    outcome done;
+    done.chosen = way::copy;
+    if (!asked.is_meant) return done;
+    const std::filesystem::path header = place.folder() / "header";
+    detail::claim_header(open_private(header, file_use::write), header);
+    done.is_done = true;
+    return done;
+}
+
 outcome look_and_mend(const repair_call& asked) {
+    if (asked.from == "copy") return claim_copy(asked);
     const catch_interruption interruption;
     std::optional<bulk_load::segment_replacement> replacement;
     if (asked.is_meant) replacement.emplace(asked.state);
     std::optional<check::state_check> state(std::in_place, asked.state);
     std::vector<rescued_type> rescued;
     if (state->is_mapped()) rescued = rescue(*state);
-    outcome done{
-        repair_plan::of(*state, rescued), way::nothing, first_findings(state->report(), 10), {}};
+    outcome done{repair_plan::of(*state, rescued),
+                 way::nothing,
+                 first_findings(state->report(), 10),
+                 {},
+                 false};
     done.chosen = chosen_way(done.plan, asked);
     if (!asked.is_meant) return done;
     if (done.chosen == way::objects) {
@@ -215,6 +240,7 @@ outcome look_and_mend(const repair_call& asked) {
     } else if (done.chosen == way::checkpoints) {
         done.kept_as = renew_checkpoints(asked.state);
     }
+    done.is_done = !done.kept_as.empty();
     return done;
 }
 
@@ -237,10 +263,21 @@ std::string plan_text(const repair_plan& plan) {
                             plan.checkpoint->revision, plan.checkpoint->generation);
     else
         text += "  --from checkpoint  cannot be: " + plan.why_no_checkpoint + "\n";
+    if (plan.is_copied)
+        text += "  --from copy        the segment as it is; only if no writer had it open while it "
+                "was copied\n";
     return text;
 }
 
+std::string claim_text(const repair_call& asked, const outcome& done) {
+    return fmt::format("{}: {}\n", asked.state,
+                       done.is_done ? "the next opening takes the segment as it is; "
+                                      "chainbase-inspect check looks at it before"
+                                    : "nothing was changed; --yes takes the segment as it is");
+}
+
 std::string repair_text(const repair_call& asked, const outcome& done) {
+    if (done.chosen == way::copy) return claim_text(asked, done);
     std::string refused;
     for (const std::string& one : done.plan.refused)
         refused += "refused: " + one + "\n";
@@ -271,7 +308,7 @@ std::string repair_json(const repair_call& asked, const outcome& done) {
                     {"checkpoint_findings", done.plan.checkpoint_findings},
                     {"refused", done.plan.refused},
                     {"way", to_string(done.chosen)},
-                    {"repaired", !done.kept_as.empty()},
+                    {"repaired", done.is_done},
                     {"kept_as", text_or_null(done.kept_as.string())},
                     {"objects", json_of(done.plan.objects)},
                     {"why_no_objects", done.plan.why_no_objects},
@@ -285,7 +322,7 @@ exit_code run_repair(const repair_call& asked) {
     print_or_throw(asked.json ? repair_json(asked, done) : repair_text(asked, done));
     for (const std::string& one : done.plan.refused)
         spdlog::error(one);
-    if (done.chosen != way::nothing && done.kept_as.empty()) return exit_code::damaged;
+    if (done.chosen != way::nothing && !done.is_done) return exit_code::damaged;
     return done.plan.refused.empty() ? exit_code::done : exit_code::failed;
 }
 
@@ -294,10 +331,11 @@ exit_code run_repair(const repair_call& asked) {
 void declare_repair(command& verb) {
     const auto asked = declare_look<repair_call>(verb, run_repair);
     verb.add_flag("--yes", asked->is_meant, "Do it; what is damaged is kept beside it");
-    verb.add_option("--from", asked->from,
-                    "Take what the segment still holds, or the checkpoint; without it what loses "
-                    "least")
-        .one_of({"objects", "checkpoint"});
+    verb.add_option(
+            "--from", asked->from,
+            "Take what the segment still holds, or the checkpoint, or a copy of the segment "
+            "as it is; without it what loses least")
+        .one_of({"objects", "checkpoint", "copy"});
     verb.add_flag("--json", asked->json, "Print one JSON object instead of text");
 }
 

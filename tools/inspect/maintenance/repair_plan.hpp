@@ -37,6 +37,7 @@ struct repair_plan {
         checkpoint,  ///< the segment set aside, so that opening restores the checkpoint
         checkpoints, ///< the checkpoints set aside, and one made of the segment, which is sound
         none,        ///< nothing of that can be
+        copy,        ///< the segment as it is, although it is a copy: nobody wrote meanwhile
     };
     /// What the segment still holds.
     struct objects_found {
@@ -61,6 +62,7 @@ struct repair_plan {
     std::string why_no_objects;
     std::optional<checkpoint_found> checkpoint; ///< nothing when that way is not open
     std::string why_no_checkpoint;
+    bool is_copied = false; ///< opening does not use the segment, since it was copied while open
 
     /// Of a state that was checked. `rescued` is what can be read of it, if it is mapped.
     [[nodiscard]] static repair_plan of(const check::state_check& state,

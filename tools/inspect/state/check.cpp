@@ -176,6 +176,7 @@ std::string condition_text(const check::state_check& state) {
                            state.log().undone,
                            state.log().operation ? " and the operation under way" : "");
     case segment_condition::machine_restarted:
+    case segment_condition::copied_while_open:
     case segment_condition::segment_lost:
         return state.why_lost() + "; the segment is of no use, and its pages are not judged";
     }
