@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace chainbase {
 
@@ -88,6 +89,10 @@ segment::segment(fs::path state, const open_options& options)
 }
 
 segment::~segment() {
+    if (!origin_.is_here()) {
+        leave_behind(std::move(checkpoints_)); // its threads are not here
+        return;
+    }
     try {
         if (sync_failed_)
             abandon();
@@ -361,6 +366,7 @@ void segment::sync_header() {
 
 void segment::close() {
     if (!log_) return;
+    require_here();
     const trace::span timed(closing);
     if (sync_failed_)
         throw io_error(state_.string() + ": storage refused what closing brought there, and a "
@@ -389,6 +395,7 @@ void segment::close() {
 
 /// Within its turn it leaves that to the next writer, as a kill would.
 void segment::abandon() noexcept {
+    if (!origin_.is_here()) return;
     checkpoints_.reset();
     leave_log();
     if (writable()) turns_.reset();
