@@ -324,14 +324,14 @@ bool segment::is_closed() const noexcept {
     return std::atomic_ref(header_.at->clean).load(std::memory_order_acquire) != 0;
 }
 
-/// The boot first: a state that is open and has another one's number counts as lost.
+/// The boot first: a state that is open and has another one's number counts as lost. `generation`
+/// stays: power may go after any store, and a state that is closed without one is refused.
 void segment::mark_open() {
     const std::string boot = boot_id();
     if (boot_of(header()) != boot) { // else a reader would see none for a moment
         std::memset(header_.at->boot, 0, sizeof header_.at->boot);
         std::memcpy(header_.at->boot, boot.data(), boot.size());
     }
-    header_.at->generation = 0;
     std::atomic_ref(header_.at->clean).store(0, std::memory_order_release);
     if (options_.sync || found_.synced) sync_header(); // else nobody believes it after a crash
 }
