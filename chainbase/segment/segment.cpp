@@ -388,6 +388,7 @@ void segment::close() {
         mark_closed(options_.sync, 0);
     }
     leave_log();
+    place_.renew(); // what was copied while it was open is not the state any more
     end_writing();
     turns_.reset(); // before another writer can come
     lock_.reset();
