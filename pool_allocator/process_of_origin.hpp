@@ -13,7 +13,9 @@ namespace chainbase {
 /// and it shares files, locks and mapped memory with its parent. So what has any of these does
 /// nothing in another process than this one: its destructor is inert, its calls throw.
 ///
-/// Costs a comparison with a word of the process; nothing is asked from the kernel. Thread-safe.
+/// Costs a comparison with a word of the process, which fork() changes in the child; nothing is
+/// asked from the kernel. A process that clone() made past the C library is not told from its
+/// parent. Thread-safe.
 class process_of_origin {
 public:
     process_of_origin() noexcept;

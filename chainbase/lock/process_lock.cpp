@@ -55,8 +55,13 @@ std::uint64_t value_of(std::uint64_t& counter) noexcept {
 }
 
 std::uint32_t own_thread() noexcept {
-    static thread_local const auto number = static_cast<std::uint32_t>(gettid());
-    return number;
+    struct numbered {
+        process_of_origin in;
+        std::uint32_t number = static_cast<std::uint32_t>(gettid());
+    };
+    static thread_local numbered own;
+    if (!own.in.is_here()) own = {};
+    return own.number;
 }
 
 /// Others may be looking at it; what they make of a name in the making is only shown.

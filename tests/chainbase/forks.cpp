@@ -14,6 +14,7 @@
 #include <tests/support/two_sides.hpp>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -234,9 +235,23 @@ TEST_CASE("a fork opens the state itself, beside the one that it has from its pa
     two_sides written(folder / "state");
     random_source random(test_seed(8));
     written.apply_block(random);
+    const two_sides seen(folder / "state", to_read());
+    CHECK(seen.db.with_read_lock([&] { return seen.height(); }) == 1U);
     in_fork([&] {
         const two_sides own(folder / "state", to_read());
-        expect(own.db.with_read_lock([&] { return own.height(); }) == 1U, "another height");
+        own.db.with_read_lock([&] {
+            expect(own.height() == 1U, "another height");
+            const auto readers = lock_report::read(folder / "state").readers;
+            expect(std::ranges::any_of(readers,
+                                       [](const lock_report::of_reader& one) {
+                                           return one.what == lock_report::doing::inside &&
+                                                  one.process ==
+                                                      static_cast<std::uint32_t>(getpid()) &&
+                                                  one.thread ==
+                                                      static_cast<std::uint32_t>(gettid());
+                                       }),
+                   "its turn is another one's");
+        });
         try {
             const two_sides second(folder / "state");
             throw mismatch("a second writer");
