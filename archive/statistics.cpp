@@ -156,7 +156,7 @@ statistics_page::statistics_page(const fs::path& folder)
     : statistics_page(make_file(folder / "statistics", sizeof(content)).number()) {}
 
 statistics_page::~statistics_page() {
-    at_->closed.store(unix_seconds(), std::memory_order_relaxed);
+    if (origin_.is_here()) at_->closed.store(unix_seconds(), std::memory_order_relaxed);
     ::munmap(at_, sizeof(content));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <pool_allocator/process_of_origin.hpp>
 #include <pool_allocator/trace_clock.hpp>
 #include <pool_allocator/trace_histogram.hpp>
 
@@ -296,7 +297,7 @@ public:
     /// In the folder, a private one, in place of the file that is there. Throws access_error,
     /// io_error, out_of_space_error.
     explicit statistics_page(const std::filesystem::path& folder);
-    /// Notes the end.
+    /// Notes the end, if it is that of the process that made it.
     ~statistics_page();
     statistics_page(const statistics_page&) = delete;
     statistics_page& operator=(const statistics_page&) = delete;
@@ -313,6 +314,7 @@ private:
     struct content;
     explicit statistics_page(int descriptor);
 
+    process_of_origin origin_;
     content* at_;
 };
 

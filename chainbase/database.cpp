@@ -35,6 +35,7 @@ void database::wait_until_durable() {
 
 void database::close() {
     if (!log_) return;
+    segment_->require_here();
     if (log_->open_sessions() != 0)
         throw usage_error(segment_->state().string() +
                           ": close: " + std::to_string(log_->open_sessions()) +
@@ -106,6 +107,7 @@ revision_number database::committed_revision() const {
 
 void database::require_session(const char* call) const {
     undo_log::require_no_operation();
+    log().require_here();
     if (!log().has_session())
         throw usage_error(segment_->state().string() + ": " + call +
                           ": no session can be undone, the state is at revision " +
@@ -124,11 +126,13 @@ void database::squash() {
 
 void database::undo_all() {
     undo_log::require_no_operation();
+    log().require_here();
     while (log().has_session())
         log().undo();
 }
 
 void database::compact() {
+    segment_->require_here();
     if (log().has_session())
         throw usage_error("compact: " + std::to_string(log().sessions()) +
                           " sessions can still be undone; commit or undo them first");

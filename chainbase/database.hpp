@@ -29,6 +29,13 @@ namespace chainbase {
 /// keep them apart. The calls themselves take no lock. References and views are valid under the
 /// lock, and as long as the object is neither removed nor its type compacted.
 ///
+/// Forks: a database belongs to the process that opened it. In one that this process forks, calls
+/// that change the state, take a lock or close throw usage_error, destructors do nothing, and a
+/// store to an object ends that process (SIGSEGV): so a fork may not go on within a function passed
+/// to create or modify. What is read there without a lock is what the parent is changing. A fork
+/// that needs the state opens it itself. The parent and its sessions, locks and checkpoints are as
+/// if it had not forked.
+///
 /// Invariants:
 ///  1. After an exception from any call the state is what it was before the call.
 ///  2. After undo every byte in use is what it was when the session began.
@@ -176,7 +183,8 @@ public:
     void undo_all();
     /// Makes all revisions up to `revision` permanent. Throws usage_error when one of them is open.
     void commit(revision_number revision) { log().commit(revision); }
-    /// Throws usage_error while something can be undone.
+    /// Never to a smaller one than revision(), nor to more than undo_log::max_revision (2^62).
+    /// Throws usage_error then, and while something can be undone.
     void set_revision(revision_number revision) { log().set_revision(revision); }
     /// The revision of the newest session; without one, of what was last made permanent.
     [[nodiscard]] revision_number revision() const;

@@ -149,6 +149,11 @@ file_lock::file_lock(const std::filesystem::path& file, bool create)
                        "); stop it first, or open the state read-only");
 }
 
+/// Closing alone leaves it to a fork that has the file open, too.
+file_lock::~file_lock() {
+    if (origin_.is_here()) ofd_lock::release(descriptor_.number());
+}
+
 void file_lock::announce() noexcept {
     const std::string holder = std::to_string(getpid()) + "\n";
     if (!resource_limits::allows_file_of(holder.size())) return;

@@ -3,6 +3,7 @@
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/file_descriptor.hpp>
 #include <pool_allocator/file_error.hpp>
+#include <pool_allocator/process_of_origin.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -65,12 +66,14 @@ void make_folders(const std::filesystem::path& folder);
 void sync_folder(const std::filesystem::path& folder);
 
 /// An exclusive lock on a file, released by the kernel when its holder dies (an open file
-/// description lock, so it also holds between two users in one process).
+/// description lock, so it also holds between two users in one process). Forks share it: it ends
+/// with the object in the process that took it, or when that process and all of its forks ended.
 class file_lock {
 public:
     /// Takes the lock on `file`, creating the file if `create`. Throws locked_error naming the
     /// process that announced itself, access_error, io_error.
     file_lock(const std::filesystem::path& file, bool create);
+    ~file_lock();
     file_lock(const file_lock&) = delete;
     file_lock& operator=(const file_lock&) = delete;
 
@@ -83,6 +86,7 @@ public:
     [[nodiscard]] static bool is_held(const file_descriptor& file) noexcept;
 
 private:
+    process_of_origin origin_;
     file_descriptor descriptor_;
 };
 

@@ -8,6 +8,7 @@
 #include <chainbase/segment/segment_header.hpp>
 #include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/address_space.hpp>
+#include <pool_allocator/process_of_origin.hpp>
 #include <pool_allocator/size_classes.hpp>
 #include <undo/undo_log.hpp>
 
@@ -42,6 +43,9 @@ class process_lock;
 ///    newest checkpoint that is whole has, rolled back likewise; without a checkpoint
 ///    unclean_error, since the kernel wrote pages back in any order.
 /// Which of these it is, opening_plan says (segment/opening_plan.hpp).
+///
+/// In a process that was forked nothing of it can be used: the destructor and what is noexcept do
+/// nothing, all else that changes the state, waits or takes turns throws usage_error.
 class segment {
 public:
     static constexpr std::size_t header_bytes = segment_header::page_bytes;
@@ -59,6 +63,9 @@ public:
     /// then, and nothing may be changed any more. Does nothing the second time, or when only
     /// reading. Throws io_error; the state then counts as not closed.
     void close();
+
+    /// Throws usage_error in another process than the one that opened it.
+    void require_here() const { origin_.require_here(state_.native()); }
 
     /// How it was opened.
     [[nodiscard]] const opening& opened() const noexcept { return opened_; }
@@ -182,6 +189,7 @@ private:
     template <typename Visitor>
     void each_window(Visitor&& visit) const;
 
+    process_of_origin origin_;
     std::filesystem::path state_;
     open_options options_;
     segment_place place_;

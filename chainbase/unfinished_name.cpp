@@ -33,7 +33,7 @@ unfinished_name::unfinished_name(std::filesystem::path target, leftover what)
 }
 
 unfinished_name::~unfinished_name() {
-    discard();
+    if (origin_.is_here()) discard();
 }
 
 void unfinished_name::finish() {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <pool_allocator/process_of_origin.hpp>
+
 #include <filesystem>
 
 namespace chainbase {
@@ -34,7 +36,7 @@ public:
     explicit unfinished_name(std::filesystem::path target, leftover what = leftover::is_kept);
     unfinished_name(const unfinished_name&) = delete;
     unfinished_name& operator=(const unfinished_name&) = delete;
-    /// As discard().
+    /// As discard(), in the process that made it.
     ~unfinished_name();
 
     [[nodiscard]] const std::filesystem::path& target() const noexcept { return target_; }
@@ -57,6 +59,7 @@ public:
     void discard() noexcept;
 
 private:
+    process_of_origin origin_;
     std::filesystem::path target_;
     std::filesystem::path path_;
     bool is_owned_;

@@ -61,6 +61,14 @@ void address_space::vacate(std::size_t index) const noexcept {
     mmap(place(index), window_bytes_, PROT_NONE, reservation | MAP_FIXED, -1, 0);
 }
 
+/// Only calls to the kernel, as is asked of what fork() calls.
+void address_space::forbid_stores() noexcept {
+    for (const entry& one : registry_)
+        if (const std::uintptr_t base = one.base.load(std::memory_order_relaxed); base != 0)
+            mprotect(reinterpret_cast<void*>(base), one.bytes.load(std::memory_order_relaxed),
+                     PROT_READ);
+}
+
 void address_space::enter_registry() {
     const std::lock_guard lock(registry_mutex());
     for (std::size_t i = 0; i < registry_capacity; ++i) {

@@ -84,6 +84,10 @@ public:
         return {};
     }
 
+    /// Makes all ranges of the process read-only. In a process that was forked, by its one thread:
+    /// what is mapped belongs to the state that its parent has open.
+    static void forbid_stores() noexcept;
+
 private:
     struct entry {
         std::atomic<std::uintptr_t> base;

@@ -13,7 +13,8 @@ namespace chainbase {
 ///
 /// A guard acts on the session it started and on no other: one whose session has ended by another
 /// way (database::undo, commit, the guard of a session below, closing or abandoning the state) does
-/// nothing, also when a new session has got the same revision since.
+/// nothing, also when a new session has got the same revision since. In a process that was forked
+/// its calls throw usage_error, and the session stays the parent's.
 class session {
 public:
     /// Starts a session. Throws usage_error within an operation, out_of_space_error, limit_error.
@@ -30,8 +31,10 @@ public:
     }
     /// Undoes. Destroyed within an operation, which nothing can be undone in, it leaves its session
     /// open: undoing the one below or closing the state takes it back.
+    ///
+    /// In another process than the one that started it, it does nothing.
     ~session() {
-        if (!undo_log::in_operation()) undo();
+        if (log_ && log_->is_here() && !undo_log::in_operation()) undo();
     }
 
     /// Keeps the changes as an undoable revision of their own (a block): it survives a kill, once
@@ -61,6 +64,7 @@ public:
 private:
     undo_log* release() {
         undo_log::require_no_operation();
+        if (log_) log_->require_here();
         return std::exchange(log_, nullptr);
     }
 

@@ -242,6 +242,7 @@ void undo_log::require_no_operation() {
 
 void undo_log::begin_operation(std::size_t bytes) {
     require_no_operation();
+    require_here();
     if (!has_session()) release_outgrown();
     reserve(bytes);
     if (open_ == 0) new_epoch();
@@ -289,6 +290,7 @@ void undo_log::store_mark_state(log_position mark, std::uint32_t state) noexcept
 session_id undo_log::start_session() {
     const trace::span timed(session_start);
     require_no_operation();
+    require_here();
     stack_.make_room();
     log_words& w = words();
     const change_of_words change(w);
@@ -367,6 +369,7 @@ void undo_log::squash() noexcept {
 void undo_log::commit(revision_number up_to) {
     const trace::span timed(session_commit);
     require_no_operation();
+    require_here();
     std::size_t count = 0;
     for (; count < stack_.size() && stack_[count].revision <= up_to; ++count)
         if (stack_[count].open)
@@ -410,10 +413,16 @@ void undo_log::release_outgrown() noexcept {
 
 void undo_log::set_revision(revision_number revision) {
     require_no_operation();
+    require_here();
     if (has_session())
         throw usage_error("set_revision(" + std::to_string(revision) +
                           "): " + std::to_string(sessions()) +
                           " sessions can still be undone; commit or undo them first");
+    if (revision < words().base || revision > max_revision)
+        throw usage_error("set_revision(" + std::to_string(revision) +
+                          "): the state is at revision " + std::to_string(words().base) +
+                          ", so that it can be set from " + std::to_string(words().base) + " to " +
+                          std::to_string(max_revision));
     const change_of_words change(words());
     words().base = revision;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <pool_allocator/pool.hpp>
+#include <pool_allocator/process_of_origin.hpp>
 #include <pool_allocator/size_classes.hpp>
 #include <pool_allocator/write_barrier.hpp>
 #include <undo/fwd.hpp>
@@ -175,8 +176,10 @@ struct recovery {
 ///  4. Copying back is idempotent, so a kill during a rollback is mended by rolling back again. A
 ///     session being undone is marked open first.
 ///
-/// One writer thread. Process memory mirrors the sessions and the chain of chunks, so that ending a
-/// session reads nothing that has left the cache; recovery needs none of it.
+/// One writer thread, of the process that made it: in another one all that changes throws
+/// usage_error, and what is noexcept must not be called. Process memory mirrors the sessions and
+/// the chain of chunks, so that ending a session reads nothing that has left the cache; recovery
+/// needs none of it.
 class undo_log final : public write_barrier, public undo_log_view {
 public:
     static constexpr std::uint32_t window_index = 0;
@@ -191,8 +194,11 @@ public:
     /// @{
     /// Throws usage_error within an operation of the calling thread.
     static void require_no_operation();
+    /// Throws usage_error in another process than the one that made this.
+    void require_here() const { origin_.require_here(window_.file()); }
+    [[nodiscard]] bool is_here() const noexcept { return origin_.is_here(); }
     /// Throws out_of_space_error, limit_error when the log cannot hold `bytes`, usage_error within
-    /// another operation; nothing began then.
+    /// another operation or in another process; nothing began then.
     [[gnu::hot]] void begin_operation(std::size_t bytes);
     [[gnu::hot]] void complete_operation() noexcept;
     void roll_back_operation() noexcept;
@@ -202,8 +208,8 @@ public:
 
     /// @name Sessions
     /// @{
-    /// Starts a session on top. Throws usage_error within an operation, out_of_space_error,
-    /// limit_error.
+    /// Starts a session on top. Throws usage_error within an operation or in another process,
+    /// out_of_space_error, limit_error.
     [[gnu::hot]] session_id start_session();
     /// Marks a session complete: it survives its guard and, once those below it are complete, a
     /// kill. Does nothing if it has ended. Requires that no operation runs.
@@ -214,9 +220,12 @@ public:
     /// goes down by one. Requires one, and that no operation runs.
     [[gnu::hot]] void squash() noexcept;
     /// Makes all sessions up to `revision` permanent. Throws usage_error when one of them is open,
-    /// and within an operation.
+    /// within an operation, and in another process.
     [[gnu::hot]] void commit(revision_number revision);
-    /// Throws usage_error while there is a session, and within an operation.
+    /// The most that a revision can be set to: none that follows it wraps.
+    static constexpr revision_number max_revision = revision_number{1} << 62;
+    /// Throws usage_error while there is a session, within an operation, in another process, and
+    /// when `revision` is smaller than revision() or larger than max_revision.
     void set_revision(revision_number revision);
 
     [[nodiscard]] bool has_session() const noexcept { return !stack_.empty(); }
@@ -316,6 +325,7 @@ private:
     void restart_in_first_chunk() noexcept;
     void release_outgrown() noexcept;
 
+    process_of_origin origin_;
     const address_space& addresses_;
     window& window_;
     pool chunks_;

@@ -89,7 +89,9 @@ private:
 
 background_write::background_write(store& rows) noexcept : rows_(rows) {}
 
-background_write::~background_write() = default;
+background_write::~background_write() {
+    if (!origin_.is_here()) leave_behind(std::move(writer_)); // its thread is not here
+}
 
 void background_write::start(write_batch batch) {
     if (!writer_) writer_ = std::make_unique<writer>(rows_);

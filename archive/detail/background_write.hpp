@@ -1,6 +1,7 @@
 #pragma once
 
 #include <archive/fwd.hpp>
+#include <pool_allocator/process_of_origin.hpp>
 
 #include <memory>
 
@@ -31,6 +32,7 @@ public:
 private:
     class writer; // the thread and what it shares with the owner's
 
+    process_of_origin origin_;
     store& rows_;
     bool started_ = false;
     std::unique_ptr<writer> writer_; ///< from the first batch on

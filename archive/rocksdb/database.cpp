@@ -75,6 +75,10 @@ rocksdb_database::rocksdb_database(const std::filesystem::path& folder,
 
 rocksdb_database::~rocksdb_database() {
     if (!database_) return;
+    if (!is_here()) {
+        leave_behind(std::move(database_));
+        return;
+    }
     try {
         if (!read_only_) {
             flush_families();
@@ -84,6 +88,7 @@ rocksdb_database::~rocksdb_database() {
         // The mark still says "open", so the next open reads the log, which has everything.
     }
     close_handles();
+    folder_.unlock();
 }
 
 void rocksdb_database::close_handles() noexcept {
@@ -311,6 +316,10 @@ void rocksdb_database::mark_synced(std::uint64_t sequence, bool closed) {
 }
 
 rocksdb_ingest::~rocksdb_ingest() {
+    if (!into_.is_here()) {
+        leave_behind(std::move(writer_)); // which would write what it has buffered
+        return;
+    }
     writer_.reset();
     std::error_code gone;
     for (const auto& files : files_)

@@ -3,6 +3,7 @@
 #include <archive/rocksdb/store_folder.hpp>
 #include <archive/rocksdb_store.hpp>
 #include <archive/store.hpp>
+#include <pool_allocator/process_of_origin.hpp>
 
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
@@ -78,12 +79,18 @@ public:
     rocksdb_database& operator=(const rocksdb_database&) = delete;
 
     /// A writer's closing moves what is buffered into table files; when that fails the log keeps
-    /// it.
+    /// it. In a process that was forked, where RocksDB's threads are not, nothing is closed.
     ~rocksdb_database();
 
     [[nodiscard]] rocksdb::DB& operator*() const noexcept { return *database_; }
     [[nodiscard]] rocksdb::DB* operator->() const noexcept { return database_.get(); }
     [[nodiscard]] bool read_only() const noexcept { return read_only_; }
+    [[nodiscard]] bool is_here() const noexcept { return origin_.is_here(); }
+    /// Throws usage_error in another process than the one that opened it.
+    void require_here() const {
+        if (!is_here()) [[unlikely]]
+            origin_.require_here(name());
+    }
     [[nodiscard]] const std::shared_ptr<rocksdb::Cache>& cache() const noexcept {
         return options_.cache;
     }
@@ -143,6 +150,7 @@ private:
     void drop_unfinished_ingest() const;
     void mark_synced(std::uint64_t sequence, bool closed);
 
+    process_of_origin origin_;
     bool read_only_;
     store_folder folder_;
     rocksdb_options options_;

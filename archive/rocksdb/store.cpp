@@ -336,6 +336,7 @@ struct rocksdb_store::parts {
         throw damaged_error(what + "; restore the archive from a backup or rebuild it by a replay");
     }
     void require_writable() const {
+        database.require_here();
         if (database.read_only())
             throw usage_error(database.name() +
                               " is open read-only; open it for writing to change it");

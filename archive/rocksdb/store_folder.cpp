@@ -82,6 +82,10 @@ store_folder store_folder::open_for_reading(const fs::path& folder) {
     return store_folder(folder, file_descriptor(-1));
 }
 
+void store_folder::unlock() const noexcept {
+    if (lock_.number() >= 0) ofd_lock::release(lock_.number());
+}
+
 bool store_folder::is_being_written() const {
     if (lock_.number() >= 0) return false; // the lock is ours
     const file_descriptor file = open_private(folder_ / "format", file_use::read);

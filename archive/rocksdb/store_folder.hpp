@@ -38,6 +38,8 @@ public:
     [[nodiscard]] std::filesystem::path rocksdb() const { return folder_ / "rocksdb"; }
     [[nodiscard]] std::filesystem::path ingest() const { return folder_ / "ingest"; }
 
+    /// Gives the writer's lock up. Closing alone leaves it to a fork that has the file open, too.
+    void unlock() const noexcept;
     /// Whether another process or object has the writer's lock.
     [[nodiscard]] bool is_being_written() const;
 

@@ -73,6 +73,7 @@ void segment_replacement::take_limits() {
 }
 
 segment_replacement::~segment_replacement() {
+    if (!origin_.is_here()) return;
     std::error_code ignored;
     fs::remove_all(around_, ignored);
 }

@@ -2,6 +2,7 @@
 
 #include <chainbase/bulk_load/new_state.hpp>
 #include <chainbase/files.hpp>
+#include <pool_allocator/process_of_origin.hpp>
 
 #include <array>
 #include <cstddef>
@@ -39,6 +40,8 @@ public:
     void replace(const std::filesystem::path& keep_as = {});
 
 private:
+    process_of_origin origin_;
+
     [[nodiscard]] std::string content_of(const char* file) const;
     [[nodiscard]] std::array<std::byte, 16> identity() const;
     void recover() const;

@@ -234,6 +234,7 @@ T& object_index<T>::link_new(maker& of) {
 template <typename T>
 const T& object_index<T>::create_by(initialiser call, void* with) {
     require_writable();
+    log().require_here(); // before files grow
     const std::uint32_t number = root().next_id;
     if (number == UINT32_MAX) throw_no_ids();
     pool_.reserve();

@@ -55,8 +55,13 @@ std::uint64_t value_of(std::uint64_t& counter) noexcept {
 }
 
 std::uint32_t own_thread() noexcept {
-    static thread_local const auto number = static_cast<std::uint32_t>(gettid());
-    return number;
+    struct numbered {
+        process_of_origin in;
+        std::uint32_t number = static_cast<std::uint32_t>(gettid());
+    };
+    static thread_local numbered own;
+    if (!own.in.is_here()) own = {};
+    return own.number;
 }
 
 /// Others may be looking at it; what they make of a name in the making is only shown.
@@ -152,6 +157,7 @@ process_lock::process_lock(const std::filesystem::path& state, role which,
 }
 
 process_lock::~process_lock() {
+    if (!origin_.is_here()) return;
     if (role_ == role::reader) {
         for (std::uint32_t n = file_.slots(); n-- > 0;)
             if (holds_[n] != hold::none) file_.bury(n);
@@ -164,6 +170,7 @@ process_lock::~process_lock() {
 // --- the writer ---
 
 void process_lock::lock() {
+    origin_.require_here(file_.path().native());
     reader_header& header = file_.header();
     std::atomic_ref(header.since).store(reader_file::now(), std::memory_order_relaxed);
     if (!has_unlocked_) // the first one
@@ -184,6 +191,7 @@ void process_lock::lock() {
 }
 
 void process_lock::unlock() noexcept {
+    if (!origin_.is_here()) return;
     is_locked_ = false;
     has_unlocked_ = true;
     std::atomic_ref(file_.header().inside).store(0, std::memory_order_relaxed);
@@ -246,6 +254,7 @@ process_lock::slot_number process_lock::claim_slot() {
 }
 
 process_lock::slot_number process_lock::lock_shared() {
+    origin_.require_here(file_.path().native());
     const slot_number n = take_slot();
     reader_slot& slot = file_.slot(n);
     std::atomic_ref(slot.thread).store(own_thread(), std::memory_order_relaxed);
@@ -257,6 +266,7 @@ process_lock::slot_number process_lock::lock_shared() {
 }
 
 void process_lock::unlock_shared(slot_number n) noexcept {
+    if (!origin_.is_here()) return;
     reader_turn own{*this, file_.slot(n)};
     detail::leave_reading(own);
     holds_[n].store(hold::free, std::memory_order_release);

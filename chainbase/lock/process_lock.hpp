@@ -2,6 +2,7 @@
 
 #include <chainbase/lock/reader_file.hpp>
 #include <pool_allocator/file_descriptor.hpp>
+#include <pool_allocator/process_of_origin.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -21,6 +22,9 @@ namespace chainbase {
 /// readers that were there before it. What a process holds ends with the process: a reader that
 /// dies holds nobody up, and after a writer that died within its phase nobody reads until another
 /// writer has rolled the state back.
+///
+/// A process that was forked holds nothing of it: what its parent holds is the parent's to unlock,
+/// so there the destructor and unlocking do nothing, and locking throws usage_error.
 ///
 /// Thread-safety: lock_shared and unlock_shared may be called by any thread. A writer's object is
 /// used by one thread at a time. Not recursive.
@@ -86,6 +90,7 @@ private:
     [[nodiscard]] bool has_writer() const noexcept;
     [[noreturn]] void throw_abandoned() const;
 
+    process_of_origin origin_;
     reader_file file_;
     role role_;
     std::chrono::milliseconds patience_;

@@ -1,5 +1,6 @@
 #include <chainbase/lock/state_lock.hpp>
 #include <chainbase/segment.hpp>
+#include <pool_allocator/error.hpp>
 
 #include <mutex>
 
@@ -56,6 +57,11 @@ void state_lock::unlock() noexcept {
     readers_in_.notify_all();
     served_.store(ticket + 1);
     served_.notify_all();
+}
+
+void read_guard::throw_elsewhere(const segment& state) {
+    state.require_here();
+    throw usage_error(state.state().string() + ": its lock is another process's");
 }
 
 std::uint32_t read_guard::take_turn() {

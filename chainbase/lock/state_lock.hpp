@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chainbase/fwd.hpp>
+#include <pool_allocator/process_of_origin.hpp>
 #include <pool_allocator/trace.hpp>
 
 #include <atomic>
@@ -45,6 +46,9 @@ public:
     void lock() noexcept;
     void unlock() noexcept;
 
+    /// Whether this is the process that made it: no other one's threads are kept out.
+    [[nodiscard]] bool is_here() const noexcept { return origin_.is_here(); }
+
     /// @name What holding it is traced as
     /// @{
     static const trace::site read_hold;
@@ -67,6 +71,7 @@ private:
     std::atomic<std::uint32_t> readers_out_{0}; ///< how many left, in steps of `reader`
     std::atomic<std::uint32_t> tickets_{0};     ///< of writers
     std::atomic<std::uint32_t> served_{0};      ///< the ticket whose turn it is
+    process_of_origin origin_;
 };
 
 /// What with_read_lock holds: in the writer's process the lock between its threads; in one that
@@ -75,9 +80,11 @@ private:
 class read_guard {
 public:
     /// `is_writer`: the state is open for writing. Throws what segment::begin_reading and
-    /// segment::refresh do; then nothing is held.
+    /// segment::refresh do, and usage_error in a process that was forked; then nothing is held.
     read_guard(state_lock& threads, segment& state, bool is_writer)
         : threads_(threads), state_(is_writer ? nullptr : &state) {
+        if (!threads_.is_here()) [[unlikely]]
+            throw_elsewhere(state);
         if (state_) slot_ = take_turn();
         threads_.lock_shared();
     }
@@ -87,6 +94,9 @@ public:
     }
     read_guard(const read_guard&) = delete;
     read_guard& operator=(const read_guard&) = delete;
+
+    /// Throws the usage_error of a process that was forked.
+    [[noreturn]] static void throw_elsewhere(const segment& state);
 
 private:
     [[nodiscard]] std::uint32_t take_turn();
@@ -113,11 +123,16 @@ private:
 /// What with_write_lock holds: the lock between the threads, then the writer's turn.
 class write_guard {
 public:
-    write_guard(state_lock& threads, segment& state) : threads_(threads), turn_(state) {}
+    /// Throws usage_error in a process that was forked; then nothing is held.
+    write_guard(state_lock& threads, segment& state) : threads_(threads, state), turn_(state) {}
 
 private:
     struct threads_lock {
-        explicit threads_lock(state_lock& of) : lock(of) { lock.lock(); }
+        threads_lock(state_lock& of, const segment& state) : lock(of) {
+            if (!lock.is_here()) [[unlikely]] // a thread that is not here may have it
+                read_guard::throw_elsewhere(state);
+            lock.lock();
+        }
         threads_lock(const threads_lock&) = delete;
         threads_lock& operator=(const threads_lock&) = delete;
         ~threads_lock() { lock.unlock(); }

@@ -67,10 +67,12 @@ bool segment::has_changed() const {
 }
 
 bool segment::is_in_checkpoint() const {
+    require_here();
     return checkpoints_ && found_.closed && found_.generation != 0 && !has_changed();
 }
 
 void segment::require_checkpoints() const {
+    require_here();
     if (checkpoints_) return;
     throw usage_error(state_.string() + ": has no checkpoints, since it is open " +
                       (writable() ? "with durability::process" : "read-only"));
@@ -89,12 +91,13 @@ void segment::wait_until_durable() {
 }
 
 void segment::sync_before_checkpoints(std::function<void()> call) {
-    if (!checkpoints_) return;
+    if (!checkpoints_ || !origin_.is_here()) return; // also called by destructors
     checkpoints_->service.wait_until_idle();
     checkpoints_->before.set(std::move(call));
 }
 
 checkpoint::history segment::checkpoints() const {
+    require_here();
     return checkpoints_ ? checkpoints_->service.so_far() : checkpoint::history();
 }
 

@@ -108,19 +108,14 @@ void segment::check_state_folder() const {
             (void)copies.open(entry.path().filename().string(), file_use::read);
     }
     if (!wanted || found.readers() == wanted) return;
-    const std::string all = quoted(state_);
+    const std::string all =
+        quoted(state_) + (place_.is_in_memory() ? " " + quoted(place_.home()) : "");
     const fs::path slots = state_ / "readers"; // which members write
-    // Who changes segment.json unties what is in memory.
-    const std::string in_memory =
-        place_.is_in_memory() ? "; close it properly before, since its last checkpoint is restored "
-                                "then, and remove " +
-                                    place_.home().string() + " afterwards"
-                              : "";
     throw access_error(
         state_.string() + ": was not made for the group " + options_.readers_group +
         "; open it without naming one, or let that group in while no process uses the state: `" +
         fmt::format("chgrp -R {} -- {} && chmod -R g=rX -- {}", *wanted, all, all) +
-        (fs::exists(slots) ? " && chmod g=rw -- " + quoted(slots) : "") + "`" + in_memory);
+        (fs::exists(slots) ? " && chmod g=rw -- " + quoted(slots) : "") + "`");
 }
 
 void segment::make_state_folder() const {
@@ -192,6 +187,7 @@ opening_plan segment::lock_and_plan() {
     if (place_.why_foreign().empty()) {
         put_back_former(state_, place_);
         place_.confirm();
+        place_.renew();
         require_promise(place_);
     }
     opening_plan plan = opening_plan::of(facts());

@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace chainbase {
 
@@ -89,6 +90,10 @@ segment::segment(fs::path state, const open_options& options)
 }
 
 segment::~segment() {
+    if (!origin_.is_here()) {
+        leave_behind(std::move(checkpoints_)); // its threads are not here
+        return;
+    }
     try {
         if (sync_failed_)
             abandon();
@@ -322,7 +327,8 @@ bool segment::is_closed() const noexcept {
     return std::atomic_ref(header_.at->clean).load(std::memory_order_acquire) != 0;
 }
 
-/// The boot first: a state that is open and has another one's number counts as lost.
+/// The boot first: a state that is open and has another one's number counts as lost. `generation`
+/// stays: power may go after any store, and a state that is closed without one is refused.
 void segment::mark_open() {
     const std::string boot = boot_id();
     if (boot_of(header()) != boot) { // else a reader would see none for a moment
@@ -331,7 +337,6 @@ void segment::mark_open() {
     }
     header_.at->mark = header_.mark;
     log_witness::forget(header_.mark);
-    header_.at->generation = 0;
     std::atomic_ref(header_.at->clean).store(0, std::memory_order_release);
     if (options_.sync || found_.synced) sync_header(); // else nobody believes it after a crash
 }
@@ -367,6 +372,7 @@ void segment::sync_header() {
 
 void segment::close() {
     if (!log_) return;
+    require_here();
     const trace::span timed(closing);
     if (sync_failed_)
         throw io_error(state_.string() + ": storage refused what closing brought there, and a "
@@ -388,6 +394,7 @@ void segment::close() {
         mark_closed(options_.sync, 0);
     }
     leave_log();
+    place_.renew(); // what was copied while it was open is not the state any more
     end_writing();
     turns_.reset(); // before another writer can come
     lock_.reset();
@@ -395,6 +402,7 @@ void segment::close() {
 
 /// Within its turn it leaves that to the next writer, as a kill would.
 void segment::abandon() noexcept {
+    if (!origin_.is_here()) return;
     checkpoints_.reset();
     leave_log();
     if (writable()) turns_.reset();

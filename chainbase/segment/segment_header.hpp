@@ -25,7 +25,8 @@ namespace chainbase {
 ///    44  synced          4  1: when it was closed its files were on storage
 ///    48  boot           40  kernel's boot id when it was last opened for writing, zero-padded
 ///    88  identity       16  of the state; its checkpoints have the same
-///   104  generation      8  of the checkpoint that holds just this state, 0 if none does
+///   104  generation      8  when clean: of the checkpoint that holds just this state, 0 if none
+///                           does
 ///   112  mark           24  which file this is, since it was last opened for writing
 struct segment_header {
     char magic[16];

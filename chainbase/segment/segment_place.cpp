@@ -5,18 +5,24 @@
 #include <pool_allocator/private_folder.hpp>
 
 #include <boost/uuid/random_generator.hpp>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/magic.h>
 #include <nlohmann/json.hpp>
+#include <spdlog/spdlog.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <ctime>
 #include <filesystem>
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace chainbase {
 
@@ -26,6 +32,7 @@ using nlohmann::json;
 namespace {
 
 constexpr int place_format = 1;
+constexpr int tie_format = 2; ///< 1 had device, inode and time of change of segment.json alone
 constexpr const char* home_prefix = "chainbase-";
 
 fs::path place_file(const fs::path& state) {
@@ -45,24 +52,53 @@ std::string hexadecimal(std::span<const std::byte> bytes) {
     return text;
 }
 
-/// Which file it is. The time of the last change is 0 as long as more changes come.
+/// Which file or folder it is.
 struct file_mark {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
-    std::uint64_t changed = 0; ///< nanoseconds since 1970
+    std::uint64_t born = 0; ///< nanoseconds since 1970, as all times here; 0 if that is not known
 
-    [[nodiscard]] static file_mark of(const fs::path& file) {
-        const file_descriptor opened = open_private(file, file_use::read);
-        struct stat found{};
-        if (fstat(opened.number(), &found) != 0) throw_file_error(file, "examine");
-        constexpr std::uint64_t second = 1'000'000'000;
-        return {found.st_dev, found.st_ino,
-                static_cast<std::uint64_t>(found.st_ctim.tv_sec) * second +
-                    static_cast<std::uint64_t>(found.st_ctim.tv_nsec)};
+    /// Of one that was written down. Both may be of a time when that was not known.
+    [[nodiscard]] bool is_of(const file_mark& now) const {
+        return device == now.device && inode == now.inode && (born == 0 || born == now.born);
     }
-    [[nodiscard]] bool is_of(const file_mark& other) const {
-        return device == other.device && inode == other.inode &&
-               (changed == 0 || changed == other.changed);
+};
+
+void to_json(json& to, const file_mark& from) {
+    to = {{"device", from.device}, {"inode", from.inode}, {"born", from.born}};
+}
+void from_json(const json& from, file_mark& to) {
+    to = {from.at("device"), from.at("inode"), from.at("born")};
+}
+
+std::uint64_t nanoseconds(const statx_timestamp& time) {
+    constexpr std::uint64_t second = 1'000'000'000;
+    return static_cast<std::uint64_t>(time.tv_sec) * second + time.tv_nsec;
+}
+
+/// What the kernel says of one.
+struct file_now : file_mark {
+    std::uint64_t written = 0;
+    std::uint64_t changed = 0;
+
+    [[nodiscard]] static file_now of(const file_descriptor& opened, const fs::path& file) {
+        struct statx found{};
+        if (statx(opened.number(), "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &found) != 0)
+            throw_file_error(file, "examine");
+        file_now now;
+        now.device = makedev(found.stx_dev_major, found.stx_dev_minor);
+        now.inode = found.stx_ino;
+        if ((found.stx_mask & STATX_BTIME) != 0) now.born = nanoseconds(found.stx_btime);
+        now.written = nanoseconds(found.stx_mtime);
+        now.changed = nanoseconds(found.stx_ctime);
+        return now;
+    }
+    [[nodiscard]] static file_now of(const fs::path& file) {
+        return of(open_private(file, file_use::read), file);
+    }
+    [[nodiscard]] static file_now of_folder(const fs::path& folder) {
+        return of(file_descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+                  folder);
     }
 };
 
@@ -70,19 +106,45 @@ struct file_mark {
 struct tie {
     std::string state; ///< its path when it was made, for people
     std::string identity;
-    file_mark mark; ///< of segment.json
+    file_mark folder; ///< of the state
+    file_mark file;   ///< segment.json
+    /// When segment.json was written last, or, without a time of birth, changed. None as long as
+    /// more changes come; two while a writer moves it on.
+    std::vector<std::uint64_t> times;
 
+    [[nodiscard]] static tie to(const fs::path& state, const fs::path& file) {
+        return {
+            fs::absolute(state).string(), {}, file_now::of_folder(state), file_now::of(file), {}};
+    }
     void write(const fs::path& home) const {
-        const json content = {{"format", place_format}, {"state", state},
-                              {"identity", identity},   {"device", mark.device},
-                              {"inode", mark.inode},    {"changed", mark.changed}};
+        const json content = {{"format", tie_format}, {"state", state}, {"identity", identity},
+                              {"folder", folder},     {"file", file},   {"times", times}};
         replace_file(tie_file(home), content.dump(1) + "\n");
     }
     [[nodiscard]] static tie read(const fs::path& home) {
         const json from = json::parse(read_file(tie_file(home)));
-        return {from.at("state"),
-                from.at("identity"),
-                {from.at("device"), from.at("inode"), from.at("changed")}};
+        if (from.at("format") == 1) return read_first_format(from);
+        return {from.at("state"), from.at("identity"), from.at("folder"), from.at("file"),
+                from.at("times")};
+    }
+    [[nodiscard]] bool is_confirmed() const { return !times.empty(); }
+    [[nodiscard]] std::uint64_t time_of(const file_now& now) const {
+        return file.born != 0 ? now.written : now.changed;
+    }
+    [[nodiscard]] bool is_to(const fs::path& state, const fs::path& name) const {
+        const file_now now = file_now::of(name);
+        return file.is_of(now) && (folder.inode == 0 || folder.is_of(file_now::of_folder(state))) &&
+               (times.empty() || std::ranges::count(times, time_of(now)) != 0);
+    }
+    bool operator==(const tie& other) const { return times == other.times; }
+
+private:
+    /// Which knew the file alone.
+    [[nodiscard]] static tie read_first_format(const json& from) {
+        tie found{
+            from.at("state"), from.at("identity"), {}, {from.at("device"), from.at("inode")}, {}};
+        if (from.at("changed") != 0) found.times.push_back(from.at("changed"));
+        return found;
     }
 };
 
@@ -155,11 +217,17 @@ void segment_place::find_tie() {
     if (!is_there(home_)) return;
     try {
         private_folder(state_, /*writing=*/false).require_same_owner({home_, /*writing=*/false});
-        const tie found = tie::read(home_);
-        is_confirmed_ = found.mark.changed != 0;
+        tie found = tie::read(home_);
+        bool holds = found.is_to(state_, place_file(state_));
+        for (tie again = found; !holds; found = again) { // a writer may be moving it on
+            again = tie::read(home_);
+            holds = again.is_to(state_, place_file(state_));
+            if (again == found) break;
+        }
+        is_confirmed_ = found.is_confirmed();
         if (found.identity != identity_)
             why_foreign_ = home_.string() + " holds the segment of another state";
-        else if (!found.mark.is_of(file_mark::of(place_file(state_))))
+        else if (!holds)
             why_foreign_ = home_.string() + " holds the segment of " + found.state +
                            ", as it was made there: this folder is a copy, or was put back";
     } catch (const access_error& e) {
@@ -182,9 +250,7 @@ segment_place segment_place::prepare(const fs::path& state, const fs::path& memo
         overwrite_file(unsettled_file(state), place{made.home_, {}}.text());
     }
     private_folder::make(made.home_, private_folder(state, /*writing=*/true).readers());
-    file_mark mark = file_mark::of(unsettled_file(state));
-    mark.changed = 0;
-    tie{fs::absolute(state).string(), {}, mark}.write(made.home_);
+    tie::to(state, unsettled_file(state)).write(made.home_);
     return made;
 }
 
@@ -203,10 +269,42 @@ void segment_place::settle(const identity& of_state) {
 
 void segment_place::confirm() {
     if (is_confirmed_) return;
-    tie made = tie::read(home_);
-    made.mark = file_mark::of(place_file(state_));
-    made.write(home_);
+    write_tie();
     is_confirmed_ = true;
+}
+
+/// As segment.json is now.
+void segment_place::write_tie() {
+    const fs::path file = place_file(state_);
+    tie made = tie::to(state_, file);
+    made.identity = identity_;
+    made.times = {made.time_of(file_now::of(file))};
+    made.write(home_);
+}
+
+/// Whenever it is killed, the tie has the time that the file has. A home that is full keeps the
+/// one that it had.
+void segment_place::renew() noexcept {
+    if (!is_in_memory() || !why_foreign_.empty() || !is_confirmed_) return;
+    try {
+        if (!is_there(home_)) return; // a restore makes another one
+        const fs::path file = place_file(state_);
+        const file_descriptor opened = open_private(file, file_use::write);
+        const file_now now = file_now::of(opened, file);
+        if (now.born == 0) return;
+        tie next = tie::to(state_, file);
+        next.identity = identity_;
+        timespec time{};
+        clock_gettime(CLOCK_REALTIME, &time);
+        next.times = {now.written, static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
+                                       static_cast<std::uint64_t>(time.tv_nsec)};
+        next.write(home_);
+        const timespec both[2] = {{0, UTIME_OMIT}, time};
+        if (futimens(opened.number(), both) != 0) throw_file_error(file, "date");
+        write_tie();
+    } catch (const std::exception& e) {
+        spdlog::warn("{}: {}; the segment stays this state's", state_.string(), e.what());
+    }
 }
 
 void segment_place::discard_unsettled(const fs::path& state) {
@@ -214,8 +312,7 @@ void segment_place::discard_unsettled(const fs::path& state) {
     if (!is_there(file)) return;
     try {
         const fs::path home = place::read(file).home;
-        if (home.filename().string().starts_with(home_prefix) &&
-            tie::read(home).mark.is_of(file_mark::of(file)))
+        if (home.filename().string().starts_with(home_prefix) && tie::read(home).is_to(state, file))
             fs::remove_all(home);
     } catch (const std::exception&) { // torn, or another's: nobody knows what it made
     }

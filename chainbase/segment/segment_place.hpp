@@ -14,20 +14,25 @@ namespace chainbase {
 ///
 ///     STATE/segment.json                   the home of the segment, identity of the state
 ///     MEMORY/chainbase-<random>/           its home, private, for those who may look at STATE
-///         state.json                       identity, and which file segment.json is
+///         state.json                       identity, and which folder and file those two are
 ///         segment/
 ///
-/// A file is known by device, inode and the time of its last change, which nobody can set. So of
-/// two copies of a state folder one has the segment, and none that was put back from an older copy
-/// has: a copy's segment.json is another file, although it says the same. What was planted under
-/// the name in MEMORY has another owner.
+/// STATE and segment.json are known by device, inode and time of birth, which nobody can set, and
+/// segment.json by the time of its last writing, too, which each writer moves on when it opens and
+/// closes the state. So of two copies of a state folder one has the segment, also if a copy's files
+/// are hard links, and none that was put back from an older copy has. New links, rights and owners
+/// of the files, and new names of the folder, change nothing of that. What was planted under the
+/// name in MEMORY has another owner.
+///
+/// Where the file system has no times of birth, the time of the last change of segment.json stands
+/// for both: there it is untied by a link and by chmod, too.
 ///
 /// A segment that is not tied to the state is never attached, changed or removed. A new home has a
 /// new name.
 ///
 /// Invariants:
 ///  1. segment.json names a home whose segment is whole: it comes by rename when all is there.
-///  2. Before, segment.json.new names it; so what a process that died was making is known, and
+///  2. Before that, segment.json.new names it; so what a process that died was making is known, and
 ///     removed by the next writer.
 class segment_place {
 public:
@@ -49,6 +54,9 @@ public:
     static void discard_unsettled(const std::filesystem::path& state);
     /// Ends a settling that a kill interrupted. Requires the writer's lock.
     void confirm();
+    /// Moves the time of segment.json on, so that copies made so far are not the state any more.
+    /// Does nothing where that cannot be written. Requires the writer's lock.
+    void renew() noexcept;
 
     /// The folder that holds the segment's.
     [[nodiscard]] const std::filesystem::path& home() const noexcept { return home_; }
@@ -67,6 +75,7 @@ private:
         : state_(std::move(state)), home_(std::move(home)) {}
 
     void find_tie();
+    void write_tie();
 
     std::filesystem::path state_;
     std::filesystem::path home_;

@@ -97,6 +97,7 @@ std::uint32_t segment::next_free_window() const noexcept {
 }
 
 type_windows& segment::open_type(const type_schema& schema) {
+    require_here();
     if (!catalogue_.find(schema.name) && is_outdated()) refresh();
     if (const catalogue::entry* known = catalogue_.find(schema.name)) {
         const std::string difference = schema.difference(known->schema);

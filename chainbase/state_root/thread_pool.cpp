@@ -8,6 +8,7 @@
 #include <exception>
 #include <latch>
 #include <mutex>
+#include <utility>
 
 namespace chainbase::state_root {
 
@@ -20,7 +21,10 @@ thread_pool::thread_pool(unsigned threads)
     : count_(threads), pool_(std::make_unique<workers>(threads)) {}
 
 thread_pool::~thread_pool() {
-    pool_->pool.join();
+    if (origin_.is_here())
+        pool_->pool.join();
+    else
+        leave_behind(std::move(pool_));
 }
 
 void thread_pool::run(std::size_t count, const std::function<void(std::size_t)>& work) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <pool_allocator/process_of_origin.hpp>
+
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -22,6 +24,7 @@ public:
     void run(std::size_t count, const std::function<void(std::size_t)>& work);
 
 private:
+    process_of_origin origin_;
     unsigned count_;
     struct workers;
     std::unique_ptr<workers> pool_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <pool_allocator/file_descriptor.hpp>
+#include <pool_allocator/process_of_origin.hpp>
 
 #include <chrono>
 #include <condition_variable>
@@ -46,12 +47,15 @@ public:
     /// `name` is the thread's, of up to 15 characters.
     ticker(const char* name, std::chrono::milliseconds pace, std::function<void()> tick);
     ~ticker();
+    /// Whether its thread is in this process; else it must not be destroyed, but left behind.
+    [[nodiscard]] bool is_here() const noexcept { return origin_.is_here(); }
     ticker(const ticker&) = delete;
     ticker& operator=(const ticker&) = delete;
 
 private:
     void run(std::chrono::milliseconds pace);
 
+    process_of_origin origin_;
     std::function<void()> tick_;
     std::mutex mutex_;
     std::condition_variable ended_;

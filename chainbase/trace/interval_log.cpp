@@ -120,10 +120,11 @@ interval_log::interval_log(const std::filesystem::path& file, const interval_log
     : options_(options), path_(file), last_(snapshot()) {
     require_own_files();
     file_.emplace(file, growing_file::existing::is_continued);
-    writer_.emplace("trace-log", options_.interval, [this] { add_line(); });
+    writer_ = std::make_unique<ticker>("trace-log", options_.interval, [this] { add_line(); });
 }
 
 interval_log::~interval_log() {
+    if (writer_ && !writer_->is_here()) leave_behind(std::move(writer_));
     writer_.reset(); // before what it uses
 }
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -60,7 +61,7 @@ private:
     std::filesystem::path path_;
     std::optional<growing_file> file_; ///< nothing once it was given up
     reading last_;
-    std::optional<ticker> writer_;
+    std::unique_ptr<ticker> writer_;
 };
 
 } // namespace chainbase::trace

@@ -33,10 +33,15 @@ perfetto_file::perfetto_file(const std::filesystem::path& file, const perfetto_o
     file_.append(fmt::format("[\n{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{},\"tid\":0,"
                              "\"args\":{{\"name\":\"chainbase\"}}}}\n",
                              ::getpid()));
-    writer_.emplace("trace-file", std::chrono::milliseconds(100), [this] { write_down(); });
+    writer_ = std::make_unique<ticker>("trace-file", std::chrono::milliseconds(100),
+                                       [this] { write_down(); });
 }
 
 perfetto_file::~perfetto_file() {
+    if (writer_ && !writer_->is_here()) {
+        leave_behind(std::move(writer_));
+        return; // the file is the other process's
+    }
     writer_.reset();
     if (stopped_) return;
     try {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -64,7 +65,7 @@ private:
     std::chrono::steady_clock::time_point next_values_{};
     std::atomic<std::uint64_t> dropped_{0};
     std::atomic<bool> stopped_{false};
-    std::optional<ticker> writer_;
+    std::unique_ptr<ticker> writer_;
 };
 
 } // namespace chainbase::trace

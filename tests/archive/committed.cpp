@@ -8,10 +8,16 @@
 #include <tests/archive/stores.hpp>
 #include <tests/archive/world.hpp>
 #include <tests/state_root/told_tree.hpp>
+#include <tests/support/child_process.hpp>
+#include <tests/support/mismatch.hpp>
 #include <tests/support/random_source.hpp>
 #include <tests/support/scratch_state.hpp>
 #include <tests/support/seeded.hpp>
 
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -459,4 +465,87 @@ TEST_CASE("the digest of a block tells objects and what is gone apart") {
                                  digest_of("c", remove(0)), digest_of("d", remove(1)),
                                  digest_of("e", [](database&) {})};
     CHECK(std::set<sha256_digest>(std::begin(all), std::end(all)).size() == std::size(all));
+}
+
+// A process that writes state, archive and root forks: nothing that the fork does or destroys
+// changes them.
+
+namespace {
+
+/// All that a node has, with every thread of it.
+struct node {
+    explicit node(const std::filesystem::path& folder)
+        : state(folder / "state", with_redo_log()), rows(open(folder)),
+          all((state.add_type<note>("note"), state), *rows, "note"), root(state, 2) {
+        root.add(all);
+        root.catch_up();
+    }
+    static open_options with_redo_log() {
+        open_options how = small_state();
+        how.promise = durability::commit;
+        return how;
+    }
+    static std::unique_ptr<archive::store> open(const std::filesystem::path& folder) {
+        return archive::open_store(folder / "archive", {});
+    }
+    template <typename Work>
+    void block(Work work) {
+        session one = state.start_session();
+        work();
+        root.update(one.revision());
+        one.push();
+        state.commit(one.revision());
+    }
+    void write_and_hand_over(int count) {
+        block([&] {
+            for (; count > 0; --count)
+                all.retire(write(state, "alice", std::to_string(++written), written));
+        });
+        block([&] { all.hand_over_behind(state.committed_revision(), 8); });
+    }
+
+    database state;
+    std::unique_ptr<archive::store> rows;
+    notes all;
+    committed_state root;
+    int written = 0;
+};
+
+} // namespace
+
+TEST_CASE("a fork of a process with an archive leaves it to its parent") {
+    static std::unique_ptr<node> parent; // destroyed by exit()
+    const bool exits = GENERATE(false, true);
+    CAPTURE(exits);
+    const scratch_folder folder;
+    std::string digest;
+    parent = std::make_unique<node>(folder.path());
+    for (int turn = 0; turn < 3; ++turn) {
+        parent->write_and_hand_over(20);
+        std::fflush(stdout);
+        const auto ended = run_process([&] {
+            bool is_refused = false;
+            try {
+                parent->rows->sync();
+            } catch (const usage_error&) {
+                is_refused = true;
+            }
+            expect(is_refused, "the store was synced");
+            if (exits) std::exit(0);
+            parent.reset();
+        });
+        REQUIRE_FALSE(ended.killed);
+        digest = digest_of(parent->all);
+    }
+    for (std::size_t moved = 1; moved != 0;)
+        parent->block([&] { moved = parent->all.hand_over(parent->state.committed_revision()); });
+    CHECK(digest_of(parent->all) == digest);
+    const sha256_digest root = parent->root.root();
+    parent->rows->sync();
+    parent->state.close();
+    parent.reset();
+    const node again(folder.path());
+    CHECK(again.state.opened().how == opening::way::attached);
+    CHECK(digest_of(again.all) == digest);
+    CHECK(again.root.root() == root);
 }

@@ -99,6 +99,18 @@ TEST_CASE("a state says how it was opened") {
     CHECK(some.value(0) == 1);
 }
 
+TEST_CASE("while a state is opened its header never says that it was closed without a checkpoint") {
+    const scratch_folder folder;
+    const fs::path state = folder / "state";
+    counters(state).db.close();
+    const auto closed = chainbase::detail::header_in(state / "segment");
+    REQUIRE((closed && closed->clean == 1 && closed->generation != 0));
+    const counters some(state);
+    const auto opened = chainbase::detail::header_in(state / "segment");
+    REQUIRE((opened && opened->clean == 0));
+    CHECK(opened->generation == closed->generation); // one store said that it is open
+}
+
 TEST_CASE("after another boot a segment is believed if it was put on storage, else not") {
     const scratch_folder folder;
     const fs::path state = folder / "state";

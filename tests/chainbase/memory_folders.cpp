@@ -226,13 +226,80 @@ TEST_CASE("what is put back from a copy goes on from its own checkpoint") {
     write_one(s);
     const auto all_of_it = fs::copy_options::recursive | fs::copy_options::overwrite_existing;
     fs::copy(s.state, s.folder / "backup", all_of_it);
+    const auto time_of_backup = fs::last_write_time(s.state / "segment.json");
     write_one(s);
-    if (GENERATE(false, true)) fs::remove_all(s.state); // else over what is there
+    const int how = GENERATE(0, 1, 2);
+    CAPTURE(how);
+    const auto time = fs::last_write_time(s.state / "segment.json");
+    if (how == 0) fs::remove_all(s.state); // else over what is there
     fs::copy(s.folder / "backup", s.state, all_of_it);
+    if (how == 2) { // as what keeps times does
+        fs::last_write_time(s.state / "segment.json", time_of_backup);
+        CHECK(time != time_of_backup); // so that what looks at times alone copies it, too
+    }
     things all(s.state, s.how());
     CHECK(all.way() == opening::way::restored);
     CHECK(all.count() == 1);
     CHECK(s.homes() == 2); // the other one is nobody's to remove
+}
+
+TEST_CASE("links to segment.json, and new rights, leave the segment tied") {
+    const sample s;
+    write_one(s);
+    const fs::path file = s.state / "segment.json";
+    const fs::path home = s.home();
+    const auto is_attached = [&] {
+        const things all(s.state, s.how());
+        CHECK(all.count() == 1);
+        CHECK(s.home() == home);
+        return all.way() == opening::way::attached;
+    };
+    fs::create_hard_link(file, s.folder / "link");
+    CHECK(things(s.state, reading()).count() == 1);
+    CHECK(is_attached());
+    fs::remove(s.folder / "link");
+    CHECK(is_attached());
+    fs::permissions(file, fs::perms(0600));
+    CHECK(is_attached());
+    REQUIRE(chown(file.c_str(), geteuid(), getegid()) == 0);
+    CHECK(things(s.state, reading()).count() == 1);
+    CHECK(is_attached());
+}
+
+TEST_CASE("a copy made of hard links does not get the original's segment") {
+    const sample s;
+    write_one(s);
+    fs::copy(s.state, s.folder / "copy",
+             fs::copy_options::recursive | fs::copy_options::create_hard_links);
+    CHECK(fs::hard_link_count(s.state / "segment.json") == 2);
+    CHECK_THROWS_WITH(things(s.folder / "copy", reading()), Contains("is a copy"));
+    CHECK(things(s.state, s.how()).way() == opening::way::attached);
+    fs::rename(s.state, s.folder / "renamed");
+    fs::rename(s.folder / "copy", s.state); // the name is not what counts
+    CHECK_THROWS_WITH(things(s.state, reading()), Contains("is a copy"));
+    CHECK(things(s.folder / "renamed", s.how()).way() == opening::way::attached);
+}
+
+TEST_CASE("a segment that was tied by an earlier version is attached") {
+    const sample s;
+    write_one(s);
+    struct stat file{};
+    REQUIRE(stat((s.state / "segment.json").c_str(), &file) == 0);
+    const fs::path tie = s.home() / "state.json";
+    std::ostringstream text;
+    text << std::ifstream(tie).rdbuf();
+    std::smatch identity;
+    const std::string all = text.str();
+    REQUIRE(std::regex_search(all, identity, std::regex("\"identity\": \"([0-9a-f]+)\"")));
+    const auto changed = static_cast<std::uint64_t>(file.st_ctim.tv_sec) * 1'000'000'000U +
+                         static_cast<std::uint64_t>(file.st_ctim.tv_nsec);
+    const bool is_same = GENERATE(true, false);
+    std::ofstream(tie) << R"({"format":1,"state":"/before","identity":")" << identity[1]
+                       << R"(","device":)" << file.st_dev << R"(,"inode":)" << file.st_ino
+                       << R"(,"changed":)" << changed + (is_same ? 0 : 1) << "}";
+    const things again(s.state, s.how());
+    CHECK(again.way() == (is_same ? opening::way::attached : opening::way::restored));
+    CHECK(again.count() == 1);
 }
 
 TEST_CASE("what was planted under the segment's name is not attached") {
@@ -318,8 +385,8 @@ TEST_CASE("a segment that was not finished is removed by the next writer") {
         const fs::path tie = s.home() / "state.json";
         std::ostringstream text;
         text << std::ifstream(tie).rdbuf();
-        std::ofstream(tie) << std::regex_replace(text.str(), std::regex("(\"changed\": )[0-9]+"),
-                                                 "$010");
+        std::ofstream(tie) << std::regex_replace(text.str(), std::regex("(\"times\": \\[)[^\\]]*"),
+                                                 "$01");
         fs::rename(s.state / "segment.json", s.state / "segment.json.new");
         CHECK(things(s.state, s.how()).count() == 1);
         CHECK(s.homes() == 1);

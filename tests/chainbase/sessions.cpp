@@ -5,6 +5,7 @@
 #include <tests/support/sample_types.hpp>
 
 #include <cstddef>
+#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 
 using namespace chainbase;
 using namespace chainbase::test;
+using Catch::Matchers::Contains;
 
 // What sessions and revisions promise.
 
@@ -44,10 +46,30 @@ TEST_CASE("the revision is set only when nothing can be undone") {
     session.push();
     CHECK_THROWS_AS(s.db.set_revision(5), usage_error);
     s.db.commit(1'000'001);
-    s.db.set_revision(-3);
-    CHECK(s.db.revision() == -3);
-    CHECK(s.db.start_session().revision() == -2);
-    CHECK(s.db.revision() == -3);
+    s.db.set_revision(1'000'007);
+    CHECK(s.db.start_session().revision() == 1'000'008);
+    CHECK(s.db.revision() == 1'000'007);
+}
+
+TEST_CASE("the revision is never set back, nor to where the next ones would wrap") {
+    constexpr revision_number most = revision_number{1} << 62;
+    one_type<item> s;
+    s.db.set_revision(7);
+    s.db.set_revision(7);
+    for (const revision_number to :
+         {revision_number{6}, revision_number{-3}, std::numeric_limits<revision_number>::min(),
+          std::numeric_limits<revision_number>::max(), most + 1}) {
+        const std::string said = message_of<usage_error>([&] { s.db.set_revision(to); });
+        CHECK_THAT(said, Contains("set_revision(" + std::to_string(to) + ")") &&
+                             Contains("at revision 7") &&
+                             Contains("from 7 to " + std::to_string(most)));
+        CHECK(s.db.revision() == 7);
+    }
+    s.db.set_revision(most);
+    s.db.start_session().push();
+    CHECK(s.db.revision() == most + 1);
+    s.db.commit(s.db.revision());
+    CHECK_THROWS_AS(s.db.set_revision(s.db.revision()), usage_error);
 }
 
 TEST_CASE("squashing the only session keeps its changes for good") {

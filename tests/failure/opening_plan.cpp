@@ -41,6 +41,10 @@ void open(opening_facts& to) {
     to.header->clean = 0;
     to.header->generation = 0;
 }
+/// As the header is while a state is open that was closed with a checkpoint.
+void open_again(opening_facts& to) {
+    to.header->clean = 0;
+}
 void restarted(opening_facts& to) {
     to.is_of_this_boot = false;
 }
@@ -128,6 +132,8 @@ TEST_CASE("what opening does follows from what is there") {
         {{no_checkpoint}, way::attach, "", is::closed},
         {{open}, way::roll_back, "writer_died", is::writer_died},
         {{open, no_checkpoint}, way::roll_back, "writer_died", is::writer_died},
+        {{open_again}, way::roll_back, "writer_died", is::writer_died},
+        {{open_again, restarted}, way::restore, "machine_restarted", is::machine_restarted},
         {{synced, restarted}, way::attach, "", is::closed},
         {{synced, restarted, no_checkpoint}, way::attach, "", is::closed},
         {{restarted}, way::restore, "machine_restarted", is::machine_restarted},
