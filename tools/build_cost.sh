@@ -6,8 +6,8 @@
 #
 # The seconds are those that each call took, with what others ran beside it and with what ccache knew
 # already: for figures to compare, build anew with CCACHE_RECACHE=1 on an idle machine. A header's
-# seconds are measured here, by a unit that includes nothing else, with the flags of a unit that sees
-# it; units are counted by what the compiler said that they read.
+# seconds are measured here, by a unit that includes nothing else, with the flags of a unit of its
+# layer or above; units are counted by what the compiler said that they read.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -37,7 +37,9 @@ objects() {
 # "tools/driver/CMakeFiles/x.dir/Unity/unity_3.cxx.o" as "tools/driver x unity_3".
 named() { sed -E 's|CMakeFiles/([^/]+)\.dir/(.*/)?([^/]+)\.(cpp\|cxx)\.o|\1: \3|; s|/([^/]*: )| \1|'; }
 
-# The flags of a unit of this build that includes `header`, without what is read and written.
+# Flags to compile `header` with, without what is read and written: those of the first unit of a folder
+# archive/ for a header of chainbase/ or archive/, else of tools/ or archive/. Whether that unit includes
+# the header does not matter: such a unit finds all of them.
 flags_for() {
     python3 - "$build/compile_commands.json" "$1" <<'PYTHON'
 import json, shlex, sys

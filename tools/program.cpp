@@ -16,6 +16,7 @@ namespace chainbase {
 
 namespace {
 
+/// Of an argument only its choices: its name says the rest.
 std::string shown_value(const command_option& from) {
     if (!from.choices().empty()) {
         std::string all;
@@ -23,6 +24,7 @@ std::string shown_value(const command_option& from) {
             all += (all.empty() ? "{" : ",") + one;
         return all + "}";
     }
+    if (from.is_positional()) return {};
     return from.has_optional_value() && !from.value_name().starts_with('[')
                ? "[" + from.value_name() + "]"
                : from.value_name();

@@ -82,4 +82,14 @@ std::string text_table::text() const {
     return text;
 }
 
+std::string text_table::next_part() {
+    std::size_t row = kept_.empty() ? 0 : 1;
+    if (kept_.empty()) kept_ = widths();
+    std::string text;
+    for (; row < rows_.size(); ++row)
+        text += line_of(rows_[row], kept_);
+    rows_.resize(1);
+    return text;
+}
+
 } // namespace chainbase

@@ -35,6 +35,10 @@ public:
     void rule() { rules_.push_back(rows_.size()); }
 
     [[nodiscard]] std::string text() const;
+    /// Of a long table a part: the titles, of the first one, and the rows that were added since the
+    /// last one. Columns stay as wide as the first part needs, so a longer cell of a later one
+    /// moves the rest of its line. Needs no rules.
+    [[nodiscard]] std::string next_part();
 
 private:
     [[nodiscard]] std::vector<std::size_t> widths() const;
@@ -44,6 +48,7 @@ private:
     std::vector<std::vector<std::string>> rows_;
     std::vector<std::size_t> rules_; ///< before these rows
     std::set<std::size_t> texts_{0}; ///< columns
+    std::vector<std::size_t> kept_;  ///< widths; none before the first part
 };
 
 } // namespace chainbase

@@ -216,8 +216,8 @@ probe::probe(const type_schema& schema, const type_schema::key& key,
     : texts_(std::make_unique<texts>(buffers)), key_(schema, key, *texts_),
       image_(schema.value_bytes), parts_(words.size()), is_whole_(parts_ == key.parts.size()) {
     if (parts_ > key.parts.size())
-        throw usage_error(fmt::format("{}.{} has {} parts, {} were given", schema.name, key.name,
-                                      key.parts.size(), parts_));
+        throw usage_error(fmt::format("{}.{} has {} part{}, {} were given", schema.name, key.name,
+                                      key.parts.size(), key.parts.size() == 1 ? "" : "s", parts_));
     if (parts_ > key_.parts())
         throw usage_error(fmt::format("{}.{} cannot be searched in: {}, which only the program "
                                       "that wrote the state understands",

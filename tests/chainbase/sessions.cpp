@@ -256,6 +256,12 @@ TEST_CASE("what was pushed is undoable after opening again, what was not is gone
             left_open.push_back(db.start_session());
             db.create<item>([](item& t) { t.key = 3; });
         }
+        {
+            database reader(state, quick_options(open_mode::read_only));
+            reader.add_type<item>("thing");
+            CHECK(reader.count<item>() == (inner_too ? 2 : 1));
+            CHECK(reader.revision() == (inner_too ? 2 : 1));
+        }
         database db(state, options);
         db.add_type<item>("thing");
         CHECK(db.count<item>() == (inner_too ? 2 : 1));

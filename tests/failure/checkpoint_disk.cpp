@@ -228,6 +228,35 @@ TEST_CASE("power lost at each call of checkpoints") {
     CHECK(losses > 100 * chains);
 }
 
+TEST_CASE_METHOD(
+    quietly_seeded,
+    "a checkpoint that a killed process left unsynced is on storage before it counts") {
+    checkpointed_chain chain(random.next(), checkpointed_chain::when_asked());
+    for (int before = 0; before < 2; ++before) {
+        apply_some(chain, random);
+        chain.make_checkpoint();
+    }
+    apply_some(chain, random);
+    // Reads show what was written, also to the next process; storage does not have it.
+    chain.disk.before = [](simulated_disk::call which, const fs::path& file) {
+        if (which == simulated_disk::call::sync && file.filename() != "pages")
+            throw io_error("broken, as asked for");
+    };
+    CHECK_THROWS_AS(chain.make_checkpoint(), io_error);
+    chain.disk.before = nullptr;
+    chain.reopen();
+    apply_some(chain, random);
+    std::string problem;
+    chain.disk.before = [&](simulated_disk::call which, const fs::path& file) {
+        if (which != simulated_disk::call::sync || file.filename() == "pages") return;
+        for (int loss = 0; loss < 24; ++loss) // the newest one is torn now and then
+            if (restored_after_a_loss(chain, random) < chain.promised) problem = file;
+    };
+    chain.make_checkpoint();
+    chain.disk.before = nullptr;
+    CHECK(problem == "");
+}
+
 // A file of the segment cannot be brought to storage when a state is closed. The system tells that
 // once, and a second attempt seems to work.
 

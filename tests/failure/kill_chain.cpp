@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 #include <tests/support/failures.hpp>
+#include <tests/support/one_type.hpp>
 #include <unistd.h>
 
 #include <algorithm>
@@ -156,6 +157,25 @@ TEST_CASE("killed each time the log moves on to another chunk") {
     CHECK(kill_at_each(chunk, chain_trial(reference, steps)) >= 3);
 }
 
+TEST_CASE("killed again and again while the log takes a chunk, its file does not grow") {
+    const scratch_folder folder;
+    std::uintmax_t settled = 0;
+    for (int kills = 0; kills < 6; ++kills) {
+        const ending end = run_process([&] {
+            database db(folder / "state", quick_options());
+            db.add_type<item>("item");
+            const auto block = db.start_session();
+            kill_point(log_word).arm(0); // the chunk is taken, and the tail not yet in it
+            for (std::uint32_t key = 0;; ++key)
+                db.create<item>([&](item& made) { made.key = key; });
+        });
+        REQUIRE(end.killed);
+        const auto length = fs::file_size(folder / "state/segment/undo_log");
+        if (kills == 0) settled = length;
+        CHECK(length == settled);
+    }
+}
+
 TEST_CASE("killed each time a file grows under a chain of large blocks") {
     reference_chain reference(test_seed(32), large);
     CHECK(kill_at_each(growth, chain_trial(reference, 20)) >= 1);
@@ -233,6 +253,31 @@ TEST_CASE("recovery that is killed again and again comes to the same end") {
         INFO("killed at before-image " << first);
         endless.check(folder / "state", *told);
     }
+}
+
+TEST_CASE("killed between the words that pop a block, the one below lists its own changes only") {
+    kill_trial trial;
+    trial.work = [](const fs::path& state, const doomed& self) {
+        database db(state, quick_options());
+        db.add_type<item>("item");
+        for (const std::uint32_t key : {1U, 2U}) {
+            auto block = db.start_session();
+            db.create<item>([&](item& made) { made.key = key; });
+            block.push();
+        }
+        self.arm();
+        db.undo();
+    };
+    trial.check = [](const fs::path& state, const progress&) {
+        database db(state, quick_options());
+        db.add_type<item>("item");
+        REQUIRE(db.revision() == 1);
+        const auto changes = db.changes<item>(1);
+        REQUIRE(changes.size() == 1);
+        REQUIRE(changes[0].now != nullptr);
+        CHECK(changes[0].now->key == 1);
+    };
+    CHECK(kill_at_each(log_word, trial) >= 5);
 }
 
 TEST_CASE("popping all blocks, killed at every copy, goes back block by block") {

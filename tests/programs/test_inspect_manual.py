@@ -52,6 +52,41 @@ def test_a_wrong_call_is_exit_2(inspect, call):
     inspect(*call.split(), code=2)
 
 
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        ("inspect dump", "--output FILE"),
+        ("inspect tree", "--html FILE"),
+        ("inspect map", "--svg FILE"),
+        ("inspect serve", "--token-file FILE"),
+        ("driver replay", "--block-log FILE"),
+        ("driver replay", "--state FOLDER"),
+        ("driver replay", "--memory-folder FOLDER"),
+        ("driver live", "--forks FILE"),
+        ("driver generate", "--fit FILE"),
+        ("driver backup", "--to FOLDER"),
+        ("driver restore", "--from FOLDER"),
+        ("driver block-log trim", "--to FILE"),
+        ("driver block-log salvage", "--to-folder FOLDER"),
+        ("inspect range", "--limit NUMBER"),
+    ],
+)
+def test_help_says_what_kind_of_value_an_option_takes(inspect, driver, call, words):
+    program, *verb = call.split()
+    assert re.search(rf"{words}\b", {"inspect": inspect, "driver": driver}[program](*verb, "--help").out)
+
+
+def test_help_of_an_argument_is_its_name_and_its_choices(inspect, driver):
+    def arguments(program, *verb):
+        part = program(*verb, "--help").out.split("Positionals:\n")[1].split("\n\n")[0]
+        return re.findall(r"^  (\S+(?: [^a-z ]\S*)*)", part, re.MULTILINE)
+
+    assert arguments(inspect, "range") == ["DIR REQUIRED", "TYPE REQUIRED", "KEY [id]", "PART ..."]
+    assert arguments(inspect, "diff") == ["A REQUIRED", "B REQUIRED"]
+    assert arguments(inspect, "load") == ["DIR REQUIRED", "FILE"]
+    assert "data {" in driver("import", "--help").out
+
+
 def test_the_page_has_every_verb_and_option(manual, verbs):
     page = (manual / "chainbase-inspect.1").read_text()
     for part in (r".TH CHAINBASE\-INSPECT 1", ".SH NAME", ".SH SYNOPSIS", ".SH DESCRIPTION",

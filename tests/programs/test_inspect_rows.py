@@ -148,7 +148,8 @@ def test_leading_parts_and_bounds_both_ways(inspect, filled):
         ("account by_number 18446744073709551616", "of type u64"),
         ("account by_number x", "of type u64"),
         ("account by_group 4294967296", "of type u32"),
-        ("account by_group 1 2", "has 1 parts, 2 were given"),
+        ("account by_group 1 2", "has 1 part, 2 were given"),
+        ("post by_link author-1", "has 2 parts, 1 was given"),
         ("account by_balance 1", "use range"),
         ("account by_distance 1 2", "computed by a function"),
         ("account", ""),
@@ -203,6 +204,18 @@ def test_range_gives_as_many_as_were_asked_for_and_says_whether_there_are_more(i
     ).out
     assert table.startswith("id   name  balance")
     assert table.count("\n") == 13
+
+
+def test_a_long_table_has_its_titles_once_and_keeps_its_columns(inspect, scratch):
+    state = scratch / "state"
+    change(state, "account", *["create account"] * 2100, "set account 2050 name a-longer-one")
+    lines = inspect("range", state, "account", "--limit", "0").out.splitlines()
+    assert len(lines) == 2101
+    assert [line for line in lines if line.startswith("id")] == lines[:1]
+    assert [line.split()[0] for line in lines[1:]] == [str(number) for number in range(2100)]
+    ends = {len(line) for at, line in enumerate(lines) if at != 2051}
+    assert len(ends) == 1, "columns moved"
+    assert "a-longer-one" in lines[2051]
 
 
 @pytest.mark.parametrize(
@@ -471,6 +484,7 @@ def test_range_count_and_dump_tell_where_each_row_is(inspect, samples, scratch):
     first = inspect("range", state, "note", "--archive", "--limit", "3", "--json").json_lines
     assert (len(first), first[-1]["more"]) == (5, True)
     assert "archive" in inspect("range", state, "note", "--archive").out
+    inspect("range", state, "note", "--archive", "--limit", "3").says("there are more than 3")
     for call, number in (("--archive", 10), ("", 6), ("by_weight --from 3 --archive", 4)):
         assert inspect("count", state, "note", *call.split()).out == f"{number}\n"
     inspect("range", state, "note", "--archive", "--reverse", code=2)

@@ -148,7 +148,7 @@ def test_rows_are_found_by_key_and_what_is_asked_wrongly_is_told(page):
     for wrong in (
         "", "?type=account&archive=2", "?type=none", "?type=account&index=none",
         "?type=account&key=x", "?type=account&limit=x", "?type=account&limit=1001",
-        "?type=account&limit=", "?type=account&limit=-1",
+        "?type=account&limit=", "?type=account&limit=-1", "?type=account&limit=0",
         "?type=account&limit=99999999999999999999", "?type=account&limit=7%20",
         "?type=account&after=4294967296", "?type=account&reverse=2", "?type=account&index=by_weight",
         "?type=account&index=by_name&key=a&key=b&key=c&key=d",
@@ -464,6 +464,43 @@ def test_pages_of_every_order_hold_each_row_once_as_range_does(inspect, page, st
             for limit in (23, 333):
                 query = f"type={type}&index={key}&reverse={int(bool(reverse))}"
                 assert pages(page, query, limit) == expected, (query, limit)
+
+
+@pytest.mark.parametrize("archive", [0, 1])
+@pytest.mark.parametrize(
+    "after, reverse, expected",
+    [(2, 0, [5]), (5, 0, []), (9, 0, []), (9, 1, [5]), (5, 1, []), (2, 1, [])],
+)
+def test_a_page_by_id_after_another_one_has_no_other_rows(
+    inspect, samples, archive, after, reverse, expected
+):
+    if archive and reverse:
+        pytest.skip("the archive is not gone through in that order")
+    page = Page(inspect, samples("notes.rocksdb"))
+    query = f"type=note&index=id&key=5&after={after}&reverse={reverse}&archive={archive}"
+    rows = page.get(f"/api/rows?{query}")["rows"]
+    assert [one.get("row", one)["id"] for one in rows] == expected
+
+
+def test_a_page_by_key_after_a_row_outside_of_it_has_no_other_rows(inspect, page, state, samples):
+    rows = {group: [one["id"] for one in ranged(inspect, state, "account", "by_group", str(group))]
+            for group in (2, 3, 4)}  # fmt: skip
+
+    def ids(after, reverse=0):
+        query = f"type=account&index=by_group&key=3&limit=1000&after={after}&reverse={reverse}"
+        return [one["id"] for one in page.get(f"/api/rows?{query}")["rows"]]
+
+    assert ids(rows[2][0]) == rows[3] and ids(rows[4][0]) == []
+    assert ids(rows[4][0], reverse=1) == rows[3][::-1] and ids(rows[2][0], reverse=1) == []
+    archived = samples("notes.rocksdb")
+    notes = Page(inspect, archived)
+    all = [one["row"] for one in ranged(inspect, archived, "note", "by_weight", "--archive")]
+    assert [one["id"] for one in all] == list(range(9, -1, -1))
+    for wanted in (7, 2):  # in memory, in the archive
+        for after in range(10):
+            query = f"type=note&index=by_weight&archive=1&key={all[9 - wanted]['weight']}&after={after}"
+            found = [one["row"]["id"] for one in notes.get(f"/api/rows?{query}")["rows"]]
+            assert found == ([wanted] if after > wanted else []), (wanted, after)
 
 
 def test_beside_a_writer_every_page_is_whole_and_goes_on(page, state):

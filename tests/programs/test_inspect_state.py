@@ -2,6 +2,7 @@
 What they say of damaged ones: test_inspect_damage.py."""
 
 import shutil
+import signal
 import time
 
 import pytest
@@ -810,13 +811,29 @@ def test_info_lists_the_names_and_what_there_is_not_is_told(named, look):
     look("count", f"{named.state}/nothing@checkpoint", "account", code=(1, 2))
 
 
+@pytest.mark.parametrize(
+    "verb",
+    ["info", "check", "check --checkpoint", "undo", "locks", "map", "tree", "archive", "repair", "warm --dry-run",
+     "resize --dry-run", "compact --dry-run", "top --json --count 1", "serve"],
+)  # fmt: skip
+def test_a_verb_that_takes_no_checkpoint_says_what_to_do(inspect, samples, verb):
+    state = samples("checkpointed")
+    name, *options = verb.split()
+    said = inspect(name, f"{state}@checkpoint", *options, code=2)
+    said.says("not at a checkpoint", f"give the folder, {state} ", "check --checkpoint")
+    inspect(name, f"{state}/none", *options, code=1).says("check the path")
+
+
 def test_a_temporary_folder_goes_with_the_process_even_if_that_is_killed(inspect, named):
-    running = inspect.start("top", f"{named.state}@checkpoint", "--json", "--interval", "0.1",
-                            env={"TMPDIR": named.temporary})
     end = time.monotonic() + 30
-    while running.is_running and not list(named.temporary.rglob("*")):
+    was_there = False
+    while not was_there:  # it may have ended before it was killed
         assert time.monotonic() < end
-    running.process.kill()
+        running = inspect.start("digest", f"{named.state}@checkpoint", env={"TMPDIR": named.temporary})
+        while running.is_running and not was_there:
+            was_there = any(named.temporary.iterdir())
+        running.process.kill()
+        was_there = running.process.wait() == -signal.SIGKILL and was_there
     while list(named.temporary.iterdir()):
         assert time.monotonic() < end
         time.sleep(0.01)

@@ -282,6 +282,21 @@ TEST_CASE("a free tail of a buffer class is cut, and the free slots that stay ar
     CHECK(s.now() == settled);
 }
 
+TEST_CASE("a free list that was threaded anew is what it was when the operation is rolled back") {
+    labels s;
+    for (int i = 0; i < 20; ++i)
+        s.add(s.text_of(1000));
+    for (std::uint32_t n = 1; n < 18; ++n)
+        s.remove(n);
+    const snapshot before = s.now();
+    {
+        const operation unfinished(*s.db.memory().log(), 0);
+        s.db.memory().buffers().settle();
+        CHECK(s.now() != before);
+    }
+    CHECK(s.now() == before);
+}
+
 TEST_CASE("a class that is empty again keeps no more than its header page") {
     labels s;
     for (int i = 0; i < 20; ++i)

@@ -253,7 +253,9 @@ void declare_readers(command& verb) {
     verb.add_option("--milliseconds", options->milliseconds, "How long each setting runs")
         .shows_default()
         .whole_number(10, 1'000'000);
-    verb.add_option("--inspect", options->inspect, "The inspector").shows_default();
+    verb.add_option("--inspect", options->inspect, "The inspector")
+        .value_name("FILE")
+        .shows_default();
     declare_common(verb, *options, "Rounds, all settings in each", "Where the state is made");
     verb.runs([options] {
         run_readers(*options);

@@ -124,6 +124,7 @@ void declare_convert_archive(command& verb) {
     };
     const auto options = std::make_shared<call>();
     verb.add_option("--state", options->state, "folder of the state, which nobody has open")
+        .value_name("FOLDER")
         .required();
     verb.add_option("--to", options->to, "where they are to be")
         .required()

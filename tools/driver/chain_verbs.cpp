@@ -99,12 +99,17 @@ void add_following_options(command& verb, following_options& to) {
         for (const std::string& one : names)
             to.peers.push_back(parse_endpoint(one));
     };
-    command_option& peers = verb.add_option_function<std::vector<std::string>>(
-        "--peer", add_peers, "HOST:PORT of a peer; several: the next when one fails");
+    command_option& peers =
+        verb.add_option_function<std::vector<std::string>>(
+                "--peer", add_peers, "HOST:PORT of a peer; several: the next when one fails")
+            .value_name("HOST:PORT");
     command_option& log = verb.add_option("--block-log", to.block_log,
                                           "a log in place of a peer, as if one had sent its blocks")
+                              .value_name("FILE")
                               .excludes(peers);
-    verb.add_option("--state", to.state, "folder of the state; made when there is none").required();
+    verb.add_option("--state", to.state, "folder of the state; made when there is none")
+        .value_name("FOLDER")
+        .required();
     add_promise_options(verb, to.promise);
     verb.add_option("--chain", to.chain,
                     "the chain of a new state; default: that of the first peer that answers")
@@ -166,8 +171,10 @@ void declare_replay(command& verb) {
     };
     const auto options = std::make_shared<call>();
     verb.add_option("--block-log", options->block_log, "the log; its chain chooses the rules")
+        .value_name("FILE")
         .required();
     verb.add_option("--state", options->state, "folder of the state; made when there is none")
+        .value_name("FOLDER")
         .required();
     add_promise_options(verb, options->promise);
     verb.add_option("--from", options->from,
@@ -238,11 +245,13 @@ void declare_serve(command& verb) {
         observation_options watch;
     };
     const auto options = std::make_shared<call>();
-    verb.add_option("--block-log", options->block_log, "the log").required();
+    verb.add_option("--block-log", options->block_log, "the log").value_name("FILE").required();
     verb.add_option("--forks", options->forks,
-                    "a file of branches that lose against the log, as generate makes it");
+                    "a file of branches that lose against the log, as generate makes it")
+        .value_name("FILE");
     verb.add_option("--listen", options->listen,
                     "HOST:PORT, or :PORT for the loopback; port 0: any, told on stdout")
+        .value_name("HOST:PORT")
         .shows_default();
     command_option& rate =
         verb.add_option("--blocks-per-second", options->blocks_per_second,
@@ -346,7 +355,8 @@ void add_chain_options(command& verb, load_call& to) {
         .whole_number(0, UINT64_MAX)
         .shows_default();
     verb.add_option("--state", to.state,
-                    "a new folder for the state; default: one in memory, that goes away");
+                    "a new folder for the state; default: one in memory, that goes away")
+        .value_name("FOLDER");
     verb.add_option("--lag", to.lag, "blocks that can be popped")
         .whole_number(0, 100'000)
         .shows_default();
@@ -386,7 +396,8 @@ void declare_load(command& verb) {
     const auto options = std::make_shared<load_call>();
     add_chain_options(verb, *options);
     add_rate_options(verb, *options);
-    verb.add_option("--to", options->to, "folder for load.csv, load.json and load.svg");
+    verb.add_option("--to", options->to, "folder for load.csv, load.json and load.svg")
+        .value_name("FOLDER");
     verb.add_flag("--json", options->json, "one JSON object on stdout");
     add_observation_options(verb, options->watch);
     verb.runs([options] {

@@ -95,7 +95,8 @@ void add_chain_options(command& verb, generate_call& call) {
     verb.add_option("--seed", call.chain.seed, "another seed, another chain of the same kind")
         .whole_number(0, UINT64_MAX)
         .shows_default();
-    verb.add_option("--to", call.to, "the block log, or the file of branches, to make");
+    verb.add_option("--to", call.to, "the block log, or the file of branches, to make")
+        .value_name("FILE");
     verb.add_option("--chain", call.chain.chain, "which kind of chain")
         .one_of({std::string(social::generated_chain_name), std::string(payments::chain_name)})
         .shows_default()
@@ -137,7 +138,8 @@ void add_fork_options(command& verb, generate_call& call) {
                     "per cent of the branches that end with what the rules refuse")
         .whole_number(0, 100)
         .needs(forks);
-    verb.add_option("--forks-of", call.forks_of, "make branches of this log instead of a log");
+    verb.add_option("--forks-of", call.forks_of, "make branches of this log instead of a log")
+        .value_name("FILE");
 }
 
 } // namespace
@@ -148,10 +150,12 @@ void declare_generate(command& verb) {
     add_fork_options(verb, *call);
     command_option& json = verb.add_flag("--json", call->json, "one JSON object on stdout");
     verb.add_option("--compare", call->compare, "show how this log differs from real data")
+        .value_name("FILE")
         .excludes(verb.option("--seed"))
         .excludes(verb.option("--forks"));
     verb.add_option("--fit", call->fit,
                     "print what was measured of this log, from which others are drawn")
+        .value_name("FILE")
         .excludes(verb.option("--seed"))
         .excludes(verb.option("--forks"))
         .excludes(json);
@@ -188,8 +192,8 @@ void declare_import(command& verb) {
     verb.add_option("data", call->data, "which data")
         .required()
         .one_of({std::string(social::chain_name), std::string(swap::chain_name)});
-    verb.add_option("--from", call->from, "folder of the tables").required();
-    verb.add_option("--to", call->to, "the block log to make").required();
+    verb.add_option("--from", call->from, "folder of the tables").value_name("FOLDER").required();
+    verb.add_option("--to", call->to, "the block log to make").value_name("FILE").required();
     verb.add_flag("--json", call->json, "one JSON object on stdout");
     verb.runs([call] {
         run(*call);

@@ -160,8 +160,12 @@ void declare_backup(command& verb) {
         bool json = false;
     };
     const auto options = std::make_shared<call>();
-    verb.add_option("--state", options->state, "folder of the state").required();
-    verb.add_option("--to", options->to, "folder of the backup, which is made").required();
+    verb.add_option("--state", options->state, "folder of the state")
+        .value_name("FOLDER")
+        .required();
+    verb.add_option("--to", options->to, "folder of the backup, which is made")
+        .value_name("FOLDER")
+        .required();
     verb.add_flag("--json", options->json, "one JSON object on stdout");
     verb.runs([options] {
         const catch_interruption signals;
@@ -180,9 +184,12 @@ void declare_restore(command& verb) {
         bool json = false;
     };
     const auto options = std::make_shared<call>();
-    verb.add_option("--from", options->from, "folder of the backup").required();
+    verb.add_option("--from", options->from, "folder of the backup")
+        .value_name("FOLDER")
+        .required();
     command_option& state =
-        verb.add_option("--state", options->state, "folder of the state, which is made");
+        verb.add_option("--state", options->state, "folder of the state, which is made")
+            .value_name("FOLDER");
     verb.add_option("--group", options->group,
                     "a group, by name or number, whose members may read the state and its "
                     "archive; without it nobody but its owner may")

@@ -1,10 +1,12 @@
 #include <pool_allocator/error.hpp>
 #include <tools/inspect/look_at.hpp>
+#include <tools/inspect/state/named_state.hpp>
 
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
 namespace chainbase::inspect {
@@ -22,6 +24,16 @@ namespace {
                       " KiB); raise it for this program: `ulimit -v unlimited`");
 }
 
+/// A verb that looks at no checkpoint takes the name of one for a folder, which is not there.
+[[noreturn]] void throw_not_there(const std::string& name, const format_error& problem) {
+    const auto state = named_state::state_of(name);
+    if (!state || !std::string_view(problem.what()).starts_with(name + ": ")) throw;
+    throw usage_error(name +
+                      ": this verb looks at a state, not at a checkpoint of one; give the "
+                      "folder, " +
+                      *state + " (`check --checkpoint` checks its checkpoints, `info` lists them)");
+}
+
 } // namespace
 
 void rethrow_for_reader(const std::string& state) {
@@ -29,6 +41,8 @@ void rethrow_for_reader(const std::string& state) {
         throw;
     } catch (const limit_error& problem) {
         throw_limit(state, problem);
+    } catch (const format_error& problem) {
+        throw_not_there(state, problem);
     } catch (const std::filesystem::filesystem_error& problem) {
         const std::string where = problem.path1().empty() ? state : problem.path1().string();
         if (problem.code() == std::errc::permission_denied ||

@@ -12,7 +12,8 @@ namespace chainbase::inspect {
 
 /// Rethrows the exception being handled, which came from looking at the state in the folder
 /// `state`. What the file system refuses becomes access_error or io_error; limit_error gets a
-/// message for readers of a state that exists. Each says what to do.
+/// message for readers of a state that exists; format_error for want of a state, where `state`
+/// names a checkpoint, usage_error. Each says what to do.
 [[noreturn]] void rethrow_for_reader(const std::string& state);
 
 /// What `work()`, which looks at the state in the folder `state`, returns; its exceptions as

@@ -119,7 +119,9 @@ void declare_log_split(command& verb) {
     };
     const auto options = std::make_shared<call>();
     verb.add_option("LOG", options->log, "the block log").required();
-    verb.add_option("--to-folder", options->to_folder, "the folder to make").required();
+    verb.add_option("--to-folder", options->to_folder, "the folder to make")
+        .value_name("FOLDER")
+        .required();
     command_option& at =
         verb.add_option("--at", options->at,
                         "number of a block that begins a piece; several: 100,200 or "
@@ -149,7 +151,7 @@ void declare_log_merge(command& verb) {
     };
     const auto options = std::make_shared<call>();
     verb.add_option("LOG", options->from, "the logs, in any order").required();
-    verb.add_option("--to", options->to, "the log to make").required();
+    verb.add_option("--to", options->to, "the log to make").value_name("FILE").required();
     verb.add_flag("--allow-gaps", options->allow_gaps,
                   "numbers may be missing between two logs: the chain has no such blocks");
     verb.add_flag("--json", options->json, "one JSON object on stdout");
@@ -172,7 +174,7 @@ void declare_log_trim(command& verb) {
     };
     const auto options = std::make_shared<call>();
     verb.add_option("LOG", options->log, "the block log").required();
-    verb.add_option("--to", options->to, "the log to make").required();
+    verb.add_option("--to", options->to, "the log to make").value_name("FILE").required();
     add_range(verb, options->range);
     verb.add_flag("--json", options->json, "one JSON object on stdout");
     verb.runs([options] {
@@ -210,8 +212,10 @@ void declare_log_salvage(command& verb) {
     const auto options = std::make_shared<call>();
     verb.add_option("LOG", options->log, "the block log").required();
     command_option& to =
-        verb.add_option("--to", options->to, "a log of the blocks before the damage");
+        verb.add_option("--to", options->to, "a log of the blocks before the damage")
+            .value_name("FILE");
     verb.add_option("--to-folder", options->to_folder, "a folder with a log of every good stretch")
+        .value_name("FOLDER")
         .excludes(to);
     verb.add_flag("--json", options->json, "one JSON object on stdout");
     verb.runs([options] {

@@ -199,7 +199,8 @@ exit_code run_dump(const dump_call& asked) {
 void declare_dump(command& verb) {
     const auto asked = declare_look<dump_call>(verb, run_dump);
     verb.add_option("TYPE", asked->types, "Only these types");
-    verb.add_option("--output", asked->output, "Write to this file in place of stdout");
+    verb.add_option("--output", asked->output, "Write to this file in place of stdout")
+        .value_name("FILE");
     command_option& resume = verb.add_flag("--resume", asked->resume, "Go on where the file ends");
     command_option& archive =
         verb.add_flag("--archive", asked->archive, "Also objects that are in the archive only");

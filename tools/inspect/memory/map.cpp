@@ -392,7 +392,7 @@ std::string as_text(const segment_map& found, std::size_t columns) {
 
 void declare_map(command& verb) {
     const auto asked = declare_look<map_call>(verb, run_map);
-    verb.add_option("--svg", asked->svg, "Write the picture to this file, too");
+    verb.add_option("--svg", asked->svg, "Write the picture to this file, too").value_name("FILE");
     verb.add_flag("--json", asked->json, "Print one JSON object instead of the picture");
 }
 

@@ -373,7 +373,8 @@ std::string as_html(const state_tree& found) {
 void declare_tree(command& verb) {
     const auto asked = declare_look<tree_call>(verb, run_tree);
     verb.at_most_one({
-        verb.add_option("--html", asked->html, "Write a page with a treemap to this file"),
+        verb.add_option("--html", asked->html, "Write a page with a treemap to this file")
+            .value_name("FILE"),
         verb.add_flag("--ncdu", asked->ncdu, "Print what `ncdu -f -` reads"),
         verb.add_flag("--folded", asked->folded, "Print folded stacks, for flame graphs"),
         verb.add_flag("--json", asked->json, "Print one JSON object"),

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <compare>
 #include <utility>
 
 namespace chainbase::inspect {
@@ -16,7 +17,8 @@ namespace {
 using archive::byte_buffer;
 using archive::bytes_view;
 
-/// Read ahead of each place at most; of memory no more than about these bytes.
+/// Read ahead of the archive, and of memory at first and beside an archive; of memory never more
+/// than about these bytes.
 constexpr std::size_t at_once = 256;
 constexpr std::size_t bytes_at_once = std::size_t{1} << 20;
 
@@ -77,7 +79,7 @@ std::optional<stored_index> index_called(const archive::table_description& table
 std::size_t bytes_of(const found_row& row) {
     std::size_t bytes = 0;
     for (const std::string& value : row.values)
-        bytes += value.size();
+        bytes += sizeof value + value.size();
     return bytes;
 }
 
@@ -85,7 +87,8 @@ std::size_t bytes_of(const found_row& row) {
 
 merged_rows::merged_rows(row_source& state, const row_query& asked, const archive::store* archive,
                          std::optional<std::uint32_t> after)
-    : state_(state), asked_(asked), archive_(archive), cursor_(asked.cursor(state)) {
+    : state_(state), asked_(asked), archive_(archive), cursor_(asked.cursor(state)),
+      ahead_(at_once) {
     state_.take_turn([&] { format_.emplace(state_.of(asked_.type).schema()); });
     if (archive_) find_table();
     is_archive_read_ = archive_ == nullptr;
@@ -143,19 +146,26 @@ void merged_rows::find_bounds() {
 }
 
 void merged_rows::go_on_after(std::uint32_t id) {
-    is_begin_known_ = true;
-    if (!archive_) after_ = id;
     if (asked_.key == "id") {
-        begin_ = id_key(id);
-        row_query behind = asked_;
-        if (!asked_.only.empty()) behind.from = behind.to = std::exchange(behind.only, {});
-        (asked_.is_reverse ? behind.to : behind.from) = {std::to_string(id)};
-        cursor_ = behind.cursor(state_);
+        go_on_after_id(id);
     } else if (!find_in_memory(id) && !(archive_ && find_in_archive(id))) {
         throw usage_error(fmt::format("{} {}, after which the next rows come, was removed; begin "
                                       "anew",
                                       asked_.type, id));
     }
+}
+
+/// Unless all that is asked for comes after it. Takes a turn.
+void merged_rows::go_on_after_id(std::uint32_t id) {
+    row_query behind = asked_;
+    if (!asked_.only.empty()) behind.from = behind.to = std::exchange(behind.only, {});
+    words& begin = asked_.is_reverse ? behind.to : behind.from;
+    if (!begin.empty() && (asked_.is_reverse ? id > id_of(begin) : id < id_of(begin))) return;
+    begin = {std::to_string(id)};
+    cursor_ = behind.cursor(state_);
+    begin_ = id_key(id);
+    is_begin_known_ = true;
+    if (!archive_) after_ = id;
 }
 
 /// Takes a turn.
@@ -186,7 +196,7 @@ bool merged_rows::find_in_archive(std::uint32_t id) {
     return is_there;
 }
 
-/// In a turn: begins with the key of an object.
+/// In a turn: begins with the key of an object, unless all that is asked for comes after it.
 void merged_rows::begin_at(const rows::type_rows& of, const std::byte* object,
                            const rows::buffer_source& buffers, std::uint32_t id) {
     const type_schema::key& key = of.key_called(asked_.key);
@@ -194,8 +204,12 @@ void merged_rows::begin_at(const rows::type_rows& of, const std::byte* object,
     if (archive_) {
         begin_ = key_of(place, id);
         if (begin_.empty()) fail_without_form(asked_);
-    } else {
+    }
+    if (is_ahead_of_all(of, object)) return;
+    is_begin_known_ = true;
+    if (!archive_) {
         place_.emplace(of.schema(), key, object, buffers);
+        after_ = id;
     }
     std::optional<rows::probe> first;
     if (place.parts() != 0) first.emplace(std::move(place));
@@ -206,6 +220,21 @@ void merged_rows::begin_at(const rows::type_rows& of, const std::byte* object,
     cursor_ = std::make_unique<rows::key_cursor>(
         key, asked_.is_reverse ? bounds{std::move(last), std::move(first), true}
                                : bounds{std::move(first), std::move(last), false});
+}
+
+/// In a turn: whether an object, whose key `begin_` is with an archive, comes before all that is
+/// asked for.
+bool merged_rows::is_ahead_of_all(const rows::type_rows& of, const std::byte* object) const {
+    const words begin = joined(asked_.only, asked_.is_reverse ? asked_.to : asked_.from);
+    if (begin.empty()) return false;
+    if (archive_) {
+        const auto first = stored_key(of, asked_.key, begin);
+        if (!first) fail_without_form(asked_);
+        return archive::bytes_less()(begin_, *first);
+    }
+    const rows::probe first(of.schema(), of.key_called(asked_.key), begin, of.buffers());
+    const std::strong_ordering place = first.place_of(object);
+    return asked_.is_reverse ? place > 0 : place < 0;
 }
 
 bool merged_rows::is_passed(bytes_view key) const {
@@ -251,9 +280,10 @@ void merged_rows::read_memory() {
                       format_->values(of.slots().value(slot), of.buffers())};
         bytes += bytes_of(one);
         in_memory_.push_back({std::move(key), std::move(one)});
-        return in_memory_.size() < at_once && bytes < bytes_at_once;
+        return in_memory_.size() < ahead_ && bytes < bytes_at_once;
     };
     is_memory_read_ = !scan(state_, asked_.type, *cursor_, look);
+    if (!archive_ && bytes < bytes_at_once) ahead_ *= 2;
 }
 
 std::vector<merged_rows::record> merged_rows::next_by_id() {

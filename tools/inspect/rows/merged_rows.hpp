@@ -17,19 +17,20 @@ namespace chainbase::inspect {
 /// Objects of a type in memory and in the archive as one sequence, in the order of a key, each
 /// once: what lifecycle::range() and from() give (archive/lifecycle.hpp), from the catalogue alone.
 ///
-/// Read ahead in turns. A row that the state hands over while they are read may be missing; that
-/// is noticed (has_moved()). One thread at a time.
+/// Read ahead in turns: a few rows first, then ever more, up to about 1 MiB; with an archive a few
+/// each time. A row that the state hands over while they are read may be missing; that is noticed
+/// (has_moved()). One thread at a time.
 class merged_rows {
 public:
     using row = found_row;
 
-    /// Without `archive`: in memory only. All outlive it. Takes turns. Throws what
-    /// row_query::cursor() does; usage_error when the archive has rows of the type and does not
-    /// find them by that key, or is to be gone through from the last to the first.
+    /// Without `archive`: in memory only. `state` and `archive` outlive it. Takes turns. Throws
+    /// what row_query::cursor() does; usage_error when the archive has rows of the type and does
+    /// not find them by that key, or is to be gone through from the last to the first.
     ///
-    /// `after`: goes on behind the place of the object with this id, wherever that is now;
-    /// `asked.from` is left out, of a reverse order `asked.to`. By a key it throws usage_error when
-    /// the object is in neither place any more.
+    /// `after`: of what is asked for, only what comes after the place of the object with this id,
+    /// wherever that is now. By a key it throws usage_error when the object is in neither place any
+    /// more.
     merged_rows(row_source& state, const row_query& asked, const archive::store* archive,
                 std::optional<std::uint32_t> after = std::nullopt);
 
@@ -57,10 +58,12 @@ private:
     void find_table();
     void find_bounds();
     void go_on_after(std::uint32_t id);
+    void go_on_after_id(std::uint32_t id);
     [[nodiscard]] bool find_in_memory(std::uint32_t id);
     [[nodiscard]] bool find_in_archive(std::uint32_t id);
     void begin_at(const rows::type_rows& of, const std::byte* object,
                   const rows::buffer_source& buffers, std::uint32_t id);
+    [[nodiscard]] bool is_ahead_of_all(const rows::type_rows& of, const std::byte* object) const;
     [[nodiscard]] bool is_passed(archive::bytes_view key) const;
     [[nodiscard]] bool is_passed(const rows::type_rows& of, slot_number slot);
     [[nodiscard]] archive::byte_buffer key_bytes(const std::vector<std::string>& parts);
@@ -93,6 +96,7 @@ private:
     std::optional<archive::key_cursor> by_key_;
     std::deque<placed_row> in_memory_;
     std::deque<placed_row> archived_;
+    std::size_t ahead_; ///< rows of memory to read in one go
     bool is_memory_read_ = false;
     bool is_archive_read_ = false;
     std::uint64_t handed_over_ = 0;

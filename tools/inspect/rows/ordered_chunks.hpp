@@ -1,27 +1,30 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
-#include <deque>
-#include <future>
+#include <functional>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace chainbase::inspect {
 
-/// Calls `make(number)` for 0 to `count` - 1, in `threads` threads at once at most, and
-/// `take(piece)` with what each returned in this thread, in order. Throws what `make` and `take`
+/// Calls `make(number)` for 0 to `count` - 1 in `threads` threads, several at once, and
+/// `take(number)` in this thread, in order, each after its make(). At most four for each thread
+/// wait to be taken. Throws limit_error when a thread cannot be started, and what `make` and `take`
 /// throw first; all threads have ended then.
+void in_order(std::size_t count, unsigned threads, const std::function<void(std::size_t)>& make,
+              const std::function<void(std::size_t)>& take);
+
+/// The same for pieces, which `make(number)` returns and `take(piece)` is given.
 template <typename Make, typename Take>
 void made_in_order(std::size_t count, unsigned threads, const Make& make, const Take& take) {
-    std::deque<std::future<decltype(make(std::size_t{}))>> ahead;
-    std::size_t next = 0;
-    for (std::size_t taken = 0; taken < count; ++taken) {
-        for (; next < count && ahead.size() < std::max(threads, 1U); ++next)
-            ahead.push_back(std::async(std::launch::async, [&make, next] { return make(next); }));
-        auto piece = ahead.front().get();
-        ahead.pop_front();
-        take(std::move(piece));
-    }
+    std::vector<std::optional<decltype(make(std::size_t{}))>> made(count);
+    in_order(
+        count, threads, [&](std::size_t number) { made[number].emplace(make(number)); },
+        [&](std::size_t number) {
+            take(std::move(*made[number]));
+            made[number].reset();
+        });
 }
 
 } // namespace chainbase::inspect

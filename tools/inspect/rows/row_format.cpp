@@ -222,6 +222,7 @@ void row_format::append_json(std::string& to, const std::byte* object,
 std::vector<std::string> row_format::values(const std::byte* object,
                                             const rows::buffer_source& buffers) const {
     std::vector<std::string> all;
+    all.reserve(fields_.size());
     for (const field& one : fields_)
         append(all.emplace_back(), one, object, buffers);
     return all;

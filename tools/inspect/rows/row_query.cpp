@@ -52,8 +52,9 @@ std::vector<slot_number> slots_of(const rows::type_rows& of, const std::string& 
     is_unique = key.kind.find("non_unique") == std::string::npos;
     if (parts.size() < key.parts.size())
         throw usage_error(fmt::format(
-            "{}.{} has {} parts, {} were given{}", of.schema().name, name, key.parts.size(),
-            parts.size(), of.tree(key) ? "; for all that begin with them, use range" : ""));
+            "{}.{} has {} part{}, {} {} given{}", of.schema().name, name, key.parts.size(),
+            key.parts.size() == 1 ? "" : "s", parts.size(), parts.size() == 1 ? "was" : "were",
+            of.tree(key) ? "; for all that begin with them, use range" : ""));
     return of.find(key, rows::probe(of.schema(), key, parts, of.buffers()));
 }
 

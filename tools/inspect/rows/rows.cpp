@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -116,8 +117,8 @@ exit_code run_get(const get_call& asked) {
 
 // --- range, count, sample ------------------------------------------------------------------------
 
-/// Prints rows of one type to stdout as they come: as a table, in parts, or as JSON lines, of which
-/// the first one says what they are, and the last one that they are all:
+/// Prints rows of one type to stdout as they come: as a table, or as JSON lines, of which the
+/// first one says what they are, and the last one that they are all:
 ///
 ///     {"schema_version": 1, "state", "type", "key", "revision", "rolled_back"}
 ///     {row}...                          with the archive: {"row": {row}, "archived": false}...
@@ -135,7 +136,10 @@ public:
                     {"type", query.type},          {"key", query.key},
                     {"revision", from.revision()}, {"rolled_back", from.is_rolled_back()}};
         });
-        if (is_json_) text_ = line_of(head) + "\n";
+        if (is_json_)
+            text_ = line_of(head) + "\n";
+        else
+            table_.emplace(table());
     }
 
     /// In a turn: keeps an object in memory.
@@ -151,14 +155,16 @@ public:
                          : row + "\n";
             return;
         }
-        cells_.push_back(format_->cells_of(std::move(one.values)));
-        if (says_where_) cells_.back().emplace_back(one.is_archived ? "archive" : "memory");
+        std::vector<std::string> cells = format_->cells_of(std::move(one.values));
+        if (says_where_) cells.emplace_back(one.is_archived ? "archive" : "memory");
+        table_->add(std::move(cells));
+        ++kept_rows_;
     }
     /// After a turn: prints what is kept, when it is enough to be worth it. Throws io_error.
     void print_some() {
         constexpr std::size_t bytes_at_once = std::size_t{64} << 10;
-        constexpr std::size_t rows_at_once = 1000; // of a table, whose columns fit these
-        if (text_.size() >= bytes_at_once || cells_.size() >= rows_at_once) print();
+        constexpr std::size_t rows_at_once = 1000; // of a table, whose columns fit the first ones
+        if (text_.size() >= bytes_at_once || kept_rows_ >= rows_at_once) print();
     }
     /// Prints the rest. `more`: there are rows that were not asked for. Throws io_error.
     void finish(bool more) {
@@ -171,12 +177,13 @@ public:
 
 private:
     void print() {
-        if (!cells_.empty()) text_ += table();
-        cells_.clear();
+        if (kept_rows_ != 0) text_ += table_->next_part();
+        kept_rows_ = 0;
         print_or_throw(text_, "call again for the rest");
         text_.clear();
     }
-    std::string table() {
+    /// Without rows.
+    [[nodiscard]] text_table table() const {
         std::vector<std::string> titles = format_->names();
         const std::size_t fields = titles.size();
         if (says_where_) titles.push_back("where");
@@ -184,16 +191,15 @@ private:
         for (std::size_t field = 0; field < fields; ++field)
             if (format_->is_text(field)) all.is_text(field);
         if (says_where_) all.is_text(fields);
-        for (auto& row : cells_)
-            all.add(std::move(row));
-        return all.text();
+        return all;
     }
 
     bool is_json_;
     bool says_where_;
     std::unique_ptr<row_format> format_;
     std::string text_; ///< JSON lines
-    std::vector<std::vector<std::string>> cells_;
+    std::optional<text_table> table_;
+    std::size_t kept_rows_ = 0; ///< in the table
     std::uint64_t rows_ = 0;
 };
 
@@ -234,7 +240,7 @@ void run_range(const range_call& asked) {
         rows.pop();
     }
     printer.finish(one != nullptr);
-    if (one && !asked.json && !asked.archive)
+    if (one && !asked.json)
         spdlog::info("there are more than {}; --limit N shows N, --limit 0 all", asked.limit);
     warn_if_moved(rows, asked);
 }

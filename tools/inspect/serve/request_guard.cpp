@@ -77,14 +77,14 @@ std::vector<std::string> query_string::values(std::string_view name) const {
 }
 
 std::uint64_t query_string::number(std::string_view name, std::uint64_t otherwise,
-                                   std::uint64_t most) const {
+                                   std::uint64_t most, std::uint64_t least) const {
     const std::optional<std::string> text = value(name);
     if (!text) return otherwise;
     std::uint64_t number = 0;
     const auto [end, failed] = std::from_chars(text->data(), text->data() + text->size(), number);
-    if (!is_digits(*text) || failed != std::errc() || number > most)
-        throw usage_error("\"" + std::string(name) + "\" is to be a number from 0 to " +
-                          std::to_string(most));
+    if (!is_digits(*text) || failed != std::errc() || number > most || number < least)
+        throw usage_error("\"" + std::string(name) + "\" is to be a number from " +
+                          std::to_string(least) + " to " + std::to_string(most));
     return number;
 }
 

@@ -23,10 +23,10 @@ public:
     [[nodiscard]] std::optional<std::string> value(std::string_view name) const;
     /// All of them, in order.
     [[nodiscard]] std::vector<std::string> values(std::string_view name) const;
-    /// A decimal number up to `most`; `otherwise` when there is none. Throws usage_error for
-    /// anything else.
+    /// A decimal number from `least` to `most`; `otherwise` when there is none. Throws usage_error
+    /// for anything else.
     [[nodiscard]] std::uint64_t number(std::string_view name, std::uint64_t otherwise,
-                                       std::uint64_t most) const;
+                                       std::uint64_t most, std::uint64_t least = 0) const;
 
 private:
     std::vector<std::pair<std::string, std::string>> values_;

@@ -199,7 +199,7 @@ row_request request_in(const query_string& asked) {
     wanted.is_reverse = asked.number("reverse", 0, 1) == 1;
     wanted.with_archive = asked.number("archive", 0, 1) == 1;
     wanted.is_text = asked.number("text", 0, 1) == 1;
-    wanted.limit = asked.number("limit", wanted.limit, row_request::most_rows);
+    wanted.limit = asked.number("limit", wanted.limit, row_request::most_rows, 1);
     return wanted;
 }
 

@@ -283,6 +283,11 @@ void named_state::restore(std::optional<std::uint64_t> generation) {
     }
 }
 
+std::optional<std::string> named_state::state_of(const std::string& name) {
+    const auto found = parse(name);
+    return found ? std::optional(found->state) : std::nullopt;
+}
+
 std::string named_state::name_of(const fs::path& state, std::uint64_t generation) {
     return fmt::format("{}{}:{}", state.string(), mark, generation);
 }

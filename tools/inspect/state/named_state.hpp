@@ -97,6 +97,9 @@ public:
     [[nodiscard]] const std::filesystem::path& origin() const noexcept { return origin_; }
     [[nodiscard]] bool is_checkpoint() const noexcept { return restored_ != nullptr; }
 
+    /// The folder of the state that `name` names a checkpoint of; nothing for a folder's own name.
+    /// Throws usage_error for a generation that is no number.
+    [[nodiscard]] static std::optional<std::string> state_of(const std::string& name);
     /// How a checkpoint of `state` is named.
     [[nodiscard]] static std::string name_of(const std::filesystem::path& state,
                                              std::uint64_t generation);
