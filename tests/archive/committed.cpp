@@ -498,8 +498,8 @@ struct node {
     }
     void write_and_hand_over(int count) {
         block([&] {
-            for (; count > 0; --count)
-                all.retire(write(state, "alice", std::to_string(++written), written));
+            for (; count > 0; --count, ++written)
+                all.retire(write(state, "alice", std::to_string(written), written));
         });
         block([&] { all.hand_over_behind(state.committed_revision(), 8); });
     }
