@@ -42,7 +42,7 @@ fail() { # what the findings on stdin mean; nothing to say when there are none
 
 top_level() {
     local allowed=(
-        "${layers[@]}" build .ci .cache .git .gitignore .clang-format
+        "${layers[@]}" build .ci .cache .git .github .gitignore .clang-format
         CHANGELOG.md CMakeLists.txt CMakePresets.json LICENSE README.md
     )
     files . | cut -d/ -f1 | sort -u |

@@ -10,6 +10,7 @@
 #include <boost/describe.hpp>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -57,9 +58,11 @@ bool is_free(const fs::path& state) {
 std::uint64_t sequence_in(const fs::path& log) {
     std::uint64_t sequence = std::numeric_limits<std::uint64_t>::max();
     const file_descriptor file(::open(log.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    struct stat about{};
+    if (::fstat(file.number(), &about) != 0 || !S_ISREG(about.st_mode)) return sequence;
     const std::uint64_t at = sizeof(window_header) + offsetof(log_words, sequence);
     const auto bytes = std::as_writable_bytes(std::span(&sequence, 1));
-    if (file.number() >= 0 && read_at(file, log, at, bytes) < bytes.size())
+    if (read_at(file, log, at, bytes) < bytes.size())
         sequence = std::numeric_limits<std::uint64_t>::max();
     return sequence;
 }

@@ -13,7 +13,7 @@ from typing import Callable
 import pytest
 import segment
 from programs import operations
-from segment import PAGE, ROOT, Header, Segment, change, content, cut, die, image, write_at
+from segment import PAGE, ROOT, Header, Segment, change, claim, content, cut, die, image, write_at
 
 # --- damage to files ---
 
@@ -85,7 +85,7 @@ def all_of(*mutations):
 
 
 def newer_format(state):
-    Header(state).set(format=3)
+    Header(state).set(format=1000)
 
 
 def broken_tail(state):
@@ -591,6 +591,7 @@ def findings(report):
 def damageable(session_scratch, samples):
     state = session_scratch / "words"
     shutil.copytree(samples("damageable"), state)
+    claim(state)
     return Segment(state)
 
 
@@ -721,7 +722,7 @@ def replaced(name, old, new):
 
 FOREIGN = {
     "an older format": header(format=1),
-    "a newer format": header(format=3),
+    "a newer format": header(format=1000),
     "another program's header": lambda state: write_at(
         state / "segment/header", 0, b"CHAINDB\0\x01\0\0\0"
     ),
