@@ -92,7 +92,7 @@ using event_kind = block_source::event::kind;
 void chain_sync::answer(const block_source::event& asked) {
     if (chain_ == nullptr) {
         chain_ = &open_(asked.chain);
-        follower_.emplace(*chain_, how_.lag);
+        follower_.emplace(*chain_, how_.lag, how_.progress);
     }
     promised_ = asked.head;
     follower_->begin_connection();

@@ -32,6 +32,8 @@ public:
         std::optional<std::uint64_t> stop_at;
         /// Whether the end of a sender's chain is the end.
         bool once = false;
+        /// So long a sender may send nothing that is new and good.
+        std::chrono::milliseconds progress{30'000};
     };
     /// The chain to apply blocks to, made when the first sender says which one it has.
     using opener = std::function<followed_chain&(const std::string& chain)>;
@@ -90,7 +92,9 @@ struct following_options {
     /// Of the peers; the lists in it are filled in from the above.
     peer_options network;
 
-    [[nodiscard]] chain_sync::options steps() const { return {lag, stop_at, once || block_log}; }
+    [[nodiscard]] chain_sync::options steps() const {
+        return {lag, stop_at, once || block_log, network.progress};
+    }
 };
 
 /// Where the blocks come from; of peers only those of the state's chain count, when there is a
