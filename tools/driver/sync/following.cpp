@@ -192,6 +192,12 @@ std::unique_ptr<block_source> make_block_source(const following_options& options
     return make_peer_feed(std::move(network));
 }
 
+std::optional<std::string> cut_of(const following_options& options) {
+    if (!options.block_log) return std::nullopt;
+    const std::string cut = open_log(*options.block_log).cut();
+    return cut.empty() ? std::nullopt : std::optional(cut);
+}
+
 std::unique_ptr<chain_state> open_state(const following_options& options,
                                         const std::string& chain) {
     auto state = std::make_unique<chain_state>(options.state, chain, options.lag, options.promise);

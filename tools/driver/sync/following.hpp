@@ -102,6 +102,9 @@ struct following_options {
 /// than asked for, and what opening a log or a state throws.
 [[nodiscard]] std::unique_ptr<block_source> make_block_source(const following_options& options);
 
+/// "the log is cut: ..." of the log that is followed; nothing when it is whole, or peers are.
+[[nodiscard]] std::optional<std::string> cut_of(const following_options& options);
+
 /// The state, opened or made, with its root settled. Throws as chain_state does, and usage_error
 /// when the log to follow is not the one that it was made from, or when it is beyond the block to
 /// stop at.
