@@ -147,19 +147,6 @@ def bad_tips_in_turn(given):
     return branch + tips
 
 
-def good_ones_between(given):
-    """Bad tips of a branch beside, ten for each good block of the longest."""
-    tree = given.tree
-    branch, end, blocks = tree.grow(given.chain[1], 8), given.chain[9], []
-    for _ in range(8):
-        blocks += [tree.add(branch[-1], True) for _ in range(9)]
-        for _ in range(2):
-            branch.append(tree.add(branch[-1]))
-        end = branch[-1]
-        blocks += branch[-2:]
-    return branch[:8] + blocks + [tree.add(end, True) for _ in range(400)]
-
-
 REJECTED = {"siblings": bad_siblings, "tips_in_turn": bad_tips_in_turn}
 
 
@@ -198,9 +185,9 @@ def test_branches_that_overtake_each_other_in_turn_have_an_end(driver, scratch, 
     given = GivenChain(rng, 30)
     tree, ends, sent = given.tree, [given.chain[9]] * 2, []
     for round_ in range(400):
-        if round_ % 15 == 0:
+        if round_ % 30 == 0:
             ends = [ends[round_ % 2]] * 2
-        for _ in range(1 if round_ % 15 == 0 else 2):
+        for _ in range(1 if round_ % 30 == 0 else 2):
             ends[round_ % 2] = tree.add(ends[round_ % 2])
             sent.append(frame_of(tree, ends[round_ % 2]))
 
