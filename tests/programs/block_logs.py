@@ -4,9 +4,12 @@ own code; operations of the chains, as tools/chains/README.md encodes them.
 A block is (number, time, [transaction, ...]), a transaction a list of encoded operations.
 """
 
+import contextlib
 import ctypes
 import ctypes.util
+import fcntl
 import functools
+import os
 import struct
 from pathlib import Path
 
@@ -165,6 +168,15 @@ def mark(log, synced, *, is_open):
             Path(log).stat().st_ino,
         )
     )
+
+
+@contextlib.contextmanager
+def written_by_another(log):
+    """Its lock, as a writer has it."""
+    with open(log, "r+b") as writer:
+        # F_OFD_SETLK of all bytes, exclusively
+        fcntl.fcntl(writer, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+        yield
 
 
 class Log:

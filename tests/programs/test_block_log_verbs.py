@@ -14,7 +14,8 @@ from pathlib import Path
 
 import block_logs
 import pytest
-from block_logs import Log, account, encode_block, sample_blocks, sealed, social, text
+from block_logs import (Log, account, encode_block, sample_blocks, sealed, social, text,
+                        written_by_another)
 from chains import CHAINS, STEEM, carried_log
 
 
@@ -72,7 +73,13 @@ class Damage:
 
     @property
     def is_good(self):
+        """For readers, who leave a torn end out."""
         return not self.lost
+
+    @property
+    def is_cut(self):
+        """No mark tells that the writer of this very file died there."""
+        return self.torn is not None and self.unsynced is None
 
     def stretches(self):
         """(first record, records) of what is no record, as salvage tells them."""
@@ -132,7 +139,8 @@ def runs_without(bad):
 
 def check_verify(log, damage, found):
     size = log.path.stat().st_size
-    assert found["good"] == damage.is_good
+    assert found["good"] == (damage.is_good and not damage.is_cut)
+    assert (found["cut"] is not None) == damage.is_cut
     assert found["lost_count"] == len(damage.lost) == len(found["lost"])
     bad = set() if damage.torn is None else set(range(damage.torn, 12))
     for (first, records, reason), one in zip(damage.lost, found["lost"]):
@@ -163,10 +171,12 @@ def test_damage(damage, tool, report, blocks_in, scratch, rng):
     damage.do(log)
     content = log.path.read_bytes()
     code = 0 if damage.is_good else 1
-    found = report("verify", log, code=code)
-    check_verify(log, damage, found)
-    said = tool("verify", log, code=code).out
-    assert ("NOT GOOD" in said and "salvage" in said) == (not damage.is_good)
+    verified = 1 if damage.is_cut else code
+    check_verify(log, damage, report("verify", log, code=verified))
+    said = tool("verify", log, code=verified).out
+    assert ("NOT GOOD" in said) == (verified == 1)
+    assert ("salvage" in said) == (not damage.is_good)
+    assert ("the log is cut" in said) == damage.is_cut
 
     # Readers stop at the first place that is no record, and name it.
     first_bad = min([one[0] for one in damage.lost] + [12 if damage.torn is None else damage.torn])
@@ -214,13 +224,35 @@ def test_damage(damage, tool, report, blocks_in, scratch, rng):
     assert log.path.read_bytes() == content
 
 
-def test_a_torn_end_of_any_length_is_no_damage(report, scratch, rng):
+def test_a_log_that_is_cut_anywhere_is_told_as_cut_and_is_no_damage(report, scratch, rng):
     log = Log(scratch / "log", sample_blocks(12, rng))
     for size in range(log.offsets[11] + 1, log.offsets[12], 9):
         log.write(log.whole[:size])
-        torn = report("verify", log)["torn_end"]
+        found = report("verify", log, code=1)
+        torn = found["torn_end"]
         assert torn["bytes"] == size - log.offsets[11]
+        assert found["lost_count"] == 0
+        assert f"{log.path} is whole up to byte {log.offsets[11]}, " in found["cut"]
         assert report("info", log)["torn_bytes"] == torn["bytes"]
+
+
+def test_a_log_shorter_than_its_mark_tells_is_cut(report, scratch, rng):
+    log = Log(scratch / "log", sample_blocks(12, rng))
+    log.mark_synced(12, is_open=False)
+    log.write(log.whole[: log.offsets[9]])
+    found = report("verify", log, code=1)
+    assert str(log.mark) in found["cut"] and f"{log.offsets[12]} bytes" in found["cut"]
+
+
+def test_a_log_that_its_writer_died_with_or_is_writing_is_not_cut(report, scratch, rng):
+    log = Log(scratch / "log", sample_blocks(12, rng))
+    cut_in_last_record(log)
+    with written_by_another(log.path):
+        assert report("verify", log)["good"]
+    assert not report("verify", log, code=1)["good"]
+    log.mark_synced(11)
+    found = report("verify", log)
+    assert found["good"] and found["torn_end"]["offset"] == log.offsets[11]
 
 
 def test_an_end_that_the_index_knows_as_complete_is_damage_and_the_witness_is_kept(

@@ -132,6 +132,76 @@ def test_a_faulty_peer_costs_its_connection(driver, scratch, given, what):
     assert said["state_digest"] == digest_of(driver, log, scratch / "replayed")
 
 
+# --- rejected blocks without end ---
+
+def bad_siblings(given):
+    """Behind one good block."""
+    return [given.tree.add(given.chain[9], True) for _ in range(400)]
+
+
+def bad_tips_in_turn(given):
+    """Of two branches, equally long, each of which would be the longest."""
+    tree = given.tree
+    branch = tree.grow(given.chain[1], 8)
+    tips = [tree.add(end, True) for _ in range(200) for end in (branch[-1], given.chain[9])]
+    return branch + tips
+
+
+REJECTED = {"siblings": bad_siblings, "tips_in_turn": bad_tips_in_turn}
+
+
+@pytest.mark.parametrize("verb", ["sync", "live"])
+@pytest.mark.parametrize("what", REJECTED)
+def test_blocks_that_are_rejected_count_against_their_sender(driver, scratch, given, verb, what):
+    sent = [frame_of(given.tree, one) for one in REJECTED[what](given)]
+
+    def script(to, _count):
+        given.give(to, to.greet()[0].number, 10)
+        to.send(*sent)
+        to.wait_for_end()
+
+    with ScriptedPeer(script) as bad, ScriptedPeer(given.give_all) as good:
+        call = sync_call(scratch / "state", bad.address, good.address, verb=verb)
+        run = driver(*call, "--lag", "20")
+        alone = driver(*sync_call(scratch / "alone", bad.address, verb=verb), "--lag", "20",
+                       "--attempts", "5", code=1)
+    assert good.connections == 1
+    said = run.json
+    assert said["head"] == 30
+    assert 0 < said["sync"]["rejected_blocks"] <= 20
+    assert said["sync"]["popped_blocks"] <= 20 * 20
+    assert said["sync"]["failures"] == 1
+    assert run.err.count("has the money") <= 20
+    run.says(bad.address, "break the rules")
+    assert said["state_digest"] == digest_of(driver, given.write_log(scratch / "log"),
+                                             scratch / "replayed")
+    # Three connections, and no more.
+    assert alone.err.count("has the money") <= 40
+    alone.says("given up", "No peer is left")
+
+
+def test_branches_that_overtake_each_other_in_turn_have_an_end(driver, scratch, rng):
+    """Each block is good, and makes the node go back to where two branches part."""
+    given = GivenChain(rng, 30)
+    tree, ends, sent = given.tree, [given.chain[9]] * 2, []
+    for round_ in range(400):
+        if round_ % 30 == 0:
+            ends = [ends[round_ % 2]] * 2
+        for _ in range(1 if round_ % 30 == 0 else 2):
+            ends[round_ % 2] = tree.add(ends[round_ % 2])
+            sent.append(frame_of(tree, ends[round_ % 2]))
+
+    def script(to, _count):
+        given.give(to, to.greet()[0].number, 10)
+        to.send(*sent)
+        to.wait_for_end()
+
+    with ScriptedPeer(script) as bad:
+        run = driver(*sync_call(scratch / "state", bad.address), "--lag", "40", "--attempts", "1",
+                     code=1)
+    run.says("taken back", bad.address)
+
+
 ENDS = {
     "with_nothing": (None, 0, lambda given: caught_up(NO_BLOCK), "has no blocks", 0),
     "before_the_states_head": (

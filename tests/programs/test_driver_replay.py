@@ -6,13 +6,14 @@ Kills, losses of power and full disks are in test_driver_kill.py.
 import collections
 import json
 import os
+import re
 import signal
 import subprocess
 
 import block_logs
 import pytest
-from block_logs import Log, account, block_of, post, vote
-from chains import CHAINS, EOS, STEEM, Replays
+from block_logs import Log, account, block_of, post, vote, written_by_another
+from chains import CHAINS, EOS, STEEM, Replays, carried_log
 from kills import until
 
 ARCHIVES = ("rocksdb", "memory", "none")
@@ -22,6 +23,42 @@ each_chain = pytest.mark.parametrize("chain", CHAINS)
 @pytest.fixture
 def replays(driver, scratch):
     return lambda chain, log=None: Replays(driver, scratch, chain, log)
+
+
+# --- a log that is cut ---
+
+
+CUT_CALLS = {
+    "replay": ["replay"],
+    "sync": ["sync"],
+    "live": ["live", "--pending", "0"],
+}
+
+
+@pytest.mark.parametrize("verb", CUT_CALLS)
+def test_a_log_that_is_cut_is_said_last_and_the_whole_one_goes_on(driver, scratch, verb):
+    whole, cut = carried_log(EOS, scratch), scratch / "cut"
+    content = whole.read_bytes()
+    cut.write_bytes(content[: len(content) * 9 // 10])
+    call = [*CUT_CALLS[verb], "--state", scratch / "state", "--block-log"]
+
+    run = driver(*call, cut, "--json", code=4)
+    said = run.json
+    assert said["state_digest"] and said["state_digest"] != EOS.digest
+    place = re.match(rf"the log is cut: {re.escape(str(cut))} is whole up to byte (\d+), behind block "
+                     rf"{said['head']}, where (\d+) bytes of a record follow", said["log_cut"])
+    assert int(place[1]) + int(place[2]) == cut.stat().st_size
+    assert said["log_cut"] in run.err.splitlines()[-1]
+    assert driver(*call, cut, code=4).out.splitlines()[-1] == said["log_cut"]
+
+    # What was asked for is there, or a writer is at work: nothing is amiss.
+    stop = ["--stop-at", said["head"]]
+    if verb == "replay":
+        assert driver(*call[:-2], scratch / "other", call[-1], cut, *stop, "--json").json[
+            "log_cut"] is None
+    with written_by_another(cut):
+        assert driver(*call, cut, "--json").json["log_cut"] is None
+    assert driver(*call, whole, "--json").json["state_digest"] == EOS.digest
 
 
 # --- what is known of the data ---

@@ -18,8 +18,8 @@ TOKEN = "0123456789abcdef0123456789abcdef"
 class Client:
     """One TCP connection, as raw as a hostile client likes it."""
 
-    def __init__(self, port):
-        self.socket = socket.create_connection(("127.0.0.1", port), 60)
+    def __init__(self, port, source="127.0.0.1"):
+        self.socket = socket.create_connection(("127.0.0.1", port), 60, (source, 0))
 
     def send(self, text):
         """Whether it was taken."""
@@ -352,8 +352,11 @@ def test_slow_clients_are_hung_up_on_and_others_are_served_meanwhile(page):
     greedy.rest()  # comes to an end
 
 
-def test_more_connections_than_allowed_are_closed_and_room_comes_back(page):
-    idle = [Client(page.port) for _ in range(100)]
+@pytest.mark.parametrize("addresses", [1, 20])
+def test_clients_that_say_nothing_do_not_keep_others_out(page, addresses):
+    idle = [Client(page.port, f"127.0.0.{2 + i % addresses}") for i in range(100)]
+    for _ in range(3):
+        assert page.get("/api/sample")["sample"]["number"] >= 1
     assert all(one.rest() == "" for one in idle)
     assert page.get("/api/sample")["sample"]["number"] >= 1
 

@@ -43,6 +43,18 @@ TEST_CASE("clients that say nothing, take nothing or talk on are hung up on in t
     story.serves_others(server);
 }
 
+TEST_CASE("clients that say nothing do not keep others out, from one address or from many") {
+    const small_log story;
+    const bool is_one_address = GENERATE(true, false);
+    driver::block_server::options how;
+    how.hello_limit = std::chrono::hours(1);
+    const served server(story.folder / "log", how);
+    std::vector<raw_connection> silent;
+    for (unsigned i = 0; i < 200; ++i)
+        silent.push_back(raw_connection::to(server.port(), is_one_address ? 1 : 2 + i % 20));
+    story.serves_others(server);
+}
+
 TEST_CASE("a client that reads nothing is hung up on, whatever it was sent") {
     const captured_log quiet;
     const temporary_folder folder;

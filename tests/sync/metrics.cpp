@@ -53,6 +53,15 @@ TEST_CASE(
     CHECK(open.rest().empty());
 }
 
+TEST_CASE("clients that say nothing do not keep others out, from one address or from many") {
+    const metrics_server server(listen_address(), [] { return std::string("numbers\n"); });
+    const bool is_one_address = GENERATE(true, false);
+    std::vector<raw_connection> silent;
+    for (unsigned i = 0; i < 200; ++i)
+        silent.push_back(raw_connection::to(server.port(), is_one_address ? 1 : 2 + i % 20));
+    CHECK_THAT(get(server.port()), Catch::EndsWith("\r\n\r\nnumbers\n"));
+}
+
 TEST_CASE("many threads get the page of the source made last, and nothing of one that is gone") {
     const metrics_server server(listen_address(), metrics_source::page);
     CHECK(metrics_source::page().empty());

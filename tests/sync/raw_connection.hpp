@@ -20,9 +20,13 @@ class raw_connection {
 public:
     /// Takes a socket over.
     explicit raw_connection(int socket) : socket_(socket) {}
-    /// Connects.
-    static raw_connection to(std::uint16_t port) {
+    /// Connects, from 127.0.0.`from`.
+    static raw_connection to(std::uint16_t port, unsigned from = 1) {
         raw_connection made(::socket(AF_INET, SOCK_STREAM, 0));
+        sockaddr_in own = loopback(0);
+        own.sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1 + from);
+        if (::bind(made.socket_, reinterpret_cast<const sockaddr*>(&own), sizeof own))
+            throw std::runtime_error("cannot bind");
         const sockaddr_in address = loopback(port);
         if (::connect(made.socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address))
             throw std::runtime_error("cannot connect");

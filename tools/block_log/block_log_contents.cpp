@@ -37,6 +37,10 @@ void require_supported(const file& log, const file_header& header) {
                            std::to_string(version));
 }
 
+std::string end_of(const block_log_index& index) {
+    return index.empty() ? "the header" : "block " + std::to_string(index.last_number());
+}
+
 std::string next_block(const block_log_index& index) {
     return index.empty() ? "the first block"
                          : "the block after " + std::to_string(index.last_number());
@@ -225,13 +229,18 @@ block_log_contents read_contents(const file& log, std::string_view expected_chai
     log_header header = read_log_header(log, expected_chain);
     // Before the log's length is taken: beside a writer it grows, and the mark after it.
     const mark_check mark = load_mark(synced_path(log.path()), header.checksum, log.on());
+    const bool had_writer = log.is_locked_by_another();
     saved_index saved = look_at_index(log, header, options.use_index);
-    block_log_contents result{header, std::move(saved.usable), 0, 0, {},
+    block_log_contents result{header, std::move(saved.usable), 0, 0, {}, {},
                               {},     std::move(saved.fault)};
     const std::size_t known = result.index.entries().size();
     result.torn_bytes = scan(log, result.index, result.torn_reason, options.watch);
     if (result.torn_bytes > 0) judge_end(log, result, saved.unfitting, mark, options.watch);
     warn_if_cut(log, mark.mark);
+    result.cut = cut_in_words(log,
+                              {result.index.log_bytes(), result.torn_bytes, end_of(result.index),
+                               had_writer || log.is_locked_by_another()},
+                              mark.mark);
     result.synced_bytes = synced_bytes(mark.mark, log, result.index);
     if (result.index_fault.empty() && result.index.entries().size() == known) return result;
     if (result.index_fault.empty()) result.index_fault = "is older than the log";
@@ -248,6 +257,23 @@ damaged_error damage_at(const file& log, std::uint64_t offset, const std::string
                          ", where " + expected + " is expected: " + reason +
                          ". Nothing was changed; get the file again from a good copy, or keep what "
                          "is good: chainbase-driver block-log salvage");
+}
+
+std::string cut_in_words(const file& log, const log_end& end,
+                         const std::optional<synced_mark>& mark) {
+    const bool is_short = mark && fit_of(*mark, log) == mark_fit::beyond;
+    const bool is_excused =
+        end.torn_bytes == 0 || end.has_writer || (mark && vouches_for_nothing_behind(*mark, log));
+    if (!is_short && is_excused) return {};
+    std::string text = "the log is cut: " + log.path().string() + " is whole up to byte " +
+                       std::to_string(end.offset) + ", behind " + end.before;
+    if (end.torn_bytes != 0)
+        text += ", where " + std::to_string(end.torn_bytes) + " bytes of a record follow";
+    if (is_short)
+        text += ", and " + synced_path(log.path()).string() + " tells of " +
+                std::to_string(mark->log_bytes) + " bytes";
+    return text + ". Get the whole log from where it came from; a state that this one was applied "
+                  "to is good, and goes on with the whole one";
 }
 
 log_record record_of(const file& log, const block_log_contents& contents, std::size_t number) {
@@ -268,11 +294,9 @@ log_record record_of(const file& log, const block_log_contents& contents, std::s
 }
 
 std::string describe_torn_end(const block_log_contents& contents, std::string_view fate) {
-    std::string text =
-        "the end is torn: " + std::to_string(contents.torn_bytes) + " bytes after " +
-        (contents.index.empty() ? "the header"
-                                : "block " + std::to_string(contents.index.last_number())) +
-        " (" + contents.torn_reason + ") " + std::string(fate);
+    std::string text = "the end is torn: " + std::to_string(contents.torn_bytes) + " bytes after " +
+                       end_of(contents.index) + " (" + contents.torn_reason + ") " +
+                       std::string(fate);
     if (const auto& lost = contents.unsynced)
         text += ", with " + std::to_string(lost->count) + " blocks from " +
                 std::to_string(lost->first) + " to " + std::to_string(lost->last) +

@@ -4,6 +4,7 @@
 #include <tools/block_log/block_log_index.hpp>
 #include <tools/block_log/file.hpp>
 #include <tools/block_log/log_record.hpp>
+#include <tools/block_log/synced_mark.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -63,6 +64,9 @@ struct block_log_contents {
     std::string torn_reason;
     /// What is valid among them; nothing when the write that a crash cut short was the last one.
     std::optional<unsynced_blocks> unsynced;
+    /// "the log is cut: ...", with what to do: it ends in no whole record, or before what its mark
+    /// tells of, and it is no writer of this very file that left that or is at work. Empty: not so.
+    std::string cut;
     /// Why the index beside the log was not used as it is ("is missing"); empty when it was.
     std::string index_fault;
 };
@@ -78,6 +82,18 @@ struct block_log_contents {
 /// mark tells that nothing behind it was ever synced.
 [[nodiscard]] block_log_contents read_contents(const file& log, std::string_view expected_chain,
                                                const opening_options& options = {});
+
+/// What makes a log count as cut: `torn` at its end that only a crash of its own writer would
+/// excuse, or less of it than its mark tells. Of a download that ended early, most likely.
+struct log_end {
+    std::uint64_t offset = 0; ///< of the end of what is whole
+    std::uint64_t torn_bytes = 0;
+    std::string before; ///< "block 17", "the header"
+    bool has_writer = false;
+};
+/// block_log_contents::cut of a log with such an end and this mark.
+[[nodiscard]] std::string cut_in_words(const file& log, const log_end& end,
+                                       const std::optional<synced_mark>& mark);
 
 /// The damaged_error of a log that is invalid at byte `offset`, where `expected` ("block 17")
 /// should be.

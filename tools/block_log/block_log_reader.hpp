@@ -135,6 +135,9 @@ public:
     [[nodiscard]] std::uint64_t stated_unpacked_bytes() const;
     /// Why the index beside the log was not used as it is ("is missing"); empty when it was.
     [[nodiscard]] const std::string& index_fault() const noexcept { return contents_->index_fault; }
+    /// "the log is cut: ...", with what to do; empty when it is whole, as far as can be told, or a
+    /// writer of it is at work or died.
+    [[nodiscard]] const std::string& cut() const noexcept { return contents_->cut; }
     /// Bytes of the torn end that are left out; 0 almost always.
     [[nodiscard]] std::uint64_t torn_bytes() const noexcept { return contents_->torn_bytes; }
 

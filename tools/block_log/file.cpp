@@ -130,6 +130,12 @@ void file::lock() {
     throw locked_error(path_.string() + ": another writer has it open; close that one first");
 }
 
+bool file::is_locked_by_another() const noexcept {
+    using ofd_lock::kind;
+    if (!system_) return false;
+    return ofd_lock::in_the_way(system_->descriptor().number(), kind::shared) == kind::exclusive;
+}
+
 disk& names_on(disk* on) noexcept {
     return on ? *on : disk::of_system();
 }

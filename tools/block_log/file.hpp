@@ -75,6 +75,8 @@ public:
     /// process dies; throws locked_error when another file object has it. Only the operating
     /// system's disk has locks.
     void lock();
+    /// Whether another file object has that lock: a writer is at work.
+    [[nodiscard]] bool is_locked_by_another() const noexcept;
 
     void close() noexcept;
 

@@ -163,6 +163,20 @@ void add_milliseconds(command& verb, const std::string& name, std::chrono::nanos
 
 } // namespace
 
+namespace {
+
+/// How the work of a report ended. A log that is cut is said last, on stderr, too: the report has a
+/// digest all the same.
+template <typename Report>
+exit_code ended(const Report& report) {
+    if (report.interrupted) return exit_code::interrupted;
+    if (!report.log_cut) return exit_code::done;
+    spdlog::error("{}", *report.log_cut);
+    return exit_code::damaged;
+}
+
+} // namespace
+
 void declare_replay(command& verb) {
     struct call : replay_options {
         bool json = false;
@@ -211,8 +225,7 @@ void declare_replay(command& verb) {
         const replay_report report = replay(*options, signals);
         print_report(report, options->json);
         return report.state_root && report.state_root->differs ? exit_code::different
-               : report.interrupted                            ? exit_code::interrupted
-                                                               : exit_code::done;
+                                                               : ended(report);
     });
 }
 
@@ -300,7 +313,7 @@ void declare_sync(command& verb) {
         const observation watched(options->watch);
         const sync_report report = sync(*options, signals);
         print_report(report, options->json);
-        return report.state.interrupted ? exit_code::interrupted : exit_code::done;
+        return ended(report.state);
     });
 }
 
@@ -330,7 +343,7 @@ void declare_live(command& verb) {
         const observation watched(options->watch);
         const live::live_report report = live::live(*options, signals);
         print_report(report, options->json);
-        return report.interrupted ? exit_code::interrupted : exit_code::done;
+        return ended(report);
     });
 }
 

@@ -353,7 +353,8 @@ replay_report replay(const replay_options& options, const catch_interruption& si
                             : outcome::other_root;
     if (how == outcome::end_of_log) state.finish();
     const double seconds = shown.seconds();
-    shown.finish(state, in_words(how));
+    const bool is_cut = how == outcome::end_of_log && !log.cut().empty();
+    shown.finish(state, is_cut ? "where the log is cut" : in_words(how));
 
     if (how == outcome::end_of_log || how == outcome::stop_reached) roots.require_any();
     if (options.verify_root && how != outcome::interrupted) state.root()->verify();
@@ -361,6 +362,7 @@ replay_report replay(const replay_options& options, const catch_interruption& si
     // Books that do not add up come with another root, which tells more of them.
     if (report.broken_books && how != outcome::other_root)
         throw damaged_error(*report.broken_books);
+    if (is_cut) report.log_cut = log.cut();
     report.seconds = seconds;
     report.waited = feed.waited();
     report.replayed_blocks = state.blocks() - blocks_before;

@@ -187,7 +187,8 @@ std::string to_text(const replay_report& report) {
                             report.verified->in_archive);
     if (report.state_root) text += text_of(*report.state_root);
     if (report.broken_books) text += *report.broken_books + '\n';
-    return report.interrupted ? text : text + "state digest " + report.state_digest + "\n";
+    if (!report.interrupted) text += "state digest " + report.state_digest + "\n";
+    return report.log_cut ? text + *report.log_cut + "\n" : text;
 }
 
 } // namespace chainbase::driver

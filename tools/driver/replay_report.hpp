@@ -61,6 +61,8 @@ struct replay_report {
     chain_model::named_counts oracle;
     archive_use archive;
     segment_statistics memory;
+    /// "the log is cut: ...": the state is good, and not at the end of the chain.
+    std::optional<std::string> log_cut;
     std::optional<std::string> broken_books; ///< what chain_model::check found, unless interrupted
     std::string state_digest;                ///< empty when interrupted: it takes long
     std::optional<verification> verified;
@@ -86,8 +88,8 @@ struct replay_report {
 BOOST_DESCRIBE_STRUCT(replay_report, (),
                       (chain, blocks, operations, seconds, ops_per_second, replayed_blocks,
                        replayed_operations, apply_busy, waited, interrupted, head, irreversible,
-                       objects, archived, bytes, lookups, archive, oracle, broken_books, state_root,
-                       state_digest))
+                       objects, archived, bytes, lookups, archive, oracle, log_cut, broken_books,
+                       state_root, state_digest))
 /// With what verify() found, if it was called; state_digest is null when interrupted.
 [[nodiscard]] nlohmann::ordered_json report_value(const replay_report& report);
 

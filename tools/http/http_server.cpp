@@ -2,6 +2,7 @@
 #include <pool_allocator/error.hpp>
 #include <tools/endpoint_name.hpp>
 #include <tools/http/http_server.hpp>
+#include <tools/message_limit.hpp>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/address.hpp>
@@ -9,10 +10,11 @@
 #include <boost/asio/strand.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -82,10 +84,13 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 using tcp = asio::ip::tcp;
 
+/// What a connection needs of its server.
 struct answer_source {
+    class connections;
+
     http_server::handler answer;
     http_options options;
-    std::atomic<std::size_t> connections{0};
+    std::shared_ptr<connections> all;
 };
 
 namespace {
@@ -130,30 +135,79 @@ response answer_to(const received& request, const answer_source& source) {
     return answer;
 }
 
-/// One connection: a request, an answer, and so on. It keeps itself alive while something is to
-/// come. Its socket is on a strand.
-class connection : public std::enable_shared_from_this<connection> {
-public:
-    connection(tcp::socket socket, answer_source& source)
-        : stream_(std::move(socket)), source_(source),
-          buffer_(2 * source.options.limits.header_bytes) {
-        ++source_.connections;
-    }
-    ~connection() { --source_.connections; }
-    connection(const connection&) = delete;
-    connection& operator=(const connection&) = delete;
+} // namespace
 
-    void start() {
-        asio::dispatch(stream_.get_executor(), [self = shared_from_this()] { self->read(); });
+class http_connection;
+
+/// The connections of a server that count. Thread-safe.
+class answer_source::connections {
+public:
+    /// What a connection waits for; who waits for the first is closed before the others.
+    enum class waits_for { request, client_to_read, handler };
+
+    /// Lists a new one. Returns false, and does not list it, when there is no room and none that
+    /// could be closed.
+    [[nodiscard]] bool add(http_connection& one, const ip::address& from,
+                           const http_limits& limits);
+    void note(const http_connection& one, waits_for what) {
+        const std::lock_guard held(mutex_);
+        for (listed& each : listed_)
+            if (each.one == &one) each = {each.one, each.from, what, clock::now()};
+    }
+    void remove(const http_connection& one) {
+        const std::lock_guard held(mutex_);
+        std::erase_if(listed_, [&](const listed& each) { return each.one == &one; });
     }
 
 private:
-    void read() {
+    using clock = std::chrono::steady_clock;
+
+    struct listed {
+        http_connection* one;
+        ip::address from;
+        waits_for what = waits_for::request;
+        clock::time_point since = clock::now();
+    };
+
+    /// Takes out the one that has waited longest, of those that may go; null when there is none.
+    template <typename MayGo>
+    [[nodiscard]] http_connection* take_oldest(MayGo may_go);
+
+    std::mutex mutex_;
+    std::vector<listed> listed_;
+};
+
+/// One connection: a request, an answer, and so on. It keeps itself alive while something is to
+/// come. Its socket is on a strand.
+class http_connection : public std::enable_shared_from_this<http_connection> {
+public:
+    http_connection(tcp::socket socket, answer_source& source)
+        : stream_(std::move(socket)), source_(source), all_(source.all),
+          buffer_(2 * source.options.limits.header_bytes) {}
+    ~http_connection() { all_->remove(*this); }
+    http_connection(const http_connection&) = delete;
+    http_connection& operator=(const http_connection&) = delete;
+
+    void start() {
+        asio::dispatch(stream_.get_executor(), [self = shared_from_this()] {
+            self->read(self->source_.options.limits.first_request);
+        });
+    }
+    /// Ends it, from any thread.
+    void close() {
+        asio::post(stream_.get_executor(), [self = shared_from_this()] { self->stream_.close(); });
+    }
+
+private:
+    using waits_for = answer_source::connections::waits_for;
+
+    void read(std::chrono::milliseconds patience) {
         const http_limits& limits = source_.options.limits;
+        all_->note(*this, waits_for::request);
         parser_.emplace();
         parser_->header_limit(static_cast<std::uint32_t>(limits.header_bytes));
         parser_->body_limit(0);
-        stream_.expires_after(limits.patience);
+        stream_.expires_after(patience);
         http::async_read(stream_, buffer_, *parser_,
                          [self = shared_from_this()](beast::error_code failed, std::size_t) {
                              self->answer(failed);
@@ -171,6 +225,7 @@ private:
             return write(refusal(http::status::bad_request, failed.message()), true);
         if (failed) return;      // it went away, or was too slow
         stream_.expires_never(); // while it is answered
+        all_->note(*this, waits_for::handler);
         try {
             response told = answer_to(parser_->get(), source_);
             write(std::move(told), parser_->get().method() != http::verb::head);
@@ -185,12 +240,13 @@ private:
             answer_.set(name, value);
         answer_.prepare_payload();
         if (!with_body) answer_.body().clear(); // the length stays
+        all_->note(*this, waits_for::client_to_read);
         stream_.expires_after(source_.options.limits.patience);
         http::async_write(stream_, answer_,
                           [self = shared_from_this()](beast::error_code failed, std::size_t) {
                               if (failed) return;
                               if (!self->answer_.keep_alive()) return self->end();
-                              self->read();
+                              self->read(self->source_.options.limits.patience);
                           });
     }
 
@@ -201,17 +257,55 @@ private:
 
     beast::tcp_stream stream_;
     answer_source& source_;
+    std::shared_ptr<answer_source::connections> all_;
     beast::flat_buffer buffer_;
     std::optional<http::request_parser<http::empty_body>> parser_;
     response answer_;
 };
 
-} // namespace
+template <typename MayGo>
+http_connection* answer_source::connections::take_oldest(MayGo may_go) {
+    auto oldest = listed_.end();
+    for (auto at = listed_.begin(); at != listed_.end(); ++at)
+        if (at->what != waits_for::handler && may_go(*at) &&
+            (oldest == listed_.end() ||
+             std::pair(at->what, at->since) < std::pair(oldest->what, oldest->since)))
+            oldest = at;
+    if (oldest == listed_.end()) return nullptr;
+    http_connection* const taken = oldest->one;
+    listed_.erase(oldest);
+    return taken;
+}
+
+bool answer_source::connections::add(http_connection& one, const ip::address& from,
+                                     const http_limits& limits) {
+    // Let go of after the lock: the last who does so takes it off the list.
+    std::vector<std::shared_ptr<http_connection>> to_close;
+    const std::lock_guard held(mutex_);
+    const auto make_room = [&](auto may_go) {
+        http_connection* const oldest = take_oldest(may_go);
+        if (oldest == nullptr) return false;
+        if (auto alive = oldest->weak_from_this().lock()) {
+            alive->close();
+            to_close.push_back(std::move(alive));
+        }
+        return true;
+    };
+    const auto is_near = [&](const listed& other) { return other.from == from; };
+    const auto near = std::ranges::count_if(listed_, is_near);
+    if (std::cmp_greater_equal(near, limits.connections_per_address) && !make_room(is_near))
+        return false;
+    if (listed_.size() >= limits.connections && !make_room([](const listed&) { return true; }))
+        return false;
+    listed_.push_back({&one, from});
+    return true;
+}
 
 class http_server::listener {
 public:
     listener(const listen_address& at, const http_options& options)
-        : source_{{}, options}, context_(static_cast<int>(options.threads)),
+        : source_{{}, options, std::make_shared<answer_source::connections>()},
+          problems_(options.name + ": errors"), context_(static_cast<int>(options.threads)),
           acceptor_(asio::make_strand(context_)) {
         try {
             const tcp::endpoint place(asio::ip::make_address(at.host), at.port);
@@ -258,21 +352,29 @@ private:
                 if (!is_accepting_) accept_later();
                 context_.run();
             } catch (const std::exception& problem) {
-                spdlog::error("{}: {}", source_.options.name, problem.what());
+                problems_.say(message_limit::level::error,
+                              source_.options.name + ": " + problem.what());
             }
         }
     }
     void accept() {
         is_accepting_ = true;
-        acceptor_.async_accept(
-            asio::make_strand(context_), [this](beast::error_code failed, tcp::socket socket) {
-                is_accepting_ = false;
-                if (failed == asio::error::operation_aborted) return;
-                if (failed) return accept_later(); // out of descriptors, most likely
-                if (source_.connections < source_.options.limits.connections)
-                    std::make_shared<connection>(std::move(socket), source_)->start();
-                accept();
-            });
+        acceptor_.async_accept(asio::make_strand(context_),
+                               [this](beast::error_code failed, tcp::socket socket) {
+                                   is_accepting_ = false;
+                                   if (failed == asio::error::operation_aborted) return;
+                                   if (failed)
+                                       return accept_later(); // out of descriptors, most likely
+                                   welcome(std::move(socket));
+                                   accept();
+                               });
+    }
+    void welcome(tcp::socket socket) {
+        beast::error_code gone;
+        const tcp::endpoint from = socket.remote_endpoint(gone);
+        if (gone) return;
+        const auto made = std::make_shared<http_connection>(std::move(socket), source_);
+        if (source_.all->add(*made, from.address(), source_.options.limits)) made->start();
     }
     void accept_later() {
         is_accepting_ = true; // soon, so that no other thread does the same
@@ -283,6 +385,7 @@ private:
     }
 
     answer_source source_;
+    message_limit problems_;
     asio::io_context context_; ///< with the connections, which use the source
     tcp::acceptor acceptor_;
     asio::steady_timer retry_{acceptor_.get_executor()};

@@ -56,8 +56,11 @@ struct http_answer {
 
 struct http_limits {
     std::size_t header_bytes = 8192; ///< of a request; a body is refused
-    std::size_t connections = 64;    ///< more are closed at once
-    /// For a request to come, an answer to be taken, and a connection to be used again.
+    std::size_t connections = 64;
+    std::size_t connections_per_address = 16; ///< so that one client does not take all
+    /// For the first request of a connection to come, all of its header.
+    std::chrono::milliseconds first_request{2000};
+    /// For an answer to be taken, and a connection to be used again.
     std::chrono::milliseconds patience{5000};
 };
 
@@ -71,7 +74,10 @@ struct http_options {
 /// A server of plain HTTP with threads of its own. It answers GET and HEAD with what a handler
 /// makes of the request; other methods are refused before that.
 ///
-/// A request that is malformed, too large or too slow costs its connection and nothing else.
+/// A request that is malformed, too large or too slow costs its connection and nothing else. Who
+/// connects when there are as many connections as may be, or as many from its address, is let in:
+/// the one that has waited longest for its client is closed, first of those that wait for a
+/// request. Only while all of them are being answered, the new one is closed.
 class http_server {
 public:
     using handler = std::function<http_answer(const http_request&)>;

@@ -31,7 +31,8 @@ class verifying {
 public:
     verifying(const file& log, const log_header& header, bool operations)
         : log_(log), index_(header.checksum), header_(header),
-          mark_(load_mark(synced_path(log.path()), header.checksum)) {
+          mark_(load_mark(synced_path(log.path()), header.checksum)),
+          had_writer_(log.is_locked_by_another()) {
         found_.chain = header.chain;
         found_.bytes = log.size();
         found_.operations_checked = operations;
@@ -81,6 +82,7 @@ public:
         if (is_unsynced_) extend_torn_end();
         compare_index();
         found_.mark = mark_in_words();
+        note_cut();
         return std::move(found_);
     }
 
@@ -101,6 +103,7 @@ private:
         run_ = {record.offset(), 0, record.first_number(), 0, 0};
     }
     void end_run() {
+        if (in_run_) last_ = run_.last;
         if (in_run_) list(found_.survives, found_.survives_count, run_);
         in_run_ = false;
     }
@@ -128,6 +131,17 @@ private:
         end.bytes = found_.bytes - end.offset;
         end.reason += fmt::format("; {} good blocks follow, all of it behind the last sync",
                                   unsynced_blocks_);
+    }
+
+    void note_cut() {
+        log_end end{found_.bytes, 0, "the header", had_writer_ || log_.is_locked_by_another()};
+        if (!found_.survives.empty()) end.before = "block " + std::to_string(last_);
+        if (found_.torn_end) {
+            end.offset = found_.torn_end->offset;
+            end.torn_bytes = found_.torn_end->bytes;
+        }
+        const std::string text = cut_in_words(log_, end, mark_.mark);
+        if (!text.empty()) found_.cut = text;
     }
 
     [[nodiscard]] std::string mark_in_words() const {
@@ -174,7 +188,9 @@ private:
     const file& log_;
     block_log_index index_; // as it should be, up to the first damage
     log_header header_;
-    mark_check mark_; // as it was before the log's length was looked at
+    mark_check mark_;        // as it was before the log's length was looked at
+    bool had_writer_;        // then
+    std::uint64_t last_ = 0; // good block
     log_verification found_;
     log_verification::good_run run_;
     bool in_run_ = false;
@@ -226,6 +242,7 @@ std::string to_text(const log_verification& found) {
     text += more(found.survives_count, found.survives.size());
     if (found.torn_end)
         text += "torn end    " + to_text(*found.torn_end) + " (left out by readers, no damage)\n";
+    if (found.cut) text += "cut         " + *found.cut + "\n";
     text += "index       " + found.index + "\nmark        " + found.mark + "\n";
     if (found.lost_count != 0)
         text += "Get the log again from a good copy, or keep what survives: block-log salvage\n";

@@ -35,6 +35,8 @@ struct log_verification {
     std::uint64_t operations = 0;
     /// An end that a crash may have cut short, with what was never synced: no damage.
     std::optional<lost_stretch> torn_end;
+    /// "the log is cut: ...", when no crash of its own writer explains how it ends.
+    std::optional<std::string> cut;
     std::uint64_t lost_count = 0;
     std::vector<lost_stretch> lost; ///< the first most_listed
     std::uint64_t fault_count = 0;
@@ -46,12 +48,12 @@ struct log_verification {
     std::string mark;               ///< of what was synced: "fits the log", or what it is instead
 
     [[nodiscard]] bool good() const noexcept {
-        return lost_count == 0 && fault_count == 0 && !index_misleads;
+        return lost_count == 0 && fault_count == 0 && !index_misleads && !cut;
     }
 };
 BOOST_DESCRIBE_STRUCT(log_verification, (),
                       (chain, good, bytes, records, blocks, transactions, operations,
-                       operations_checked, torn_end, lost_count, lost, fault_count, faults,
+                       operations_checked, torn_end, cut, lost_count, lost, fault_count, faults,
                        survives_count, survives, index, mark))
 
 /// Verifies every record and block of the log, with `operations` each operation too, and compares

@@ -31,6 +31,7 @@ void announcing_source::add_each(event run) {
         one.what = event::kind::blocks;
         one.sender = run.sender;
         one.peer = run.peer;
+        one.came = run.came;
         auto& content = run.blocks.blocks[i];
         one.blocks.parent = std::exchange(parent, {content->number(), run.blocks.ids[i]});
         one.blocks.ids.push_back(run.blocks.ids[i]);

@@ -31,7 +31,8 @@ std::string to_text(const live_report& report) {
     text += fmt::format("readers: {} questions, {}\n", report.reader_times.count(),
                         in_words(report.reader_times));
     text += "memory: " + bytes_in_words(report.segment_bytes) + "\n";
-    return report.state_digest ? text + "state digest " + *report.state_digest + "\n" : text;
+    if (report.state_digest) text += "state digest " + *report.state_digest + "\n";
+    return report.log_cut ? text + *report.log_cut + "\n" : text;
 }
 
 namespace {
@@ -158,6 +159,7 @@ private:
         opened_.reset();
         report.interrupted = end == outcome::nothing;
         if (end == outcome::end_of_chain) state->finish();
+        if (end == outcome::end_of_chain) report.log_cut = cut_of(options_);
         if (!report.interrupted) state->model().check();
         report.chain = state->chain();
         report.head = state->head();

@@ -32,6 +32,7 @@ struct live_report {
     latencies block_times; ///< dropping what is pending, and applying
     latencies reader_times;
     std::uint64_t segment_bytes = 0;
+    std::optional<std::string> log_cut;      ///< "the log is cut: ...": as in replay_report
     std::optional<std::string> state_digest; ///< nothing when interrupted
 
     [[nodiscard]] double ops_per_second() const noexcept {
@@ -41,7 +42,7 @@ struct live_report {
 BOOST_DESCRIBE_STRUCT(live_report, (),
                       (chain, head, irreversible, blocks, operations, seconds, ops_per_second,
                        interrupted, pending, sync, write_lock, block_times, reader_times,
-                       segment_bytes, state_digest))
+                       segment_bytes, log_cut, state_digest))
 [[nodiscard]] std::string to_text(const live_report& report);
 
 struct live_options : following_options {

@@ -3,22 +3,23 @@
 #include <tools/block_log/branch_file.hpp>
 #include <tools/driver/log_progress.hpp>
 #include <tools/driver/sync/serve.hpp>
+#include <tools/message_limit.hpp>
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
-#include <spdlog/spdlog.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace chainbase::driver {
 
@@ -56,6 +57,8 @@ public:
         /// Blocks of the chain that there are now.
         [[nodiscard]] virtual std::size_t available() const = 0;
         virtual void sent(std::uint64_t blocks, std::uint64_t bytes) = 0;
+        /// For the log of the program, as far as its limit lets it.
+        virtual void say(message_limit::level how, const std::string& text) = 0;
         /// Called once for each that was started.
         virtual void ended(const std::shared_ptr<server_connection>& one, end how) = 0;
     };
@@ -80,6 +83,9 @@ public:
                                      "it takes from one address; try "
                                      "later");
     }
+    void hang_up() { finish(end::refused); }
+    /// Whether it has not said yet who it is.
+    [[nodiscard]] bool is_silent() const noexcept { return is_counted_ && !has_said_hello_; }
     void close() {
         is_over_ = true;
         code ignored;
@@ -145,7 +151,7 @@ private:
                                                                   : refusal_reason::malformed,
                    problem.what());
         } catch (const std::exception& problem) {
-            spdlog::error("client {}: {}", name_, problem.what());
+            say(level::error, problem.what());
             refuse(refusal_reason::ending, "the server cannot read its block log");
         }
     }
@@ -155,14 +161,15 @@ private:
             if (ended || self->is_over_ ||
                 self->limit_.expiry() > asio::steady_timer::clock_type::now())
                 return;
-            spdlog::warn("client {}: took more than {} ms {}; hung up", self->name_, time.count(),
-                         what);
+            self->say(level::warning,
+                      fmt::format("took more than {} ms {}; hung up", time.count(), what));
             self->finish(end::refused);
         });
     }
 
     void take_hello(byte_view payload) {
         const hello_message said = read_hello(payload);
+        has_said_hello_ = true;
         if (!said.chain.empty() && said.chain != chain_.log().chain())
             return refuse(refusal_reason::wrong_chain, "this server has blocks of " +
                                                            chain_.log().chain() + ", not of " +
@@ -183,7 +190,7 @@ private:
                     in_words(chain_.head(std::min<std::size_t>(1, chain_.ids().count()))) + " to " +
                     in_words(chain_.head(chain_.ids().count())));
         cursor_.emplace(chain_, *common);
-        spdlog::info("client {}: goes on behind block {}", name_, chain_.head(*common).number);
+        say(level::info, fmt::format("goes on behind block {}", chain_.head(*common).number));
         watch_for_end();
         send_next();
     }
@@ -221,15 +228,14 @@ private:
         socket_.async_read_some(
             asio::buffer(beyond_), [self = shared_from_this()](code failure, std::size_t) {
                 if (self->is_over_) return;
-                if (!failure)
-                    spdlog::warn("client {}: talks on after its request; hung up", self->name_);
+                if (!failure) self->say(level::warning, "talks on after its request; hung up");
                 self->finish(failure ? end::gone : end::refused);
             });
     }
     /// Best effort: a client that does not read it is hung up on all the same.
     void refuse(refusal_reason reason, const std::string& text) {
         if (is_over_ || std::exchange(is_refusing_, true)) return;
-        spdlog::warn("client {}: refused: {}", name_, text);
+        say(level::warning, "refused: " + text);
         out_ = framed(refusal_message{reason, text});
         limit(std::min(how_.write_limit, how_.hello_limit), "to take a refusal");
         asio::async_write(socket_, asio::buffer(out_),
@@ -247,6 +253,11 @@ private:
         if (was_counted) server_.ended(shared_from_this(), is_refusing_ ? end::refused : how);
     }
 
+    using level = message_limit::level;
+    void say(level how, const std::string& text) {
+        server_.say(how, "client " + name_ + ": " + text);
+    }
+
     socket socket_;
     boost::asio::steady_timer limit_;
     boost::asio::steady_timer pause_;
@@ -262,6 +273,7 @@ private:
     std::uint64_t told_ = UINT64_MAX; ///< blocks that the client knows to be all there are
     std::chrono::steady_clock::time_point last_write_{};
     bool is_counted_ = false; ///< among the server's
+    bool has_said_hello_ = false;
     bool is_over_ = false;
     bool is_refusing_ = false;
     bool has_all_ = false;
@@ -293,7 +305,14 @@ struct block_server::parts : server_connection::host {
     asio::io_context context{1};
     tcp::acceptor acceptor{context};
     asio::steady_timer pause{context};
-    std::map<std::shared_ptr<server_connection>, asio::ip::address> connections; ///< from where
+    /// A connection, and from where.
+    struct client {
+        std::shared_ptr<server_connection> connection;
+        asio::ip::address from;
+    };
+    std::vector<client> connections; ///< the oldest first
+    message_limit greetings{"clients that go on"};
+    message_limit warnings{"clients that are refused or hung up on"};
 
     parts(const served_chain& chain_, const options& how_) : chain(chain_), how(how_) {
         const tcp::endpoint at = resolved(context, how.listen);
@@ -320,7 +339,8 @@ struct block_server::parts : server_connection::host {
 
     /// Out of file descriptors, most likely: there will be some when connections have ended.
     void accept_later(error_code failure) {
-        spdlog::warn("cannot take another connection ({}); trying again", failure.message());
+        say(message_limit::level::warning,
+            "cannot take another connection (" + failure.message() + "); trying again");
         pause.expires_after(std::chrono::milliseconds(200));
         pause.async_wait([this](error_code ended) {
             if (!ended) accept();
@@ -332,15 +352,33 @@ struct block_server::parts : server_connection::host {
         error_code failure;
         const tcp::endpoint from = socket.remote_endpoint(failure);
         if (failure) return; // gone again
-        const auto of_address = std::ranges::count(connections, from.address(),
-                                                   [](const auto& one) { return one.second; });
-        const bool is_full = connections.size() >= how.connections ||
-                             std::cmp_greater_equal(of_address, how.connections_per_address);
+        const bool has_room = make_room(from.address());
         const auto made = std::make_shared<server_connection>(std::move(socket), in_words(from),
                                                               chain, how, *this);
-        if (is_full) return made->turn_away();
-        connections.emplace(made, from.address());
+        if (!has_room) return made->turn_away();
+        connections.push_back({made, from.address()});
         made->start();
+    }
+    /// For one more. When there are too many, the oldest that has said nothing yet goes.
+    [[nodiscard]] bool make_room(const asio::ip::address& address) {
+        const auto is_near = [&](const client& one) { return one.from == address; };
+        const auto near = std::ranges::count_if(connections, is_near);
+        if (std::cmp_greater_equal(near, how.connections_per_address) && !close_silent(is_near))
+            return false;
+        return connections.size() < how.connections ||
+               close_silent([](const client&) { return true; });
+    }
+    template <typename MayGo>
+    [[nodiscard]] bool close_silent(MayGo may_go) {
+        const auto oldest = std::ranges::find_if(connections, [&](const client& one) {
+            return one.connection->is_silent() && may_go(one);
+        });
+        if (oldest == connections.end()) return false;
+        const auto closed = oldest->connection;
+        say(message_limit::level::warning,
+            "a client that has not said who it is makes room for another; hung up");
+        closed->hang_up(); // which takes it off the list
+        return true;
     }
 
     [[nodiscard]] std::size_t available() const override {
@@ -352,6 +390,9 @@ struct block_server::parts : server_connection::host {
         return more >= static_cast<double>(left) ? all
                                                  : all - left + static_cast<std::size_t>(more);
     }
+    void say(message_limit::level level, const std::string& text) override {
+        (level == message_limit::level::info ? greetings : warnings).say(level, text);
+    }
     void sent(std::uint64_t blocks, std::uint64_t bytes) override {
         so_far.blocks += blocks;
         so_far.bytes += bytes;
@@ -359,7 +400,7 @@ struct block_server::parts : server_connection::host {
     void ended(const std::shared_ptr<server_connection>& one, server_connection::end how) override {
         so_far.refused += how == server_connection::end::refused ? 1 : 0;
         so_far.finished += how == server_connection::end::finished ? 1 : 0;
-        connections.erase(one);
+        std::erase_if(connections, [&](const client& each) { return each.connection == one; });
     }
 };
 
@@ -367,8 +408,8 @@ block_server::block_server(const served_chain& chain, const options& how)
     : parts_(std::make_unique<parts>(chain, how)) {}
 
 block_server::~block_server() {
-    for (const auto& [one, from] : parts_->connections)
-        one->close();
+    for (const parts::client& one : parts_->connections)
+        one.connection->close();
     parts_->acceptor.close();
     parts_->pause.cancel();
     parts_->context.restart();

@@ -2,7 +2,7 @@
 #include <tools/driver/sync/chain_follower.hpp>
 #include <tools/driver/sync/messages.hpp>
 
-#include <spdlog/spdlog.h>
+#include <fmt/format.h>
 
 #include <utility>
 
@@ -11,8 +11,19 @@ namespace chainbase::driver {
 using outcome = fork_tree::outcome;
 using severity = peer_error::severity;
 
-chain_follower::chain_follower(followed_chain& chain, std::size_t lag, fork_tree::limits bounds)
-    : chain_(chain), tree_(chain.state().last_blocks(), lag, bounds) {}
+namespace {
+
+/// Of applying a block or taking it back, in bytes: a block of nothing takes a session, too.
+std::uint64_t cost_of(const decoded_block* content) {
+    constexpr std::uint64_t of_session = 256;
+    return of_session + (content ? content->bytes() : 0);
+}
+
+} // namespace
+
+chain_follower::chain_follower(followed_chain& chain, std::size_t lag,
+                               std::chrono::milliseconds progress, fork_tree::limits bounds)
+    : chain_(chain), tree_(chain.state().last_blocks(), lag, bounds), progress_(progress) {}
 
 chain_follower::counters chain_follower::so_far() const noexcept {
     counters all = counters_;
@@ -26,15 +37,14 @@ void chain_follower::go_to_best() {
     while (const auto way = tree_.to_best()) {
         if (way->pops > 0) {
             ++counters_.switches;
+            ++sender_.switches;
             if (!pop(way->pops)) lacks_blocks_ = true;
         }
         for (const decoded_block* next : way->apply) {
             try {
                 chain_.apply(*next);
             } catch (const rejected_error& problem) {
-                ++counters_.rejected;
-                spdlog::warn("{}", problem.what());
-                tree_.reject(problem.what());
+                reject(problem.what());
                 break;
             }
             tree_.applied();
@@ -42,10 +52,19 @@ void chain_follower::go_to_best() {
     }
 }
 
+void chain_follower::reject(const std::string& why) {
+    ++counters_.rejected;
+    rejections_.say(message_limit::level::warning, why);
+    if (tree_.reject(why) != sender_.sender) return;
+    ++sender_.rejected;
+    last_rejection_ = why;
+}
+
 /// Returns whether all of them could be applied again.
 bool chain_follower::pop(std::size_t blocks) {
     bool are_here = true;
     for (std::size_t i = 0; i < blocks; ++i) {
+        sender_.cost_back += cost_of(tree_.head_content().get());
         chain_.pop(tree_.head_content());
         ++counters_.popped;
         are_here = tree_.popped() && are_here;
@@ -56,27 +75,22 @@ bool chain_follower::pop(std::size_t blocks) {
 // --- what comes ---
 
 void chain_follower::begin_event(const block_source::event& event) noexcept {
-    if (std::exchange(sender_, event.sender) != event.sender) useless_in_a_row_ = 0;
+    if (sender_.sender != event.sender) sender_ = {};
+    sender_.sender = event.sender;
+    came_ = event.came;
     was_useful_ = lacks_blocks_ = false;
 }
 
 std::optional<chain_follower::complaint> chain_follower::take(block_source::event& event) {
     begin_event(event);
-    const block_place before = tree_.head();
     const std::uint64_t blocks_before = chain_.state().blocks();
     const std::uint64_t rejected_before = counters_.rejected;
     auto wrong = insert_all(event);
-    was_useful_ = !(tree_.head() == before);
-    const bool is_no_better =
-        counters_.rejected > rejected_before && chain_.state().blocks() <= blocks_before;
-    if (lacks_blocks_ && is_no_better) {
-        was_useful_ = false;
-        if (!wrong)
-            wrong = complaint{severity::transient,
-                              "its better branch was bad, and the blocks that were popped for it "
-                              "are from an earlier run: asking for them again"};
-    }
-    if (was_useful_) useless_in_a_row_ = 0;
+    was_useful_ = chain_.state().blocks() > blocks_before;
+    if (lacks_blocks_ && counters_.rejected > rejected_before && !was_useful_ && !wrong)
+        wrong = complaint{severity::transient,
+                          "its better branch was bad, and the blocks that were popped for it "
+                          "are from an earlier run: asking for them again"};
     return wrong;
 }
 
@@ -85,8 +99,16 @@ std::optional<chain_follower::complaint> chain_follower::insert_all(block_source
     for (std::size_t i = 0; i < event.blocks.blocks.size(); ++i) {
         auto& content = event.blocks.blocks[i];
         const block_place place{content->number(), event.blocks.ids[i]};
+        const std::uint64_t blocks_before = chain_.state().blocks();
+        const std::uint64_t rejected_before = counters_.rejected;
+        sender_.cost_sent += cost_of(content.get());
         const outcome how = tree_.insert({parent, place, std::move(content), event.sender});
         if (how == outcome::added) go_to_best();
+        if (how == outcome::added && counters_.rejected == rejected_before)
+            sender_.no_good_since.reset();
+        else if (!sender_.no_good_since)
+            sender_.no_good_since = came_;
+        if (chain_.state().blocks() > blocks_before) sender_.useless = sender_.rejected = 0;
         if (auto wrong = judge(how, parent, place)) return wrong;
         parent = place;
     }
@@ -95,20 +117,44 @@ std::optional<chain_follower::complaint> chain_follower::insert_all(block_source
 
 std::optional<chain_follower::complaint>
 chain_follower::judge(outcome how, const block_place& parent, const block_place& place) {
-    if (how == outcome::added) return std::nullopt;
+    if (how == outcome::added) return judge_conduct(place);
     if (how == outcome::known || how == outcome::bad) return note_useless(place);
     const complaint wrong = about_link(how, parent, place);
-    tree_.forget_from(sender_);
+    tree_.forget_from(sender_.sender);
     return wrong;
 }
 
 std::optional<chain_follower::complaint> chain_follower::note_useless(const block_place& last) {
     ++counters_.useless;
-    if (++useless_in_a_row_ <= useless_allowed) return std::nullopt;
-    return complaint{severity::fault, std::to_string(useless_in_a_row_) +
-                                          " blocks in a row that are known already, known to be "
-                                          "bad, or not wanted; the last is " +
-                                          in_words(last)};
+    ++sender_.useless;
+    if (!sender_.no_good_since) sender_.no_good_since = came_;
+    return judge_conduct(last);
+}
+
+std::optional<chain_follower::complaint>
+chain_follower::judge_conduct(const block_place& last) const {
+    if (sender_.useless > useless_allowed)
+        return complaint{severity::fault,
+                         fmt::format("{} blocks in a row that are known already, known to be bad, "
+                                     "or not wanted; the last is {}",
+                                     sender_.useless, in_words(last))};
+    if (sender_.rejected > rejected_allowed)
+        return complaint{severity::fault,
+                         fmt::format("{} of its blocks break the rules, and none of them makes the "
+                                     "chain longer; the last: {}",
+                                     sender_.rejected, last_rejection_)};
+    if (sender_.switches > switches_allowed &&
+        sender_.cost_back > most_taken_back * sender_.cost_sent)
+        return complaint{severity::fault,
+                         fmt::format("its branches overtake each other in turn: for {} switches "
+                                     "more than {} times as much was taken back as it has sent, "
+                                     "the last for {}",
+                                     sender_.switches, most_taken_back, in_words(last))};
+    if (sender_.no_good_since && came_ - *sender_.no_good_since > progress_)
+        return complaint{severity::transient,
+                         fmt::format("no blocks for {} ms that are new and good; the last is {}",
+                                     progress_.count(), in_words(last))};
+    return std::nullopt;
 }
 
 chain_follower::complaint chain_follower::about_link(outcome how, const block_place& parent,
@@ -126,7 +172,7 @@ chain_follower::complaint chain_follower::about_link(outcome how, const block_pl
     case outcome::wrong_numbers:
         return {severity::fault, link + ", whose number is another"};
     case outcome::full:
-        return {tree_.has_waiting_of_others(sender_) ? severity::transient : severity::fault,
+        return {tree_.has_waiting_of_others(sender_.sender) ? severity::transient : severity::fault,
                 link + ", and there are " + std::to_string(tree_.waiting()) +
                     " blocks beside the chain already, of at most " +
                     std::to_string(tree_.bounds().blocks) + " with " +

@@ -3,7 +3,9 @@
 #include <tools/driver/chain_state.hpp>
 #include <tools/driver/sync/fork_tree.hpp>
 #include <tools/driver/sync/peer_feed.hpp>
+#include <tools/message_limit.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -41,13 +43,17 @@ protected:
 ///
 /// Invariants: (1) after each call the chain is at the best branch of the tree; (2) a block that is
 /// bad is applied at most once while it is remembered; (3) a block that the chain cannot go back to
-/// (from before this follower was made, and popped) is asked for again.
+/// (from before this follower was made, and popped) is asked for again; (4) what a sender's blocks
+/// cost is bounded by their bytes, whatever they hold: it is complained of when too many of them
+/// are rejected, useless, or make the chain go back and forth.
 ///
 /// For the thread that applies.
 class chain_follower {
 public:
-    /// `lag`: the state's.
-    chain_follower(followed_chain& chain, std::size_t lag, fork_tree::limits bounds = {});
+    /// `lag`: the state's. `progress`: so long a sender may send nothing that is new and good.
+    chain_follower(followed_chain& chain, std::size_t lag,
+                   std::chrono::milliseconds progress = std::chrono::seconds(30),
+                   fork_tree::limits bounds = {});
 
     /// What is wrong with what came, for who refuses its sender.
     struct complaint {
@@ -97,23 +103,46 @@ public:
 
     /// Blocks of one sender that may be known or bad, in a row.
     static constexpr std::uint64_t useless_allowed = 10'000;
+    /// Blocks of one sender that may be rejected before the next one that makes the chain longer.
+    static constexpr std::uint64_t rejected_allowed = 10;
+    /// Switches that a sender may cause, whatever they cost; for more, the blocks that were taken
+    /// back are at most so many times those that it has sent.
+    static constexpr std::uint64_t switches_allowed = 16;
+    static constexpr std::uint64_t most_taken_back = 4;
 
 private:
+    /// What a sender has done so far, over one connection.
+    struct conduct {
+        std::uint64_t sender = 0;
+        /// When the first block came after the last that was new and good.
+        std::optional<std::chrono::steady_clock::time_point> no_good_since;
+        std::uint64_t useless = 0;  ///< in a row
+        std::uint64_t rejected = 0; ///< since the chain got longer
+        std::uint64_t switches = 0;
+        std::uint64_t cost_sent = 0; ///< of its blocks
+        std::uint64_t cost_back = 0; ///< of the blocks that were taken back for them
+    };
+
     void begin_event(const block_source::event& event) noexcept;
     [[nodiscard]] std::optional<complaint> insert_all(block_source::event& event);
     void go_to_best();
+    void reject(const std::string& why);
     [[nodiscard]] bool pop(std::size_t blocks);
     [[nodiscard]] std::optional<complaint> judge(fork_tree::outcome how, const block_place& parent,
                                                  const block_place& place);
     [[nodiscard]] std::optional<complaint> note_useless(const block_place& last);
+    [[nodiscard]] std::optional<complaint> judge_conduct(const block_place& last) const;
     [[nodiscard]] complaint about_link(fork_tree::outcome how, const block_place& parent,
                                        const block_place& place) const;
 
     followed_chain& chain_;
     fork_tree tree_;
     counters counters_;
-    std::uint64_t sender_ = 0;
-    std::uint64_t useless_in_a_row_ = 0;
+    std::chrono::milliseconds progress_;
+    conduct sender_;
+    std::chrono::steady_clock::time_point came_{}; ///< what is looked at
+    std::string last_rejection_;
+    message_limit rejections_{"rejected blocks"};
     bool was_useful_ = false;
     bool lacks_blocks_ = false; ///< popped some whose contents are not here
 };

@@ -92,7 +92,7 @@ using event_kind = block_source::event::kind;
 void chain_sync::answer(const block_source::event& asked) {
     if (chain_ == nullptr) {
         chain_ = &open_(asked.chain);
-        follower_.emplace(*chain_, how_.lag);
+        follower_.emplace(*chain_, how_.lag, how_.progress);
     }
     promised_ = asked.head;
     follower_->begin_connection();
@@ -190,6 +190,12 @@ std::unique_ptr<block_source> make_block_source(const following_options& options
     network.stop_at = options.stop_at;
     if (options.once && network.attempts == 0) network.attempts = 10;
     return make_peer_feed(std::move(network));
+}
+
+std::optional<std::string> cut_of(const following_options& options) {
+    if (!options.block_log) return std::nullopt;
+    const std::string cut = open_log(*options.block_log).cut();
+    return cut.empty() ? std::nullopt : std::optional(cut);
 }
 
 std::unique_ptr<chain_state> open_state(const following_options& options,

@@ -32,6 +32,8 @@ public:
         std::optional<std::uint64_t> stop_at;
         /// Whether the end of a sender's chain is the end.
         bool once = false;
+        /// So long a sender may send nothing that is new and good.
+        std::chrono::milliseconds progress{30'000};
     };
     /// The chain to apply blocks to, made when the first sender says which one it has.
     using opener = std::function<followed_chain&(const std::string& chain)>;
@@ -90,13 +92,18 @@ struct following_options {
     /// Of the peers; the lists in it are filled in from the above.
     peer_options network;
 
-    [[nodiscard]] chain_sync::options steps() const { return {lag, stop_at, once || block_log}; }
+    [[nodiscard]] chain_sync::options steps() const {
+        return {lag, stop_at, once || block_log, network.progress};
+    }
 };
 
 /// Where the blocks come from; of peers only those of the state's chain count, when there is a
 /// state. Throws usage_error when there is neither peer nor log, or the state is of another chain
 /// than asked for, and what opening a log or a state throws.
 [[nodiscard]] std::unique_ptr<block_source> make_block_source(const following_options& options);
+
+/// "the log is cut: ..." of the log that is followed; nothing when it is whole, or peers are.
+[[nodiscard]] std::optional<std::string> cut_of(const following_options& options);
 
 /// The state, opened or made, with its root settled. Throws as chain_state does, and usage_error
 /// when the log to follow is not the one that it was made from, or when it is beyond the block to

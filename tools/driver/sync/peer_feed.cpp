@@ -1,6 +1,7 @@
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/trace.hpp>
 #include <tools/driver/sync/peer_feed.hpp>
+#include <tools/message_limit.hpp>
 
 #include <boost/asio/connect.hpp>
 #include <boost/asio/executor_work_guard.hpp>
@@ -9,8 +10,8 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
+#include <fmt/format.h>
 #include <pthread.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <atomic>
@@ -262,7 +263,7 @@ public:
         if (!how_.chain.empty()) decode_ = decoder_of(how_.chain);
         chain_ = how_.chain;
         for (const endpoint_name& one : how_.peers)
-            peers_.emplace_back().name = one;
+            peers_.emplace_back(one, how_.say_again);
         thread_ = std::thread([this] { work(); });
     }
     ~peer_feed() override {
@@ -338,14 +339,17 @@ public:
 
 private:
     struct peer {
+        peer(endpoint_name of, std::chrono::milliseconds say_again)
+            : name(std::move(of)), warnings("failures of peer " + in_words(name), 10, say_again),
+              greetings("connections to peer " + in_words(name), 10, say_again) {}
+
         endpoint_name name;
         unsigned failures = 0; ///< in a row
         unsigned faults = 0;
         bool is_given_up = false;
         std::string last_failure;
-        std::string said;         ///< of it last
-        std::uint64_t unsaid = 0; ///< times that the same failure came since
-        std::chrono::steady_clock::time_point say_again{};
+        message_limit warnings;
+        message_limit greetings;
     };
     struct refusal {
         std::uint64_t sender;
@@ -405,7 +409,7 @@ private:
         } const registered{connection_ = &with};
         begin_connection(one);
         with.connect();
-        shake_hands(with);
+        shake_hands(with, one);
         is_caught_up_ = false;
         for (auto last_progress = clock::now(); !must_end();) {
             require_not_refused();
@@ -448,7 +452,7 @@ private:
         answer_.reset();
         is_noted_ = is_praised_ = false;
     }
-    void shake_hands(peer_connection& with) {
+    void shake_hands(peer_connection& with, peer& whose) {
         with.send(framed(hello_message{chain_, {}, {}}));
         const peer_connection::frame first = with.next();
         if (first.type == wire::message::refusal) take_refusal(with, first.payload);
@@ -472,8 +476,10 @@ private:
                                  known.rbegin() + static_cast<std::ptrdiff_t>(newest));
             request.known.push_back(known.front());
         }
-        spdlog::info("peer {}: {}, blocks {} to {}; going on behind block {}", with.name(),
-                     said.chain, said.first.number, said.last.number, request.known.front().number);
+        whose.greetings.say(message_limit::level::info,
+                            fmt::format("peer {}: {}, blocks {} to {}; going on behind block {}",
+                                        with.name(), said.chain, said.first.number,
+                                        said.last.number, request.known.front().number));
         {
             const std::lock_guard held(mutex_);
             ++counters_.connections;
@@ -498,11 +504,13 @@ private:
         is_caught_up_ = false;
         std::optional<block_place> before_beyond;
         event next;
+        next.came = clock::now();
         next.what = event::kind::blocks;
         next.blocks = from.named([&] { return decode(payload, before_beyond); });
         if (!next.blocks.blocks.empty()) push(std::move(next), from);
         if (!before_beyond) return;
         event beyond;
+        beyond.came = clock::now();
         beyond.what = event::kind::beyond;
         beyond.head = *before_beyond;
         push(std::move(beyond), from);
@@ -614,21 +622,12 @@ private:
                           one.faults >= how_.faulty_attempts;
         say(one);
     }
-    /// The same failure of a peer, again and again, once a minute.
-    void say(peer& one) const {
-        const auto now = clock::now();
-        if (one.last_failure == one.said && !one.is_given_up && now < one.say_again) {
-            ++one.unsaid;
-            return;
-        }
-        const std::string before =
-            one.unsaid == 0 ? ""
-                            : ", " + std::to_string(one.unsaid) + " times more since it was said";
-        spdlog::warn("{}{}; {}", one.last_failure, one.last_failure == one.said ? before : "",
-                     one.is_given_up ? "this peer is given up" : "it is tried again");
-        one.said = one.last_failure;
-        one.unsaid = 0;
-        one.say_again = now + how_.say_again;
+    static void say(peer& one) {
+        using level = message_limit::level;
+        if (one.is_given_up)
+            one.warnings.say_always(level::warning, one.last_failure + "; this peer is given up");
+        else
+            one.warnings.say(level::warning, one.last_failure + "; it is tried again");
     }
     void pause_after(const peer& one) {
         const auto doubled = how_.pause * (1 << std::min(one.failures - 1, 20U));
@@ -650,7 +649,7 @@ private:
     }
 
     options how_;
-    std::vector<peer> peers_;        // the thread's, and of who reads them after its end
+    std::deque<peer> peers_;         // the thread's, and of who reads them after its end
     std::string chain_;              // the thread's; empty: not known yet
     block_decoder decode_ = nullptr; // likewise
     bool is_caught_up_ = false;      // likewise

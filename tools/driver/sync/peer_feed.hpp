@@ -45,6 +45,8 @@ public:
         std::string chain;        ///< with `asks`
         run blocks;
         block_place head; ///< with `asks`, the last block that the sender says it has
+        /// When it did, for `blocks` and `beyond` of a peer.
+        std::chrono::steady_clock::time_point came{};
     };
 
     block_source() = default;
@@ -91,11 +93,12 @@ struct peer_options {
     connection_limits limits;
     std::uint64_t waiting_bytes = std::uint64_t{128} << 20; ///< of decoded blocks
     std::size_t waiting_blocks = 100'000;
-    /// Without blocks or word of being caught up, though other messages come.
+    /// Without blocks that are new and good or word of being caught up, though messages come.
     std::chrono::milliseconds progress{30'000};
     std::chrono::milliseconds pause{100}; ///< after a first failure
     std::chrono::milliseconds longest_pause{5'000};
-    std::chrono::milliseconds say_again{60'000}; ///< the same failure of the same peer
+    /// In which the same failure of a peer is said once, and others ten times.
+    std::chrono::milliseconds say_again{60'000};
     /// Failures in a row after which a peer is given up; 0: never, unless it is at fault.
     unsigned attempts = 0;
     unsigned faulty_attempts = 3;         ///< the same, of faults

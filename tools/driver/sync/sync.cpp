@@ -143,6 +143,7 @@ private:
         shown_->finish(in_words(how));
         all.state = report_on(*state_, how == outcome::nothing);
         if (all.state.broken_books) throw damaged_error(*all.state.broken_books);
+        if (how == outcome::end_of_chain) all.state.log_cut = cut_of(options_);
         all.state.seconds = seconds;
         all.state.waited = waited_;
         all.state.waited.for_blocks -= waited_before_.for_blocks;
