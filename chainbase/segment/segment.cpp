@@ -70,7 +70,8 @@ void require_sound(log_check log, bool is_restored, segment_header& of_state) {
 } // namespace
 
 segment::segment(fs::path state, const open_options& options)
-    : state_(std::move(state)), options_(options), place_(state_) {
+    : state_(std::move(state)), options_(options), place_(state_),
+      before_(std::make_shared<checkpoint::prior_sync>()) {
     const trace::span timed(open_span);
     try {
         if (writable() && !fs::exists(folder())) check_options();
@@ -94,7 +95,7 @@ segment::~segment() {
         else
             close();
     } catch (const std::exception& e) {
-        spdlog::error("closing {}: {}; the state counts as not closed", state_.string(), e.what());
+        spdlog::error("closing {}: {}; the state counts as not closed", state_.c_str(), e.what());
     }
 }
 
@@ -297,6 +298,7 @@ void segment::take_over() {
         const trace::span timed(recovering); // finds nothing to do after a proper close
         log_ = std::make_unique<undo_log>(*addresses_, *log_file_, false);
         buffers_->attach(*log_);
+        if (!found_.closed && opened_.how == opening::way::attached) sync_what_the_dead_left();
         start_checkpoints();
     } catch (...) {
         log_.reset();
@@ -378,9 +380,13 @@ void segment::close() {
         checkpoints_.reset();
         mark_closed(false, generation);
     } else {
-        if (options_.sync) sync_windows();
+        if (options_.sync) {
+            before_->call();
+            sync_windows();
+        }
         mark_closed(options_.sync, 0);
     }
+    before_->end();
     leave_log();
     end_writing();
     turns_.reset(); // before another writer can come
@@ -390,6 +396,7 @@ void segment::close() {
 /// Within its turn it leaves that to the next writer, as a kill would.
 void segment::abandon() noexcept {
     checkpoints_.reset();
+    before_->end();
     leave_log();
     if (writable()) turns_.reset();
     lock_.reset();

@@ -1,4 +1,5 @@
 #include <chainbase/files.hpp>
+#include <chainbase/json.hpp>
 #include <chainbase/segment/segment_header.hpp>
 #include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/error.hpp>
@@ -7,7 +8,6 @@
 #include <boost/uuid/random_generator.hpp>
 #include <fmt/format.h>
 #include <linux/magic.h>
-#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
@@ -21,7 +21,6 @@
 namespace chainbase {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
 namespace {
 
@@ -73,16 +72,22 @@ struct tie {
     file_mark mark; ///< of segment.json
 
     void write(const fs::path& home) const {
-        const json content = {{"format", place_format}, {"state", state},
-                              {"identity", identity},   {"device", mark.device},
-                              {"inode", mark.inode},    {"changed", mark.changed}};
-        replace_file(tie_file(home), content.dump(1) + "\n");
+        const std::string content = json_object(/*for_people=*/true)
+                                        .add("format", place_format)
+                                        .add("state", state)
+                                        .add("identity", identity)
+                                        .add("device", mark.device)
+                                        .add("inode", mark.inode)
+                                        .add("changed", mark.changed)
+                                        .text();
+        replace_file(tie_file(home), content + "\n");
     }
     [[nodiscard]] static tie read(const fs::path& home) {
-        const json from = json::parse(read_file(tie_file(home)));
-        return {from.at("state"),
-                from.at("identity"),
-                {from.at("device"), from.at("inode"), from.at("changed")}};
+        const json_value from = json_value::parse(read_file(tie_file(home)));
+        const auto number = [&](const char* name) { return from.at(name).number<std::uint64_t>(); };
+        return {from.at("state").text(),
+                from.at("identity").text(),
+                {number("device"), number("inode"), number("changed")}};
     }
 };
 
@@ -92,19 +97,23 @@ struct place {
     std::string identity; ///< empty as long as it is not settled
 
     [[nodiscard]] std::string text() const {
-        return json({{"format", place_format}, {"home", home.string()}, {"identity", identity}})
-                   .dump(1) +
+        return json_object(/*for_people=*/true)
+                   .add("format", place_format)
+                   .add("home", home.string())
+                   .add("identity", identity)
+                   .text() +
                "\n";
     }
     [[nodiscard]] static place read(const fs::path& file) {
         try {
-            const json from = json::parse(read_file(file));
-            if (from.at("format") != place_format)
-                throw format_error(file.string() + ": format " + from.at("format").dump() +
-                                   ", this program reads " + std::to_string(place_format) +
+            const json_value from = json_value::parse(read_file(file));
+            if (const std::string format = from.at("format").serialized();
+                format != std::to_string(place_format))
+                throw format_error(file.string() + ": format " + format + ", this program reads " +
+                                   std::to_string(place_format) +
                                    "; open it with the program that wrote it");
-            return {from.at("home").get<std::string>(), from.at("identity").get<std::string>()};
-        } catch (const json::exception& e) {
+            return {from.at("home").text(), from.at("identity").text()};
+        } catch (const json_error& e) {
             throw damaged_error(file.string() + ": does not say where the segment is (" + e.what() +
                                 "); if there is a checkpoint to go back to, move the file away");
         }
@@ -167,7 +176,7 @@ void segment_place::find_tie() {
         why_foreign_ = e.what();
     } catch (const io_error& e) { // it says nothing
         why_foreign_ = e.what();
-    } catch (const json::exception& e) {
+    } catch (const json_error& e) {
         why_foreign_ = tie_file(home_).string() + ": " + e.what();
     }
 }
