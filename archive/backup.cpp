@@ -6,6 +6,7 @@
 #include <chainbase/checkpoint/disk.hpp>
 #include <chainbase/checkpoint/restore.hpp>
 #include <chainbase/files.hpp>
+#include <chainbase/json.hpp>
 #include <chainbase/unfinished_name.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/private_folder.hpp>
@@ -13,7 +14,6 @@
 #define XXH_INLINE_ALL
 #include <boost/algorithm/hex.hpp>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -141,8 +141,6 @@ void backup_folder::finish() {
 
 namespace {
 
-using nlohmann::json;
-
 constexpr std::string_view manifest_beginning = "chainbase backup, format ";
 constexpr std::string_view backup_format = "1";
 
@@ -151,17 +149,31 @@ std::string first_line(std::string_view text) {
                        hash_of(as_bytes(text)));
 }
 
-json text_of(const backup_manifest& one) {
-    json files = json::array();
-    for (const backup_manifest::file& file : one.files)
-        files.push_back({{"name", file.name},
-                         {"bytes", file.bytes},
-                         {"xxh3_64", fmt::format("{:016x}", file.sum)}});
-    return {{"state", one.identity()},  {"generation", one.generation},
-            {"revision", one.revision}, {"irreversible_revision", one.committed},
-            {"time", one.time},         {"archive", to_string(one.archive)},
-            {"rows", one.rows},         {"remarks", one.remarks},
-            {"files", std::move(files)}};
+std::string text_of(const backup_manifest& one) {
+    const auto described = [](const backup_manifest::file& file) {
+        return json_object(/*for_people=*/true)
+            .add("name", file.name)
+            .add("bytes", file.bytes)
+            .add("xxh3_64", fmt::format("{:016x}", file.sum))
+            .text();
+    };
+    const auto object_of = [](const auto& map) {
+        json_object object;
+        for (const auto& [name, value] : map)
+            object.add(name, value);
+        return object.text();
+    };
+    return json_object(/*for_people=*/true)
+        .add("state", one.identity())
+        .add("generation", one.generation)
+        .add("revision", one.revision)
+        .add("irreversible_revision", one.committed)
+        .add("time", one.time)
+        .add("archive", to_string(one.archive))
+        .add_json("rows", object_of(one.rows))
+        .add_json("remarks", object_of(one.remarks))
+        .add_json("files", json_array(one.files, described, "\n "))
+        .text();
 }
 
 /// A file of a backup is in one of the two folders that a state has of it, or below.
@@ -172,21 +184,23 @@ bool is_plain(const std::string& name) {
     return (first == "checkpoint" || first == "archive") && std::next(path.begin()) != path.end();
 }
 
-backup_manifest from_text(const json& text) {
+backup_manifest from_text(const json_value& text) {
     backup_manifest one;
-    const std::string state = boost::algorithm::unhex(text.at("state").get<std::string>());
+    const std::string state = boost::algorithm::unhex(text.at("state").text());
     if (state.size() != one.state.size()) throw std::invalid_argument("an identity has 16 bytes");
     std::memcpy(one.state.data(), state.data(), state.size());
-    text.at("generation").get_to(one.generation);
-    text.at("revision").get_to(one.revision);
-    text.at("irreversible_revision").get_to(one.committed);
-    text.at("time").get_to(one.time);
-    one.archive = store_kind_of(text.at("archive").get<std::string>());
-    text.at("rows").get_to(one.rows);
-    text.at("remarks").get_to(one.remarks);
-    for (const json& file : text.at("files")) {
-        one.files.push_back({file.at("name"), file.at("bytes"),
-                             std::stoull(file.at("xxh3_64").get<std::string>(), nullptr, 16)});
+    one.generation = text.at("generation").number<decltype(one.generation)>();
+    one.revision = text.at("revision").number<decltype(one.revision)>();
+    one.committed = text.at("irreversible_revision").number<decltype(one.committed)>();
+    one.time = text.at("time").number<decltype(one.time)>();
+    one.archive = store_kind_of(text.at("archive").text());
+    for (const auto& [table, count] : text.at("rows").members())
+        one.rows[table] = count.number<std::uint64_t>();
+    for (const auto& [name, remark] : text.at("remarks").members())
+        one.remarks[name] = remark.text();
+    for (const json_value& file : text.at("files").elements()) {
+        one.files.push_back({file.at("name").text(), file.at("bytes").number<std::uint64_t>(),
+                             std::stoull(file.at("xxh3_64").text(), nullptr, 16)});
         if (!is_plain(one.files.back().name))
             throw std::invalid_argument("\"" + one.files.back().name + "\" is no file of a backup");
     }
@@ -223,7 +237,7 @@ std::string backup_manifest::identity() const {
 }
 
 std::string backup_manifest::encode() const {
-    const std::string text = text_of(*this).dump(1) + "\n";
+    const std::string text = text_of(*this) + "\n";
     return first_line(text) + text;
 }
 
@@ -247,8 +261,8 @@ backup_manifest backup_manifest::read(const fs::path& folder) {
                            "; restore it with the program that made it");
     if (line != first_line(text)) throw damaged("the checksum does not match");
     try {
-        return from_text(json::parse(text));
-    } catch (const json::exception& e) {
+        return from_text(json_value::parse(text));
+    } catch (const json_error& e) {
         throw damaged(e.what());
     } catch (const std::logic_error& e) { // of a number or an identity
         throw damaged(e.what());

@@ -150,16 +150,9 @@ public:
     /// restored, and belongs to the new kind as well.
     void to_memory() {
         std::unique_ptr<store> from = open_archive(state_, folder_, {}, options_.store);
-        state_.memory().sync_before_checkpoints([&] { from->sync(); });
-        try {
-            copy_all(*from, kept());
-            state_.make_checkpoint();
-            state_.make_checkpoint();
-            state_.memory().sync_before_checkpoints(nullptr);
-        } catch (...) {
-            state_.memory().sync_before_checkpoints(nullptr);
-            throw;
-        }
+        copy_all(*from, kept());
+        state_.make_checkpoint();
+        state_.make_checkpoint();
         from.reset();
         fault::reach(conversion_step::durable);
         replace_file(folder_ / "format", format_of(store_kind::memory));

@@ -58,8 +58,9 @@ public:
 
     /// For the type T registered as `name` in `state`; registers what it needs beside it, as
     /// `name`.retired, .filter, .removed and .withdrawn, and opens the table `name` of the store.
-    /// Both must outlive this. Close the store, or sync it, before the database: a state that
-    /// closed properly counts on its rows. Throws damaged_error when the store lacks rows that the
+    /// Both must outlive the last call of this; beyond that the three may go in any order, for the
+    /// rows are synced before the state relies on them (store::sync_before_checkpoints_of, which
+    /// this calls). Throws damaged_error when the store lacks rows that the
     /// state handed over (an archive that was lost, or is of an older time), and what
     /// database::add_type and store::open_table throw.
     lifecycle(database& state, store& rows, std::string name);

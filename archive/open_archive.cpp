@@ -98,7 +98,10 @@ std::unique_ptr<store> open_archive(database& state, const fs::path& folder,
     const store_kind now = made.value_or(kind.value_or(store_kind::rocksdb));
     if (!made && !options.read_only && now != store_kind::rocksdb) mark(folder, now);
     std::unique_ptr<store> opened = open_as(now, state, folder, options);
-    if (!options.read_only) opened->publish_statistics(folder);
+    if (!options.read_only) {
+        opened->publish_statistics(folder);
+        opened->sync_before_checkpoints_of(state);
+    }
     return opened;
 }
 

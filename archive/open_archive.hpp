@@ -19,7 +19,10 @@ namespace chainbase::archive {
 [[nodiscard]] std::string format_of(store_kind kind);
 
 /// Opens the archive of `state` in `folder`, as the kind it was made as; a new one as `kind`, or
-/// rocksdb. The folder says the kind also where nothing else is in it. The state outlives it.
+/// rocksdb. The folder says the kind also where nothing else is in it. A state of rows in
+/// memory outlives it; else either may go first (store::sync_before_checkpoints_of, which this
+/// calls). After a kill of the writer an archive on another file system than the state's is to be
+/// opened before the first checkpoint: until then the state syncs what is on its own.
 ///
 /// Throws usage_error when it was made as another kind than `kind`, format_error when the folder is
 /// something else or of another version (nothing in it is touched), and what opening the store

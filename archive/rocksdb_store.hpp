@@ -77,6 +77,7 @@ public:
     [[nodiscard]] std::string name() const override;
     [[nodiscard]] store_kind kind() const noexcept override { return store_kind::rocksdb; }
     [[nodiscard]] bool outlives_process() const noexcept override { return true; }
+    [[nodiscard]] bool has_to_sync() const noexcept override;
 
     /// What RocksDB has done since the store was opened, and what it holds now.
     [[nodiscard]] rocksdb_statistics engine() const;

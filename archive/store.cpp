@@ -1,6 +1,8 @@
 #include <archive/rocksdb_store.hpp>
 #include <archive/statistics.hpp>
 #include <archive/store.hpp>
+#include <chainbase/database.hpp>
+#include <chainbase/segment.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/trace.hpp>
 
@@ -163,6 +165,14 @@ void store::sync() {
 
 void store::flush() {
     measured_sync(true);
+}
+
+void store::sync_before_checkpoints_of(database& state) {
+    if (!has_to_sync()) return;
+    relied_on_by_.reserve(relied_on_by_.size() + 1);
+    const auto part = state.memory().sync_before_checkpoints([this] { sync(); }, this);
+    if (part && std::ranges::find(relied_on_by_, part) == relied_on_by_.end())
+        relied_on_by_.push_back(part);
 }
 
 void store::measured_sync(bool empty_buffers) {

@@ -4,6 +4,7 @@
 #include <archive/rows.hpp>
 #include <archive/statistics.hpp>
 #include <archive/write_batch.hpp>
+#include <chainbase/fwd.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -109,6 +110,14 @@ public:
     /// log.
     void flush();
 
+    /// From here on the rows are on storage before what relies on them: before a checkpoint of
+    /// `state` is published, a block goes to its redo log, or it is marked as closed
+    /// (segment::sync_before_checkpoints). open_archive() and every life cycle ask for it. State
+    /// and store may go in any order: a store that goes first syncs, and if it cannot, the state
+    /// publishes nothing more. Called by the writer; once or often is the same. Does nothing
+    /// unless has_to_sync(), and for a state that is only read.
+    void sync_before_checkpoints_of(database& state);
+
     [[nodiscard]] const statistics& stats() const noexcept { return *counted_; }
 
     /// For callers that ask shared memory first: hits there are recorded beside the store's own
@@ -130,6 +139,10 @@ public:
     [[nodiscard]] virtual bool is_of_the_state() const noexcept { return false; }
     /// Whether there is a place for rows at all; else objects stay in memory.
     [[nodiscard]] virtual bool keeps_rows() const noexcept { return true; }
+    /// Whether what is written here survives a power cut only with sync().
+    [[nodiscard]] virtual bool has_to_sync() const noexcept {
+        return keeps_rows() && outlives_process() && !is_of_the_state();
+    }
 
 protected:
     /// What a batch came to.
@@ -156,6 +169,10 @@ protected:
     scan(table_id table, std::uint32_t index, bytes_view from) const = 0;
     virtual void make_durable(bool empty_buffers) = 0;
 
+    /// What an engine whose make_durable() does something calls first in its destructor: a
+    /// checkpoint under way may still ask for it.
+    void leave_states() noexcept { relied_on_by_.clear(); }
+
     /// For engines that find tables when they open.
     void add_existing_table(table_description table) { tables_.push_back(std::move(table)); }
 
@@ -172,7 +189,8 @@ private:
 
     std::vector<table_description> tables_;
     std::unique_ptr<statistics_page> page_;
-    statistics* counted_; ///< in page_
+    statistics* counted_;                             ///< in page_
+    std::vector<std::shared_ptr<void>> relied_on_by_; ///< parts of prior_sync, one a state
 };
 
 /// What a rocksdb store may take; the other kinds have no use for it.

@@ -1,9 +1,10 @@
 #include <chainbase/catalogue.hpp>
 #include <chainbase/files.hpp>
+#include <chainbase/json.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/file_error.hpp>
 
-#include <nlohmann/json.hpp>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
@@ -12,55 +13,78 @@ namespace chainbase {
 
 namespace {
 
-using nlohmann::json;
-
+constexpr bool for_people = true;
 constexpr int catalogue_format = 1;
 /// Of the containers and nodes that the versions of Boost.MultiIndex lay out which compact_links
 /// knows.
 constexpr int container_layout = 1;
 
-json to_json(const type_schema& schema) {
-    json fields = json::array();
-    for (const auto& f : schema.fields)
-        fields.push_back(
-            {{"name", f.name}, {"type", f.type}, {"offset", f.offset}, {"bytes", f.bytes}});
-    json keys = json::array();
-    for (const auto& k : schema.keys) {
-        json parts = json::array();
-        for (const auto& p : k.parts)
-            parts.push_back({{"field", p.field}, {"descending", p.descending}});
-        keys.push_back({{"name", k.name}, {"kind", k.kind}, {"parts", parts}});
-    }
-    return {{"name", schema.name},
-            {"value_bytes", schema.value_bytes},
-            {"node_bytes", schema.node_bytes},
-            {"link_bytes", schema.link_bytes},
-            {"value_offset", schema.value_offset},
-            {"root_bytes", schema.root_bytes},
-            {"tables", schema.tables},
-            {"fields", fields},
-            {"keys", keys},
-            {"hash", std::to_string(schema.hash())}};
+std::string to_json(const type_schema::field& one) {
+    return json_object(for_people)
+        .add("name", one.name)
+        .add("type", one.type)
+        .add("offset", one.offset)
+        .add("bytes", one.bytes)
+        .text();
 }
 
-type_schema from_json(const json& from) {
+std::string to_json(const type_schema::key& one) {
+    const auto part = [](const type_schema::part& of) {
+        return json_object(for_people)
+            .add("field", of.field)
+            .add("descending", of.descending)
+            .text();
+    };
+    return json_object(for_people)
+        .add("name", one.name)
+        .add("kind", one.kind)
+        .add_json("parts", json_array(one.parts, part))
+        .text();
+}
+
+std::string to_json(const catalogue::entry& one) {
+    const auto described = [](const auto& part) { return to_json(part); };
+    const type_schema& schema = one.schema;
+    return json_object(for_people)
+        .add("name", schema.name)
+        .add("first_window", one.first_window)
+        .add("hash", std::to_string(schema.hash()))
+        .add("value_bytes", schema.value_bytes)
+        .add("node_bytes", schema.node_bytes)
+        .add("link_bytes", schema.link_bytes)
+        .add("value_offset", schema.value_offset)
+        .add("root_bytes", schema.root_bytes)
+        .add("tables", schema.tables)
+        .add_json("fields", json_array(schema.fields, described, "\n   "))
+        .add_json("keys", json_array(schema.keys, described, "\n   "))
+        .text();
+}
+
+type_schema schema_of(const json_value& from) {
     type_schema schema;
-    from.at("name").get_to(schema.name);
-    from.at("value_bytes").get_to(schema.value_bytes);
-    from.at("node_bytes").get_to(schema.node_bytes);
-    from.at("link_bytes").get_to(schema.link_bytes);
-    from.at("value_offset").get_to(schema.value_offset);
-    from.at("root_bytes").get_to(schema.root_bytes);
-    from.at("tables").get_to(schema.tables);
-    for (const json& f : from.at("fields"))
-        schema.fields.push_back({f.at("name"), f.at("type"), f.at("offset"), f.at("bytes")});
-    for (const json& k : from.at("keys")) {
-        type_schema::key key{k.at("name"), k.at("kind"), {}};
-        for (const json& p : k.at("parts"))
-            key.parts.push_back({p.at("field"), p.at("descending")});
+    schema.name = from.at("name").text();
+    const auto number = [&](const char* name) { return from.at(name).number<std::uint32_t>(); };
+    schema.value_bytes = number("value_bytes");
+    schema.node_bytes = number("node_bytes");
+    schema.link_bytes = number("link_bytes");
+    schema.value_offset = number("value_offset");
+    schema.root_bytes = number("root_bytes");
+    schema.tables = number("tables");
+    for (const json_value& f : from.at("fields").elements())
+        schema.fields.push_back({f.at("name").text(), f.at("type").text(),
+                                 f.at("offset").number<std::uint32_t>(),
+                                 f.at("bytes").number<std::uint32_t>()});
+    for (const json_value& k : from.at("keys").elements()) {
+        type_schema::key key{k.at("name").text(), k.at("kind").text(), {}};
+        for (const json_value& p : k.at("parts").elements())
+            key.parts.push_back({p.at("field").text(), p.at("descending").truth()});
         schema.keys.push_back(std::move(key));
     }
     return schema;
+}
+
+bool is_format(const json_value& format, int known) {
+    return format.serialized() == std::to_string(known);
 }
 
 [[noreturn]] void damaged(const std::filesystem::path& file, const std::string& what) {
@@ -79,40 +103,32 @@ catalogue catalogue::read(const std::filesystem::path& folder) {
 catalogue catalogue_of(const std::string& text, const std::filesystem::path& file) {
     catalogue result;
     try {
-        const json list = json::parse(text);
-        if (list.at("format") != catalogue_format)
-            throw format_error(file.string() + ": format " + list.at("format").dump() +
+        const json_value list = json_value::parse(text);
+        if (!is_format(list.at("format"), catalogue_format))
+            throw format_error(file.string() + ": format " + list.at("format").serialized() +
                                ", this program reads " + std::to_string(catalogue_format) +
                                "; open it with the program that wrote it, or replay");
-        if (list.at("container_layout") != container_layout)
+        if (!is_format(list.at("container_layout"), container_layout))
             throw format_error(file.string() + ": containers of layout " +
-                               list.at("container_layout").dump() + ", this program has " +
+                               list.at("container_layout").serialized() + ", this program has " +
                                std::to_string(container_layout) +
                                "; open it with a program built with the same Boost, or replay");
-        for (const json& type : list.at("types")) {
-            catalogue::entry one{from_json(type), type.at("first_window").get<std::uint32_t>()};
-            if (std::to_string(one.schema.hash()) != type.at("hash").get<std::string>())
+        for (const json_value& type : list.at("types").elements()) {
+            catalogue::entry one{schema_of(type), type.at("first_window").number<std::uint32_t>()};
+            if (std::to_string(one.schema.hash()) != type.at("hash").text())
                 damaged(file, "type " + one.schema.name + ": the schema does not match its hash");
             result.add(std::move(one));
         }
-    } catch (const json::parse_error& e) {
-        damaged(file, "offset " + std::to_string(e.byte) + ": not valid JSON");
-    } catch (const json::exception& e) {
-        damaged(file, std::string("not a catalogue: ") + e.what());
+    } catch (const json_error& e) {
+        damaged(file, e.what());
     }
     return result;
 }
 
 std::string catalogue::text() const {
-    json types = json::array();
-    for (const entry& one : entries_) {
-        json type = to_json(one.schema);
-        type["first_window"] = one.first_window;
-        types.push_back(std::move(type));
-    }
-    const json list = {
-        {"format", catalogue_format}, {"container_layout", container_layout}, {"types", types}};
-    return list.dump(1) + "\n";
+    const auto described = [](const entry& one) { return to_json(one); };
+    return fmt::format("{{\n \"format\": {},\n \"container_layout\": {},\n \"types\": {}\n}}\n",
+                       catalogue_format, container_layout, json_array(entries_, described, "\n  "));
 }
 
 void catalogue::write(const std::filesystem::path& folder) const {

@@ -27,6 +27,9 @@
 namespace chainbase {
 
 class process_lock;
+namespace checkpoint {
+class prior_sync;
+}
 
 /// The shared memory of one state: its folder, the windows mapped from it, the log.
 ///
@@ -77,10 +80,16 @@ public:
     /// Waits until all blocks that were pushed survive a crash of the machine: until the redo log
     /// has them, or else for a checkpoint. Throws as make_checkpoint.
     void wait_until_durable();
-    /// `call` brings to storage what the state relies on, before a checkpoint is published or a
-    /// block goes to the redo log, in other threads; null: nothing. Until another one takes its
-    /// place or the state is closed, which makes one, too. Waits for the checkpoint under way.
-    void sync_before_checkpoints(std::function<void()> call);
+    /// `call` brings to storage what the state relies on: it is called before a checkpoint is
+    /// published, a block goes to the redo log, in other threads, or the state is marked as closed,
+    /// as long as the result lives. When that is destroyed, before or after the state, it is called
+    /// a last time, unless the state was closed or abandoned; if this fails, no checkpoint is
+    /// published any more and closing throws the same. An `owner` that has one already gets that
+    /// one. Waits for the checkpoint under way. Returns null when only reading, and for null.
+    ///
+    /// An archive and its life cycles do this themselves.
+    [[nodiscard]] std::shared_ptr<void> sync_before_checkpoints(std::function<void()> call,
+                                                                const void* owner = nullptr);
     /// Whether the newest checkpoint has just what is there: it was closed with one, and nothing
     /// has changed since. By the writer, outside of operations.
     [[nodiscard]] bool is_in_checkpoint() const;
@@ -167,6 +176,7 @@ private:
     [[nodiscard]] std::filesystem::path memory_for_new() const;
     void require_promise(const segment_place& place) const;
     void start_checkpoints();
+    void sync_what_the_dead_left();
     void require_checkpoints() const;
     [[nodiscard]] bool has_closing_checkpoint() const;
     [[nodiscard]] bool has_changed() const;
@@ -219,6 +229,9 @@ private:
     /// Once closed or abandoned: guards of its sessions look into it as long as there is a
     /// database.
     std::unique_ptr<undo_log> left_log_;
+    /// What the state relies on elsewhere.
+    std::shared_ptr<checkpoint::prior_sync> before_;
+    std::shared_ptr<void> left_by_the_dead_; ///< a part of it: what a writer that died wrote
     bool sync_failed_ = false; ///< so nothing on storage is believed, whatever a later one says
     struct checkpoint_maker;
     std::unique_ptr<checkpoint_maker> checkpoints_; ///< null without checkpoints

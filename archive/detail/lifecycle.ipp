@@ -48,6 +48,7 @@ lifecycle<T>::lifecycle(database& state, store& rows, std::string name)
       table_(rows.open_table(name_, archived_keys::names())), filter_(state, name_),
       removed_(state, name_), behind_(rows) {
     require_rows();
+    rows_.sync_before_checkpoints_of(state_);
 }
 
 template <archivable T>

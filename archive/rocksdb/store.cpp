@@ -459,7 +459,13 @@ rocksdb_store::rocksdb_store(const std::filesystem::path& folder, const store_op
         if (parts_->add_existing(table)) add_existing_table(std::move(table));
 }
 
-rocksdb_store::~rocksdb_store() = default;
+rocksdb_store::~rocksdb_store() {
+    leave_states();
+}
+
+bool rocksdb_store::has_to_sync() const noexcept {
+    return !parts_->database.read_only();
+}
 
 std::string rocksdb_store::name() const {
     return parts_->database.name();

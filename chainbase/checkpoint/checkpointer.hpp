@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chainbase/checkpoint/outcome.hpp>
+#include <chainbase/checkpoint/prior_sync.hpp>
 #include <chainbase/checkpoint/publication.hpp>
 #include <chainbase/checkpoint/slot_file.hpp>
 #include <pool_allocator/page_tracker.hpp>

@@ -43,6 +43,11 @@ public:
     }
     void make_folder(const fs::path& folder) override { private_folder::make_within(folder); }
     void sync_folder(const fs::path& folder) override { chainbase::sync_folder(folder); }
+    void sync_file_system(const fs::path& folder) override {
+        const file_descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        if (opened.number() < 0 || ::syncfs(opened.number()) != 0)
+            throw_file_error(folder, "sync the file system of");
+    }
 };
 
 } // namespace

@@ -84,6 +84,9 @@ public:
     /// Waits until the entries of `folder` are on storage.
     virtual void sync_folder(const std::filesystem::path& folder) = 0;
 
+    /// Waits until everything of the file system that `folder` is in is on storage.
+    virtual void sync_file_system(const std::filesystem::path& folder) = 0;
+
     /// The one of the operating system.
     [[nodiscard]] static disk& of_system() noexcept;
 };

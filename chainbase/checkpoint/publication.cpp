@@ -1,8 +1,8 @@
 #include <chainbase/checkpoint/publication.hpp>
+#include <chainbase/json.hpp>
 #include <pool_allocator/error.hpp>
 
 #include <boost/algorithm/hex.hpp>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -18,8 +18,6 @@
 namespace chainbase::checkpoint {
 
 namespace {
-
-using nlohmann::json;
 
 constexpr char publication_magic[16] = "chainbase state";
 constexpr std::uint32_t publication_format = 1;
@@ -57,41 +55,56 @@ std::uint64_t leaves_of(std::uint64_t bytes) noexcept {
     return (pages + pages_of_a_leaf - 1) / pages_of_a_leaf;
 }
 
-json text_of(const publication& one) {
-    json files = json::array();
-    for (const publication::file& file : one.files)
-        files.push_back({{"name", file.name}, {"index", file.index}, {"bytes", file.bytes}});
+std::string text_of(const publication& one) {
+    const auto described = [](const publication::file& file) {
+        return json_object()
+            .add("name", file.name)
+            .add("index", file.index)
+            .add("bytes", file.bytes)
+            .text();
+    };
     std::string state;
     boost::algorithm::hex_lower(
         std::string(reinterpret_cast<const char*>(one.state.data()), one.state.size()),
         std::back_inserter(state));
-    return {{"state", state},
-            {"generation", one.generation},
-            {"revision", one.revision},
-            {"committed", one.committed},
-            {"time", one.time},
-            {"redo", one.redo},
-            {"window_bytes", one.window_bytes},
-            {"windows", one.windows},
-            {"catalogue", one.catalogue},
-            {"files", files}};
+    return json_object()
+        .add("state", state)
+        .add("generation", one.generation)
+        .add("revision", one.revision)
+        .add("committed", one.committed)
+        .add("time", one.time)
+        .add("redo", one.redo)
+        .add("window_bytes", one.window_bytes)
+        .add("windows", one.windows)
+        .add("catalogue", one.catalogue)
+        .add_json("files", json_array(one.files, described))
+        .text();
 }
 
-publication from_text(const json& text) {
+template <typename T>
+void read_number(const json_value& text, const char* name, T& into) {
+    into = text.at(name).number<T>();
+}
+
+publication from_text(const json_value& text) {
     publication one;
-    const std::string state = boost::algorithm::unhex(text.at("state").get<std::string>());
+    const std::string state = boost::algorithm::unhex(text.at("state").text());
     if (state.size() != one.state.size()) throw std::invalid_argument("an identity has 16 bytes");
     std::memcpy(one.state.data(), state.data(), state.size());
-    text.at("generation").get_to(one.generation);
-    text.at("revision").get_to(one.revision);
-    text.at("committed").get_to(one.committed);
-    text.at("time").get_to(one.time);
-    one.redo = text.value("redo", std::uint64_t{0});
-    text.at("window_bytes").get_to(one.window_bytes);
-    text.at("windows").get_to(one.windows);
-    text.at("catalogue").get_to(one.catalogue);
-    for (const json& file : text.at("files"))
-        one.files.push_back({file.at("name"), file.at("index"), file.at("bytes"), {}});
+    read_number(text, "generation", one.generation);
+    read_number(text, "revision", one.revision);
+    read_number(text, "committed", one.committed);
+    read_number(text, "time", one.time);
+    if (text.has("redo")) read_number(text, "redo", one.redo);
+    read_number(text, "window_bytes", one.window_bytes);
+    read_number(text, "windows", one.windows);
+    one.catalogue = text.at("catalogue").text();
+    for (const json_value& file : text.at("files").elements()) {
+        publication::file& added = one.files.emplace_back();
+        added.name = file.at("name").text();
+        read_number(file, "index", added.index);
+        read_number(file, "bytes", added.bytes);
+    }
     return one;
 }
 
@@ -129,7 +142,7 @@ void require_sound(const publication& one, std::uint64_t leaves,
 } // namespace
 
 std::vector<std::byte> publication::encode() const {
-    const std::string text = text_of(*this).dump();
+    const std::string text = text_of(*this);
     publication_header h{};
     std::memcpy(h.magic, publication_magic, sizeof publication_magic);
     h.format = publication_format;
@@ -169,7 +182,7 @@ publication publication::decode(std::span<const std::byte> content,
                            "; open it with the program that wrote it, or replay");
     try {
         const auto* text = reinterpret_cast<const char*>(content.data()) + sizeof h;
-        publication one = from_text(json::parse(text, text + h.text_bytes));
+        publication one = from_text(json_value::parse({text, h.text_bytes}));
         require_sound(one, h.leaves, from);
         std::size_t at = sizeof h + h.text_bytes;
         for (file& each : one.files)
@@ -179,7 +192,7 @@ publication publication::decode(std::span<const std::byte> content,
                 each.leaves.push_back({leaf.slot, leaf.sum});
             }
         return one;
-    } catch (const json::exception& e) {
+    } catch (const json_error& e) {
         damaged(from, sizeof h, e.what());
     } catch (const boost::algorithm::hex_decode_error&) {
         damaged(from, sizeof h, "an identity is 32 hexadecimal digits");

@@ -22,6 +22,8 @@ const trace::counter bytes_written("redo.bytes");
 constexpr std::uint64_t most_queued = std::uint64_t{64} << 20;
 constexpr std::uint64_t reserved_at_once = std::uint64_t{4} << 20;
 constexpr std::size_t written_at_once = std::size_t{4} << 20;
+constexpr std::size_t most_taken = 256; // blocks in one sync
+constexpr std::size_t most_spare = 16;
 
 redo_run newest_run(disk& on, const std::filesystem::path& folder, redo_run used) {
     const std::vector<std::uint64_t> files = redo_files(on, folder);
@@ -53,6 +55,8 @@ redo_log::redo_log(disk& on, std::filesystem::path folder, const slot_file::iden
         next_ = first_of_run(newest_run(on_, folder_, std::max(from.newest, from.older)));
         ranges_.lose();
     }
+    spare_.reserve(most_spare);
+    taken_.reserve(most_taken);
     addresses_.pages().note_ranges(&ranges_);
     log_.note_changes_from_here();
     thread_ = trace::quiet_thread("redo", [this] { run(); });
@@ -187,39 +191,39 @@ redo_history redo_log::so_far() const {
 // --- by the thread ---
 
 void redo_log::run() {
-    std::vector<std::unique_ptr<waiting>> blocks;
-    while (take(blocks)) {
-        const redo_run of = run_of(blocks.front()->block.sequence());
+    while (take()) {
+        const redo_run of = run_of(taken_.front()->block.sequence());
         try {
-            write(blocks);
+            write();
         } catch (const std::exception& problem) {
             fail(of, problem.what());
         }
     }
 }
 
-/// All that wait, of one run: they are synced together.
-bool redo_log::take(std::vector<std::unique_ptr<waiting>>& into) {
+/// All that wait, of one run: they are synced together. Nobody would catch what this throws, so it
+/// takes no memory.
+bool redo_log::take() {
     std::unique_lock lock(mutex_);
-    for (auto& one : into)
-        if (spare_.size() < 16) spare_.push_back(std::move(one));
-    into.clear();
+    for (auto& one : taken_)
+        if (spare_.size() < most_spare) spare_.push_back(std::move(one));
+    taken_.clear();
     changed_.wait(lock, [this] { return is_stopping_ || !queue_.empty(); });
-    while (!queue_.empty()) {
+    while (!queue_.empty() && taken_.size() < most_taken) {
         const redo_run of = run_of(queue_.front()->block.sequence());
-        if (!into.empty() && of != run_of(into.front()->block.sequence())) break;
-        into.push_back(std::move(queue_.front()));
+        if (!taken_.empty() && of != run_of(taken_.front()->block.sequence())) break;
+        taken_.push_back(std::move(queue_.front()));
         queue_.pop_front();
     }
-    return !into.empty();
+    return !taken_.empty();
 }
 
-void redo_log::write(std::vector<std::unique_ptr<waiting>>& blocks) {
+void redo_log::write() {
     const trace::span timed(writing_redo);
     before_.call();
     std::uint64_t content = 0;
     std::uint64_t bytes = 0;
-    for (const auto& one : blocks) {
+    for (const auto& one : taken_) {
         if (one->first_of_file != file_first_) open(one->first_of_file);
         content += one->block.content_bytes();
         const std::size_t before = buffer_.size();
@@ -232,18 +236,18 @@ void redo_log::write(std::vector<std::unique_ptr<waiting>>& blocks) {
         const trace::span synced(syncing);
         file_->sync();
     }
-    mark_end(blocks.back()->block.sequence());
+    mark_end(taken_.back()->block.sequence());
     bytes_written.add(bytes);
     {
         const std::lock_guard lock(mutex_);
-        const redo_block& last = blocks.back()->block;
+        const redo_block& last = taken_.back()->block;
         synced_ = last.sequence();
         synced_revision_ = last.revision();
         if (run_of(anchor_) == run_of(synced_)) {
             history_.durable = synced_revision_;
             history_.last_failure.clear();
         }
-        history_.blocks += blocks.size();
+        history_.blocks += taken_.size();
         history_.bytes += bytes;
         ++history_.syncs;
         queued_bytes_ -= content;

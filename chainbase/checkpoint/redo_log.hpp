@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chainbase/checkpoint/outcome.hpp>
+#include <chainbase/checkpoint/prior_sync.hpp>
 #include <chainbase/checkpoint/publication.hpp>
 #include <chainbase/checkpoint/redo_files.hpp>
 #include <pool_allocator/page_tracker.hpp>
@@ -92,8 +93,8 @@ private:
     void break_off() noexcept;
     std::unique_ptr<waiting> fresh();
     void run();
-    bool take(std::vector<std::unique_ptr<waiting>>& into);
-    void write(std::vector<std::unique_ptr<waiting>>& blocks);
+    bool take();
+    void write();
     void open(std::uint64_t first);
     void remove_useless(redo_run but);
     void begin_file(std::uint64_t first);
@@ -130,6 +131,7 @@ private:
     redo_history history_;
 
     // of the thread
+    std::vector<std::unique_ptr<waiting>> taken_; ///< being written; it never grows
     std::unique_ptr<disk_file> file_;
     std::uint64_t file_first_ = nowhere;
     std::uint64_t seed_ = 0;

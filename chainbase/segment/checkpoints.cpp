@@ -90,10 +90,20 @@ void segment::wait_until_durable() {
     checkpoints_->service.wait_until_durable();
 }
 
-void segment::sync_before_checkpoints(std::function<void()> call) {
-    if (!checkpoints_ || !origin_.is_here()) return; // also called by destructors
-    checkpoints_->service.wait_until_idle();
-    checkpoints_->before.set(std::move(call));
+std::shared_ptr<void> segment::sync_before_checkpoints(std::function<void()> call,
+                                                       const void* owner) {
+    if (!log_ || !origin_.is_here()) return nullptr;
+    if (checkpoints_) checkpoints_->service.wait_until_idle();
+    return call ? before_->add(std::move(call), owner) : nullptr;
+}
+
+/// Rows of an archive may be in the kernel's memory only, and a checkpoint may come before the
+/// archive is opened, or without that.
+void segment::sync_what_the_dead_left() {
+    left_by_the_dead_ = before_->add([this, is_done = false]() mutable {
+        if (!is_done) checkpoint_disk().sync_file_system(state_);
+        is_done = true;
+    });
 }
 
 checkpoint::history segment::checkpoints() const {

@@ -72,7 +72,8 @@ void require_sound(log_check log, bool is_restored, segment_header& of_state) {
 } // namespace
 
 segment::segment(fs::path state, const open_options& options)
-    : state_(std::move(state)), options_(options), place_(state_) {
+    : state_(std::move(state)), options_(options), place_(state_),
+      before_(std::make_shared<checkpoint::prior_sync>()) {
     const trace::span timed(open_span);
     try {
         if (writable() && !fs::exists(folder())) check_options();
@@ -100,7 +101,7 @@ segment::~segment() {
         else
             close();
     } catch (const std::exception& e) {
-        spdlog::error("closing {}: {}; the state counts as not closed", state_.string(), e.what());
+        spdlog::error("closing {}: {}; the state counts as not closed", state_.c_str(), e.what());
     }
 }
 
@@ -305,6 +306,7 @@ void segment::take_over() {
         log_ = std::make_unique<undo_log>(*addresses_, *log_file_, false);
         log_witness::remember(*log_, header_.mark);
         buffers_->attach(*log_);
+        if (!found_.closed && opened_.how == opening::way::attached) sync_what_the_dead_left();
         start_checkpoints();
     } catch (...) {
         log_.reset();
@@ -390,9 +392,13 @@ void segment::close() {
         checkpoints_.reset();
         mark_closed(false, generation);
     } else {
-        if (options_.sync) sync_windows();
+        if (options_.sync) {
+            before_->call();
+            sync_windows();
+        }
         mark_closed(options_.sync, 0);
     }
+    before_->end();
     leave_log();
     place_.renew(); // what was copied while it was open is not the state any more
     end_writing();
@@ -404,6 +410,7 @@ void segment::close() {
 void segment::abandon() noexcept {
     if (!origin_.is_here()) return;
     checkpoints_.reset();
+    before_->end();
     leave_log();
     if (writable()) turns_.reset();
     lock_.reset();

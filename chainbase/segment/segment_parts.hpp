@@ -18,7 +18,7 @@ struct segment::checkpoint_maker {
         : catalogue(of.catalogue_.text()), maker(of.checkpoint_disk(), of.checkpoint_folder(),
                                                  of.header().identity, of.addresses_->pages()),
           service(
-              maker, [&of] { return captured(of); }, *of.log_, of.options_.checkpoints, before,
+              maker, [&of] { return captured(of); }, *of.log_, of.options_.checkpoints, *of.before_,
               redo_log_of(of)) {}
 
     std::unique_ptr<checkpoint::redo_log> redo_log_of(const segment& of) {
@@ -29,7 +29,7 @@ struct segment::checkpoint_maker {
             from.next = checkpoint::redo_log::nowhere;
         return std::make_unique<checkpoint::redo_log>(of.checkpoint_disk(), of.checkpoint_folder(),
                                                       of.header().identity, *of.addresses_,
-                                                      *of.log_, before, from);
+                                                      *of.log_, *of.before_, from);
     }
 
     static checkpoint::checkpointer::source captured(const segment& of) {
@@ -44,9 +44,7 @@ struct segment::checkpoint_maker {
         return now;
     }
 
-    /// Made beforehand: where memory is short a JSON value ends the process, and captures go on.
-    std::string catalogue;
-    checkpoint::prior_sync before;
+    std::string catalogue; ///< as it is written; captures come more often than types
     checkpoint::checkpointer maker;
     checkpoint::service service;
 };

@@ -1,4 +1,6 @@
+#include <chainbase/file_identity.hpp>
 #include <chainbase/files.hpp>
+#include <chainbase/json.hpp>
 #include <chainbase/segment/segment_header.hpp>
 #include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/error.hpp>
@@ -8,10 +10,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/magic.h>
-#include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
 #include <algorithm>
@@ -27,7 +27,6 @@
 namespace chainbase {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
 namespace {
 
@@ -52,46 +51,42 @@ std::string hexadecimal(std::span<const std::byte> bytes) {
     return text;
 }
 
-/// Which file or folder it is.
-struct file_mark {
-    std::uint64_t device = 0;
-    std::uint64_t inode = 0;
-    std::uint64_t born = 0; ///< nanoseconds since 1970, as all times here; 0 if that is not known
-
-    /// Of one that was written down. Both may be of a time when that was not known.
-    [[nodiscard]] bool is_of(const file_mark& now) const {
-        return device == now.device && inode == now.inode && (born == 0 || born == now.born);
-    }
-};
-
-void to_json(json& to, const file_mark& from) {
-    to = {{"device", from.device}, {"inode", from.inode}, {"born", from.born}};
-}
-void from_json(const json& from, file_mark& to) {
-    to = {from.at("device"), from.at("inode"), from.at("born")};
+/// Whether `written_down` is the same as what is there now. It may be of a time when the birth was
+/// not known.
+bool is_same(const file_identity& written_down, const file_identity& now) {
+    return written_down.device == now.device && written_down.inode == now.inode &&
+           (written_down.born == 0 || written_down.born == now.born);
 }
 
-std::uint64_t nanoseconds(const statx_timestamp& time) {
+std::string to_json(const file_identity& from) {
+    return json_object()
+        .add("device", from.device)
+        .add("inode", from.inode)
+        .add("born", from.born)
+        .text();
+}
+file_identity identity_in(const json_value& from) {
+    return {from.at("device").number<std::uint64_t>(), from.at("inode").number<std::uint64_t>(),
+            from.at("born").number<std::int64_t>()};
+}
+
+std::uint64_t nanoseconds(const timespec& time) {
     constexpr std::uint64_t second = 1'000'000'000;
-    return static_cast<std::uint64_t>(time.tv_sec) * second + time.tv_nsec;
+    return static_cast<std::uint64_t>(time.tv_sec) * second +
+           static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-/// What the kernel says of one.
-struct file_now : file_mark {
-    std::uint64_t written = 0;
+/// What the kernel says of a file or folder.
+struct file_now {
+    file_identity which;
+    std::uint64_t written = 0; ///< nanoseconds since 1970
     std::uint64_t changed = 0;
 
     [[nodiscard]] static file_now of(const file_descriptor& opened, const fs::path& file) {
-        struct statx found{};
-        if (statx(opened.number(), "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &found) != 0)
-            throw_file_error(file, "examine");
-        file_now now;
-        now.device = makedev(found.stx_dev_major, found.stx_dev_minor);
-        now.inode = found.stx_ino;
-        if ((found.stx_mask & STATX_BTIME) != 0) now.born = nanoseconds(found.stx_btime);
-        now.written = nanoseconds(found.stx_mtime);
-        now.changed = nanoseconds(found.stx_ctime);
-        return now;
+        struct stat found{};
+        if (fstat(opened.number(), &found) != 0) throw_file_error(file, "examine");
+        return {file_identity::of(opened, file), nanoseconds(found.st_mtim),
+                nanoseconds(found.st_ctim)};
     }
     [[nodiscard]] static file_now of(const fs::path& file) {
         return of(open_private(file, file_use::read), file);
@@ -106,26 +101,42 @@ struct file_now : file_mark {
 struct tie {
     std::string state; ///< its path when it was made, for people
     std::string identity;
-    file_mark folder; ///< of the state
-    file_mark file;   ///< segment.json
+    file_identity folder; ///< of the state
+    file_identity file;   ///< segment.json
     /// When segment.json was written last, or, without a time of birth, changed. None as long as
     /// more changes come; two while a writer moves it on.
     std::vector<std::uint64_t> times;
 
     [[nodiscard]] static tie to(const fs::path& state, const fs::path& file) {
-        return {
-            fs::absolute(state).string(), {}, file_now::of_folder(state), file_now::of(file), {}};
+        return {fs::absolute(state).string(),
+                {},
+                file_now::of_folder(state).which,
+                file_now::of(file).which,
+                {}};
     }
     void write(const fs::path& home) const {
-        const json content = {{"format", tie_format}, {"state", state}, {"identity", identity},
-                              {"folder", folder},     {"file", file},   {"times", times}};
-        replace_file(tie_file(home), content.dump(1) + "\n");
+        const auto number = [](std::uint64_t one) { return std::to_string(one); };
+        const std::string content = json_object(/*for_people=*/true)
+                                        .add("format", tie_format)
+                                        .add("state", state)
+                                        .add("identity", identity)
+                                        .add_json("folder", to_json(folder))
+                                        .add_json("file", to_json(file))
+                                        .add_json("times", json_array(times, number))
+                                        .text();
+        replace_file(tie_file(home), content + "\n");
     }
     [[nodiscard]] static tie read(const fs::path& home) {
-        const json from = json::parse(read_file(tie_file(home)));
-        if (from.at("format") == 1) return read_first_format(from);
-        return {from.at("state"), from.at("identity"), from.at("folder"), from.at("file"),
-                from.at("times")};
+        const json_value from = json_value::parse(read_file(tie_file(home)));
+        if (from.at("format").number<int>() == 1) return read_first_format(from);
+        tie found{from.at("state").text(),
+                  from.at("identity").text(),
+                  identity_in(from.at("folder")),
+                  identity_in(from.at("file")),
+                  {}};
+        for (const json_value& one : from.at("times").elements())
+            found.times.push_back(one.number<std::uint64_t>());
+        return found;
     }
     [[nodiscard]] bool is_confirmed() const { return !times.empty(); }
     [[nodiscard]] std::uint64_t time_of(const file_now& now) const {
@@ -133,17 +144,22 @@ struct tie {
     }
     [[nodiscard]] bool is_to(const fs::path& state, const fs::path& name) const {
         const file_now now = file_now::of(name);
-        return file.is_of(now) && (folder.inode == 0 || folder.is_of(file_now::of_folder(state))) &&
+        return is_same(file, now.which) &&
+               (folder.inode == 0 || is_same(folder, file_now::of_folder(state).which)) &&
                (times.empty() || std::ranges::count(times, time_of(now)) != 0);
     }
     bool operator==(const tie& other) const { return times == other.times; }
 
 private:
     /// Which knew the file alone.
-    [[nodiscard]] static tie read_first_format(const json& from) {
-        tie found{
-            from.at("state"), from.at("identity"), {}, {from.at("device"), from.at("inode")}, {}};
-        if (from.at("changed") != 0) found.times.push_back(from.at("changed"));
+    [[nodiscard]] static tie read_first_format(const json_value& from) {
+        const auto number = [&](const char* name) { return from.at(name).number<std::uint64_t>(); };
+        tie found{from.at("state").text(),
+                  from.at("identity").text(),
+                  {},
+                  {number("device"), number("inode"), 0},
+                  {}};
+        if (number("changed") != 0) found.times.push_back(number("changed"));
         return found;
     }
 };
@@ -154,19 +170,23 @@ struct place {
     std::string identity; ///< empty as long as it is not settled
 
     [[nodiscard]] std::string text() const {
-        return json({{"format", place_format}, {"home", home.string()}, {"identity", identity}})
-                   .dump(1) +
+        return json_object(/*for_people=*/true)
+                   .add("format", place_format)
+                   .add("home", home.string())
+                   .add("identity", identity)
+                   .text() +
                "\n";
     }
     [[nodiscard]] static place read(const fs::path& file) {
         try {
-            const json from = json::parse(read_file(file));
-            if (from.at("format") != place_format)
-                throw format_error(file.string() + ": format " + from.at("format").dump() +
-                                   ", this program reads " + std::to_string(place_format) +
+            const json_value from = json_value::parse(read_file(file));
+            if (const std::string format = from.at("format").serialized();
+                format != std::to_string(place_format))
+                throw format_error(file.string() + ": format " + format + ", this program reads " +
+                                   std::to_string(place_format) +
                                    "; open it with the program that wrote it");
-            return {from.at("home").get<std::string>(), from.at("identity").get<std::string>()};
-        } catch (const json::exception& e) {
+            return {from.at("home").text(), from.at("identity").text()};
+        } catch (const json_error& e) {
             throw damaged_error(file.string() + ": does not say where the segment is (" + e.what() +
                                 "); if there is a checkpoint to go back to, move the file away");
         }
@@ -235,7 +255,7 @@ void segment_place::find_tie() {
         why_foreign_ = e.what();
     } catch (const io_error& e) { // it says nothing
         why_foreign_ = e.what();
-    } catch (const json::exception& e) {
+    } catch (const json_error& e) {
         why_foreign_ = tie_file(home_).string() + ": " + e.what();
     }
 }

@@ -1,10 +1,10 @@
+#include <chainbase/json.hpp>
 #include <chainbase/trace/interval_log.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/trace_clock.hpp>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -16,8 +16,6 @@
 namespace chainbase::trace {
 
 namespace {
-
-using json = nlohmann::ordered_json;
 
 std::string in_iso_8601(std::chrono::system_clock::time_point time) {
     const auto ms =
@@ -38,7 +36,8 @@ std::uint64_t longest_in(const histogram& added, const span_reading& before,
     return added.quantile(1, now.longest_ns);
 }
 
-json times_of(const span_reading& before, const span_reading& now, std::uint64_t interval_ns) {
+void add_times(json_object& told, const span_reading& before, const span_reading& now,
+               std::uint64_t interval_ns) {
     const bool sampled = now.how == kind::sampled;
     const auto named = [&](const char* name) {
         return (sampled ? "sampled_" : "") + std::string(name);
@@ -49,30 +48,28 @@ json times_of(const span_reading& before, const span_reading& now, std::uint64_t
     const histogram added = now.times.since(before.times);
     const std::uint64_t total = since(now.total_ns, before.total_ns);
     const std::uint64_t weight = std::max<std::uint64_t>(added.count(), 1);
-    json told;
-    if (sampled) told["sampled"] = since(now.measured, before.measured);
-    told[named("average_us")] = microseconds(total) / static_cast<double>(weight);
-    told[guessed("total_us")] = microseconds(total);
-    told[guessed("own_us")] = microseconds(since(now.own_ns, before.own_ns));
-    told[guessed("share")] =
-        interval_ns ? static_cast<double>(total) / static_cast<double>(interval_ns) : 0.0;
+    if (sampled) told.add("sampled", since(now.measured, before.measured));
+    told.add(named("average_us"), microseconds(total) / static_cast<double>(weight));
+    told.add(guessed("total_us"), microseconds(total));
+    told.add(guessed("own_us"), microseconds(since(now.own_ns, before.own_ns)));
+    told.add(guessed("share"),
+             interval_ns ? static_cast<double>(total) / static_cast<double>(interval_ns) : 0.0);
     const std::uint64_t longest = longest_in(added, before, now);
-    told[named("longest_us")] = microseconds(longest);
-    told[named("p50_us")] = microseconds(added.quantile(0.5, longest));
-    told[named("p99_us")] = microseconds(added.quantile(0.99, longest));
-    return told;
+    told.add(named("longest_us"), microseconds(longest));
+    told.add(named("p50_us"), microseconds(added.quantile(0.5, longest)));
+    told.add(named("p99_us"), microseconds(added.quantile(0.99, longest)));
 }
 
-json span_json(const span_reading& before, const span_reading& now, const reading& all,
-               std::uint64_t interval_ns) {
-    json told;
-    told["count"] = since(now.count, before.count);
-    if (now.measured != before.measured) told.update(times_of(before, now, interval_ns));
-    if (now.in_flight != 0) told["in_flight"] = now.in_flight;
+std::string span_json(const span_reading& before, const span_reading& now, const reading& all,
+                      std::uint64_t interval_ns) {
+    json_object told;
+    told.add("count", since(now.count, before.count));
+    if (now.measured != before.measured) add_times(told, before, now, interval_ns);
+    if (now.in_flight != 0) told.add("in_flight", now.in_flight);
     if (now.in_flight != 0 && now.in_flight_since_ns)
-        told["in_flight_seconds"] =
-            static_cast<double>(since(all.at_ns, *now.in_flight_since_ns)) / 1e9;
-    return told;
+        told.add("in_flight_seconds",
+                 static_cast<double>(since(all.at_ns, *now.in_flight_since_ns)) / 1e9);
+    return told.text();
 }
 
 /// By how its first line begins.
@@ -93,27 +90,35 @@ std::string interval_line(const reading& before, const reading& now,
                           std::chrono::system_clock::time_point time) {
     const std::uint64_t interval = since(now.at_ns, before.at_ns);
     const double seconds = static_cast<double>(interval) / 1e9;
-    json line{{"time", in_iso_8601(time)}, {"seconds", seconds}};
-    json& spans = line["spans"] = json::object();
+    json_object spans;
     for (std::size_t s = 0; s < now.spans.size(); ++s) {
         const span_reading none;
         const span_reading& then = s < before.spans.size() ? before.spans[s] : none;
         if (now.spans[s].count != then.count || now.spans[s].in_flight != 0)
-            spans[now.spans[s].name] = span_json(then, now.spans[s], now, interval);
+            spans.add_json(valid_utf8(now.spans[s].name),
+                           span_json(then, now.spans[s], now, interval));
     }
-    json& counters = line["counters"] = json::object();
+    json_object counters;
     for (std::size_t c = 0; c < now.counters.size(); ++c) {
         const std::uint64_t then = c < before.counters.size() ? before.counters[c].value : 0;
         const std::uint64_t count = since(now.counters[c].value, then);
-        counters[now.counters[c].name] = {
-            {"count", count}, {"rate", seconds > 0 ? static_cast<double>(count) / seconds : 0.0}};
+        const double rate = seconds > 0 ? static_cast<double>(count) / seconds : 0.0;
+        counters.add_json(valid_utf8(now.counters[c].name),
+                          json_object().add("count", count).add("rate", rate).text());
     }
-    json& gauges = line["gauges"] = json::object();
+    json_object gauges;
     for (const gauge_reading& gauge : now.gauges)
-        gauges[gauge.which.first.empty() ? gauge.name
-                                         : gauge.name + "{" + gauge.which.first + "=" +
-                                               gauge.which.second + "}"] = gauge.value;
-    return line.dump(-1, ' ', false, json::error_handler_t::replace);
+        gauges.add(valid_utf8(gauge.which.first.empty() ? gauge.name
+                                                        : gauge.name + "{" + gauge.which.first +
+                                                              "=" + gauge.which.second + "}"),
+                   gauge.value);
+    return json_object()
+        .add("time", in_iso_8601(time))
+        .add("seconds", seconds)
+        .add_json("spans", spans.text())
+        .add_json("counters", counters.text())
+        .add_json("gauges", gauges.text())
+        .text();
 }
 
 interval_log::interval_log(const std::filesystem::path& file, const interval_log_options& options)
@@ -138,7 +143,7 @@ void interval_log::add_line() noexcept {
         file_->append(line);
     } catch (const std::exception& problem) {
         file_.reset();
-        spdlog::warn("{}: the trace log ends here: {}", path_.string(), problem.what());
+        spdlog::warn("{}: the trace log ends here: {}", path_.c_str(), problem.what());
     }
 }
 

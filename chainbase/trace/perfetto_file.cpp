@@ -1,9 +1,9 @@
+#include <chainbase/json.hpp>
 #include <chainbase/trace/perfetto_file.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/trace_clock.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ constexpr std::uint64_t end_bytes = 512;
 
 /// Names of threads are any bytes.
 std::string json_string(const std::string& text) {
-    return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+    return to_json(valid_utf8(text));
 }
 
 } // namespace
@@ -103,8 +103,7 @@ void perfetto_file::add_value(std::string& text, const std::string& name, double
     fmt::format_to(std::back_inserter(text),
                    ",{{\"ph\":\"C\",\"name\":{},\"ts\":{:.3f},\"pid\":{},\"args\":{{\"value\":{}}}"
                    "}}\n",
-                   json_string(name), microseconds(last_.at_ns), ::getpid(),
-                   nlohmann::json(value).dump());
+                   json_string(name), microseconds(last_.at_ns), ::getpid(), to_json(value));
 }
 
 void perfetto_file::add_values(std::string& text) {
@@ -149,7 +148,7 @@ void perfetto_file::append(std::string text) {
     give_up(fmt::format("reached its limit of {} bytes", options_.most_bytes));
 }
 
-void perfetto_file::give_up(const std::string& why) noexcept {
+void perfetto_file::give_up(std::string_view why) noexcept {
     spans_.reset();
     stopped_ = true;
     try {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace chainbase::trace {
@@ -54,7 +55,7 @@ private:
     void add_note(std::string& text, const std::string& name);
     void name_thread(std::string& text, std::int64_t thread, const std::string& name);
     void append(std::string text);
-    void give_up(const std::string& why) noexcept;
+    void give_up(std::string_view why) noexcept;
 
     perfetto_options options_;
     growing_file file_;

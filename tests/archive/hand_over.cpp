@@ -273,7 +273,7 @@ public:
     explicit durable_notes(const fs::path& folder) : folder_(folder) {
         state.add_type<note>("note");
         all.emplace(state, *rows, "note");
-        state.memory().sync_before_checkpoints([this] {
+        copying_ = state.memory().sync_before_checkpoints([this] {
             if (is_broken) throw io_error("rows are not on storage, as asked for");
             rows->sync();
             fs::remove_all(synced());
@@ -281,7 +281,7 @@ public:
         });
     }
 
-    ~durable_notes() { state.memory().sync_before_checkpoints(nullptr); } // the rows go first
+    ~durable_notes() { copying_.reset(); } // the rows go first
 
     template <typename Work>
     void block(Work&& work) {
@@ -324,6 +324,9 @@ public:
     database state{folder_ / "state", durable()};
     std::unique_ptr<archive::store> rows = archive::open_store(folder_ / "rows");
     std::optional<notes> all;
+
+private:
+    std::shared_ptr<void> copying_;
 };
 
 } // namespace

@@ -28,15 +28,7 @@ public:
     explicit pair_of_state_and_archive(const std::filesystem::path& folder,
                                        std::optional<archive::store_kind> kind = {})
         : state(folder, options()), rows(opened(state, folder, kind)),
-          all((state.add_type<note>("note"), state), *rows, "note") {
-        state.memory().sync_before_checkpoints([this] { rows->sync(); });
-    }
-
-    /// Unless it was closed: the state does that, and by then there is no store.
-    ~pair_of_state_and_archive() {
-        if (rows) rows->sync();
-        state.memory().sync_before_checkpoints(nullptr);
-    }
+          all((state.add_type<note>("note"), state), *rows, "note") {}
 
     static open_options options() {
         open_options how = small_state();
@@ -74,8 +66,6 @@ public:
     /// With a checkpoint.
     void close() {
         state.make_checkpoint();
-        rows->sync();
-        state.memory().sync_before_checkpoints(nullptr);
         rows.reset();
         state.close();
     }

@@ -1,15 +1,18 @@
 // Power is lost at any change of the disk that RocksDB makes: what was promised is there, of the
-// rest the first batches, whole.
+// rest the first batches, whole. So does an embedder's state with its archive: no object is lost.
 
 #include <archive/key.hpp>
+#include <archive/open_archive.hpp>
 #include <archive/rocksdb/database.hpp>
 #include <archive/store.hpp>
 
 #include <catch2/catch.hpp>
 #include <rocksdb/file_system.h>
+#include <tests/archive/note.hpp>
 #include <tests/support/random_source.hpp>
 #include <tests/support/scratch_state.hpp>
 #include <tests/support/seeded.hpp>
+#include <tests/support/simulated_disk.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -19,6 +22,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -488,4 +492,152 @@ TEST_CASE_METHOD(seeded, "power is lost at any change of the disk: what was prom
     CHECK(all.size() > 20);
     for (const remains& one : all)
         check(one);
+}
+
+// --- an embedder's program, as archive/README.md shows it: no word of syncing ---
+
+namespace {
+
+constexpr std::uint32_t notes_to_write = 40;
+
+/// What of the program's objects goes first, and when the archive is opened.
+enum class order {
+    of_declaration,      ///< state, archive, life cycle; gone in reverse
+    state_first,         ///< the archive outlives its state
+    archive_comes_late,  ///< after blocks and a checkpoint
+    archive_goes_early,  ///< and the state goes on, closes
+    archive_opens_twice, ///< in the middle of the blocks
+};
+
+class embedder {
+public:
+    embedder(const fs::path& folder, disk& checkpoints) : folder_(folder) {
+        open_options how = small_state();
+        how.promise = durability::checkpoint;
+        how.checkpoints = {std::chrono::milliseconds(0), 3};
+        how.checkpoint_disk = &checkpoints;
+        state_.emplace(folder / "state", how);
+        state_->add_type<note>("note");
+    }
+
+    void open_archive() {
+        rows_ = archive::open_archive(*state_, folder_ / "archive", {}, small_files());
+        all_.emplace(*state_, *rows_, "note");
+    }
+    void close_archive() {
+        all_.reset();
+        rows_.reset();
+    }
+    void close_state() { state_.reset(); }
+    [[nodiscard]] database& state() { return *state_; }
+
+    /// Writes a note, retires the one before, hands over what is irreversible.
+    void apply_block() {
+        session block = state_->start_session();
+        const auto number = state_->next_id<note>().value;
+        write(*state_, "ann", std::to_string(number), number);
+        if (all_) {
+            (void)all_->hand_over(state_->committed_revision());
+            if (number > 0) all_->retire(state_->get<note>(id<note>(number - 1)));
+        }
+        block.push();
+        state_->commit(state_->revision());
+    }
+    void apply_blocks(std::uint32_t count) {
+        for (; count > 0; --count)
+            apply_block();
+    }
+    void run(order in) {
+        if (in != order::archive_comes_late) open_archive();
+        apply_blocks(notes_to_write / 2);
+        if (in == order::archive_comes_late) open_archive();
+        if (in == order::archive_opens_twice) {
+            close_archive();
+            apply_block();
+            open_archive();
+        }
+        apply_blocks(notes_to_write / 2);
+        if (in == order::archive_goes_early) close_archive();
+        if (in == order::archive_goes_early) apply_blocks(5);
+        if (in == order::state_first) close_state();
+        close_archive();
+        close_state();
+    }
+    void check() {
+        open_archive();
+        const std::uint32_t written = state_->next_id<note>().value;
+        for (std::uint32_t number = 0; number < written; ++number) {
+            CAPTURE(number, written);
+            const auto found = all_->find<by_title>("ann", std::to_string(number));
+            REQUIRE(found);
+            REQUIRE(found->id() == id<note>(number));
+        }
+        REQUIRE(all_->in_memory() + all_->archived() == written);
+        apply_block(); // it goes on
+    }
+
+private:
+    fs::path folder_;
+    std::optional<database> state_;
+    std::unique_ptr<archive::store> rows_;
+    std::optional<notes> all_;
+};
+
+/// What a loss of power left of the state's checkpoints and of the archive.
+struct both_remains {
+    fs::path folder; ///< of the archive
+    std::unique_ptr<simulated_disk> checkpoints;
+};
+
+/// Of every `stride`-th change of either disk.
+std::vector<both_remains> losses_of(order in, const fs::path& scratch, std::uint32_t stride,
+                                    random_source& random) {
+    std::vector<both_remains> all;
+    simulated_disk checkpoints;
+    const auto disk = std::make_shared<simulated_files>(scratch / "shadows");
+    archive::fault::simulated_files = disk;
+    const std::uint32_t offset = random.below(stride);
+    disk->watch([&](std::uint64_t change) {
+        if (change % stride != offset) return;
+        both_remains one{scratch / ("after " + std::to_string(change)),
+                         std::make_unique<simulated_disk>(checkpoints)};
+        const fs::path from = scratch / "archive";
+        if (!fs::exists(from / "format") || !fs::exists(from / "synced")) return;
+        fs::create_directories(one.folder / "archive");
+        for (const char* name : {"format", "synced"})
+            fs::copy_file(from / name, one.folder / "archive" / name);
+        disk->copy_after_power_loss(from, one.folder / "archive",
+                                    [&](std::uint64_t limit) { return random.next() % limit; });
+        all.push_back(std::move(one));
+    });
+    embedder(scratch, checkpoints).run(in);
+    disk->watch(nullptr);
+    archive::fault::simulated_files = nullptr;
+    return all;
+}
+
+} // namespace
+
+TEST_CASE_METHOD(seeded,
+                 "power is lost under an embedder's program: no object is in neither place") {
+    const order in = GENERATE(order::of_declaration, order::state_first, order::archive_comes_late,
+                              order::archive_goes_early, order::archive_opens_twice);
+    CAPTURE(static_cast<int>(in));
+    const scratch_folder scratch;
+    auto all = losses_of(in, scratch.path(), 11, random);
+    CHECK(all.size() > 10);
+    std::size_t restored = 0;
+    for (both_remains& one : all) {
+        CAPTURE(one.folder.string());
+        one.checkpoints->lose_power(random);
+        // Its checkpoints lie where they did; of the rest of its folder nothing is needed.
+        fs::remove_all(scratch / "state");
+        fs::rename(one.folder / "archive", scratch / "archive of the lost");
+        fs::remove_all(scratch / "archive");
+        fs::rename(scratch / "archive of the lost", scratch / "archive");
+        embedder after(scratch.path(), *one.checkpoints);
+        if (after.state().opened().how == opening::way::restored) ++restored;
+        after.check();
+    }
+    CHECK(restored > 5);
 }

@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <tests/support/sample_types.hpp>
 #include <tests/support/scratch_state.hpp>
+#include <tests/support/simulated_disk.hpp>
 #include <tests/support/snapshot.hpp>
 #include <tests/support/world.hpp>
 
@@ -14,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 
 using namespace chainbase;
 using namespace chainbase::test;
@@ -286,17 +288,76 @@ TEST_CASE("what a state relies on is synced before its checkpoints") {
     const fs::path state = folder / "state";
     counters some(state);
     std::uint64_t synced = 0;
-    some.db.memory().sync_before_checkpoints([&] { ++synced; });
+    const auto one = some.db.memory().sync_before_checkpoints([&] { ++synced; });
     some.add(1);
     some.db.make_checkpoint();
     CHECK(synced == 1);
-    some.db.memory().sync_before_checkpoints([] { throw io_error("rows are not on storage"); });
+    auto other = some.db.memory().sync_before_checkpoints(
+        [] { throw io_error("rows are not on storage"); }, &some);
+    CHECK(some.db.memory().sync_before_checkpoints([&] { ++synced; }, &some) == other);
     some.add(2);
     CHECK_THROWS_WITH(some.db.make_checkpoint(), Contains("rows are not on storage"));
-    some.db.memory().sync_before_checkpoints(nullptr);
+    other.reset(); // which fails: nobody is left to bring them there
+    CHECK_THROWS_WITH(some.db.make_checkpoint(), Contains("rows are not on storage"));
+    CHECK_THROWS_WITH(some.db.close(), Contains("rows are not on storage"));
     some.db.abandon();
     restart_the_machine(state);
     CHECK(counters(state).db.count<counter>() == 1);
+}
+
+TEST_CASE("what a state relies on may go before it, or after it") {
+    const scratch_folder folder;
+    std::uint64_t synced = 0;
+    std::shared_ptr<void> later;
+    {
+        counters some(folder / "state");
+        auto sooner = some.db.memory().sync_before_checkpoints([&] { ++synced; });
+        sooner.reset();
+        CHECK(synced == 1); // a last time
+        some.add(1);
+        some.db.make_checkpoint();
+        CHECK(synced == 1);
+        later = some.db.memory().sync_before_checkpoints([&] { ++synced; });
+    }
+    CHECK(synced >= 2); // closing relies on it
+    const std::uint64_t by_then = synced;
+    later.reset();
+    CHECK(synced == by_then); // nothing comes to storage any more
+}
+
+TEST_CASE("what a state relies on is synced before it counts as closed without checkpoints") {
+    const scratch_folder folder;
+    open_options how = quick_options();
+    how.promise = durability::process;
+    how.sync = true;
+    database db(folder / "state", how);
+    db.add_type<counter>("counter");
+    const auto broken = db.memory().sync_before_checkpoints([] { throw io_error("no storage"); });
+    CHECK_THROWS_WITH(db.close(), Contains("no storage"));
+    db.abandon();
+}
+
+TEST_CASE("what a writer that died left beside its state is synced before the next checkpoint") {
+    const scratch_folder folder;
+    simulated_disk disk;
+    std::uint64_t synced = 0;
+    disk.before = [&](simulated_disk::call which, const fs::path& file) {
+        if (which != simulated_disk::call::sync_file_system) return;
+        CHECK(file == folder / "state");
+        ++synced;
+    };
+    open_options how = with_checkpoints();
+    how.checkpoint_disk = &disk;
+    for (const bool dies : {true, false, false}) {
+        database db(folder / "state", how);
+        db.add_type<counter>("counter");
+        const bool had_died = db.opened().how == opening::way::rolled_back;
+        CHECK(synced == 0);
+        db.make_checkpoint();
+        db.make_checkpoint();
+        CHECK(std::exchange(synced, 0) == (had_died ? 1U : 0U));
+        if (dies) db.abandon();
+    }
 }
 
 TEST_CASE("a compacted state and a new type are in the next checkpoint") {

@@ -211,4 +211,9 @@ void simulated_disk::sync_folder(const fs::path& folder) {
     std::ranges::copy_if(seen_, std::inserter(durable_, durable_.end()), is_here);
 }
 
+/// The other files of that file system are none of this disk's, and its own are synced one by one.
+void simulated_disk::sync_file_system(const fs::path& folder) {
+    reached(call::sync_file_system, folder);
+}
+
 } // namespace chainbase::test

@@ -35,7 +35,8 @@ public:
         rename,
         remove,
         make_folder,
-        sync_folder
+        sync_folder,
+        sync_file_system
     };
 
     simulated_disk() = default;
@@ -64,6 +65,7 @@ public:
     void remove(const std::filesystem::path& file) override;
     void make_folder(const std::filesystem::path& folder) override;
     void sync_folder(const std::filesystem::path& folder) override;
+    void sync_file_system(const std::filesystem::path& folder) override;
 
 private:
     using content = std::vector<std::byte>;

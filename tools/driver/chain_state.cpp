@@ -90,13 +90,11 @@ struct chain_state::parts {
             state.add_type<applied_block>("applied_block");
             require_archive(folder / "archive");
             rows = archive::open_archive(state, folder / "archive", promise.archive);
-            state.memory().sync_before_checkpoints([this] { rows->sync(); });
             model = make_chain_model(chain, state, *rows);
             root = chain_root::open(state, *model, promise.root);
             is_root_to_go = promise.root.is_none();
             rows_shown.emplace([this] { return archive_metrics_text(rows->stats()); });
         } catch (...) {
-            state.memory().sync_before_checkpoints(nullptr);
             leave(state);
             throw;
         }
@@ -178,9 +176,8 @@ struct chain_state::parts {
     void naming(const decoded_block* const& of, Work&& work) const;
 };
 
-/// The store comes first: a state that counts as closed properly relies on rows that are on disk.
-/// If they cannot be put there it stays open, and after a restart of the machine, which may cost
-/// rows, nothing believes it. What fails here is not tried, nor told, a second time.
+/// The state is not closed if the store, which goes first, cannot bring its rows to storage. It
+/// stays open then, and after a restart of the machine, which may cost rows, nothing believes it.
 void chain_state::parts::close() {
     if (pending) {
         const write_turn turn(state.memory());
@@ -190,13 +187,10 @@ void chain_state::parts::close() {
     model.reset(); // which may still be writing rows
     rows_shown.reset();
     try {
-        if (rows) rows->sync();
-        state.memory().sync_before_checkpoints(nullptr); // the rows are about to go
         rows.reset();
         state.close();
     } catch (...) {
         state.abandon();
-        rows.reset();
         throw;
     }
 }

@@ -49,6 +49,7 @@ public:
     void remove(const fs::path& file) override { on_.remove(moved(file)); }
     void make_folder(const fs::path& folder) override { on_.make_folder(moved(folder)); }
     void sync_folder(const fs::path& folder) override { on_.sync_folder(moved(folder)); }
+    void sync_file_system(const fs::path& folder) override { on_.sync_file_system(moved(folder)); }
 
     [[nodiscard]] const fs::path& to() const noexcept { return to_; }
 
@@ -103,7 +104,7 @@ public:
             sum += one.balance;
         return sum;
     }
-    void settle() override { db_.memory().sync_before_checkpoints({}); }
+    void settle() override { (void)db_.memory().sync_before_checkpoints({}); }
     void close() override { db_.close(); }
     void measure_own(const crash_plan& plan, const crash_sink& sink) override {
         if (promise_ != durability::checkpoint || after_each_) return;

@@ -1,0 +1,233 @@
+// Memory runs out: every allocation of the C++ library's fails in turn, alone or with all that
+// follow, while a state is made, opened, given a type, checkpointed, closed and restored. Each time
+// the caller gets an exception, and the next opening finds a whole state.
+
+#include <chainbase/database.hpp>
+#include <pool_allocator/error.hpp>
+
+#include <catch2/catch.hpp>
+#include <spdlog/sinks/null_sink.h>
+#include <spdlog/spdlog.h>
+#include <tests/support/child_process.hpp>
+#include <tests/support/mismatch.hpp>
+#include <tests/support/sample_types.hpp>
+#include <tests/support/scratch_state.hpp>
+#include <tests/support/state_files.hpp>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <new>
+#include <optional>
+#include <string>
+
+namespace fs = std::filesystem;
+using namespace chainbase;
+using namespace chainbase::test;
+
+namespace {
+
+/// Of all threads, while it is armed.
+struct shortage {
+    std::atomic<bool> is_on{false};
+    std::atomic<std::int64_t> left{0}; ///< until the first one fails
+    std::atomic<bool> lasts{false};    ///< all that follow fail, too
+};
+shortage memory;
+
+void* allocated(std::size_t size, std::size_t alignment = 0) noexcept {
+    if (memory.is_on) {
+        const std::int64_t left = memory.left--;
+        if (left == 0 || (left < 0 && memory.lasts)) return nullptr;
+    }
+    if (alignment == 0) return std::malloc(size);
+    return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+}
+
+void* required(void* got) {
+    if (got) return got;
+    throw std::bad_alloc();
+}
+
+/// Apart: inlined, g++ takes it for a mistake that what `new` gave is freed.
+[[gnu::noinline]] void release(void* at) noexcept {
+    std::free(at);
+}
+
+} // namespace
+
+/// @name In place of the C++ library's, in this program
+/// @{
+void* operator new(std::size_t size) {
+    return required(allocated(size));
+}
+void* operator new[](std::size_t size) {
+    return required(allocated(size));
+}
+void* operator new(std::size_t size, std::align_val_t alignment) {
+    return required(allocated(size, static_cast<std::size_t>(alignment)));
+}
+void* operator new[](std::size_t size, std::align_val_t alignment) {
+    return required(allocated(size, static_cast<std::size_t>(alignment)));
+}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+    return allocated(size);
+}
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
+    return allocated(size);
+}
+void operator delete(void* at) noexcept {
+    release(at);
+}
+void operator delete[](void* at) noexcept {
+    release(at);
+}
+void operator delete(void* at, std::size_t) noexcept {
+    release(at);
+}
+void operator delete[](void* at, std::size_t) noexcept {
+    release(at);
+}
+void operator delete(void* at, std::align_val_t) noexcept {
+    release(at);
+}
+void operator delete[](void* at, std::align_val_t) noexcept {
+    release(at);
+}
+void operator delete(void* at, std::size_t, std::align_val_t) noexcept {
+    release(at);
+}
+void operator delete[](void* at, std::size_t, std::align_val_t) noexcept {
+    release(at);
+}
+/// @}
+
+namespace {
+
+struct by_weight;
+
+/// A type that the state does not have.
+struct parcel {
+    chainbase::id<parcel> id;
+    std::uint64_t weight = 0;
+
+    using keys = chainbase::keys<hashed_unique<by_weight, &parcel::weight>>;
+};
+BOOST_DESCRIBE_STRUCT(parcel, (), (id, weight))
+
+constexpr std::uint32_t accounts = 20;
+
+void add_account(database& db) {
+    auto block = db.start_session();
+    const auto number = db.next_id<account>().value;
+    db.create<account>([&](account& one) {
+        one.name = std::string_view(std::to_string(number));
+        one.number = number;
+    });
+    block.push();
+    db.commit(db.revision());
+}
+
+/// A state with some accounts, and a checkpoint that has them.
+void make_state(const fs::path& state, const open_options& how) {
+    database db(state, how);
+    db.add_type<account>("account");
+    while (db.count<account>() < accounts)
+        add_account(db);
+}
+
+void require_whole(const fs::path& state, const open_options& how) {
+    for (const bool again : {false, true}) {
+        database db(state, how);
+        db.add_type<account>("account");
+        const auto count = db.count<account>();
+        expect(count >= accounts, "accounts are lost");
+        for (std::uint32_t number = 0; number < accounts; ++number)
+            expect(db.get(id<account>(number)).number == number, "an account is another one");
+        if (again) return;
+        add_account(db);
+    }
+}
+
+/// Calls `work` under a shortage from allocation n on. Whether it came so far that one failed.
+bool falls_short(std::int64_t n, bool lasts, const std::function<void()>& work) {
+    memory.left = n;
+    memory.lasts = lasts;
+    memory.is_on = true;
+    try {
+        work();
+    } catch (const std::exception&) { // std::bad_alloc, or what the engine makes of it
+    }
+    memory.is_on = false;
+    return memory.left < 0;
+}
+
+/// What is done to a state while memory runs out.
+struct trial {
+    const char* name;
+    bool has_state = true;                                   ///< before
+    std::function<void(const fs::path&)> lose = {};          ///< what is not there any more
+    std::function<void(std::optional<database>&)> work = {}; ///< on it, open; null: opening
+};
+
+open_options how_to_open(durability promise) {
+    open_options how = with_checkpoints();
+    how.promise = promise;
+    return how;
+}
+
+/// What comes before and after the work meets no shortage.
+bool falls_short(std::int64_t n, bool lasts, const trial& of, const fs::path& state,
+                 const open_options& how) {
+    std::optional<database> db;
+    if (!of.work) return falls_short(n, lasts, [&] { db.emplace(state, how); });
+    db.emplace(state, how);
+    db->add_type<account>("account");
+    add_account(*db); // so there is something to write
+    return falls_short(n, lasts, [&] { of.work(db); });
+}
+
+/// Each n in a state of its own, all in this process. `told`: the n under way.
+void run(const trial& of, durability promise, bool lasts, progress& told) {
+    spdlog::set_default_logger(spdlog::null_logger_mt("silent")); // which formats all the same
+    const scratch_folder folder;
+    const open_options how = how_to_open(promise);
+    const fs::path made = folder / "made";
+    make_state(made, how);
+    for (std::int64_t n = 0;; ++n) {
+        told.begun = static_cast<std::uint64_t>(n);
+        const fs::path state = folder / "state";
+        if (of.has_state) fs::copy(made, state, fs::copy_options::recursive);
+        if (of.lose) of.lose(state);
+        const bool failed = falls_short(n, lasts, of, state, how);
+        if (of.has_state)
+            require_whole(state, how);
+        else
+            make_state(state, how);
+        fs::remove_all(state);
+        if (!failed) return;
+    }
+}
+
+} // namespace
+
+TEST_CASE("memory that runs out gives an exception and leaves a whole state") {
+    const bool lasts = GENERATE(false, true);
+    const durability promise = GENERATE(durability::checkpoint, durability::commit);
+    const trial of =
+        GENERATE(trial{.name = "making", .has_state = false}, trial{.name = "opening"},
+                 trial{.name = "restoring",
+                       .lose = [](const fs::path& state) { fs::remove_all(state / "segment"); }},
+                 trial{.name = "adding a type",
+                       .work = [](auto& db) { db->template add_type<parcel>("parcel"); }},
+                 trial{.name = "a checkpoint", .work = [](auto& db) { db->make_checkpoint(); }},
+                 trial{.name = "closing", .work = [](auto& db) { db->close(); }},
+                 trial{.name = "destroying", .work = [](auto& db) { db.reset(); }});
+    CAPTURE(of.name, lasts, static_cast<int>(promise));
+    const auto told = shared_progress();
+    const bool works = works_apart([&] { run(of, promise, lasts, *told); });
+    INFO("the allocation that failed: " << told->begun);
+    CHECK(works);
+    CHECK(told->begun > 20); // it does allocate
+}
