@@ -66,19 +66,30 @@ table_reader::table_reader(const slot_reader& objects, const window& file,
         throw damaged_error(fmt::format("{}: a table of 2^{} entries is not in a file of {} bytes; "
                                         "run chainbase-inspect check",
                                         file.file(), words_.log2_capacity, readable(file)));
+    if (!hash_table::key_words(file).is_whole())
+        throw damaged_error(fmt::format("{}: offset {}: the seed of its hashes is altered; run "
+                                        "chainbase-inspect check",
+                                        file.file(), sizeof(window_header)));
 }
 
 slot_number table_reader::head(const probe& key) const {
-    const std::uint32_t hash = key.hash();
+    const std::uint32_t hash = key.hash(seed());
     const std::uint32_t mask = (std::uint32_t{1} << words_.log2_capacity) - 1;
     const std::byte* const entries = file_.base() + hash_table::area_offset(words_.log2_capacity);
     std::uint32_t at = hash_table::home(hash, words_.log2_capacity);
-    for (std::uint32_t step = 0; step <= mask; ++step, at = (at + 1) & mask) {
+    for (std::uint32_t step = 0; step < hash_table::longest_run; ++step, at = (at + 1) & mask) {
         const auto here = copy_at<hash_entry>(entries + std::size_t{at} * hash_table::entry_bytes);
         if (here.slot == 0) return 0;
         if (here.hash == hash && key.place_of(objects_.value(here.slot)) == 0) return here.slot;
     }
-    return 0;
+    throw damaged_error(fmt::format("{}: offset {}: a search does not end; run chainbase-inspect "
+                                    "check",
+                                    file_.file(),
+                                    entries - file_.base() + std::size_t{at} * sizeof(hash_entry)));
+}
+
+hash_seed table_reader::seed() const noexcept {
+    return hash_table::key_words(file_).seed;
 }
 
 std::vector<slot_number> table_reader::ring_of(slot_number head) const {
@@ -114,8 +125,7 @@ void table_reader::each(const std::function<void(const entry&)>& visit) const {
 
 namespace {
 
-/// A red-black tree of 2^32 nodes is at most 64 high.
-constexpr int highest = 65;
+using links::highest;
 
 } // namespace
 

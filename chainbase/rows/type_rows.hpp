@@ -77,6 +77,8 @@ public:
     /// Calls `visit` for every object, those of one key one after the other. Throws damaged_error
     /// as find does, when there are more than there are objects, and what `visit` throws.
     void each(const std::function<void(const entry&)>& visit) const;
+    /// What the hashes of its entries are keyed with.
+    [[nodiscard]] hash_seed seed() const noexcept;
 
 private:
     [[nodiscard]] std::vector<slot_number> ring_of(slot_number head) const;

@@ -38,7 +38,7 @@ struct segment_header {
     std::array<std::byte, 16> identity;
     std::uint64_t generation;
 
-    static constexpr std::uint32_t current_format = 2;
+    static constexpr std::uint32_t current_format = 3;
     /// The file is a page.
     static constexpr std::size_t page_bytes = 4096;
 };
