@@ -196,7 +196,7 @@ public:
         using reference = const T&;
 
         iterator() = default;
-        iterator(const object_index<T>* index, std::uint32_t at) noexcept : index_(index), at_(at) {
+        iterator(const object_index<T>* index, std::uint32_t at) : index_(index), at_(at) {
             settle();
         }
         reference operator*() const { return *object_; }

@@ -22,8 +22,8 @@ static_assert(sizeof(hash_seed) == 16);
 ///
 /// What it is given are numbers and texts, one after the other, and no sequence of them is the
 /// begin of another one of the same types: a number is one block of 8 bytes, a text is its length
-/// and then its bytes, the last block padded. So the block with the length of all, with which
-/// SipHash ends a message, is not needed.
+/// and then its bytes. So the block with the length of all, with which SipHash ends a message, is
+/// not needed.
 class keyed_hash {
 public:
     explicit keyed_hash(const hash_seed& seed) noexcept
@@ -36,17 +36,23 @@ public:
         round();
         v0_ ^= block;
     }
+    /// Its last block is the last 8 bytes, which may be in the one before, too; of less than 8
+    /// bytes all of them.
     void add(std::string_view text) noexcept {
+        const char* at = text.data();
+        const char* const end = at + text.size();
         add(std::uint64_t{text.size()});
-        std::uint64_t block = 0;
-        for (; text.size() >= sizeof block; text.remove_prefix(sizeof block)) {
-            std::memcpy(&block, text.data(), sizeof block);
-            add(block);
+        if (text.size() >= 8) {
+            for (; end - at > 8; at += 8)
+                add(word_at<std::uint64_t>(at));
+            add(word_at<std::uint64_t>(end - 8));
+        } else if (text.size() >= 4) {
+            add(std::uint64_t{word_at<std::uint32_t>(at)} << 32 | word_at<std::uint32_t>(end - 4));
+        } else if (!text.empty()) {
+            add(std::uint64_t{word_at<std::uint8_t>(at)} << 16 |
+                std::uint64_t{word_at<std::uint8_t>(at + text.size() / 2)} << 8 |
+                word_at<std::uint8_t>(end - 1));
         }
-        if (text.empty()) return;
-        block = 0;
-        std::memcpy(&block, text.data(), text.size());
-        add(block);
     }
     /// Of what was added. Nothing may be added afterwards.
     [[nodiscard]] std::uint64_t value() noexcept {
@@ -58,6 +64,12 @@ public:
     }
 
 private:
+    template <typename Word>
+    [[nodiscard]] static Word word_at(const char* at) noexcept {
+        Word word;
+        std::memcpy(&word, at, sizeof word);
+        return word;
+    }
     void round() noexcept {
         v0_ += v1_;
         v2_ += v3_;

@@ -230,8 +230,11 @@ std::vector<slot_number> type_rows::find(const type_schema::key& key, const prob
     if (const auto ordered = tree(key)) {
         const slot_number end = ordered->upper_bound(wanted);
         for (slot_number slot = ordered->lower_bound(wanted); slot != end && slot != 0;
-             slot = ordered->next(slot))
+             slot = ordered->next(slot)) {
+            if (found.size() == slots_.live())
+                slots_.throw_damaged(slot, 0, "a key has more objects than there are");
             found.push_back(slot);
+        }
         return found;
     }
     const auto hashed = table(key);
@@ -277,9 +280,15 @@ slot_number key_cursor::resume(const type_rows& of, const tree_reader& tree) con
         slot = end == 0 ? tree.last() : tree.previous(end);
     }
     const std::unordered_set<std::uint32_t> known(visited_.begin(), visited_.end());
-    while (slot != 0 && known.contains(of.slots().id(slot)))
+    for (std::size_t passed = 0; slot != 0 && known.contains(of.slots().id(slot)); ++passed) {
+        if (passed == known.size()) throw_round(of, slot);
         slot = after(tree, slot);
+    }
     return slot;
+}
+
+void key_cursor::throw_round(const type_rows& of, slot_number slot) {
+    of.slots().throw_damaged(slot, 0, "a walk by a key comes round to it again");
 }
 
 bool key_cursor::is_within(const std::byte* object) const {
@@ -292,6 +301,7 @@ bool key_cursor::advance(const type_rows& of, const visitor& visit) {
     std::vector<slot_number> visited;
     slot_number slot = last_ ? resume(of, tree) : start(tree);
     for (; slot != 0 && is_within(of.slots().value(slot)); slot = after(tree, slot)) {
+        if (visited.size() == of.slots().live()) throw_round(of, slot);
         visited.push_back(slot);
         if (visit(slot)) continue;
         remember(of, visited);
@@ -302,7 +312,9 @@ bool key_cursor::advance(const type_rows& of, const visitor& visit) {
 
 void key_cursor::remember(const type_rows& of, const std::vector<slot_number>& visited) {
     const std::byte* const object = of.slots().value(visited.back());
-    const bool is_same = last_ && last_->place_of(object) == 0;
+    const auto place = last_ ? last_->place_of(object) : std::strong_ordering::greater;
+    const bool is_same = place == 0;
+    if (last_ && (within_.is_reverse ? place > 0 : place < 0)) throw_round(of, visited.back());
     last_.emplace(of.schema(), key_, object, of.buffers());
     const auto equal = std::find_if(visited.rbegin(), visited.rend(), [&](slot_number slot) {
         return last_->place_of(of.slots().value(slot)) != 0;
@@ -310,6 +322,7 @@ void key_cursor::remember(const type_rows& of, const std::vector<slot_number>& v
     if (!is_same || equal != visited.rend()) visited_.clear();
     std::for_each(equal.base(), visited.end(),
                   [&](slot_number slot) { visited_.push_back(of.slots().id(slot)); });
+    if (visited_.size() > of.slots().next_id()) throw_round(of, visited.back()); // some are twice
 }
 
 } // namespace chainbase::rows

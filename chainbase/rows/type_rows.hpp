@@ -217,7 +217,10 @@ private:
     [[nodiscard]] slot_number resume(const type_rows& of, const tree_reader& tree) const;
     [[nodiscard]] slot_number after(const tree_reader& tree, slot_number slot) const;
     [[nodiscard]] bool is_within(const std::byte* object) const;
+    /// Throws damaged_error, too, when the walk came back: keys rise from slice to slice, and no
+    /// more objects than have ids have one key.
     void remember(const type_rows& of, const std::vector<slot_number>& visited);
+    [[noreturn]] static void throw_round(const type_rows& of, slot_number slot);
 
     const type_schema::key& key_;
     bounds within_;
