@@ -57,14 +57,14 @@ public:
     /// Takes over the windows of `type`; builds the empty container in a new one.
     object_index(segment& segment, const type_windows& type);
 
-    /// The object of `id`, or null.
-    [[nodiscard]] const T* find(id<T> id) const noexcept {
+    /// The object of `id`, or null. Throws damaged_error when its entry leads out of the slots.
+    [[nodiscard]] const T* find(id<T> id) const {
         if (id.value >= root().next_id) return nullptr;
         const slot_number slot = ids_.at(id.value);
-        return slot ? &value_at(slot) : nullptr;
+        return slot ? &object_in(slot, "the entry of an id") : nullptr;
     }
     /// The slot of the object whose hashed key K equals `key` (of one that is not unique: the
-    /// first), or 0.
+    /// first), or 0. Throws damaged_error when the table leads out of the slots, or on and on.
     template <std::size_t K, typename Lookup>
     [[nodiscard]] slot_number find_hashed(const Lookup& key) const;
 
@@ -73,11 +73,11 @@ public:
     /// too, for the place of its id, which every change looks at.
     template <std::size_t K, typename Lookup>
     void prefetch_entry(const Lookup& key) const noexcept {
-        table<K>().prefetch(parts<K>::hash(key));
+        table<K>().prefetch(hash_of<K>(key));
     }
     template <std::size_t K, typename Lookup>
     void prefetch_object(const Lookup& key) const noexcept {
-        const slot_number slot = table<K>().likely(parts<K>::hash(key));
+        const slot_number slot = likely_slot<K>(key);
         if (slot == 0) return;
         const auto* object = reinterpret_cast<const std::byte*>(&value_at(slot));
         for (std::size_t at = 0; at < sizeof(T); at += cache_line)
@@ -87,7 +87,7 @@ public:
 
     template <std::size_t K, typename Lookup>
     void prefetch_id(const Lookup& key) const noexcept {
-        const slot_number slot = table<K>().likely(parts<K>::hash(key));
+        const slot_number slot = likely_slot<K>(key);
         if (slot != 0) ids_.prefetch(value_at(slot).id.value);
     }
 
@@ -127,13 +127,24 @@ public:
     [[nodiscard]] const hash_table& table() const noexcept {
         return tables_[table_number<K>()];
     }
-    /// The slot that follows in the ring of equal values of a hashed key that is not unique.
+    /// The slot that follows in the ring of equal values of a hashed key that is not unique. Throws
+    /// damaged_error when that does not lead back: so who goes on and on comes to where he began.
     template <std::size_t K>
-    [[nodiscard]] slot_number next_equal(slot_number slot) const noexcept {
-        return links_of<K>(slot).next.load();
+    [[nodiscard]] slot_number next_equal(slot_number slot) const {
+        const slot_number next = links_of<K>(slot).next.load();
+        if (!is_slot(next) || links_of<K>(next).previous.load() != slot) [[unlikely]]
+            throw_astray("a ring of equal keys", next);
+        return next;
     }
     [[nodiscard]] const T& value_at(slot_number slot) const noexcept {
         return *reinterpret_cast<const T*>(node_at(slot) + node_layout::value_offset);
+    }
+    /// The same of a slot that a word of the segment says. Throws damaged_error, with `what` that
+    /// is, when no object was ever there.
+    [[nodiscard]] const T& object_in(slot_number slot, const char* what = in_table) const {
+        if (!is_slot(slot)) [[unlikely]]
+            throw_astray(what, slot);
+        return value_at(slot);
     }
 
     /// What changed since `begin` was marked in the log.
@@ -145,6 +156,7 @@ public:
 private:
     static constexpr std::size_t table_count = layout::tables;
     static constexpr std::size_t cache_line = 64;
+    static constexpr const char* in_table = "a hashed key";
 
     static constexpr bool has_container = layout::trees > 0;
 
@@ -184,6 +196,18 @@ private:
                                                     layout::buffers * free_buffer_bytes;
 
     [[nodiscard]] root_words& root() const noexcept { return *root_; }
+    [[nodiscard]] bool is_slot(slot_number slot) const noexcept {
+        return slot < root().pool.high_water;
+    }
+    template <std::size_t K, typename Key>
+    [[nodiscard]] std::uint32_t hash_of(const Key& key) const {
+        return parts<K>::hash(key, table<K>().seed());
+    }
+    template <std::size_t K, typename Key>
+    [[nodiscard]] slot_number likely_slot(const Key& key) const {
+        const slot_number slot = table<K>().likely(hash_of<K>(key));
+        return is_slot(slot) ? slot : 0;
+    }
     [[nodiscard]] std::byte* node_at(slot_number slot) const noexcept {
         return nodes_ + std::size_t{slot} * node_layout::node_bytes;
     }
@@ -276,6 +300,9 @@ private:
     void enter_table(slot_number slot, std::uint32_t hash);
     template <std::size_t K>
     void leave_table(slot_number slot, std::uint32_t hash, const T& as);
+    /// As next_equal(), the other way.
+    template <std::size_t K>
+    [[nodiscard]] slot_number previous_equal(slot_number slot) const;
     template <std::size_t K>
     [[nodiscard]] slot_number entry_of(slot_number slot, std::uint32_t hash, const T& as) const;
 

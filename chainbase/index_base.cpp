@@ -62,6 +62,16 @@ void index_base::throw_taken() const {
     throw duplicate_key_error(name_ + ": a unique key is taken");
 }
 
+void index_base::throw_astray(const char* what, slot_number slot) const {
+    throw damaged_error(name_ + ": " + what + " leads to slot " + std::to_string(slot) +
+                        ", which is no object of it; run chainbase-inspect check");
+}
+
+void index_base::throw_endless_tree() const {
+    throw damaged_error(name_ + ": the links of an ordered key lead down further than any tree is "
+                                "high; run chainbase-inspect check");
+}
+
 std::uint64_t detail::hash_of_bytes(std::string_view bytes, std::uint64_t seed) noexcept {
     return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
 }

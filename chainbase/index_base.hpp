@@ -71,6 +71,11 @@ protected:
     [[noreturn]] void throw_taken(const std::string& key, const std::string& value,
                                   std::uint32_t by) const;
     [[noreturn]] void throw_taken() const;
+    /// Throws damaged_error: a table, a ring of equal keys or the id table leads to a slot that is
+    /// no object's; `what` says which.
+    [[noreturn]] void throw_astray(const char* what, slot_number slot) const;
+    /// Throws damaged_error: the links of an ordered key lead down further than a tree is high.
+    [[noreturn]] void throw_endless_tree() const;
     /// @}
 
 private:

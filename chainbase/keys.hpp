@@ -1,5 +1,6 @@
 #pragma once
 
+#include <pool_allocator/keyed_hash.hpp>
 #include <pool_allocator/shared_buffer.hpp>
 
 #include <boost/mp11.hpp>
@@ -110,35 +111,25 @@ const V& comparable(const V& value)
     return value;
 }
 
-/// The finaliser of MurmurHash3 (Austin Appleby, public domain): mixes all 64 bits.
-constexpr std::uint64_t mix(std::uint64_t h) noexcept {
-    h ^= h >> 33;
-    h *= 0xFF51'AFD7'ED55'8CCDU;
-    h ^= h >> 33;
-    h *= 0xC4CE'B9FE'1A85'EC53U;
-    return h ^ h >> 33;
-}
-
-/// XXH3 of bytes.
+/// XXH3 of bytes, which anybody can compute: not for a table whose keys others choose.
 [[nodiscard]] std::uint64_t hash_of_bytes(std::string_view bytes, std::uint64_t seed) noexcept;
 
-/// Hashes are stored in the segment, so they depend on nothing but the value: XXH3 for bytes.
+/// Adds a part of a key. Hashes are stored in the segment, so they depend on nothing but the values
+/// and the table's seed.
 template <typename V>
-std::uint64_t hash_of(const V& value, std::uint64_t seed) noexcept {
+void add_to(keyed_hash& hash, const V& value) noexcept {
     if constexpr (std::integral<V> || std::is_enum_v<V>) {
-        return mix(static_cast<std::uint64_t>(value) + seed * 0x9E37'79B9'7F4A'7C15U);
+        hash.add(static_cast<std::uint64_t>(value));
     } else if constexpr (requires {
                              typename V::object_type;
                              value.value;
                          }) {
-        return hash_of(value.value, seed);
+        add_to(hash, value.value);
     } else if constexpr (requires { value.words(); }) {
         for (const std::uint64_t word : value.words())
-            seed = mix(word ^ seed * 0x9E37'79B9'7F4A'7C15U);
-        return seed;
+            hash.add(word);
     } else {
-        const std::string_view text(comparable(value));
-        return hash_of_bytes(text, seed);
+        hash.add(std::string_view(comparable(value)));
     }
 }
 
@@ -213,14 +204,14 @@ struct key_parts {
             return ((detail::comparable(get<I>(a)) == detail::comparable(get<I>(b))) && ...);
         }(std::make_index_sequence<count>());
     }
-    /// The 32 bits of hash that a hash_table keeps.
+    /// The 32 bits of hash that a hash_table of this seed keeps.
     template <typename A>
-    static std::uint32_t hash(const A& a) {
-        std::uint64_t h = 0;
+    static std::uint32_t hash(const A& a, const hash_seed& seed) {
+        keyed_hash h(seed);
         [&]<std::size_t... I>(std::index_sequence<I...>) {
-            ((h = detail::hash_of(detail::comparable(get<I>(a)), h)), ...);
+            (detail::add_to(h, detail::comparable(get<I>(a))), ...);
         }(std::make_index_sequence<count>());
-        return static_cast<std::uint32_t>(h >> 32);
+        return static_cast<std::uint32_t>(h.value() >> 32);
     }
     /// The key as text, for messages.
     template <typename A>

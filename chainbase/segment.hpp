@@ -8,6 +8,7 @@
 #include <chainbase/segment/segment_header.hpp>
 #include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/address_space.hpp>
+#include <pool_allocator/keyed_hash.hpp>
 #include <pool_allocator/process_of_origin.hpp>
 #include <pool_allocator/size_classes.hpp>
 #include <undo/undo_log.hpp>
@@ -190,6 +191,7 @@ private:
     [[nodiscard]] std::uint32_t roots_checksum() const;
     std::unique_ptr<type_windows> map_type(const catalogue::entry& entry, window::mode how) const;
     [[nodiscard]] std::uint32_t next_free_window() const noexcept;
+    [[nodiscard]] hash_seed own_seed() const noexcept;
     [[nodiscard]] bool is_closed() const noexcept;
     void mark_open();
     void mark_closed(bool synced, std::uint64_t generation);

@@ -73,8 +73,10 @@ private:
     const tree* tree_;
 };
 
-/// The objects of a type by a hashed key. Iterates in no useful order, groups of equal keys in the
-/// order in which they got the key. Cheap to copy; read under the same lock as the objects.
+/// The objects of a type by a hashed key. Iterates in no useful order, which is another one in every
+/// state: no outcome of a block may depend on it. Groups of equal keys are in the order in which
+/// they got the key. Cheap to copy; read under the same lock as the objects. Calls throw
+/// damaged_error when words of the state lead out of it or round in a circle.
 template <typename T, std::size_t K>
 class hashed_view {
     using key = boost::mp11::mp_at_c<typename T::keys, K>;
@@ -166,6 +168,7 @@ public:
     template <typename Visitor>
     void each(Visitor&& visit) const {
         index_->template table<K>().each([&](slot_number head) {
+            static_cast<void>(index_->object_in(head));
             for (const T& object : group(index_, head))
                 visit(object);
         });
@@ -193,7 +196,7 @@ public:
         using reference = const T&;
 
         iterator() = default;
-        iterator(const object_index<T>* index, std::uint32_t at) noexcept : index_(index), at_(at) {
+        iterator(const object_index<T>* index, std::uint32_t at) : index_(index), at_(at) {
             settle();
         }
         reference operator*() const { return *object_; }

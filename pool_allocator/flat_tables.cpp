@@ -1,8 +1,8 @@
+#include <pool_allocator/address_space.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/flat_tables.hpp>
 
 #include <algorithm>
-#include <cassert>
 #include <cstring>
 #include <string>
 
@@ -32,10 +32,17 @@ usage id_table::measure(std::uint32_t live) const noexcept {
 }
 
 hash_table::hash_table(window& window, hash_state& state, write_barrier* barrier)
-    : window_(window), state_(state), barrier_(barrier), smallest_kept_(state.log2_capacity) {
+    : window_(window), state_(state), barrier_(barrier), seed_(key_words(window).seed),
+      smallest_kept_(state.log2_capacity) {
     if (!barrier || state.log2_capacity == min_log2) return;
     smallest_kept_ = min_log2;
     barrier->note_outgrown(*this);
+}
+
+void hash_table::keep_seed(window& file, const address_space& addresses,
+                           const hash_seed& seed) noexcept {
+    addresses.pages().written(file.root(), sizeof(hash_key_words));
+    *reinterpret_cast<hash_key_words*>(file.root()) = hash_key_words::of(seed);
 }
 
 void hash_table::initialise(window& window, hash_state& state) {
@@ -43,14 +50,38 @@ void hash_table::initialise(window& window, hash_state& state) {
     state = {min_log2, 0};
 }
 
-std::uint32_t hash_table::position(std::uint32_t hash, slot_number slot) const noexcept {
+void hash_table::throw_damaged(std::uint32_t entry, const std::string& what) const {
+    throw damaged_error(
+        window_.file() + ": offset " +
+        std::to_string(area_offset(state_.log2_capacity) + std::size_t{entry} * entry_bytes) +
+        ": " + what + "; run chainbase-inspect check");
+}
+
+void hash_table::throw_endless(std::uint32_t hash) const {
+    throw_damaged(home(hash), "from here on more than " + std::to_string(longest_run) +
+                                  " entries stand without a gap, as hashes never do");
+}
+
+std::uint32_t hash_table::position(std::uint32_t hash, slot_number slot) const {
     const entry* table = entries();
     std::uint32_t i = home(hash);
-    while (table[i].slot != slot) {
-        assert(table[i].slot != 0 && "the entry must be there");
-        i = next(i);
+    for (std::uint32_t step = 0; step < longest_run; ++step, i = next(i)) {
+        if (table[i].slot == slot) return i;
+        if (table[i].slot == 0)
+            throw_damaged(i, "the search for slot " + std::to_string(slot) +
+                                 " ends here, and its entry was not met");
     }
-    return i;
+    throw_endless(hash);
+}
+
+/// The first free entry of an area for `hash`.
+std::uint32_t hash_table::free_place(std::uint32_t hash, std::uint32_t log2) const {
+    const entry* table = area(log2);
+    const std::uint32_t wrap = (std::uint32_t{1} << log2) - 1;
+    std::uint32_t i = home(hash, log2);
+    for (std::uint32_t step = 0; step < longest_run; ++step, i = (i + 1) & wrap)
+        if (table[i].slot == 0) return i;
+    throw_endless(hash);
 }
 
 void hash_table::store(std::uint32_t i, entry value) noexcept {
@@ -59,11 +90,8 @@ void hash_table::store(std::uint32_t i, entry value) noexcept {
     place = value;
 }
 
-void hash_table::insert(std::uint32_t hash, slot_number slot) noexcept {
-    std::uint32_t i = home(hash);
-    while (entries()[i].slot != 0)
-        i = next(i);
-    store(i, {slot, hash});
+void hash_table::insert(std::uint32_t hash, slot_number slot) {
+    store(free_place(hash, state_.log2_capacity), {slot, hash});
     ++state_.used;
 }
 
@@ -71,7 +99,9 @@ void hash_table::erase(std::uint32_t hash, slot_number slot) {
     write_barrier& barrier = write_barrier::active();
     const entry* table = entries();
     std::uint32_t hole = position(hash, slot);
+    std::uint32_t steps = 0;
     for (std::uint32_t i = next(hole); table[i].slot != 0; i = next(i)) {
+        if (++steps == longest_run) throw_endless(hash);
         // An entry may fill the hole if its home is not after the hole, seen around the ring.
         const std::uint32_t from_home = (i - home(table[i].hash)) & mask();
         const std::uint32_t from_hole = (i - hole) & mask();
@@ -85,7 +115,7 @@ void hash_table::erase(std::uint32_t hash, slot_number slot) {
     --state_.used;
 }
 
-void hash_table::replace(std::uint32_t hash, slot_number slot, slot_number to) noexcept {
+void hash_table::replace(std::uint32_t hash, slot_number slot, slot_number to) {
     store(position(hash, slot), {to, hash});
 }
 
@@ -104,14 +134,8 @@ void hash_table::grow() {
     const entry* old = area(from);
     const entry* const end = old + (std::size_t{1} << from);
     entry* fresh = area(to);
-    const std::uint32_t wrap = (std::uint32_t{1} << to) - 1;
-    for (; old != end; ++old) {
-        if (old->slot == 0) continue;
-        std::uint32_t i = old->hash >> (32 - to);
-        while (fresh[i].slot != 0)
-            i = (i + 1) & wrap;
-        fresh[i] = *old;
-    }
+    for (; old != end; ++old)
+        if (old->slot != 0) fresh[free_place(old->hash, to)] = *old;
     smallest_kept_ = std::min(smallest_kept_, from);
     state_.log2_capacity = to;
 }

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <pool_allocator/keyed_hash.hpp>
 #include <pool_allocator/pool.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace chainbase {
 
@@ -56,6 +58,22 @@ private:
     window& window_;
 };
 
+/// What its hashes are keyed with, in the header page of a hash table's window, after its header.
+/// Written once, when the table is made.
+///
+///     0  seed    16
+///    16  check    8   the hash of nothing: a seed that was altered is known by it
+struct hash_key_words {
+    hash_seed seed;
+    std::uint64_t check;
+
+    [[nodiscard]] static hash_key_words of(const hash_seed& seed) noexcept {
+        return {seed, keyed_hash(seed).value()};
+    }
+    [[nodiscard]] bool is_whole() const noexcept { return check == keyed_hash(seed).value(); }
+};
+static_assert(sizeof(hash_key_words) == 24 && offsetof(hash_key_words, check) == 16);
+
 /// The words of a hash table, kept in its type's root block.
 ///
 ///     0  log2_capacity   4   which area is in use
@@ -79,6 +97,12 @@ static_assert(sizeof(hash_entry) == 8 && offsetof(hash_entry, hash) == 4);
 /// The flat table behind a hashed key: open addressing with linear probing, a power of two of
 /// entries, erase by backward shift.
 ///
+/// Hashes are keyed with a random seed of the table, so that nobody outside can choose keys that
+/// make a run of entries long. A run is what a search walks and an erase shifts and logs. With four
+/// fifths of the entries in use, one of L entries has the probability (0.8 e^0.2)^L = e^(-L/43):
+/// none of `longest_run` is ever met. One that is means damage: every walk ends there with an
+/// error, and no erase logs more than 64 KiB.
+///
 /// An entry is {slot, 32 bits of hash}; its home is given by the hash's top bits. So growing and
 /// erasing read no object, and growing reads and writes in order.
 ///
@@ -93,6 +117,8 @@ public:
     static constexpr std::uint32_t min_log2 = 9; ///< the first area follows the header page
     static constexpr std::uint32_t max_log2 = 31;
     static constexpr std::size_t entry_bytes = sizeof(hash_entry);
+    /// No walk goes further: e^-95.
+    static constexpr std::uint32_t longest_run = 4096;
     static constexpr window::geometry geometry{window_kind::hashed_key, entry_bytes,
                                                window_header::page_bytes};
 
@@ -121,18 +147,30 @@ public:
     hash_table(hash_table&& other) noexcept = default;
     hash_table& operator=(hash_table&&) = delete;
 
+    /// Keeps the seed of a table in its new window, which is of these addresses. Only hashes of
+    /// this seed may be entered.
+    static void keep_seed(window&, const address_space&, const hash_seed&) noexcept;
+    /// What the file says of it. Requires that the file has its first page.
+    [[nodiscard]] static const hash_key_words& key_words(const window& file) noexcept {
+        return *reinterpret_cast<const hash_key_words*>(file.root());
+    }
     /// Gives a new table its first area. Throws out_of_space_error.
     static void initialise(window&, hash_state&);
 
-    /// The slot whose entry has `hash` and for which `equal(slot)` holds, else 0.
+    [[nodiscard]] const hash_seed& seed() const noexcept { return seed_; }
+
+    /// The slot whose entry has `hash` and for which `equal(slot)` holds, else 0. Throws
+    /// damaged_error when the search does not end.
     template <typename Equal>
     [[nodiscard]] slot_number find(std::uint32_t hash, Equal&& equal) const {
         const entry* table = entries();
-        for (std::uint32_t i = home(hash);; i = next(i)) {
+        std::uint32_t i = home(hash);
+        for (std::uint32_t step = 0; step < longest_run; ++step, i = next(i)) {
             const entry e = table[i];
             if (e.slot == 0) return 0;
             if (e.hash == hash && equal(e.slot)) return e.slot;
         }
+        throw_endless(hash);
     }
 
     /// Asks for the memory in which find() begins to look.
@@ -140,7 +178,11 @@ public:
     /// The slot of the first entry with this hash, which is very likely that of the one object that
     /// has it; 0 when there is none. Reads no object.
     [[nodiscard]] slot_number likely(std::uint32_t hash) const noexcept {
-        return find(hash, [](slot_number) { return true; });
+        const entry* table = entries();
+        std::uint32_t i = home(hash);
+        for (std::uint32_t step = 0; step < longest_run && table[i].slot != 0; ++step, i = next(i))
+            if (table[i].hash == hash) return table[i].slot;
+        return 0;
     }
 
     /// Makes room for one more entry, growing if needed. Requires that the root was touched in this
@@ -153,13 +195,16 @@ public:
     static constexpr std::size_t store_log_bytes = write_barrier::record_bytes(entry_bytes);
 
     /// Enters `slot`. Requires reserve(), log room and that no entry with an equal key is there.
-    void insert(std::uint32_t hash, slot_number slot) noexcept;
+    /// Throws damaged_error when there is no place for it; then nothing changed.
+    void insert(std::uint32_t hash, slot_number slot);
     /// Takes the entry of `slot` out, which may shift all entries that follow without a gap. So it
-    /// makes log room as it goes, and room that was reserved before may be used up. Requires that
-    /// the entry is there. Throws out_of_space_error, limit_error; the operation must then fail.
+    /// makes log room as it goes, and room that was reserved before may be used up. Throws
+    /// out_of_space_error, limit_error, damaged_error when the entry is not where its hash says or
+    /// the run does not end; the operation must then fail.
     void erase(std::uint32_t hash, slot_number slot);
-    /// Lets the entry of `slot` refer to `to`. Requires that it is there, and log room.
-    void replace(std::uint32_t hash, slot_number slot, slot_number to) noexcept;
+    /// Lets the entry of `slot` refer to `to`. Requires log room. Throws damaged_error when the
+    /// entry is not where its hash says; then nothing changed.
+    void replace(std::uint32_t hash, slot_number slot, slot_number to);
 
     /// Calls visit(slot) for every entry.
     template <typename Visitor>
@@ -192,13 +237,17 @@ private:
         return home(hash, state_.log2_capacity);
     }
     [[nodiscard]] std::uint32_t next(std::uint32_t i) const noexcept { return (i + 1) & mask(); }
-    [[nodiscard]] std::uint32_t position(std::uint32_t hash, slot_number slot) const noexcept;
+    [[nodiscard]] std::uint32_t position(std::uint32_t hash, slot_number slot) const;
+    [[nodiscard]] std::uint32_t free_place(std::uint32_t hash, std::uint32_t log2) const;
+    [[noreturn]] void throw_damaged(std::uint32_t entry, const std::string& what) const;
+    [[noreturn]] void throw_endless(std::uint32_t hash) const;
     void store(std::uint32_t i, entry value) noexcept;
     void grow();
 
     window& window_;
     hash_state& state_;
     write_barrier* barrier_; ///< it may know the table by its address
+    hash_seed seed_;
     std::uint32_t smallest_kept_;
 };
 

@@ -27,6 +27,9 @@ inline constexpr std::size_t ranked_bytes = 16;
 /// which an empty header has.
 inline constexpr std::int32_t no_node = INT32_MIN / 2;
 
+/// A red-black tree of 2^32 nodes is not higher.
+inline constexpr int highest = 65;
+
 /// The distance in the word `of`.
 [[nodiscard]] constexpr std::int32_t distance_in(std::uint32_t bits, word of) noexcept {
     const auto distance = static_cast<std::int32_t>(bits);

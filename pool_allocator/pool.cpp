@@ -29,13 +29,33 @@ void pool_state::give(void* slot) noexcept {
     --live;
 }
 
-std::vector<slot_number> pool_state::free_slots() const {
+namespace {
+
+[[noreturn]] void throw_bad_list(const window& file, const std::string& what) {
+    throw damaged_error(file.file() + ": its free list " + what + "; run chainbase-inspect check");
+}
+
+} // namespace
+
+std::vector<slot_number> pool_state::free_slots(const window& file) const {
+    if (live > high_water)
+        throw_bad_list(file, "has " + std::to_string(high_water) + " slots less " +
+                                 std::to_string(live) + " in use");
     std::vector<slot_number> slots;
     slots.reserve(free());
     for (slot_number slot = free_head; slot != 0;) {
+        if (slot >= high_water)
+            throw_bad_list(file, "leads to slot " + std::to_string(slot) + ", of " +
+                                     std::to_string(high_water));
+        if (slots.size() == free())
+            throw_bad_list(file, "goes on after the " + std::to_string(free()) +
+                                     " slots that are free");
         slots.push_back(slot);
         std::memcpy(&slot, address(slot), sizeof slot);
     }
+    if (slots.size() != free())
+        throw_bad_list(file, "ends after " + std::to_string(slots.size()) + " of " +
+                                 std::to_string(free()) + " slots that are free");
     std::sort(slots.begin(), slots.end());
     return slots;
 }
@@ -78,6 +98,11 @@ void pool::refresh() noexcept {
     const std::size_t slots =
         (window_.bytes() - std::min<std::size_t>(window_.bytes(), h.first_slot)) / h.slot_bytes;
     capacity_ = static_cast<slot_number>(std::min<std::size_t>(slots, max_slots));
+}
+
+void pool::throw_astray() const {
+    throw_bad_list(window_, "leads to slot " + std::to_string(state_.free_head - list_base_) +
+                                ", of " + std::to_string(state_.high_water));
 }
 
 void pool::grow(slot_number slots) {

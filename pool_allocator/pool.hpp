@@ -33,8 +33,9 @@ struct pool_state {
     /// Pushes a live slot to the free list. Logs its first word. Requires the root touched.
     void give(void* slot) noexcept;
 
-    /// The free slots in order of address. Throws std::bad_alloc.
-    [[nodiscard]] std::vector<slot_number> free_slots() const;
+    /// The free slots in order of address; the words are those of `file`. Throws std::bad_alloc,
+    /// damaged_error when the list leads out of the slots, or has more or fewer than the counts say.
+    [[nodiscard]] std::vector<slot_number> free_slots(const window& file) const;
     /// Lets the free list be `slots`, which rise, and the used part end at `end`. Logs what
     /// changes. Requires an operation, the root touched, and that all other free slots are above
     /// `end`. Throws out_of_space_error when the log cannot grow; the operation must then fail.
@@ -84,13 +85,20 @@ public:
     /// At most this many slots: a link has 31 bits for a signed distance.
     static constexpr slot_number max_slots = slot_number{1} << 30;
 
-    /// `state` lies in the root block of `window`; both outlive the pool.
-    pool(window& window, pool_state& state) noexcept : window_(window), state_(state) {}
+    /// `state` lies in the root block of `window`; both outlive the pool. `list_base`: what the free
+    /// list adds to the number of a slot, so that 0 means none where slot 0 is one like the others.
+    pool(window& window, pool_state& state, slot_number list_base = 0) noexcept
+        : window_(window), state_(state), list_base_(list_base) {}
 
-    /// Makes sure that the next `slots` takes succeed. Throws out_of_space_error, limit_error.
+    /// Makes sure that the next `slots` takes succeed. Throws out_of_space_error, limit_error,
+    /// damaged_error when the free list leads out of the slots.
     void reserve(slot_number slots = 1) {
         fault::reach(fault::point::slot);
-        if (state_.free_head != 0 && slots == 1) return;
+        if (state_.free_head != 0 && slots == 1) {
+            if (state_.free_head - list_base_ >= state_.high_water) [[unlikely]]
+                throw_astray();
+            return;
+        }
         if (std::uint64_t{state_.high_water} + slots > capacity_) grow(slots);
     }
 
@@ -117,9 +125,11 @@ public:
 
 private:
     void grow(slot_number slots);
+    [[noreturn]] void throw_astray() const;
 
     window& window_;
     pool_state& state_;
+    slot_number list_base_;
     slot_number capacity_ = 0;
     slot_number fresh_from_ = 0;
     std::uint64_t fresh_epoch_ = 0;

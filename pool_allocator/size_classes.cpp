@@ -36,10 +36,28 @@ void page_runs::set_next(slot_number before, slot_number next) {
         store(run_at(before), {next, run_at(before).pages});
 }
 
-auto page_runs::find_free(std::uint32_t pages) const noexcept -> place {
+void page_runs::throw_astray(slot_number page, std::uint32_t pages) const {
+    throw damaged_error(file_.file() + ": something leads to " + std::to_string(pages) +
+                        " pages at page " + std::to_string(page) + ", of " +
+                        std::to_string(words().end) + "; run chainbase-inspect check");
+}
+
+free_run page_runs::checked_run(slot_number page) const {
+    if (page >= words().end) throw_astray(page, 0);
+    const free_run run = run_at(page);
+    const std::uint64_t end = std::uint64_t{page} + run.pages;
+    if (run.pages == 0 || end > words().end || (run.next != 0 && run.next <= end))
+        throw_astray(page, run.pages);
+    return run;
+}
+
+auto page_runs::find_free(std::uint32_t pages) const -> place {
     place at{0, words().first_free};
-    while (at.run != 0 && run_at(at.run).pages < pages)
-        at = {at.run, run_at(at.run).next};
+    while (at.run != 0) {
+        const free_run run = checked_run(at.run);
+        if (run.pages >= pages) break;
+        at = {at.run, run.next};
+    }
     return at;
 }
 
@@ -71,15 +89,16 @@ slot_number page_runs::allocate(std::uint32_t pages) {
 }
 
 void page_runs::free(slot_number first, std::uint32_t pages) {
+    if (first == 0 || std::uint64_t{first} + pages > words().end) throw_astray(first, pages);
     touch();
     slot_number before = 0;
     slot_number after = words().first_free;
     while (after != 0 && after < first) {
         before = after;
-        after = run_at(after).next;
+        after = checked_run(after).next;
     }
     free_run merged{after, pages};
-    if (after == first + pages) merged = {run_at(after).next, pages + run_at(after).pages};
+    if (after == first + pages) merged = {checked_run(after).next, pages + run_at(after).pages};
     if (before != 0 && before + run_at(before).pages == first) {
         store(run_at(before), {merged.next, run_at(before).pages + merged.pages});
     } else {
@@ -102,10 +121,13 @@ usage page_runs::measure() const noexcept {
     return used;
 }
 
-auto page_runs::last_free() const noexcept -> place {
+auto page_runs::last_free() const -> place {
     place at{0, words().first_free};
-    while (at.run != 0 && run_at(at.run).next != 0)
-        at = {at.run, run_at(at.run).next};
+    while (at.run != 0) {
+        const slot_number next = checked_run(at.run).next;
+        if (next == 0) break;
+        at = {at.run, next};
+    }
     return at;
 }
 
@@ -119,9 +141,12 @@ void page_runs::settle() {
 
 void page_runs::trim() {
     file_.shrink_to(std::size_t{words().end} * page_bytes);
-    for (slot_number page = words().first_free; page != 0; page = run_at(page).next)
+    free_run run{};
+    for (slot_number page = words().first_free; page != 0; page = run.next) {
+        run = checked_run(page);
         file_.punch((std::size_t{page} + 1) * page_bytes,
-                    (std::size_t{run_at(page).pages} - 1) * page_bytes);
+                    (std::size_t{run.pages} - 1) * page_bytes);
+    }
 }
 
 namespace {
@@ -218,6 +243,10 @@ void size_classes::free_now(buffer_handle buffer) {
         return;
     }
     size_class& c = *classes_[class_of(buffer.length())];
+    if (buffer.slot() >= c.state.high_water)
+        throw damaged_error(c.file.file() + ": a buffer is in slot " +
+                            std::to_string(buffer.slot()) + ", of " +
+                            std::to_string(c.state.high_water) + "; run chainbase-inspect check");
     touch(c);
     barrier_->reserve(write_barrier::record_bytes(sizeof(slot_number)));
     c.state.give(c.state.address(buffer.slot()));
@@ -253,7 +282,7 @@ void size_classes::settle() {
 }
 
 void size_classes::settle(size_class& c) {
-    std::vector<slot_number> free = c.state.free_slots();
+    std::vector<slot_number> free = c.state.free_slots(c.file);
     if (free.empty()) return;
     slot_number end = c.state.high_water;
     for (; !free.empty() && free.back() == end - 1; --end)
@@ -275,7 +304,7 @@ void size_classes::trim(size_class& c) {
     c.slots.refresh();
     const std::size_t slot_bytes = c.file.header().slot_bytes;
     if (slot_bytes <= window_header::page_bytes) return;
-    for (const slot_number slot : c.state.free_slots())
+    for (const slot_number slot : c.state.free_slots(c.file))
         c.file.punch(c.offset_of(slot) + sizeof(slot_number), slot_bytes - sizeof(slot_number));
 }
 

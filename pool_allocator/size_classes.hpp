@@ -58,10 +58,12 @@ public:
     void attach(write_barrier& barrier);
 
     /// The first page of a run of `pages`, its old content logged as far as it was ever used.
-    /// Throws out_of_space_error, limit_error; then nothing but the log changed.
+    /// Throws out_of_space_error, limit_error, damaged_error when the list leads astray; then
+    /// nothing but the log changed.
     [[nodiscard]] slot_number allocate(std::uint32_t pages);
     /// Gives back a run that allocate returned, or the begin or end of one. Throws
-    /// out_of_space_error when the log cannot grow; the operation must then fail.
+    /// out_of_space_error when the log cannot grow, damaged_error when that is no run or the list
+    /// leads astray; the operation must then fail.
     void free(slot_number first, std::uint32_t pages);
 
     [[nodiscard]] std::byte* address(slot_number page) const noexcept {
@@ -71,10 +73,10 @@ public:
     /// Where the file's bytes are; slots are pages, the header page not counted.
     [[nodiscard]] usage measure() const noexcept;
     /// Takes a free run at the end out of the used part. Requires an operation, and that nothing
-    /// can be undone. Throws out_of_space_error when the log cannot grow.
+    /// can be undone. Throws out_of_space_error when the log cannot grow, damaged_error.
     void settle();
     /// Cuts what is not used and punches free pages, after the operation of settle is complete.
-    /// Throws io_error.
+    /// Throws io_error, damaged_error.
     void trim();
 
 private:
@@ -91,8 +93,12 @@ private:
         slot_number before;
         slot_number run;
     };
-    [[nodiscard]] place find_free(std::uint32_t pages) const noexcept;
-    [[nodiscard]] place last_free() const noexcept;
+    /// The run that begins at `page`, if it is one of those in use or free, and those after it
+    /// begin behind it: so a walk from run to run ends. Throws damaged_error.
+    [[nodiscard]] free_run checked_run(slot_number page) const;
+    [[noreturn]] void throw_astray(slot_number page, std::uint32_t pages) const;
+    [[nodiscard]] place find_free(std::uint32_t pages) const;
+    [[nodiscard]] place last_free() const;
     slot_number append(std::uint32_t pages);
     void touch();
 
@@ -146,7 +152,8 @@ public:
     void expect_free();
     /// Frees a buffer when the operation completes. Throws std::bad_alloc; then nothing changed.
     void free_later(buffer_handle buffer);
-    /// Frees what free_later collected. Throws out_of_space_error; the operation must then fail.
+    /// Frees what free_later collected. Throws out_of_space_error, damaged_error when that was
+    /// never in use; the operation must then fail.
     void free_collected();
     /// Drops what free_later collected: the operation is rolled back, so the buffers live on.
     void forget_collected() noexcept { collected_.clear(); }
@@ -170,7 +177,8 @@ public:
     [[nodiscard]] usage measure_runs() const noexcept { return runs_->measure(); }
     /// First half of giving space back: orders the free lists, and takes free tails out of the used
     /// parts. Requires an operation, and that nothing can be undone. Throws std::bad_alloc,
-    /// out_of_space_error when the log cannot grow; the operation must then fail.
+    /// out_of_space_error when the log cannot grow, damaged_error when a list of free slots leads
+    /// astray; the operation must then fail.
     void settle();
     /// Second half, after the operation of settle is complete, so that a kill in between only
     /// leaves the files longer: cuts what is not used and punches whole free pages. In a class only

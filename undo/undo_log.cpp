@@ -79,7 +79,7 @@ private:
 
 undo_log::undo_log(const address_space& addresses, window& file, bool create)
     : write_barrier(addresses), undo_log_view(file), addresses_(addresses), window_(file),
-      chunks_(window_, reinterpret_cast<log_words*>(window_.root())->chunks) {
+      chunks_(window_, reinterpret_cast<log_words*>(window_.root())->chunks, 1) {
     log_base_ = window_.base();
     tail_ = &words().tail;
     chunks_.refresh();
@@ -152,8 +152,9 @@ void undo_log::free_chunks(std::size_t first, std::size_t count) noexcept {
 void undo_log::free_chunks_after(slot_number kept) noexcept {
     if (chain_.size() == 1) return; // asked first: the chain itself may have left the cache
     std::size_t keep = chain_.size() - 1;
-    while (chain_[keep] != kept)
+    while (chain_[keep] != kept && keep != 0)
         --keep;
+    if (chain_[keep] != kept) throw_damaged(chunk_begin(kept), "a chunk that is no part of the log");
     free_chunks(keep + 1, chain_.size() - keep - 1);
     chain_.erase_end(chain_.size() - keep - 1);
 }
@@ -161,8 +162,10 @@ void undo_log::free_chunks_after(slot_number kept) noexcept {
 void undo_log::free_chunks_before(slot_number kept) noexcept {
     if (chain_.size() == 1) return;
     std::size_t count = 0;
-    while (chain_[count] != kept)
+    while (chain_[count] != kept && count + 1 < chain_.size())
         ++count;
+    if (chain_[count] != kept)
+        throw_damaged(chunk_begin(kept), "a chunk that is no part of the log");
     free_chunks(0, count);
     chain_.erase_begin(count);
 }
@@ -444,14 +447,20 @@ revision_number undo_log_view::committed_revision() const noexcept {
         static_cast<std::uint64_t>(mark_at(words().oldest).revision) - 1);
 }
 
-std::optional<log_position> undo_log_view::find_session(revision_number revision) const noexcept {
-    if (!has_session()) return std::nullopt;
-    log_position at = words().newest;
-    for (session_mark mark = mark_at(at); mark.revision != revision; mark = mark_at(at)) {
-        if (at == words().oldest) return std::nullopt;
-        at = mark.previous;
+log_position undo_log_view::end_before(slot_number chunk) const {
+    const chunk_header& header = header_of(chunk);
+    const log_position at = header.previous_end;
+    if (at > window_header::page_bytes && at <= file_.bytes()) {
+        const slot_number before = chunk_of(at);
+        if (at >= first_record(before) && header_of(before).sequence + 1 == header.sequence)
+            return at;
     }
-    return at;
+    throw_damaged(chunk_begin(chunk), "chunk " + std::to_string(chunk) + " follows no other one");
+}
+
+void undo_log_view::throw_damaged(log_position at, const std::string& what) const {
+    throw damaged_error(file_.file() + ": offset " + std::to_string(at) + ": " + what +
+                        "; restore the folder from a copy, or replay into a new one");
 }
 
 // --- attaching ---

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace chainbase {
 
@@ -83,12 +84,11 @@ public:
     [[nodiscard]] revision_number revision() const noexcept;
     /// The revision that nothing undoes any more.
     [[nodiscard]] revision_number committed_revision() const noexcept;
-    /// Where the session of `revision` begins; empty if there is none.
-    [[nodiscard]] std::optional<log_position> find_session(revision_number revision) const noexcept;
     /// Log bytes between the oldest session and the tail.
     [[nodiscard]] std::uint64_t bytes_in_use() const noexcept;
 
     /// Calls visit(trailer, body) for every record from the tail down to `until`, newest first.
+    /// Throws damaged_error when records or chunks do not lead there, and what `visit` throws.
     template <typename Visitor>
     void each_record_down_to(log_position until, Visitor&& visit) const;
 
@@ -121,6 +121,10 @@ protected:
         return *reinterpret_cast<chunk_header*>(file_.base() + chunk_begin(chunk));
     }
     [[nodiscard]] session_mark mark_at(log_position position) const noexcept;
+    /// Where the log stood when it moved on to `chunk`. Throws damaged_error when that is in no
+    /// chunk that comes before it: so a walk from chunk to chunk ends.
+    [[nodiscard]] log_position end_before(slot_number chunk) const;
+    [[noreturn]] void throw_damaged(log_position at, const std::string& what) const;
     /// Where the operation under way begins. Emptying the log moves the tail before `completed`: a
     /// tail below it in its chunk has no records.
     [[nodiscard]] log_position completed() const noexcept {
@@ -234,6 +238,14 @@ public:
         return has_session() && id.revision >= stack_.front().revision &&
                id.revision <= stack_.back().revision && stack_[place_of(id)].epoch == id.epoch;
     }
+    /// Where the session of `revision` begins; empty if there is none.
+    [[nodiscard]] std::optional<log_position>
+    find_session(revision_number revision) const noexcept {
+        if (!has_session() || revision < stack_.front().revision ||
+            revision > stack_.back().revision)
+            return std::nullopt;
+        return stack_[static_cast<std::size_t>(revision - stack_.front().revision)].mark;
+    }
     [[nodiscard]] std::size_t sessions() const noexcept { return stack_.size(); }
     [[nodiscard]] revision_number revision() const noexcept {
         return stack_.empty() ? words().base : stack_.back().revision;
@@ -317,7 +329,9 @@ private:
     void store_mark_state(log_position mark, std::uint32_t state) noexcept;
     /// Takes the newest session off the stack; `base` is the revision if it was the only one.
     [[gnu::always_inline]] inline void pop_session() noexcept;
-    /// Copies everything at or after `until` back, newest first. Moves no word of the log.
+    /// Copies everything at or after `until` back, newest first. Moves no word of the log. A log
+    /// that is damaged under the writer's hands cannot be rolled back: the process ends with what
+    /// each_record_down_to says, and the next opening refuses the log likewise.
     void copy_back(log_position until) noexcept;
     void move_tail(log_position to) noexcept;
     void note_lower(log_position to) noexcept;
@@ -355,10 +369,12 @@ void undo_log_view::each_record_down_to(log_position until, Visitor&& visit) con
         while (at != stop) {
             record_trailer trailer;
             std::memcpy(&trailer, file_.base() + at - sizeof trailer, sizeof trailer);
+            if (at - stop < sizeof trailer + trailer.bytes()) [[unlikely]]
+                throw_damaged(at - sizeof trailer, "not the end of a record");
             at -= sizeof trailer + trailer.bytes();
             visit(trailer, static_cast<const std::byte*>(file_.base() + at));
         }
-        if (at != until) at = header_of(chunk).previous_end;
+        if (at != until) at = end_before(chunk);
     }
 }
 
@@ -369,7 +385,7 @@ void undo_log::each_live_range(Visitor&& visit) const {
     for (std::size_t i = 0; i < chain_.size(); ++i) {
         const log_position begin = chunk_begin(chain_[i]);
         const bool is_last = i + 1 == chain_.size();
-        const log_position end = is_last ? words().tail : header_of(chain_[i + 1]).previous_end;
+        const log_position end = is_last ? words().tail : end_before(chain_[i + 1]);
         visit(begin, (end - begin + page - 1) / page * page);
     }
 }
@@ -386,7 +402,7 @@ void undo_log::each_changed_range(Visitor&& visit) const {
         const log_position begin = is_lowest ? lowest_.at : first_record(chunk);
         visit(chunk_begin(chunk), std::uint64_t{sizeof(chunk_header)});
         if (begin < end) visit(begin, end - begin);
-        end = header.previous_end;
+        if (i != 0) end = end_before(chunk);
     }
 }
 

@@ -37,14 +37,13 @@ std::vector<std::uint32_t> order_of(const rows::type_rows& from, const rows::tre
     return ids;
 }
 
-std::vector<key_orders::entry> entries_of(const rows::type_rows& from,
-                                          const rows::table_reader& table) {
-    std::vector<key_orders::entry> entries;
-    entries.reserve(from.slots().live());
+key_orders::table entries_of(const rows::type_rows& from, const rows::table_reader& table) {
+    key_orders::table all{table.seed(), {}};
+    all.entries.reserve(from.slots().live());
     table.each([&](const rows::table_reader::entry& one) {
-        entries.push_back({from.slots().id(one.slot), one.hash, one.has_key_of_previous});
+        all.entries.push_back({from.slots().id(one.slot), one.hash, one.has_key_of_previous});
     });
-    return entries;
+    return all;
 }
 
 } // namespace
@@ -52,17 +51,17 @@ std::vector<key_orders::entry> entries_of(const rows::type_rows& from,
 void key_orders::retain(const std::function<bool(std::uint32_t id)>& is_kept) {
     for (auto& [name, ids] : trees)
         std::erase_if(ids, [&](std::uint32_t id) { return !is_kept(id); });
-    for (auto& [name, entries] : tables) {
+    for (auto& [name, table] : tables) {
         bool has_head = false; // of the ring, among those kept
         std::vector<entry> kept;
-        for (entry one : entries) {
+        for (entry one : table.entries) {
             has_head = has_head && one.has_key_of_previous;
             if (!is_kept(one.id)) continue;
             one.has_key_of_previous = has_head;
             has_head = true;
             kept.push_back(one);
         }
-        entries = std::move(kept);
+        table.entries = std::move(kept);
     }
 }
 
@@ -103,7 +102,7 @@ hash_state& initialised(window& file, hash_state& words) {
 
 table_loader::table_loader(const objects& of, const rows::type_layout::table& key, window& file,
                            undo_log& log)
-    : of_(of), key_(key), words_(initialised(file, words_of(of, key))), log_(log),
+    : of_(of), key_(key), words_(initialised(file, words_of(of, key))), file_(file), log_(log),
       table_(file, words_, &log) {}
 
 const std::byte* table_loader::value(slot_number slot) const noexcept {
@@ -152,7 +151,7 @@ void table_loader::load(const rows::key_reader& key) {
                           ", which only the program that knows the type understands");
     in_batches(of_.end - 1, [&](std::size_t number) {
         const auto slot = static_cast<slot_number>(number + 1);
-        const auto hash = key.hash(value(slot));
+        const auto hash = key.hash(value(slot), table_.seed());
         if (!hash) throw damaged_error(name + ": a text of a key is in no buffer");
         const slot_number head = table_.find(*hash, [&](slot_number other) {
             const auto order = key.compare(value(other), value(slot));
@@ -167,7 +166,8 @@ void table_loader::load(const rows::key_reader& key) {
     });
 }
 
-void table_loader::load(std::span<const entry> entries) {
+void table_loader::load(std::span<const entry> entries, const hash_seed& seed) {
+    hash_table::keep_seed(file_, log_.addresses(), seed);
     std::vector<bool> is_there(of_.end, false);
     slot_number head = 0;
     in_batches(entries.size(), [&](std::size_t number) {

@@ -27,10 +27,15 @@ struct key_orders {
         std::uint32_t hash;
         bool has_key_of_previous; ///< it follows in the ring of those with one key
     };
+    /// The entries of a table, and what their hashes are keyed with.
+    struct table {
+        hash_seed seed;
+        std::vector<entry> entries;
+    };
 
     /// Of ordered and ranked keys: the ids in their order.
     std::map<std::string, std::vector<std::uint32_t>> trees;
-    std::map<std::string, std::vector<entry>> tables;
+    std::map<std::string, table> tables;
 
     /// Forgets the objects for which `is_kept` does not hold.
     void retain(const std::function<bool(std::uint32_t id)>& is_kept);
@@ -70,9 +75,10 @@ public:
     /// Enters all objects, as `key` hashes them. Throws duplicate_key_error, usage_error when that
     /// does not know how, damaged_error, out_of_space_error, limit_error.
     void load(const rows::key_reader& key);
-    /// Enters these. Throws damaged_error when they are not all objects, each once;
+    /// Enters these, whose hashes are keyed with `seed`: so are those of the table from then on.
+    /// Throws damaged_error when they are not all objects, each once, or are no hashes;
     /// out_of_space_error, limit_error.
-    void load(std::span<const entry> entries);
+    void load(std::span<const entry> entries, const hash_seed& seed);
 
 private:
     [[nodiscard]] const std::byte* value(slot_number slot) const noexcept;
@@ -85,6 +91,7 @@ private:
     objects of_;
     const rows::type_layout::table& key_;
     hash_state& words_;
+    window& file_;
     undo_log& log_;
     hash_table table_;
 };

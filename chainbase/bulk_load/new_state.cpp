@@ -191,11 +191,11 @@ void object_loader::load_tables(const key_orders& orders) {
             continue;
         }
         std::vector<table_loader::entry> entries;
-        entries.reserve(known->second.size());
-        for (const key_orders::entry& entry : known->second)
+        entries.reserve(known->second.entries.size());
+        for (const key_orders::entry& entry : known->second.entries)
             entries.push_back(
                 {slot_of(entry.id, one.key->name.c_str()), entry.hash, entry.has_key_of_previous});
-        table.load(entries);
+        table.load(entries, known->second.seed);
     }
 }
 

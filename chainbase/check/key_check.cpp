@@ -23,6 +23,7 @@ public:
 
     void run() {
         if (!is_in_file()) return;
+        take_seed();
         to_.count("capacity", capacity());
         if (const auto start = first_empty())
             walk_from(*start);
@@ -69,6 +70,15 @@ private:
         return false;
     }
 
+    void take_seed() {
+        const hash_key_words& words = hash_table::key_words(file_);
+        if (words.is_whole())
+            seed_ = words.seed;
+        else
+            to_.add(file_, root_offset, "the seed of its hashes is altered, so that nothing is "
+                                        "found");
+    }
+
     [[nodiscard]] std::optional<std::uint64_t> first_empty() const {
         for (std::uint64_t i = 0; i < capacity(); ++i)
             if (at(i).slot == 0) return i;
@@ -97,7 +107,7 @@ private:
                        fmt::format("the entry leads to slot {}, which is no object", here.slot));
         if (is_reached_[here.slot])
             return add(i, here.slot, objects_.text_of(here.slot) + ": has two entries");
-        const auto hash = key_.hash(objects_.value(here.slot));
+        const auto hash = seed_ ? key_.hash(objects_.value(here.slot), *seed_) : std::nullopt;
         if (hash && *hash != here.hash)
             add(i, here.slot,
                 fmt::format("{}: the hash of its key is {:#010x}, its entry has {:#010x}",
@@ -181,6 +191,7 @@ private:
     const rows::key_reader& key_;
     part_report& to_;
     hash_state words_;
+    std::optional<hash_seed> seed_; ///< nothing: it is altered
     std::vector<bool> is_reached_;
     std::vector<hash_entry> known_; ///< entries that lead to an object, each to another one
     std::uint64_t entries_ = 0;

@@ -81,8 +81,8 @@ object_index<T>::object_index(segment& segment, const type_windows& type)
 template <typename T>
 template <std::size_t K, typename Lookup>
 slot_number object_index<T>::find_hashed(const Lookup& key) const {
-    return table<K>().find(parts<K>::hash(key),
-                           [&](slot_number s) { return parts<K>::equal(value_at(s), key); });
+    return table<K>().find(hash_of<K>(key),
+                           [&](slot_number s) { return parts<K>::equal(object_in(s), key); });
 }
 
 template <typename T>
@@ -106,7 +106,7 @@ void object_index<T>::touch_root() noexcept {
 template <typename T>
 auto object_index<T>::hashes_of(const T& object) const -> hashes {
     hashes computed{};
-    each_table([&](auto k) { computed[table_number<k>()] = parts<k>::hash(object); });
+    each_table([&](auto k) { computed[table_number<k>()] = hash_of<k>(object); });
     return computed;
 }
 
@@ -122,7 +122,7 @@ void object_index<T>::require_unique_hashes(const T& object, const hashes& compu
         if constexpr (is_unique(key_at<k>::kind)) {
             const slot_number other =
                 table<k>().find(computed[table_number<k>()], [&](slot_number s) {
-                    return &value_at(s) != &object && parts<k>::equal(value_at(s), object);
+                    return &object_in(s) != &object && parts<k>::equal(value_at(s), object);
                 });
             if (other != 0) throw_duplicate(object);
         }
@@ -136,8 +136,8 @@ void object_index<T>::throw_duplicate(const T& object) const {
             const T* other = nullptr;
             if constexpr (is_hashed(key_at<k>::kind)) {
                 const slot_number slot =
-                    table<k>().find(parts<k>::hash(object), [&](slot_number s) {
-                        return &value_at(s) != &object && parts<k>::equal(value_at(s), object);
+                    table<k>().find(hash_of<k>(object), [&](slot_number s) {
+                        return &object_in(s) != &object && parts<k>::equal(value_at(s), object);
                     });
                 if (slot != 0) other = &value_at(slot);
             } else {
@@ -151,7 +151,8 @@ void object_index<T>::throw_duplicate(const T& object) const {
 }
 
 /// Walks down all trees at once, as the insertion will one after the other: what each step misses
-/// in the cache then arrives together.
+/// in the cache then arrives together. What leads round in a circle is noticed here, before Boost
+/// follows it; but of a type with one tree only Boost looks.
 template <typename T>
 void object_index<T>::fetch_paths(const T& object) const {
     const std::byte* at[T::keys::count != 0 ? T::keys::count : 1];
@@ -159,7 +160,9 @@ void object_index<T>::fetch_paths(const T& object) const {
         return links ? reinterpret_cast<const std::byte*>(links) - tree_node<k>::links_at : nullptr;
     };
     each_tree([&](auto k) { at[k] = node_of(k, std::as_const(*tree_links<k>(0)).parent()); });
-    for (bool more = true; more;) {
+    int height = 0;
+    for (bool more = true; more; ++height) {
+        if (height > links::highest) throw_endless_tree();
         more = false;
         each_tree([&](auto k) {
             if (!at[k]) return;
@@ -279,7 +282,9 @@ void object_index<T>::relink_tree(const T& object) {
     algorithms::rebalance_for_extract(node, header->parent(), header->left(), header->right());
     pointer above = header;
     bool left = true;
+    int height = 0;
     for (pointer at = header->parent(); at; at = left ? at->left() : at->right()) {
+        if (++height > links::highest) throw_endless_tree();
         above = at;
         links::prefetch_children(at);
         left = parts<K>::less(object, value(at));
@@ -429,7 +434,16 @@ slot_number object_index<T>::entry_of(slot_number slot, std::uint32_t hash, cons
         return slot;
     else
         return table<K>().find(
-            hash, [&](slot_number s) { return s == slot || parts<K>::equal(value_at(s), as); });
+            hash, [&](slot_number s) { return s == slot || parts<K>::equal(object_in(s), as); });
+}
+
+template <typename T>
+template <std::size_t K>
+slot_number object_index<T>::previous_equal(slot_number slot) const {
+    const slot_number previous = links_of<K>(slot).previous.load();
+    if (!is_slot(previous) || links_of<K>(previous).next.load() != slot) [[unlikely]]
+        throw_astray("a ring of equal keys", previous);
+    return previous;
 }
 
 template <typename T>
@@ -440,10 +454,10 @@ void object_index<T>::enter_table(slot_number slot, std::uint32_t hash) {
         table.insert(hash, slot);
     } else {
         const slot_number head = table.find(
-            hash, [&](slot_number s) { return parts<K>::equal(value_at(s), value_at(slot)); });
+            hash, [&](slot_number s) { return parts<K>::equal(object_in(s), value_at(slot)); });
         if (head == 0) table.insert(hash, slot);
         const slot_number first = head ? head : slot;
-        const slot_number last = head ? links_of<K>(head).previous.load() : slot;
+        const slot_number last = head ? previous_equal<K>(head) : slot;
         links_of<K>(slot).next.store(first);
         links_of<K>(slot).previous.store(last);
         links_of<K>(last).next.store(slot);
@@ -464,8 +478,8 @@ void object_index<T>::leave_table(slot_number slot, std::uint32_t hash, const T&
         erase();
     } else {
         const slot_number head = entry_of<K>(slot, hash, as);
-        const slot_number next = links_of<K>(slot).next.load();
-        const slot_number previous = links_of<K>(slot).previous.load();
+        const slot_number next = next_equal<K>(slot);
+        const slot_number previous = previous_equal<K>(slot);
         if (next == slot)
             erase();
         else if (head == slot)
@@ -542,8 +556,8 @@ void object_index<T>::relocate(slot_number from, slot_number to) {
         if (entry_of<k>(from, computed[t], object) == from)
             tables_[t].replace(computed[t], from, to);
         if constexpr (!is_unique(key_at<k>::kind)) {
-            const slot_number next = links_of<k>(from).next.load();
-            const slot_number previous = links_of<k>(from).previous.load();
+            const slot_number next = next_equal<k>(from);
+            const slot_number previous = previous_equal<k>(from);
             links_of<k>(to).next.store(next == from ? to : next);
             links_of<k>(to).previous.store(previous == from ? to : previous);
             if (next != from) links_of<k>(next).previous.store(to);
@@ -589,7 +603,7 @@ void object_index<T>::fill_holes(std::vector<slot_number> holes) {
 
 template <typename T>
 void object_index<T>::compact() {
-    const std::vector<slot_number> holes = root().pool.free_slots();
+    const std::vector<slot_number> holes = root().pool.free_slots(pool_.file());
     {
         operation change(log(), root_log_bytes);
         touch_root();

@@ -100,24 +100,24 @@ std::optional<std::strong_ordering> key_reader::compare(const std::byte* a, cons
     return std::strong_ordering::equal;
 }
 
-std::optional<std::uint32_t> key_reader::hash(const std::byte* object) const {
+std::optional<std::uint32_t> key_reader::hash(const std::byte* object,
+                                              const hash_seed& seed) const {
     if (!why_no_hash_.empty()) return std::nullopt;
-    std::uint64_t h = 0;
+    keyed_hash hash(seed);
     for (const part& one : parts_) {
         const std::byte* at = object + one.type.offset;
         if (one.type.what == field_type::kind::number) {
-            h = chainbase::detail::hash_of(integer_at(at, one.type.element, one.type.is_signed), h);
+            hash.add(integer_at(at, one.type.element, one.type.is_signed));
         } else if (one.type.what == field_type::kind::fixed_text) {
-            for (std::uint32_t i = 0; i < one.type.bytes; i += 8) // as hash_of a fixed_string
-                h = chainbase::detail::mix(copy_at<std::uint64_t>(at + i) ^
-                                           h * 0x9E37'79B9'7F4A'7C15U);
+            for (std::uint32_t i = 0; i < one.type.bytes; i += 8) // the words of a fixed_string
+                hash.add(copy_at<std::uint64_t>(at + i));
         } else {
             const auto text = text_of(at);
             if (!text) return std::nullopt;
-            h = chainbase::detail::hash_of(*text, h);
+            hash.add(*text);
         }
     }
-    return static_cast<std::uint32_t>(h >> 32);
+    return static_cast<std::uint32_t>(hash.value() >> 32);
 }
 
 namespace {
@@ -293,8 +293,8 @@ std::strong_ordering probe::place_of(const std::byte* object) const {
     return *order;
 }
 
-std::uint32_t probe::hash() const {
-    return key_.hash(image_.data()).value();
+std::uint32_t probe::hash(const hash_seed& seed) const {
+    return key_.hash(image_.data(), seed).value();
 }
 
 } // namespace chainbase::rows

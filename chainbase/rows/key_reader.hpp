@@ -27,8 +27,9 @@ public:
     /// that is not known: a part is not described, or refers to no buffer.
     [[nodiscard]] std::optional<std::strong_ordering>
     compare(const std::byte* a, const std::byte* b, std::size_t leading = SIZE_MAX) const;
-    /// The 32 bits that a hash_table keeps.
-    [[nodiscard]] std::optional<std::uint32_t> hash(const std::byte* object) const;
+    /// The 32 bits that a hash_table of this seed keeps.
+    [[nodiscard]] std::optional<std::uint32_t> hash(const std::byte* object,
+                                                    const hash_seed& seed) const;
 
     /// The parts whose order is known, the leading ones.
     [[nodiscard]] std::size_t parts() const noexcept { return parts_.size(); }
@@ -90,8 +91,8 @@ public:
     /// Where an object stands: less, when its key comes before this one. Throws damaged_error when
     /// a text of the object is nowhere.
     [[nodiscard]] std::strong_ordering place_of(const std::byte* object) const;
-    /// The hash that a table keeps. Requires that it is whole, and of a hashed key.
-    [[nodiscard]] std::uint32_t hash() const;
+    /// The hash that a table of this seed keeps. Requires that it is whole, and of a hashed key.
+    [[nodiscard]] std::uint32_t hash(const hash_seed& seed) const;
 
 private:
     class texts;

@@ -66,19 +66,30 @@ table_reader::table_reader(const slot_reader& objects, const window& file,
         throw damaged_error(fmt::format("{}: a table of 2^{} entries is not in a file of {} bytes; "
                                         "run chainbase-inspect check",
                                         file.file(), words_.log2_capacity, readable(file)));
+    if (!hash_table::key_words(file).is_whole())
+        throw damaged_error(fmt::format("{}: offset {}: the seed of its hashes is altered; run "
+                                        "chainbase-inspect check",
+                                        file.file(), sizeof(window_header)));
 }
 
 slot_number table_reader::head(const probe& key) const {
-    const std::uint32_t hash = key.hash();
+    const std::uint32_t hash = key.hash(seed());
     const std::uint32_t mask = (std::uint32_t{1} << words_.log2_capacity) - 1;
     const std::byte* const entries = file_.base() + hash_table::area_offset(words_.log2_capacity);
     std::uint32_t at = hash_table::home(hash, words_.log2_capacity);
-    for (std::uint32_t step = 0; step <= mask; ++step, at = (at + 1) & mask) {
+    for (std::uint32_t step = 0; step < hash_table::longest_run; ++step, at = (at + 1) & mask) {
         const auto here = copy_at<hash_entry>(entries + std::size_t{at} * hash_table::entry_bytes);
         if (here.slot == 0) return 0;
         if (here.hash == hash && key.place_of(objects_.value(here.slot)) == 0) return here.slot;
     }
-    return 0;
+    throw damaged_error(fmt::format("{}: offset {}: a search does not end; run chainbase-inspect "
+                                    "check",
+                                    file_.file(),
+                                    entries - file_.base() + std::size_t{at} * sizeof(hash_entry)));
+}
+
+hash_seed table_reader::seed() const noexcept {
+    return hash_table::key_words(file_).seed;
 }
 
 std::vector<slot_number> table_reader::ring_of(slot_number head) const {
@@ -114,8 +125,7 @@ void table_reader::each(const std::function<void(const entry&)>& visit) const {
 
 namespace {
 
-/// A red-black tree of 2^32 nodes is at most 64 high.
-constexpr int highest = 65;
+using links::highest;
 
 } // namespace
 
@@ -220,8 +230,11 @@ std::vector<slot_number> type_rows::find(const type_schema::key& key, const prob
     if (const auto ordered = tree(key)) {
         const slot_number end = ordered->upper_bound(wanted);
         for (slot_number slot = ordered->lower_bound(wanted); slot != end && slot != 0;
-             slot = ordered->next(slot))
+             slot = ordered->next(slot)) {
+            if (found.size() == slots_.live())
+                slots_.throw_damaged(slot, 0, "a key has more objects than there are");
             found.push_back(slot);
+        }
         return found;
     }
     const auto hashed = table(key);
@@ -267,9 +280,15 @@ slot_number key_cursor::resume(const type_rows& of, const tree_reader& tree) con
         slot = end == 0 ? tree.last() : tree.previous(end);
     }
     const std::unordered_set<std::uint32_t> known(visited_.begin(), visited_.end());
-    while (slot != 0 && known.contains(of.slots().id(slot)))
+    for (std::size_t passed = 0; slot != 0 && known.contains(of.slots().id(slot)); ++passed) {
+        if (passed == known.size()) throw_round(of, slot);
         slot = after(tree, slot);
+    }
     return slot;
+}
+
+void key_cursor::throw_round(const type_rows& of, slot_number slot) {
+    of.slots().throw_damaged(slot, 0, "a walk by a key comes round to it again");
 }
 
 bool key_cursor::is_within(const std::byte* object) const {
@@ -282,6 +301,7 @@ bool key_cursor::advance(const type_rows& of, const visitor& visit) {
     std::vector<slot_number> visited;
     slot_number slot = last_ ? resume(of, tree) : start(tree);
     for (; slot != 0 && is_within(of.slots().value(slot)); slot = after(tree, slot)) {
+        if (visited.size() == of.slots().live()) throw_round(of, slot);
         visited.push_back(slot);
         if (visit(slot)) continue;
         remember(of, visited);
@@ -292,7 +312,9 @@ bool key_cursor::advance(const type_rows& of, const visitor& visit) {
 
 void key_cursor::remember(const type_rows& of, const std::vector<slot_number>& visited) {
     const std::byte* const object = of.slots().value(visited.back());
-    const bool is_same = last_ && last_->place_of(object) == 0;
+    const auto place = last_ ? last_->place_of(object) : std::strong_ordering::greater;
+    const bool is_same = place == 0;
+    if (last_ && (within_.is_reverse ? place > 0 : place < 0)) throw_round(of, visited.back());
     last_.emplace(of.schema(), key_, object, of.buffers());
     const auto equal = std::find_if(visited.rbegin(), visited.rend(), [&](slot_number slot) {
         return last_->place_of(of.slots().value(slot)) != 0;
@@ -300,6 +322,7 @@ void key_cursor::remember(const type_rows& of, const std::vector<slot_number>& v
     if (!is_same || equal != visited.rend()) visited_.clear();
     std::for_each(equal.base(), visited.end(),
                   [&](slot_number slot) { visited_.push_back(of.slots().id(slot)); });
+    if (visited_.size() > of.slots().next_id()) throw_round(of, visited.back()); // some are twice
 }
 
 } // namespace chainbase::rows

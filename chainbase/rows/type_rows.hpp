@@ -77,6 +77,8 @@ public:
     /// Calls `visit` for every object, those of one key one after the other. Throws damaged_error
     /// as find does, when there are more than there are objects, and what `visit` throws.
     void each(const std::function<void(const entry&)>& visit) const;
+    /// What the hashes of its entries are keyed with.
+    [[nodiscard]] hash_seed seed() const noexcept;
 
 private:
     [[nodiscard]] std::vector<slot_number> ring_of(slot_number head) const;
@@ -215,7 +217,10 @@ private:
     [[nodiscard]] slot_number resume(const type_rows& of, const tree_reader& tree) const;
     [[nodiscard]] slot_number after(const tree_reader& tree, slot_number slot) const;
     [[nodiscard]] bool is_within(const std::byte* object) const;
+    /// Throws damaged_error, too, when the walk came back: keys rise from slice to slice, and no
+    /// more objects than have ids have one key.
     void remember(const type_rows& of, const std::vector<slot_number>& visited);
+    [[noreturn]] static void throw_round(const type_rows& of, slot_number slot);
 
     const type_schema::key& key_;
     bounds within_;

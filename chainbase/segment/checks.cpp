@@ -75,6 +75,11 @@ void require_type(const type_windows& type) {
         const auto state = rows::copy_at<hash_state>(states);
         const std::uint64_t area = hash_table::entry_bytes << std::min(state.log2_capacity, 32U);
         require_length(*table, 2 * area); // an area lies at its own length
+        if (!hash_table::key_words(*table).is_whole())
+            throw damaged_error(table->file() + ": offset " +
+                                std::to_string(sizeof(window_header)) +
+                                ": the seed of its hashes is altered; restore the folder from a "
+                                "copy, or replay into a new one");
         states += sizeof state;
     }
 }

@@ -311,7 +311,7 @@ void segment_place::renew() noexcept {
         const fs::path file = place_file(state_);
         const file_descriptor opened = open_private(file, file_use::write);
         const file_now now = file_now::of(opened, file);
-        if (now.born == 0) return;
+        if (now.which.born == 0) return;
         tie next = tie::to(state_, file);
         next.identity = identity_;
         timespec time{};

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -46,6 +47,14 @@ void require_file_name(const std::string& type) {
 
 } // namespace
 
+/// The state's random identity, which only those come to know who may read its files.
+hash_seed segment::own_seed() const noexcept {
+    hash_seed seed;
+    static_assert(sizeof seed.words == sizeof header().identity);
+    std::memcpy(seed.words, header().identity.data(), sizeof seed.words);
+    return seed;
+}
+
 std::unique_ptr<type_windows> segment::map_type(const catalogue::entry& entry,
                                                 window::mode how) const {
     const std::uint64_t end = std::uint64_t{entry.first_window} + 2 + entry.schema.tables;
@@ -68,8 +77,10 @@ std::unique_ptr<type_windows> segment::map_type(const catalogue::entry& entry,
     type->objects =
         map(".objects", {window_kind::objects, entry.schema.node_bytes, window_header::page_bytes});
     type->ids = map(".ids", id_table::geometry);
-    for (std::uint32_t t = 0; t < entry.schema.tables; ++t)
+    for (std::uint32_t t = 0; t < entry.schema.tables; ++t) {
         type->tables.push_back(map(fmt::format(".{}.hash", t), hash_table::geometry));
+        if (type->created) hash_table::keep_seed(*type->tables.back(), *addresses_, own_seed());
+    }
     return type;
 }
 

@@ -8,9 +8,11 @@
 #include <tests/support/sample_types.hpp>
 #include <tests/support/scratch_state.hpp>
 #include <tests/support/snapshot.hpp>
+#include <tests/support/temporary_folder.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -216,8 +218,7 @@ TEST_CASE("strings of every length around the classes are kept and freed") {
     CHECK(s.db.memory().buffers().measure().slots_live == nothing.slots_live);
 }
 
-// A step that needs more log than a chunk holds: whoever chooses keys can have a removal shift as
-// many entries of a hash table as he likes.
+// Whoever chooses keys cannot choose their hashes, which are keyed with the state's random seed.
 
 namespace {
 
@@ -237,9 +238,9 @@ constexpr std::uint64_t inverse(std::uint64_t odd) {
     return found;
 }
 
-/// The number whose hash is `hash`: the finaliser of MurmurHash3 backwards.
-constexpr std::uint64_t number_of_hash(std::uint32_t hash) {
-    std::uint64_t h = std::uint64_t{hash} << 32 | 1;
+/// A number that MurmurHash3's finaliser, which everybody knows, gives the hash `hash`.
+constexpr std::uint64_t number_of_hash(std::uint32_t hash, std::uint32_t more) {
+    std::uint64_t h = std::uint64_t{hash} << 32 | more;
     h ^= h >> 33;
     h *= inverse(0xC4CE'B9FE'1A85'EC53U);
     h ^= h >> 33;
@@ -247,44 +248,54 @@ constexpr std::uint64_t number_of_hash(std::uint32_t hash) {
     return h ^ h >> 33;
 }
 
+/// What of the table of `wide` a state has, from its first area on.
+std::string table_of_wide(const std::filesystem::path& state) {
+    return read_all(state / "segment/wide.0.hash").substr(window_header::page_bytes);
+}
+
 } // namespace
 
-TEST_CASE("a key leaves a row of entries that no chunk could hold") {
+TEST_CASE("keys that were chosen for one hash are spread as others are") {
     const scratch_folder folder;
     database db(folder / "state", quick_options());
     db.add_type<wide>("wide");
-    // A table of 2^17 entries. Its second half is filled loosely, to make it grow; then comes a row
-    // of entries without a gap, each one place behind that where it wants to be.
-    constexpr std::uint32_t loose = 35'000;
-    constexpr std::uint32_t row = 66'000;
-    const auto add = [&](std::uint32_t home, std::uint32_t bits) {
-        db.create<wide>([&](wide& w) { w.key = number_of_hash(home << (32 - 17) | bits); });
-    };
-    for (std::uint32_t i = 0; i < loose; ++i)
-        add((1U << 16) + i + i / 2, 0);
-    for (std::uint32_t i = 0; i < row; ++i)
-        add(i == 0 ? 0 : i - 1, 1 + (i == 0));
-    const snapshot before(db.memory());
-    const wide& first = db.get(id<wide>(loose)); // where the row begins
-    const auto all_found = [&] {
-        for (const wide& each : db.objects<wide>())
-            if (db.find<wide, by_key>(each.key) != &each) return false;
-        return true;
-    };
-    const auto in_session = [&](auto&& change) {
-        auto session = db.start_session();
-        change();
-        CHECK(db.memory().words().chunks.live > 1);
-        CHECK(all_found());
-        session.undo();
-        CHECK(snapshot(db.memory()) == before);
-    };
-    in_session([&] { db.modify(first, [](wide& w) { w.key = 1; }); });
-    in_session([&] { db.remove(first); });
-    in_session([&] { db.clear<wide>(); });
-    db.remove(first);
-    CHECK(all_found());
-    CHECK(db.count<wide>() == loose + row - 1);
+    constexpr std::uint32_t count = 60'000;
+    for (std::uint32_t i = 0; i < count; ++i)
+        db.create<wide>([&](wide& w) { w.key = number_of_hash(77, i); });
+    // What a removal logs grows with the run of entries that it shifts.
+    auto block = db.start_session();
+    undo_log& log = *db.memory().log();
+    std::uint64_t most = 0;
+    for (std::uint32_t i = 0; i < count; i += 100) {
+        const std::uint64_t before = log.bytes_in_use();
+        db.remove(db.get(id<wide>(i)));
+        most = std::max(most, log.bytes_in_use() - before);
+    }
+    CHECK(most < 16 << 10);
+    block.undo();
+    for (const wide& each : db.objects<wide>())
+        REQUIRE(db.find<wide, by_key>(each.key) == &each);
+}
+
+TEST_CASE("two states hash the same keys in ways of their own") {
+    const scratch_folder folder;
+    std::string tables[2];
+    for (int number = 0; number < 2; ++number) {
+        const auto state = folder / std::to_string(number);
+        {
+            database db(state, quick_options());
+            db.add_type<wide>("wide");
+            for (std::uint32_t i = 0; i < 100; ++i)
+                db.create<wide>([&](wide& w) { w.key = i; });
+        }
+        tables[number] = table_of_wide(state);
+        database db(state, quick_options());
+        db.add_type<wide>("wide");
+        for (std::uint32_t i = 0; i < 100; ++i)
+            CHECK(db.find<wide, by_key>(i) != nullptr);
+    }
+    CHECK(tables[0].size() == tables[1].size());
+    CHECK(tables[0] != tables[1]);
 }
 
 // What a caller's function throws passes through; the state is what it was.

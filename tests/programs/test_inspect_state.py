@@ -27,7 +27,7 @@ def test_info_of_a_closed_state(inspect, sample):
     assert found["condition"] == "closed"
     assert found["next_opening"]["does"] == "attach"
     assert found["troubles"] == [] and found["checkpoints"] == []
-    assert (found["header"]["format"], found["header"]["clean"]) == (2, 1)
+    assert (found["header"]["format"], found["header"]["clean"]) == (3, 1)
     assert found["header"]["this_boot"] is True
     log = found["log"]
     assert (log["revision"], log["irreversible_revision"], log["sessions"]) == (12, 9, 3)

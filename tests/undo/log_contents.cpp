@@ -2,7 +2,6 @@
 
 #include <chainbase/database.hpp>
 #include <pool_allocator/error.hpp>
-#include <pool_allocator/flat_tables.hpp>
 #include <undo/log_sample.hpp>
 #include <undo/logged_objects.hpp>
 #include <undo/undo_log.hpp>
@@ -221,47 +220,4 @@ TEST_CASE("within a modifier the revision cannot be set") {
     const item& a = s.add(1);
     CHECK_THROWS_AS(s.db.modify(a, [&](item&) { s.db.set_revision(7); }), usage_error);
     CHECK(s.db.revision() == 0);
-}
-
-namespace {
-
-/// A hash table beside a log, each in a window of its own.
-struct lone_table {
-    scratch_folder folder;
-    address_space addresses{std::size_t{64} << 20, 2};
-    window log_file = window::create({&addresses, 0}, folder / "log", undo_log::geometry);
-    undo_log log{addresses, log_file, true};
-    window file = window::create({&addresses, 1}, folder / "table", hash_table::geometry);
-    hash_state& state = *reinterpret_cast<hash_state*>(file.root());
-
-    lone_table() { hash_table::initialise(file, state); }
-    template <typename Check>
-    void insert(slot_number count, Check&& check) {
-        hash_table table(file, state, &log);
-        operation change(log, 0);
-        for (slot_number slot = 1; slot <= count; ++slot) {
-            table.reserve();
-            log.reserve(hash_table::store_log_bytes);
-            table.insert(slot * 2'654'435'761U, slot);
-            check();
-        }
-        change.complete();
-    }
-};
-
-} // namespace
-
-TEST_CASE_METHOD(lone_table, "a table that is gone is not asked to give space back") {
-    insert(1000, [] {});
-    const std::size_t held = file.held_bytes();
-    operation(log, 0).complete(); // gives back what was outgrown before it
-    CHECK(file.held_bytes() == held);
-}
-
-TEST_CASE_METHOD(
-    lone_table, "a fifth of a hash table stays free, so that a search for what is not there ends") {
-    insert(2000, [&] {
-        const std::uint32_t capacity = std::uint32_t{1} << state.log2_capacity;
-        REQUIRE(state.used <= capacity - capacity / 5);
-    });
 }

@@ -147,7 +147,7 @@ template <typename Parts>
 struct hash_of_parts {
     template <typename Key>
     std::size_t operator()(const Key& key) const {
-        return Parts::hash(key);
+        return Parts::hash(key, {});
     }
 };
 template <typename Parts>

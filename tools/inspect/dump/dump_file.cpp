@@ -16,7 +16,8 @@ namespace chainbase::inspect {
 
 namespace {
 
-constexpr int version = 1;
+constexpr int version = 2;
+constexpr int version_without_seeds = 1; ///< the same but for hashes
 
 /// Lists types as the catalogue of a state does.
 json listed(const std::vector<dump_head::type>& types) {
@@ -43,7 +44,7 @@ dump_head dump_head::of(const std::string& line, const std::string& file) {
     const json found = json::parse(line, nullptr, /*allow_exceptions=*/false);
     if (!found.is_object() || !found.contains("dump"))
         throw damaged_error(file + ": line 1: no dump begins there; choose another file");
-    if (found["dump"] != version)
+    if (found["dump"] != version && found["dump"] != version_without_seeds)
         throw format_error(file + ": line 1: a dump of version " + found["dump"].dump() +
                            ", this program reads " + std::to_string(version) +
                            "; use the program that wrote it");
@@ -93,11 +94,12 @@ void write(const std::string& name, const std::vector<std::uint32_t>& ids, const
     } while (at < ids.size());
 }
 
-void write(const std::string& name, const std::vector<key_orders::entry>& entries,
-           const write_line& to) {
+void write(const std::string& name, const key_orders::table& table, const write_line& to) {
+    const auto& entries = table.entries;
     std::size_t at = 0;
     do {
         json line{{"key", name},
+                  {"seed", table.seed.words},
                   {"ids", json::array()},
                   {"hashes", json::array()},
                   {"follows", json::array()}};
@@ -122,8 +124,8 @@ std::string computed_keys(const type_schema& schema) {
 void write_orders(const std::string& type, const key_orders& orders, const write_line& to) {
     for (const auto& [key, ids] : orders.trees)
         write(type + "." + key, ids, to);
-    for (const auto& [key, entries] : orders.tables)
-        write(type + "." + key, entries, to);
+    for (const auto& [key, table] : orders.tables)
+        write(type + "." + key, table, to);
 }
 
 namespace fs = std::filesystem;

@@ -100,12 +100,13 @@ namespace {
 using bulk_load::key_orders;
 using sorted_json = nlohmann::json;
 
-void append(std::vector<key_orders::entry>& to, const sorted_json& line) {
+void append(key_orders::table& to, const sorted_json& line) {
+    line.at("seed").get_to(to.seed.words);
     const auto ids = line.at("ids").get<std::vector<std::uint32_t>>();
     const auto hashes = line.at("hashes").get<std::vector<std::uint32_t>>();
     const auto follows = line.at("follows").get<std::vector<bool>>();
     for (std::size_t n = 0; n < ids.size(); ++n)
-        to.push_back({ids[n], hashes.at(n), follows.at(n)});
+        to.entries.push_back({ids[n], hashes.at(n), follows.at(n)});
 }
 
 void append(std::vector<std::uint32_t>& to, const sorted_json& line) {
@@ -165,10 +166,16 @@ key_orders dump_reader::orders(const std::string& type) {
         if (!name.starts_with(type + ".")) break;
         const std::string key = name.substr(type.size() + 1);
         try {
+            if (line_.contains("hashes") && !line_.contains("seed"))
+                throw format_error(place() + ": hashes of " + name +
+                                   " that were not keyed, as this program's are, and that only the "
+                                   "program of the state can compute; replay into a new folder");
             if (line_.contains("hashes"))
                 append(all.tables[key], line_);
             else
                 append(all.trees[key], line_);
+        } catch (const format_error&) {
+            throw;
         } catch (const std::exception& problem) { // of the JSON, or an array that is too short
             refuse(problem.what());
         }

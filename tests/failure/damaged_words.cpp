@@ -1,0 +1,159 @@
+// Bits of a running state that flip below its program: entries of hash tables and ids, rings of
+// equal keys, free lists. Every call ends, with an error that says so or as if nothing were wrong;
+// what an error leaves is undone.
+
+#include <pool_allocator/error.hpp>
+#include <pool_allocator/flat_tables.hpp>
+
+#include <catch2/catch.hpp>
+#include <sys/wait.h>
+#include <tests/support/one_type.hpp>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+using namespace chainbase;
+using namespace chainbase::test;
+
+namespace {
+
+constexpr std::uint32_t cards = 30;
+
+/// Cards in groups of five; every sixth one is gone.
+class flipped_state : public one_type<card> {
+public:
+    flipped_state() {
+        for (std::uint32_t k = 0; k < cards; ++k)
+            add(k, k / 5);
+        for (std::uint32_t k = 0; k < cards; k += 6)
+            db.remove(*at(k));
+    }
+
+    /// Does everything with each bit of a word flipped in turn.
+    void flip(std::uint32_t& word) {
+        for (unsigned bit = 0; bit < 32; ++bit) {
+            INFO("bit " << bit);
+            word ^= 1U << bit;
+            const snapshot before = now();
+            look_up();
+            change();
+            REQUIRE(now() == before);
+            word ^= 1U << bit;
+        }
+    }
+    [[nodiscard]] unsigned refused() const noexcept { return refused_; }
+    [[nodiscard]] const type_windows& files() const { return *db.memory().windows().front(); }
+
+private:
+    template <typename Work>
+    void attempt(Work&& work) {
+        try {
+            work();
+        } catch (const damaged_error& problem) {
+            CHECK(std::string(problem.what()).find("chainbase-inspect check") != std::string::npos);
+            ++refused_;
+        } catch (const error&) { // an object that seems not to be there, a key that is free
+        }
+    }
+    /// Goes through objects of which there cannot be more than there are slots.
+    template <typename Range>
+    static void count(const Range& all) {
+        std::uint32_t met = 0;
+        for (const card& one : all)
+            REQUIRE((met += one.key < 2 * cards) <= cards);
+    }
+    void look_up() {
+        for (std::uint32_t k = 0; k < cards; ++k) {
+            attempt([&] { static_cast<void>(at(k)); });
+            attempt([&] { static_cast<void>(find(k)); });
+            attempt([&] { db.prefetch_id<card, by_key>(k); });
+            attempt([&] { count(db.view<card, by_group>().equal_range(k / 5)); });
+        }
+        attempt([&] { db.view<card, by_group>().each([](const card&) {}); });
+        attempt([&] { count(db.objects<card>()); });
+    }
+    void change() {
+        auto all = db.start_session();
+        for (std::uint32_t k = cards; k < cards + 7; ++k) // as many as are free, and some more
+            attempt([&] { add(k, k % 7); });
+        for (std::uint32_t k = 1; k < cards; k += 2) {
+            attempt([&] { db.modify(*value(k), [](card& one) { one.group = 2; }); });
+            attempt([&] { set_key(*value(k), k + 100); });
+            attempt([&] { db.remove(*value(k)); });
+        }
+        all.undo();
+    }
+    /// Throws not_found_error for what seems not to be there.
+    [[nodiscard]] const card* value(std::uint32_t k) const {
+        return &db.get(chainbase::id<card>(k));
+    }
+
+    unsigned refused_ = 0;
+};
+
+} // namespace
+
+TEST_CASE_METHOD(flipped_state, "a flipped bit in an entry of a hash table") {
+    for (std::size_t t = 0; t < 2; ++t) {
+        std::byte* const area =
+            files().tables[t]->base() + hash_table::area_offset(hash_table::min_log2);
+        auto* const entries = reinterpret_cast<hash_entry*>(area);
+        for (std::uint32_t i = 0; i < 512; ++i) {
+            if (entries[i].slot == 0 && i % 64 != 0) continue;
+            INFO("table " << t << ", entry " << i);
+            flip(entries[i].slot);
+            flip(entries[i].hash);
+        }
+    }
+    CHECK(refused() > 1000);
+}
+
+TEST_CASE_METHOD(flipped_state, "a flipped bit in the entry of an id") {
+    auto* const ids =
+        reinterpret_cast<std::uint32_t*>(files().ids->base() + window_header::page_bytes);
+    for (std::uint32_t k = 0; k < cards; ++k) {
+        INFO("id " << k);
+        flip(ids[k]);
+    }
+    CHECK(refused() > 1000);
+}
+
+TEST_CASE_METHOD(flipped_state, "a flipped bit in the ring of equal keys, or in the free list") {
+    const window_header& header = files().objects->header();
+    auto& pool = *reinterpret_cast<pool_state*>(files().objects->root());
+    flip(pool.free_head);
+    for (slot_number slot = 1; slot < pool.high_water; ++slot) {
+        INFO("slot " << slot);
+        auto* const words = reinterpret_cast<std::uint32_t*>(
+            files().objects->base() + header.first_slot + std::size_t{slot} * header.slot_bytes);
+        flip(words[0]); // of a free slot: the next one
+        flip(words[1]);
+    }
+    CHECK(refused() > 1000);
+}
+
+TEST_CASE("a log that is damaged under its writer ends the process when it is to be undone") {
+    one_type<card> s;
+    s.add(1);
+    const pid_t child = fork();
+    if (child == 0) {
+        std::signal(SIGABRT, [](int) { _exit(3); }); // without a core file
+        auto block = s.db.start_session();
+        s.add(2);
+        auto& words = const_cast<log_words&>(s.db.memory().words());
+        const std::uint64_t longest = std::uint64_t{0xFFFF} << 44;
+        std::byte* const trailer =
+            s.db.memory().log()->file().base() + words.tail - sizeof(record_trailer);
+        *reinterpret_cast<std::uint64_t*>(trailer) |= longest;
+        block.undo();
+        _exit(0);
+    }
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 3));
+    s.db.abandon();
+    CHECK_THROWS_AS(database(s.folder / "state", quick_options()), damaged_error);
+}
