@@ -20,7 +20,8 @@ namespace chainbase::checkpoint {
 namespace {
 
 constexpr char publication_magic[16] = "chainbase state";
-constexpr std::uint32_t publication_format = 1;
+constexpr std::uint32_t publication_format =
+    2; ///< that of the segment, too: pages of 1 have other hashes
 constexpr std::size_t pages_of_a_leaf = 256;
 
 struct publication_header {
