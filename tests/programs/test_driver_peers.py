@@ -183,6 +183,7 @@ def test_blocks_that_are_rejected_count_against_their_sender(driver, scratch, gi
 def test_branches_that_overtake_each_other_in_turn_have_an_end(driver, scratch, rng):
     """Each block is good, and makes the node go back to where two branches part."""
     given = GivenChain(rng, 30)
+    given.tree.lag = 1000
     tree, ends, sent = given.tree, [given.chain[9]] * 2, []
     for round_ in range(400):
         if round_ % 30 == 0:
