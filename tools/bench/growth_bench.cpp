@@ -39,7 +39,7 @@ BOOST_DESCRIBE_STRUCT(growth_options, (), (objects, operations))
 /// Thirteen letters that say nothing about the number, so that names come in no order; one name per
 /// number.
 payments::account_name name_of(std::uint32_t number) {
-    std::uint64_t mixed = chainbase::detail::mix(number + 1);
+    std::uint64_t mixed = mix(number + 1);
     std::array<char, 16> text{};
     for (std::size_t i = 0; i < 13; ++i, mixed >>= 5)
         text[i] = "abcdefghijklmnopqrstuvwxyz012345"[mixed & 31];
