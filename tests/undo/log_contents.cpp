@@ -10,6 +10,7 @@
 #include <tests/support/one_type.hpp>
 #include <tests/support/sample_types.hpp>
 #include <tests/support/scratch_state.hpp>
+#include <tests/support/state_files.hpp>
 #include <unistd.h>
 
 #include <filesystem>
@@ -117,6 +118,7 @@ TEST_CASE("a sample of a log that became shorter behind the mapping cannot be re
     long_log s;
     std::filesystem::copy(s.folder / "state", s.folder / "copy",
                           std::filesystem::copy_options::recursive);
+    state_image(s.folder / "copy").restore(); // the state itself, for this test
     segment reader(s.folder / "copy", only_to_look());
     CHECK(log_sample(reader.log_file()).is_readable());
     std::filesystem::resize_file(s.folder / "copy/segment/undo_log",
