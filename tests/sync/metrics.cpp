@@ -53,7 +53,7 @@ TEST_CASE(
     CHECK(open.rest().empty());
 }
 
-TEST_CASE("scrapers that say nothing do not keep others out, from one address or from many") {
+TEST_CASE("clients that say nothing keep nobody from the metrics, from one address or from many") {
     const metrics_server server(listen_address(), [] { return std::string("numbers\n"); });
     const bool is_one_address = GENERATE(true, false);
     std::vector<raw_connection> silent;

@@ -353,7 +353,8 @@ replay_report replay(const replay_options& options, const catch_interruption& si
                             : outcome::other_root;
     if (how == outcome::end_of_log) state.finish();
     const double seconds = shown.seconds();
-    const bool is_cut = how == outcome::end_of_log && !log.cut().empty();
+    const bool has_all = options.stop_at && *options.stop_at <= state.head();
+    const bool is_cut = how == outcome::end_of_log && !has_all && !log.cut().empty();
     shown.finish(state, is_cut ? "where the log is cut" : in_words(how));
 
     if (how == outcome::end_of_log || how == outcome::stop_reached) roots.require_any();

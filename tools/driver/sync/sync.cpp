@@ -181,7 +181,7 @@ json report_value(const sync_report& report) {
 }
 
 std::string to_text(const sync_report& report) {
-    return to_text(report.state) + in_words(report.followed);
+    return in_words(report.followed) + to_text(report.state);
 }
 
 } // namespace chainbase::driver
