@@ -73,9 +73,9 @@ private:
     const tree* tree_;
 };
 
-/// The objects of a type by a hashed key. Iterates in no useful order, which is another one in every
-/// state: no outcome of a block may depend on it. Groups of equal keys are in the order in which
-/// they got the key. Cheap to copy; read under the same lock as the objects. Calls throw
+/// The objects of a type by a hashed key. Iterates in no useful order, which is another one in
+/// every state: no outcome of a block may depend on it. Groups of equal keys are in the order in
+/// which they got the key. Cheap to copy; read under the same lock as the objects. Calls throw
 /// damaged_error when words of the state lead out of it or round in a circle.
 template <typename T, std::size_t K>
 class hashed_view {

@@ -48,8 +48,8 @@ std::vector<slot_number> pool_state::free_slots(const window& file) const {
             throw_bad_list(file, "leads to slot " + std::to_string(slot) + ", of " +
                                      std::to_string(high_water));
         if (slots.size() == free())
-            throw_bad_list(file, "goes on after the " + std::to_string(free()) +
-                                     " slots that are free");
+            throw_bad_list(file,
+                           "goes on after the " + std::to_string(free()) + " slots that are free");
         slots.push_back(slot);
         std::memcpy(&slot, address(slot), sizeof slot);
     }

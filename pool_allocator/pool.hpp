@@ -34,7 +34,8 @@ struct pool_state {
     void give(void* slot) noexcept;
 
     /// The free slots in order of address; the words are those of `file`. Throws std::bad_alloc,
-    /// damaged_error when the list leads out of the slots, or has more or fewer than the counts say.
+    /// damaged_error when the list leads out of the slots, or has more or fewer than the counts
+    /// say.
     [[nodiscard]] std::vector<slot_number> free_slots(const window& file) const;
     /// Lets the free list be `slots`, which rise, and the used part end at `end`. Logs what
     /// changes. Requires an operation, the root touched, and that all other free slots are above
@@ -85,8 +86,9 @@ public:
     /// At most this many slots: a link has 31 bits for a signed distance.
     static constexpr slot_number max_slots = slot_number{1} << 30;
 
-    /// `state` lies in the root block of `window`; both outlive the pool. `list_base`: what the free
-    /// list adds to the number of a slot, so that 0 means none where slot 0 is one like the others.
+    /// `state` lies in the root block of `window`; both outlive the pool. `list_base`: what the
+    /// free list adds to the number of a slot, so that 0 means none where slot 0 is one like the
+    /// others.
     pool(window& window, pool_state& state, slot_number list_base = 0) noexcept
         : window_(window), state_(state), list_base_(list_base) {}
 

@@ -10,6 +10,7 @@
 #include <cassert>
 #include <cstddef>
 #include <cstring>
+#include <exception>
 #include <new>
 #include <string>
 #include <utility>
@@ -44,6 +45,16 @@ const trace::site chunk_extend("undo.chunk_extend");
 void ordered() noexcept {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     fault::reach(fault::point::log_word);
+}
+
+/// For what cannot fail: the process ends, and says what `work` threw.
+template <typename Work>
+void or_end(Work&& work) noexcept {
+    try {
+        work();
+    } catch (...) {
+        std::terminate(); // within the handler: else it would not know the exception
+    }
 }
 
 /// The sequence is odd while words change, so that a reader of the segment, in whatever process,
@@ -154,7 +165,8 @@ void undo_log::free_chunks_after(slot_number kept) noexcept {
     std::size_t keep = chain_.size() - 1;
     while (chain_[keep] != kept && keep != 0)
         --keep;
-    if (chain_[keep] != kept) throw_damaged(chunk_begin(kept), "a chunk that is no part of the log");
+    if (chain_[keep] != kept)
+        or_end([&] { throw_damaged(chunk_begin(kept), "a chunk that is no part of the log"); });
     free_chunks(keep + 1, chain_.size() - keep - 1);
     chain_.erase_end(chain_.size() - keep - 1);
 }
@@ -165,7 +177,7 @@ void undo_log::free_chunks_before(slot_number kept) noexcept {
     while (chain_[count] != kept && count + 1 < chain_.size())
         ++count;
     if (chain_[count] != kept)
-        throw_damaged(chunk_begin(kept), "a chunk that is no part of the log");
+        or_end([&] { throw_damaged(chunk_begin(kept), "a chunk that is no part of the log"); });
     free_chunks(0, count);
     chain_.erase_begin(count);
 }
@@ -227,12 +239,14 @@ void undo_log::copy_back(log_position until) noexcept {
         }
         count = 0;
     };
-    each_record_down_to(until, [&](record_trailer trailer, const std::byte* body) {
-        if (!trailer.restores()) return;
-        std::byte* to = range_base_ + trailer.offset();
-        __builtin_prefetch(to, 1);
-        batch[count++] = {to, body, trailer.bytes()};
-        if (count == batch.size()) apply();
+    or_end([&] {
+        each_record_down_to(until, [&](record_trailer trailer, const std::byte* body) {
+            if (!trailer.restores()) return;
+            std::byte* to = range_base_ + trailer.offset();
+            __builtin_prefetch(to, 1);
+            batch[count++] = {to, body, trailer.bytes()};
+            if (count == batch.size()) apply();
+        });
     });
     apply();
 }

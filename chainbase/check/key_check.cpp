@@ -75,8 +75,9 @@ private:
         if (words.is_whole())
             seed_ = words.seed;
         else
-            to_.add(file_, root_offset, "the seed of its hashes is altered, so that nothing is "
-                                        "found");
+            to_.add(file_, root_offset,
+                    "the seed of its hashes is altered, so that nothing is "
+                    "found");
     }
 
     [[nodiscard]] std::optional<std::uint64_t> first_empty() const {

@@ -135,10 +135,9 @@ void object_index<T>::throw_duplicate(const T& object) const {
         if constexpr (is_unique(key_at<k>::kind)) {
             const T* other = nullptr;
             if constexpr (is_hashed(key_at<k>::kind)) {
-                const slot_number slot =
-                    table<k>().find(hash_of<k>(object), [&](slot_number s) {
-                        return &object_in(s) != &object && parts<k>::equal(value_at(s), object);
-                    });
+                const slot_number slot = table<k>().find(hash_of<k>(object), [&](slot_number s) {
+                    return &object_in(s) != &object && parts<k>::equal(value_at(s), object);
+                });
                 if (slot != 0) other = &value_at(slot);
             } else {
                 const auto found = tree<k>().find(object);

@@ -256,8 +256,7 @@ TEST_CASE("a key that a function computes needs its order told") {
 TEST_CASE("orders that forget objects keep the others in theirs") {
     bulk_load::key_orders orders;
     orders.trees["by_a"] = {5, 3, 8};
-    orders.tables["by_b"].entries = {
-        {5, 77, false}, {3, 77, true}, {8, 77, true}, {9, 50, false}};
+    orders.tables["by_b"].entries = {{5, 77, false}, {3, 77, true}, {8, 77, true}, {9, 50, false}};
     orders.retain([](std::uint32_t id) { return id != 5; });
     CHECK(orders.trees["by_a"] == std::vector<std::uint32_t>{3, 8});
     const auto& entries = orders.tables["by_b"].entries;

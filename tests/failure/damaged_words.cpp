@@ -6,8 +6,10 @@
 #include <pool_allocator/flat_tables.hpp>
 
 #include <catch2/catch.hpp>
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <tests/support/one_type.hpp>
+#include <tests/support/temporary_folder.hpp>
 #include <unistd.h>
 
 #include <csignal>
@@ -141,6 +143,8 @@ TEST_CASE("a log that is damaged under its writer ends the process when it is to
     const pid_t child = fork();
     if (child == 0) {
         std::signal(SIGABRT, [](int) { _exit(3); }); // without a core file
+        const int said = open((s.folder / "said").c_str(), O_WRONLY | O_CREAT, 0600);
+        dup2(said, STDERR_FILENO);
         auto block = s.db.start_session();
         s.add(2);
         auto& words = const_cast<log_words&>(s.db.memory().words());
@@ -154,6 +158,7 @@ TEST_CASE("a log that is damaged under its writer ends the process when it is to
     int status = 0;
     REQUIRE(waitpid(child, &status, 0) == child);
     CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 3));
+    CHECK_THAT(read_all(s.folder / "said"), Catch::Matchers::Contains("not the end of a record"));
     s.db.abandon();
     CHECK_THROWS_AS(database(s.folder / "state", quick_options()), damaged_error);
 }

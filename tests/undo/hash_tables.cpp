@@ -1,5 +1,5 @@
-// Hash tables and lists of free slots below a log: what an erase may write, and that no walk through
-// damaged words goes on for ever.
+// Hash tables and lists of free slots below a log: what an erase may write, and that no walk
+// through damaged words goes on for ever.
 
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/flat_tables.hpp>
@@ -160,7 +160,8 @@ TEST_CASE_METHOD(
     });
 }
 
-TEST_CASE_METHOD(lone_table, "an erase logs no more than 64 KiB, whatever hashes are in the table") {
+TEST_CASE_METHOD(lone_table,
+                 "an erase logs no more than 64 KiB, whatever hashes are in the table") {
     hash_table table(file, state, &log);
     {
         operation change(log, 0);
@@ -175,9 +176,7 @@ TEST_CASE_METHOD(lone_table, "an erase logs no more than 64 KiB, whatever hashes
     CHECK((logged > 32 << 10 && logged <= 64 << 10));
     put(table, 7 << 20, 1);
     put(table, 7 << 20, hash_table::longest_run);
-    CHECK_THAT(message_of<damaged_error>([&] {
-                   put(table, 7 << 20, hash_table::longest_run + 1);
-               }),
+    CHECK_THAT(message_of<damaged_error>([&] { put(table, 7 << 20, hash_table::longest_run + 1); }),
                Contains("/table: offset ") && Contains("chainbase-inspect check"));
     CHECK_THROWS_AS(table.find(7 << 20, [](slot_number) { return false; }), damaged_error);
 }
@@ -300,7 +299,8 @@ TEST_CASE_METHOD(lone_pool, "a flipped bit of a free list is an error where it l
     };
     with_each_bit_flipped(state.free_head, try_all);
     CHECK(refused >= 2 * 27);
-    with_each_bit_flipped(state.live, [&] { CHECK_THROWS_AS(state.free_slots(file), damaged_error); });
+    with_each_bit_flipped(state.live,
+                          [&] { CHECK_THROWS_AS(state.free_slots(file), damaged_error); });
     for (const slot_number slot : free)
         with_each_bit_flipped(link_of(slot), try_all);
     link_of(free[3]) = free[3]; // a circle

@@ -39,7 +39,8 @@ struct dump_head {
 ///     {"key":"account.by_total","ids":[7,3,...]}
 ///     {"key":"token.by_tag","seed":[1,2],"ids":[7,3,...],"hashes":[...],"follows":[false,true,...]}
 ///
-/// `seed`: what the hashes are keyed with. `follows`: has the key of the one before. Throws what `write` throws.
+/// `seed`: what the hashes are keyed with. `follows`: has the key of the one before. Throws what
+/// `write` throws.
 void write_orders(const std::string& type, const bulk_load::key_orders& orders,
                   const std::function<void(std::string_view line)>& write);
 
