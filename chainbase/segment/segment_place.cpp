@@ -1,4 +1,5 @@
 #include <chainbase/files.hpp>
+#include <chainbase/folder.hpp>
 #include <chainbase/json.hpp>
 #include <chainbase/segment/segment_header.hpp>
 #include <chainbase/segment/segment_place.hpp>
@@ -225,7 +226,7 @@ void segment_place::discard_unsettled(const fs::path& state) {
         const fs::path home = place::read(file).home;
         if (home.filename().string().starts_with(home_prefix) &&
             tie::read(home).mark.is_of(file_mark::of(file)))
-            fs::remove_all(home);
+            remove_tree(home);
     } catch (const std::exception&) { // torn, or another's: nobody knows what it made
     }
     fs::remove(file);

@@ -502,11 +502,10 @@ constexpr std::uint32_t notes_to_write = 40;
 
 /// What of the program's objects goes first, and when the archive is opened.
 enum class order {
-    of_declaration,      ///< state, archive, life cycle; gone in reverse
-    state_first,         ///< the archive outlives its state
-    archive_comes_late,  ///< after blocks and a checkpoint
-    archive_goes_early,  ///< and the state goes on, closes
-    archive_opens_twice, ///< in the middle of the blocks
+    of_declaration,     ///< state, archive, life cycle; gone in reverse
+    state_first,        ///< the archive outlives its state
+    archive_comes_late, ///< after blocks and a checkpoint
+    archive_goes_early, ///< and the state goes on, closes
 };
 
 class embedder {
@@ -535,7 +534,7 @@ public:
     void apply_block() {
         session block = state_->start_session();
         const auto number = state_->next_id<note>().value;
-        write(*state_, "ann", std::to_string(number), number);
+        chainbase::test::write(*state_, "ann", std::to_string(number), number);
         if (all_) {
             (void)all_->hand_over(state_->committed_revision());
             if (number > 0) all_->retire(state_->get<note>(id<note>(number - 1)));
@@ -551,11 +550,6 @@ public:
         if (in != order::archive_comes_late) open_archive();
         apply_blocks(notes_to_write / 2);
         if (in == order::archive_comes_late) open_archive();
-        if (in == order::archive_opens_twice) {
-            close_archive();
-            apply_block();
-            open_archive();
-        }
         apply_blocks(notes_to_write / 2);
         if (in == order::archive_goes_early) close_archive();
         if (in == order::archive_goes_early) apply_blocks(5);
@@ -621,10 +615,10 @@ std::vector<both_remains> losses_of(order in, const fs::path& scratch, std::uint
 TEST_CASE_METHOD(seeded,
                  "power is lost under an embedder's program: no object is in neither place") {
     const order in = GENERATE(order::of_declaration, order::state_first, order::archive_comes_late,
-                              order::archive_goes_early, order::archive_opens_twice);
+                              order::archive_goes_early);
     CAPTURE(static_cast<int>(in));
     const scratch_folder scratch;
-    auto all = losses_of(in, scratch.path(), 11, random);
+    auto all = losses_of(in, scratch.path(), 3, random);
     CHECK(all.size() > 10);
     std::size_t restored = 0;
     for (both_remains& one : all) {
