@@ -1,4 +1,5 @@
 #include <chainbase/doctor.hpp>
+#include <chainbase/folder.hpp>
 #include <pool_allocator/decimal.hpp>
 #include <pool_allocator/file_error.hpp>
 #include <pool_allocator/window.hpp>
@@ -375,11 +376,10 @@ std::uint64_t bytes_of_file(const fs::path& file) {
 }
 
 void read_files(facts& found) {
-    std::error_code none;
-    if (!found.of.is_made)
-        for (const fs::directory_entry& file : fs::directory_iterator(found.of.segment, none)) {
+    if (!found.of.is_made && fs::is_directory(found.of.segment))
+        for (const std::string& name : names_in(found.of.segment)) {
             ++found.segment_files;
-            found.segment_bytes += bytes_of_file(file.path());
+            found.segment_bytes += bytes_of_file(found.of.segment / name);
         }
     found.checkpoint_bytes = bytes_of_file(found.of.state / "checkpoint/pages");
 }

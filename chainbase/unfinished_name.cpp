@@ -1,4 +1,5 @@
 #include <chainbase/files.hpp>
+#include <chainbase/folder.hpp>
 #include <chainbase/unfinished_name.hpp>
 #include <pool_allocator/error.hpp>
 
@@ -28,8 +29,7 @@ unfinished_name::unfinished_name(std::filesystem::path target, leftover what)
     : target_(without_slash(std::move(target))), path_(unfinished_path(target_)),
       is_owned_(what == leftover::is_removed) {
     require_free(target_);
-    std::error_code ignored; // making it says why not
-    if (is_owned_) std::filesystem::remove_all(path_, ignored);
+    if (is_owned_) try_to_remove_tree(path_); // making it says why not
 }
 
 unfinished_name::~unfinished_name() {
@@ -48,8 +48,7 @@ void unfinished_name::finish_with(const std::filesystem::path& part) {
 
 void unfinished_name::discard() noexcept {
     if (!std::exchange(is_owned_, false)) return;
-    std::error_code ignored; // the next call finds a leftover
-    std::filesystem::remove_all(path_, ignored);
+    try_to_remove_tree(path_); // the next call finds a leftover
 }
 
 } // namespace chainbase

@@ -2,6 +2,7 @@
 #include <chainbase/checkpoint/disk.hpp>
 #include <chainbase/checkpoint/publication.hpp>
 #include <chainbase/files.hpp>
+#include <chainbase/folder.hpp>
 #include <chainbase/lock/process_lock.hpp>
 #include <chainbase/segment/segment_header.hpp>
 #include <chainbase/segment/segment_place.hpp>
@@ -42,7 +43,7 @@ segment_replacement::segment_replacement(const fs::path& state)
                            "first");
     only_one_.emplace(home_ / "segment.rebuilt.lock", true);
     recover();
-    fs::remove_all(around_); // a call that was killed left it
+    remove_tree(around_); // a call that was killed left it
     header_ = content_of("header");
     log_ = content_of("undo_log");
     take_limits();
@@ -73,9 +74,7 @@ void segment_replacement::take_limits() {
 }
 
 segment_replacement::~segment_replacement() {
-    if (!origin_.is_here()) return;
-    std::error_code ignored;
-    fs::remove_all(around_, ignored);
+    if (origin_.is_here()) try_to_remove_tree(around_);
 }
 
 /// The first page, which every opening for writing and every change of the state changes.

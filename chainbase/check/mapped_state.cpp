@@ -2,6 +2,7 @@
 #include <chainbase/check/mapped_state.hpp>
 #include <chainbase/check/report.hpp>
 #include <chainbase/files.hpp>
+#include <chainbase/folder.hpp>
 #include <chainbase/lock/reader_file.hpp>
 #include <chainbase/segment/segment_header.hpp>
 #include <chainbase/segment/segment_place.hpp>
@@ -62,8 +63,8 @@ void check_folder(const fs::path& state, const std::string& name, part_report& t
         to.refused.emplace_back(e.what());
         return;
     }
-    for (const auto& entry : fs::directory_iterator(folder))
-        (void)check_file(entry.path(), name + "/" + entry.path().filename().string(), to);
+    for (const std::string& one : names_in(folder))
+        (void)check_file(folder / one, name + "/" + one, to);
 }
 
 } // namespace
@@ -101,8 +102,8 @@ void check_files(const fs::path& state, const fs::path& segment, part_report& to
     (void)check_file(state / "lock", "lock", to);
     check_files_beside(state, to);
     if (segment.empty() || !fs::exists(segment)) return;
-    for (const auto& entry : fs::directory_iterator(segment))
-        (void)check_file(entry.path(), "segment/" + entry.path().filename().string(), to);
+    for (const std::string& name : names_in(segment))
+        (void)check_file(segment / name, "segment/" + name, to);
 }
 
 namespace {

@@ -1,5 +1,6 @@
 #include <chainbase/checkpoint/disk.hpp>
 #include <chainbase/files.hpp>
+#include <chainbase/folder.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/private_folder.hpp>
 #include <pool_allocator/resource_limits.hpp>
@@ -26,14 +27,8 @@ public:
     }
     bool exists(const fs::path& file) override { return fs::exists(fs::symlink_status(file)); }
     std::vector<std::string> names_in(const fs::path& folder) override {
-        std::vector<std::string> names;
-        std::error_code problem;
-        for (fs::directory_iterator at(folder, problem), end; !problem && at != end;
-             at.increment(problem))
-            names.push_back(at->path().filename().string());
-        if (!problem || problem == std::errc::no_such_file_or_directory) return names;
-        errno = problem.value();
-        throw_file_error(folder, "list");
+        if (!fs::exists(folder)) return {};
+        return chainbase::names_in(folder);
     }
     void rename(const fs::path& from, const fs::path& to) override {
         if (::rename(from.c_str(), to.c_str()) != 0) throw_file_error(from, "rename");

@@ -2,6 +2,7 @@
 #include <chainbase/checkpoint/redo_files.hpp>
 #include <chainbase/checkpoint/restore.hpp>
 #include <chainbase/files.hpp>
+#include <chainbase/folder.hpp>
 #include <pool_allocator/error.hpp>
 #include <pool_allocator/private_folder.hpp>
 #include <pool_allocator/trace.hpp>
@@ -208,7 +209,7 @@ void redo(disk& on, const fs::path& folder, const publication& from, filled_file
 /// All but blocks of the redo log. Returns how many bytes were read.
 std::uint64_t fill_folder(disk& on, const fs::path& folder, const publication& from,
                           const fs::path& into, filled_files& files, const progress& tell) {
-    fs::remove_all(into);
+    remove_tree(into);
     private_folder::make_within(into);
     const std::uint64_t bytes = fill(open_slots(on, folder, from), from, into, files, tell);
     replace_file(into / "catalogue.json", from.catalogue);
@@ -243,12 +244,11 @@ restored restore(disk& from, const fs::path& folder, const fs::path& into, const
             result.damage += e.what();
             if (one == found.newest()) result.unusable = found.newest_path();
         } catch (...) {
-            std::error_code ignored; // what failed is reported
-            fs::remove_all(into, ignored);
+            try_to_remove_tree(into); // what failed is reported
             throw;
         }
     }
-    fs::remove_all(into);
+    remove_tree(into);
     throw damaged_error(folder.string() + ": holds no checkpoint that is whole (" +
                         (result.damage.empty() ? "none was published" : result.damage) +
                         "); restore the folder from a copy, or replay into a new one");

@@ -1,4 +1,5 @@
 #include <chainbase/checkpoint/restore.hpp>
+#include <chainbase/folder.hpp>
 #include <chainbase/lock/process_lock.hpp>
 #include <chainbase/segment.hpp>
 #include <chainbase/segment/segment_header.hpp>
@@ -174,7 +175,7 @@ void segment::require_same_identity(const std::array<std::byte, 16>& of_checkpoi
     if (!place_.why_foreign().empty() || !fs::exists(folder() / "header")) return;
     const auto found = detail::header_in(folder());
     if (!found || found->identity == of_checkpoint) return;
-    fs::remove_all(fresh);
+    remove_tree(fresh);
     throw usage_error(checkpoint_folder().string() +
                       ": holds the checkpoint of another state than " + folder().string() +
                       "; put the folder of this state in its place, or move it away");
@@ -199,19 +200,19 @@ void segment::require_promise(const segment_place& place) const {
 /// only when the other one is in its place; a foreign one stays.
 void segment::put_in_place(segment_place next, const std::array<std::byte, 16>& identity) {
     const fs::path old = next.home() / "segment.old";
-    fs::remove_all(old);
+    remove_tree(old);
     if (fs::exists(next.folder())) fs::rename(next.folder(), old);
     fs::rename(next.home() / "segment.new", next.folder());
     sync_folder(next.home());
     next.settle(identity);
-    fs::remove_all(old);
+    remove_tree(old);
     const segment_place before = std::exchange(place_, std::move(next));
     if (before.home() == place_.home()) return;
     if (!before.why_foreign().empty())
         spdlog::warn("{}: {}; it is left alone, and to be removed by who needs it no more",
                      state_.string(), before.why_foreign());
     else
-        fs::remove_all(before.is_in_memory() ? before.home() : before.folder());
+        remove_tree(before.is_in_memory() ? before.home() : before.folder());
 }
 
 } // namespace chainbase

@@ -1,3 +1,4 @@
+#include <chainbase/folder.hpp>
 #include <chainbase/lock/process_lock.hpp>
 #include <chainbase/rows/mapped_bytes.hpp>
 #include <chainbase/segment/segment_header.hpp>
@@ -109,8 +110,8 @@ void segment::check_state_folder() const {
     if (fs::exists(fs::symlink_status(checkpoint_folder()))) {
         const private_folder copies(checkpoint_folder(), writable());
         found.require_same_owner(copies);
-        for (const auto& entry : fs::directory_iterator(checkpoint_folder())) // opened much later
-            (void)copies.open(entry.path().filename().string(), file_use::read);
+        for (const std::string& name : names_in(checkpoint_folder())) // opened much later
+            (void)copies.open(name, file_use::read);
     }
     if (!wanted || found.readers() == wanted) return;
     const std::string all =

@@ -1,5 +1,6 @@
 #include <chainbase/checkpoint/disk.hpp>
 #include <chainbase/files.hpp>
+#include <chainbase/folder.hpp>
 #include <chainbase/segment/log_witness.hpp>
 #include <chainbase/segment/opening_plan.hpp>
 #include <pool_allocator/error.hpp>
@@ -47,8 +48,7 @@ using error_kind = opening_plan::error_kind;
 bool is_free(const fs::path& state) {
     if (!fs::exists(state)) return true;
     if (!fs::is_directory(state)) return false;
-    return std::all_of(fs::directory_iterator(state), fs::directory_iterator(), [](const auto& e) {
-        const std::string name = e.path().filename();
+    return std::ranges::all_of(names_in(state), [](const std::string& name) {
         return name == "lock" || name == "readers" || name == "segment.new" ||
                name == "segment.json.new";
     });

@@ -1,4 +1,5 @@
 #include <chainbase/doctor.hpp>
+#include <chainbase/folder.hpp>
 #include <chainbase/lock/process_lock.hpp>
 #include <chainbase/segment/log_witness.hpp>
 #include <chainbase/segment/segment_header.hpp>
@@ -111,7 +112,7 @@ void segment::open_for_writing(const opening_plan& plan) {
     turns_ = std::make_unique<process_lock>(state_, process_lock::role::writer,
                                             options_.wait_for_writer);
     turns_->lock();
-    fs::remove_all(state_ / "segment.old"); // a restore that was killed left it
+    remove_tree(state_ / "segment.old"); // a restore that was killed left it
     if (plan.does == opening_way::restore) restore(plan.why);
     if (plan.does == opening_way::create) {
         turns_->replaced_segment();
@@ -193,13 +194,12 @@ void segment::create_files() {
     segment_place next = segment_place::prepare(state_, memory_for_new());
     require_promise(next);
     const fs::path fresh = next.home() / "segment.new";
-    fs::remove_all(fresh);
+    remove_tree(fresh);
     private_folder::make_within(fresh);
     try {
         put_in_place(std::move(next), fill_folder(fresh));
     } catch (...) {
-        std::error_code ignored; // what failed is reported
-        fs::remove_all(fresh, ignored);
+        try_to_remove_tree(fresh); // what failed is reported
         throw;
     }
 }

@@ -1,5 +1,6 @@
 #include <chainbase/file_identity.hpp>
 #include <chainbase/files.hpp>
+#include <chainbase/folder.hpp>
 #include <chainbase/json.hpp>
 #include <chainbase/segment/segment_header.hpp>
 #include <chainbase/segment/segment_place.hpp>
@@ -333,7 +334,7 @@ void segment_place::discard_unsettled(const fs::path& state) {
     try {
         const fs::path home = place::read(file).home;
         if (home.filename().string().starts_with(home_prefix) && tie::read(home).is_to(state, file))
-            fs::remove_all(home);
+            remove_tree(home);
     } catch (const std::exception&) { // torn, or another's: nobody knows what it made
     }
     fs::remove(file);

@@ -7,7 +7,7 @@
 
 #include <catch2/catch.hpp>
 #include <fcntl.h>
-#include <sys/wait.h>
+#include <tests/support/child_process.hpp>
 #include <tests/support/one_type.hpp>
 #include <tests/support/temporary_folder.hpp>
 #include <unistd.h>
@@ -138,27 +138,24 @@ TEST_CASE_METHOD(flipped_state, "a flipped bit in the ring of equal keys, or in 
 }
 
 TEST_CASE("a log that is damaged under its writer ends the process when it is to be undone") {
-    one_type<card> s;
-    s.add(1);
-    const pid_t child = fork();
-    if (child == 0) {
-        std::signal(SIGABRT, [](int) { _exit(3); }); // without a core file
-        const int said = open((s.folder / "said").c_str(), O_WRONLY | O_CREAT, 0600);
+    const scratch_folder folder;
+    const auto state = folder / "state";
+    const ending end = run_process([&] {
+        std::signal(SIGABRT, [](int) { ::raise(SIGKILL); }); // without a core file
+        const int said = open((folder / "said").c_str(), O_WRONLY | O_CREAT, 0600);
         dup2(said, STDERR_FILENO);
-        auto block = s.db.start_session();
-        s.add(2);
-        auto& words = const_cast<log_words&>(s.db.memory().words());
+        database db(state, quick_options());
+        db.add_type<card>("card");
+        auto block = db.start_session();
+        db.create<card>([](card& made) { made.key = 2; });
+        auto& words = const_cast<log_words&>(db.memory().words());
         const std::uint64_t longest = std::uint64_t{0xFFFF} << 44;
         std::byte* const trailer =
-            s.db.memory().log()->file().base() + words.tail - sizeof(record_trailer);
+            db.memory().log()->file().base() + words.tail - sizeof(record_trailer);
         *reinterpret_cast<std::uint64_t*>(trailer) |= longest;
         block.undo();
-        _exit(0);
-    }
-    int status = 0;
-    REQUIRE(waitpid(child, &status, 0) == child);
-    CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 3));
-    CHECK_THAT(read_all(s.folder / "said"), Catch::Matchers::Contains("not the end of a record"));
-    s.db.abandon();
-    CHECK_THROWS_AS(database(s.folder / "state", quick_options()), damaged_error);
+    });
+    CHECK(end.killed);
+    CHECK_THAT(read_all(folder / "said"), Catch::Matchers::Contains("not the end of a record"));
+    CHECK_THROWS_AS(database(state, quick_options()), damaged_error);
 }

@@ -1,4 +1,4 @@
-// Memory runs out: every allocation of the C++ library's fails in turn, alone or with all that
+// Memory runs out: each allocation of the C++ library's fails, alone or with all that
 // follow, while a state is made, opened, given a type, checkpointed, closed and restored. Each time
 // the caller gets an exception, and the next opening finds a whole state.
 
@@ -12,6 +12,7 @@
 #include <tests/support/mismatch.hpp>
 #include <tests/support/sample_types.hpp>
 #include <tests/support/scratch_state.hpp>
+#include <tests/support/seeded.hpp>
 #include <tests/support/state_files.hpp>
 
 #include <atomic>
@@ -188,14 +189,19 @@ bool falls_short(std::int64_t n, bool lasts, const trial& of, const fs::path& st
     return falls_short(n, lasts, [&] { of.work(db); });
 }
 
+/// Allocations between two that fail: all do in a soak, else those that chance has.
+std::uint32_t step(random_source& random) {
+    return test_operations(1) >= 1'000'000 ? 1 : 1 + random.below(25);
+}
+
 /// Each n in a state of its own, all in this process. `told`: the n under way.
-void run(const trial& of, durability promise, bool lasts, progress& told) {
+void run(const trial& of, durability promise, bool lasts, random_source random, progress& told) {
     spdlog::set_default_logger(spdlog::null_logger_mt("silent")); // which formats all the same
     const scratch_folder folder;
     const open_options how = how_to_open(promise);
     const fs::path made = folder / "made";
     make_state(made, how);
-    for (std::int64_t n = 0;; ++n) {
+    for (std::int64_t n = step(random) - 1;; n += step(random)) {
         told.begun = static_cast<std::uint64_t>(n);
         const fs::path state = folder / "state";
         if (of.has_state) fs::copy(made, state, fs::copy_options::recursive);
@@ -212,7 +218,7 @@ void run(const trial& of, durability promise, bool lasts, progress& told) {
 
 } // namespace
 
-TEST_CASE("memory that runs out gives an exception and leaves a whole state") {
+TEST_CASE_METHOD(seeded, "memory that runs out gives an exception and leaves a whole state") {
     const bool lasts = GENERATE(false, true);
     const durability promise = GENERATE(durability::checkpoint, durability::commit);
     const trial of =
@@ -226,7 +232,7 @@ TEST_CASE("memory that runs out gives an exception and leaves a whole state") {
                  trial{.name = "destroying", .work = [](auto& db) { db.reset(); }});
     CAPTURE(of.name, lasts, static_cast<int>(promise));
     const auto told = shared_progress();
-    const bool works = works_apart([&] { run(of, promise, lasts, *told); });
+    const bool works = works_apart([&] { run(of, promise, lasts, random, *told); });
     INFO("the allocation that failed: " << told->begun);
     CHECK(works);
     CHECK(told->begun > 20); // it does allocate
