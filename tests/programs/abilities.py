@@ -33,7 +33,7 @@ def described(program, verb=()):
         entry = re.match(r"\s{2,}(\S+)", line)
         if not entry or not part.endswith(":"):
             continue
-        word = entry.group(1)
+        word = entry.group(1).split("=")[0]  # an argument may have its default there
         if part in ("Subcommands:", "SUBCOMMANDS:"):
             if re.match(r"  [a-z]", line):
                 below.append(word)

@@ -62,7 +62,7 @@ def test_a_wrong_call_is_exit_2(inspect, call):
         ("driver replay", "--block-log FILE"),
         ("driver replay", "--state FOLDER"),
         ("driver replay", "--memory-folder FOLDER"),
-        ("driver live", "--forks FILE"),
+        ("driver serve", "--forks FILE"),
         ("driver generate", "--fit FILE"),
         ("driver backup", "--to FOLDER"),
         ("driver restore", "--from FOLDER"),
@@ -81,7 +81,7 @@ def test_help_of_an_argument_is_its_name_and_its_choices(inspect, driver):
         part = program(*verb, "--help").out.split("Positionals:\n")[1].split("\n\n")[0]
         return re.findall(r"^  (\S+(?: [^a-z ]\S*)*)", part, re.MULTILINE)
 
-    assert arguments(inspect, "range") == ["DIR REQUIRED", "TYPE REQUIRED", "KEY [id]", "PART ..."]
+    assert arguments(inspect, "range") == ["DIR REQUIRED", "TYPE REQUIRED", "KEY=id", "PART ..."]
     assert arguments(inspect, "diff") == ["A REQUIRED", "B REQUIRED"]
     assert arguments(inspect, "load") == ["DIR REQUIRED", "FILE"]
     assert "data {" in driver("import", "--help").out
