@@ -98,6 +98,18 @@ hash_state& initialised(window& file, hash_state& words) {
     return words;
 }
 
+/// Gives an empty table the area that so many entries need in the end. Entries that come in the
+/// order of their hashes would all stand at the beginning of one that grows with them.
+void give_area(window& file, hash_state& words, std::size_t entries) {
+    std::uint32_t log2 = words.log2_capacity;
+    const auto room = [&] { return (std::uint64_t{1} << log2) - (std::uint64_t{1} << log2) / 5; };
+    while (room() < entries && log2 < hash_table::max_log2)
+        ++log2;
+    if (log2 == words.log2_capacity) return;
+    file.grow_range(hash_table::area_offset(log2), hash_table::area_offset(log2));
+    words.log2_capacity = log2;
+}
+
 } // namespace
 
 table_loader::table_loader(const objects& of, const rows::type_layout::table& key, window& file,
@@ -168,6 +180,8 @@ void table_loader::load(const rows::key_reader& key) {
 
 void table_loader::load(std::span<const entry> entries, const hash_seed& seed) {
     hash_table::keep_seed(file_, log_.addresses(), seed);
+    const auto keys = std::ranges::count(entries, false, &entry::has_key_of_previous);
+    give_area(file_, words_, static_cast<std::size_t>(keys));
     std::vector<bool> is_there(of_.end, false);
     slot_number head = 0;
     in_batches(entries.size(), [&](std::size_t number) {

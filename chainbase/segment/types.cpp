@@ -79,7 +79,9 @@ std::unique_ptr<type_windows> segment::map_type(const catalogue::entry& entry,
     type->ids = map(".ids", id_table::geometry);
     for (std::uint32_t t = 0; t < entry.schema.tables; ++t) {
         type->tables.push_back(map(fmt::format(".{}.hash", t), hash_table::geometry));
-        if (type->created) hash_table::keep_seed(*type->tables.back(), *addresses_, own_seed());
+        hash_seed seed = own_seed();
+        seed.words[0] ^= index; // else one table's order would fill the other from its beginning on
+        if (type->created) hash_table::keep_seed(*type->tables.back(), *addresses_, seed);
     }
     return type;
 }
