@@ -113,6 +113,26 @@ TEST_CASE("a state loaded from the objects of another one has its content and go
     }
 }
 
+TEST_CASE("a large hash table is loaded in the order of its hashes") {
+    const scratch_folder folder;
+    constexpr std::uint32_t objects = 20'000; // more than stand without a gap in any table
+    {
+        database db(folder / "from", quick_options());
+        db.add_type<account>("account");
+        for (std::uint32_t n = 0; n < objects; ++n)
+            db.create<account>([&](account& a) {
+                a.name = std::string_view(std::to_string(n));
+                a.number = n;
+            });
+    }
+    load_copy(folder / "from", folder / "to");
+    REQUIRE(findings(folder / "to") == std::string());
+    database db(folder / "to", quick_options());
+    db.add_type<account>("account");
+    for (std::uint32_t n = 0; n < objects; n += 97)
+        CHECK(db.get<account, by_number>(n).id.value == n);
+}
+
 TEST_CASE("objects of equal keys keep their order") {
     const scratch_folder folder;
     std::vector<std::uint32_t> by_group_before;
