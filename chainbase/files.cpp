@@ -86,9 +86,10 @@ std::string read_file(const std::filesystem::path& file) {
 
 void replace_file(const std::filesystem::path& file, std::string_view content) {
     const std::filesystem::path fresh = file.string() + ".new";
+    const std::filesystem::path folder = file.parent_path(); // then no memory is needed any more
     write_new(open_private(fresh, file_use::replace), fresh, content);
     if (::rename(fresh.c_str(), file.c_str()) != 0) throw_file_error(file, "replace");
-    sync_folder(file.parent_path());
+    sync_folder(folder);
 }
 
 usage_error exists_already(const std::filesystem::path& path) {

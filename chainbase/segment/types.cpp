@@ -143,7 +143,17 @@ void segment::initialise_unlogged(void (*build)(void*), void* with) {
 void segment::publish_type(type_windows& type) {
     if (!type.created) return;
     std::string text = catalogue_.text();
-    catalogue_.write(folder());
+    catalogue before = catalogue_;
+    before.remove_last();
+    try {
+        catalogue_.write(folder());
+    } catch (const std::exception&) {
+        try { // the name may be the new list's, though storage refused it, and the type will go
+            before.write(folder());
+        } catch (const std::exception&) { // the caller is told of the first failure
+        }
+        throw;
+    }
     if (checkpoints_) checkpoints_->catalogue = std::move(text);
     type.created = false;
     turns_->added_type();
