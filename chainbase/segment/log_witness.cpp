@@ -4,14 +4,16 @@
 
 #include <boost/container_hash/hash.hpp>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <new>
 #include <span>
-#include <string>
 
 namespace chainbase {
 
@@ -29,10 +31,11 @@ std::uint64_t hash_of(const file_identity& mark) noexcept {
 
 /// The file of this user, if it is what it should be: who may write in the folder of memory may
 /// have put something else there.
-file_descriptor open_table(bool makes_it) {
-    const std::string name = "/dev/shm/chainbase-logs-" + std::to_string(::geteuid());
+file_descriptor open_table(bool makes_it) noexcept {
+    std::array<char, 64> name{}; // no memory is asked for: there may be none
+    fmt::format_to_n(name.data(), name.size() - 1, "/dev/shm/chainbase-logs-{}", ::geteuid());
     const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (makes_it ? O_CREAT : 0);
-    file_descriptor opened(::open(name.c_str(), flags, 0600));
+    file_descriptor opened(::open(name.data(), flags, 0600));
     struct stat found{};
     const bool is_ours = opened.number() >= 0 && ::fstat(opened.number(), &found) == 0 &&
                          S_ISREG(found.st_mode) && found.st_uid == ::geteuid() &&
@@ -90,9 +93,10 @@ private:
 namespace log_witness {
 
 void remember(undo_log& log, const file_identity& of) noexcept {
-    static const table& all = *new table(/*makes_it=*/true); // logs may outlive what is static
+    // Logs may outlive what is static.
+    static const table* const all = new (std::nothrow) table(/*makes_it=*/true);
     const std::uint64_t segment = hash_of(of);
-    if (sequence_note* const note = all.obtain(segment)) log.tell_sequence(*note, segment);
+    if (sequence_note* const note = all ? all->obtain(segment) : nullptr) log.tell_sequence(*note, segment);
 }
 
 void forget(const file_identity& of) noexcept {

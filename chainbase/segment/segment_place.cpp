@@ -324,7 +324,7 @@ void segment_place::renew() noexcept {
         if (futimens(opened.number(), both) != 0) throw_file_error(file, "date");
         write_tie();
     } catch (const std::exception& e) {
-        spdlog::warn("{}: {}; the segment stays this state's", state_.string(), e.what());
+        spdlog::warn("{}: {}; the segment stays this state's", state_.native(), e.what());
     }
 }
 
