@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <numeric>
+#include <utility>
 
 namespace chainbase {
 
@@ -84,7 +85,10 @@ std::string text_table::text() const {
 
 std::string text_table::next_part() {
     std::size_t row = kept_.empty() ? 0 : 1;
-    if (kept_.empty()) kept_ = widths();
+    std::vector<std::size_t> columns = widths();
+    for (std::size_t c = 0; c < kept_.size(); ++c)
+        columns[c] = std::max(columns[c], kept_[c]);
+    kept_ = std::move(columns);
     std::string text;
     for (; row < rows_.size(); ++row)
         text += line_of(rows_[row], kept_);

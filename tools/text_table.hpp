@@ -35,9 +35,9 @@ public:
     void rule() { rules_.push_back(rows_.size()); }
 
     [[nodiscard]] std::string text() const;
-    /// Of a long table a part: the titles, of the first one, and the rows that were added since the
-    /// last one. Columns stay as wide as the first part needs, so a longer cell of a later one
-    /// moves the rest of its line. Needs no rules.
+    /// Of a long table a part: in the first one the titles, and the rows that were added since the
+    /// last one. A column is as wide as any part needed so far.
+    /// Requires that rule() was not called.
     [[nodiscard]] std::string next_part();
 
 private:
@@ -48,7 +48,7 @@ private:
     std::vector<std::vector<std::string>> rows_;
     std::vector<std::size_t> rules_; ///< before these rows
     std::set<std::size_t> texts_{0}; ///< columns
-    std::vector<std::size_t> kept_;  ///< widths; none before the first part
+    std::vector<std::size_t> kept_;  ///< widths of parts; none before the first
 };
 
 } // namespace chainbase

@@ -213,8 +213,8 @@ def test_a_long_table_has_its_titles_once_and_keeps_its_columns(inspect, scratch
     assert len(lines) == 2101
     assert [line for line in lines if line.startswith("id")] == lines[:1]
     assert [line.split()[0] for line in lines[1:]] == [str(number) for number in range(2100)]
-    ends = {len(line) for at, line in enumerate(lines) if at != 2051}
-    assert len(ends) == 1, "columns moved"
+    widths = [len(line) for line in lines]
+    assert widths == sorted(widths) and len(set(widths)) == 3, "columns became narrower"
     assert "a-longer-one" in lines[2051]
 
 
