@@ -6,7 +6,6 @@
 #include <chainbase/segment/segment_parts.hpp>
 #include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/error.hpp>
-#include <pool_allocator/private_folder.hpp>
 
 #include <spdlog/spdlog.h>
 
@@ -132,8 +131,6 @@ void segment::restore(std::string why) {
     const std::string boot = boot_id();
     std::memcpy(header.boot, boot.data(), boot.size());
     write_header(fresh, header);
-    const fs::path file = fresh / "header";
-    detail::claim_header(open_private(file, file_use::write), file);
     if (!done.unusable.empty()) { // before anybody can build upon it
         checkpoint_disk().rename(done.unusable, done.unusable.string() + ".damaged");
         checkpoint_disk().sync_folder(checkpoint_folder());

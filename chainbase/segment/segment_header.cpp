@@ -2,6 +2,7 @@
 #include <chainbase/segment/log_witness.hpp>
 #include <chainbase/segment/segment_header.hpp>
 #include <pool_allocator/error.hpp>
+#include <pool_allocator/private_folder.hpp>
 
 #include <boost/crc.hpp>
 #include <zlib.h>
@@ -84,7 +85,9 @@ segment_header fresh_header(std::uint64_t window_bytes, std::uint32_t windows) {
 void write_header(const std::filesystem::path& folder, const segment_header& header) {
     std::string page(segment_header::page_bytes, '\0');
     std::memcpy(page.data(), &header, sizeof header);
-    replace_file(folder / "header", page);
+    const std::filesystem::path file = folder / "header";
+    replace_file(file, page);
+    claim_header(open_private(file, file_use::write), file);
 }
 
 } // namespace chainbase::detail

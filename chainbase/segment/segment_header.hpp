@@ -84,7 +84,7 @@ private:
 
 /// Of a segment that is not closed and was never opened.
 [[nodiscard]] segment_header fresh_header(std::uint64_t window_bytes, std::uint32_t windows);
-/// Replaces `folder`/header. Throws as replace_file does.
+/// Replaces `folder`/header, which then says that it is this file. Throws as replace_file does.
 void write_header(const std::filesystem::path& folder, const segment_header& header);
 
 } // namespace chainbase::detail

@@ -172,7 +172,7 @@ LAST = '{{"schema_version":1,"rows":{},"revision":0,"moved":{},"complete":{}}}'
         (4, LAST.format(3, "false", "false"), "nor the last line"),
         (4, LAST.format('"x"', "false", "true"), "number of rows"),
         (0, "{}", "line 1: no dump"),
-        (0, '{"dump":2}', "version 2"),
+        (0, '{"dump":3}', "version 3"),
         (0, '{"dump":1,"revision":1,"archive":true,"types":[]}', "rows of the archive"),
     ],
 )
