@@ -13,9 +13,9 @@
 #include <tests/support/random_source.hpp>
 #include <tests/support/scratch_state.hpp>
 #include <tests/support/seeded.hpp>
+#include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
