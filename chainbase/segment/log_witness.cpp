@@ -96,7 +96,8 @@ void remember(undo_log& log, const file_identity& of) noexcept {
     // Logs may outlive what is static.
     static const table* const all = new (std::nothrow) table(/*makes_it=*/true);
     const std::uint64_t segment = hash_of(of);
-    if (sequence_note* const note = all ? all->obtain(segment) : nullptr) log.tell_sequence(*note, segment);
+    if (sequence_note* const note = all ? all->obtain(segment) : nullptr)
+        log.tell_sequence(*note, segment);
 }
 
 void forget(const file_identity& of) noexcept {
