@@ -125,13 +125,18 @@ type_windows& segment::open_type(const type_schema& schema) {
         throw usage_error(state_.string() + ": has no type " + schema.name +
                           ", and is open read-only");
     require_file_name(schema.name);
-    catalogue::entry added{schema, next_free_window()};
+    const catalogue::entry added{schema, next_free_window()};
     if (added.first_window + 2 + schema.tables > addresses_->windows())
         throw limit_error(state_.string() + ": all " + std::to_string(addresses_->windows()) +
                           " windows are taken, type " + schema.name +
                           " needs more; create the state with more windows");
-    types_.push_back(map_type(added, window::mode::create));
-    catalogue_.add(std::move(added));
+    catalogue_.add(added);
+    try {
+        types_.push_back(map_type(added, window::mode::create));
+    } catch (...) {
+        catalogue_.remove_last(); // both have it, or neither
+        throw;
+    }
     return *types_.back();
 }
 
