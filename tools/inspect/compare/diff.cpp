@@ -99,17 +99,17 @@ private:
             ++(a ? found_.only_a : found_.only_b);
         } else {
             for (const pair_of_fields& field : fields_)
-                if (a->values[field.a] != b->values[field.b]) fields.push_back(field.name);
+                if (a_->format().value(a->text, field.a) != b_->format().value(b->text, field.b))
+                    fields.push_back(field.name);
             if (fields.empty()) return;
             ++found_.changed;
         }
         for (const std::string& field : fields)
             ++found_.fields[field];
         if (asked_.rows_limit != 0 && kept_++ >= asked_.rows_limit) return;
-        to_.push_back({found_.name, a ? a->id : b->id,
-                       a ? a_->format().json_of(a->values) : std::string(),
-                       b ? b_->format().json_of(b->values) : std::string(), std::move(fields),
-                       a && a->is_archived, b && b->is_archived});
+        to_.push_back({found_.name, a ? a->id : b->id, a ? a->text.json : std::string(),
+                       b ? b->text.json : std::string(), std::move(fields), a && a->is_archived,
+                       b && b->is_archived});
     }
 
     std::optional<merged_rows> a_;

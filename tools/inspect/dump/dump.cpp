@@ -87,7 +87,7 @@ public:
         row_query asked{schema.name, "id", {}, {std::to_string(first)}, {}, false};
         merged_rows all(from_, asked, archive);
         for (; const merged_rows::row* const one = all.next(); all.pop()) {
-            lines_ += fmt::format("{{{}:{}{}}}\n", name, all.format().json_of(one->values),
+            lines_ += fmt::format("{{{}:{}{}}}\n", name, one->text.json,
                                   one->is_archived ? ",\"archived\":true" : "");
             ++rows_;
             write_if(bytes_at_once);

@@ -77,10 +77,7 @@ std::optional<stored_index> index_called(const archive::table_description& table
 }
 
 std::size_t bytes_of(const found_row& row) {
-    std::size_t bytes = 0;
-    for (const std::string& value : row.values)
-        bytes += sizeof value + value.size();
-    return bytes;
+    return sizeof row + row.text.json.size();
 }
 
 } // namespace
@@ -184,7 +181,7 @@ bool merged_rows::find_in_memory(std::uint32_t id) {
 bool merged_rows::find_in_archive(std::uint32_t id) {
     const auto found = archive_->find(table_, id);
     if (!found) return false;
-    const auto fields = nlohmann::json::parse(format_->json_of(format_->values(found->record())));
+    const auto fields = nlohmann::json::parse(format_->text_of(found->record()).json);
     bool is_there = false;
     state_.take_turn([&] {
         const rows::type_rows of = state_.of(asked_.type);
@@ -277,7 +274,7 @@ void merged_rows::read_memory() {
         byte_buffer key = archive_ ? key_of(of, slot) : byte_buffer();
         if (archive_ ? is_passed(key) : is_passed(of, slot)) return true;
         found_row one{of.slots().id(slot), false,
-                      format_->values(of.slots().value(slot), of.buffers())};
+                      format_->text_of(of.slots().value(slot), of.buffers())};
         bytes += bytes_of(one);
         in_memory_.push_back({std::move(key), std::move(one)});
         return in_memory_.size() < ahead_ && bytes < bytes_at_once;
@@ -328,7 +325,7 @@ void merged_rows::keep_those_that_count(const std::vector<record>& found) {
     for (std::size_t i = 0; i < found.size(); ++i)
         if (is_wanted[i] && !is_passed(found[i].key))
             archived_.push_back(
-                {found[i].key, {found[i].id, true, format_->values(found[i].bytes)}});
+                {found[i].key, {found[i].id, true, format_->text_of(found[i].bytes)}});
 }
 
 bool merged_rows::is_memory_first() const {
@@ -366,7 +363,7 @@ std::optional<object_row> object_row::find(row_source& state, const archive::sto
     const merged_rows::row* const one = rows.next();
     if (!one) return std::nullopt;
     const row_format& format = rows.format();
-    return object_row{format.json_of(one->values), format.names(), format.cells_of(one->values)};
+    return object_row{one->text.json, format.names(), format.cells_of(one->text)};
 }
 
 std::optional<std::vector<found_row>> find_archived(row_source& state, const std::string& type,
@@ -395,7 +392,7 @@ std::optional<std::vector<found_row>> find_archived(row_source& state, const std
         const row_format format(state.of(type).schema());
         for (const auto& [id, record] : records)
             if (is_in_archive_only(state, type, id))
-                found.push_back({id, true, format.values(record)});
+                found.push_back({id, true, format.text_of(record)});
     });
     return found;
 }

@@ -191,6 +191,8 @@ row_format::row_format(const type_schema& schema) : type_(schema.name) {
         std::string begin;
         append_json_string(begin, one.name);
         begin += ':';
+        constexpr std::size_t usual_value = 8;
+        usual_bytes_ += 1 + begin.size() + usual_value;
         fields_.push_back(
             {one.name, std::move(begin), one.offset, rows::value_type::of(one.type, one.bytes)});
     }
@@ -219,16 +221,27 @@ void row_format::append_json(std::string& to, const std::byte* object,
     to += '}';
 }
 
-std::vector<std::string> row_format::values(const std::byte* object,
-                                            const rows::buffer_source& buffers) const {
-    std::vector<std::string> all;
-    all.reserve(fields_.size());
-    for (const field& one : fields_)
-        append(all.emplace_back(), one, object, buffers);
-    return all;
+/// `append(to, field)` appends each value.
+template <typename Append>
+row_text row_format::made(Append&& append) const {
+    row_text text;
+    text.json.reserve(usual_bytes_);
+    text.ends.reserve(fields_.size());
+    for (const field& one : fields_) {
+        text.json += text.ends.empty() ? '{' : ',';
+        text.json += one.begin;
+        append(text.json, one);
+        text.ends.push_back(text.json.size());
+    }
+    text.json += '}';
+    return text;
 }
 
-std::vector<std::string> row_format::values(bytes_view record) const {
+row_text row_format::text_of(const std::byte* object, const rows::buffer_source& buffers) const {
+    return made([&](std::string& to, const field& one) { append(to, one, object, buffers); });
+}
+
+row_text row_format::text_of(bytes_view record) const {
     constexpr std::size_t fingerprint_bytes = 4;
     const auto refuse = [&](const std::string& where) {
         throw damaged_error("archive: a record of " + type_ + " is not one of this state's type: " +
@@ -236,33 +249,31 @@ std::vector<std::string> row_format::values(bytes_view record) const {
     };
     if (record.size() < fingerprint_bytes) refuse("it is too short");
     bytes_view left = record.subspan(fingerprint_bytes);
-    std::vector<std::string> all;
-    for (const field& one : fields_) {
-        value_writer writer(all.emplace_back(), left);
+    row_text text = made([&](std::string& to, const field& one) {
+        value_writer writer(to, left);
         writer.append(one.type, nullptr);
         if (!writer.is_whole()) refuse("it ends before " + one.name + " does");
         left = writer.left();
-    }
+    });
     if (!left.empty()) refuse("it is longer than its fields");
-    return all;
+    return text;
 }
 
-std::string row_format::json_of(const std::vector<std::string>& values) const {
-    std::string text;
+std::string_view row_format::value(const row_text& of, std::size_t number) const {
+    const std::size_t before = number == 0 ? 0 : of.ends[number - 1];
+    const std::size_t begin = before + 1 + fields_[number].begin.size();
+    return std::string_view(of.json).substr(begin, of.ends[number] - begin);
+}
+
+std::vector<std::string> row_format::cells_of(const row_text& of) const {
+    std::vector<std::string> cells;
+    cells.reserve(fields_.size());
     for (std::size_t number = 0; number < fields_.size(); ++number) {
-        text += number == 0 ? '{' : ',';
-        text += fields_[number].begin;
-        text += values[number];
-    }
-    return text + '}';
-}
-
-std::vector<std::string> row_format::cells_of(std::vector<std::string> values) const {
-    for (std::size_t number = 0; number < values.size(); ++number) {
-        std::string& text = values[number];
+        std::string_view text = value(of, number);
         if (is_text(number) && text.starts_with('"')) text = text.substr(1, text.size() - 2);
+        cells.emplace_back(text);
     }
-    return values;
+    return cells;
 }
 
 bool row_format::is_text(std::size_t number) const noexcept {

@@ -8,9 +8,16 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace chainbase::inspect {
+
+/// An object of a type as one JSON object in one line: {"name":value,...}.
+struct row_text {
+    std::string json;
+    std::vector<std::size_t> ends; ///< in `json`, of each value
+};
 
 /// Objects of a type as JSON, from its schema.
 ///
@@ -31,16 +38,16 @@ public:
     /// damaged_error, which names the field, when a text or a vector is nowhere.
     void append_json(std::string& to, const std::byte* object,
                      const rows::buffer_source& buffers) const;
-    /// The fields of an object as JSON values, in their order. Throws as append_json() does.
-    [[nodiscard]] std::vector<std::string> values(const std::byte* object,
-                                                  const rows::buffer_source& buffers) const;
+    /// The same by itself.
+    [[nodiscard]] row_text text_of(const std::byte* object,
+                                   const rows::buffer_source& buffers) const;
     /// The same of a record of the archive (archive/record.hpp), which has the values one after the
     /// other. Throws damaged_error, which names the field, when it is not one of this schema.
-    [[nodiscard]] std::vector<std::string> values(std::span<const std::byte> record) const;
-    /// An object of these values.
-    [[nodiscard]] std::string json_of(const std::vector<std::string>& values) const;
+    [[nodiscard]] row_text text_of(std::span<const std::byte> record) const;
+    /// A value of a text that this made, as JSON; valid as long as the text.
+    [[nodiscard]] std::string_view value(const row_text& of, std::size_t number) const;
     /// The values for a table: texts without their quotation marks.
-    [[nodiscard]] std::vector<std::string> cells_of(std::vector<std::string> values) const;
+    [[nodiscard]] std::vector<std::string> cells_of(const row_text& of) const;
     /// The names of the fields.
     [[nodiscard]] std::vector<std::string> names() const;
     /// Whether a field is a text.
@@ -56,9 +63,12 @@ private:
 
     void append(std::string& to, const field& of, const std::byte* object,
                 const rows::buffer_source& buffers) const;
+    template <typename Append>
+    [[nodiscard]] row_text made(Append&& append) const;
 
     std::string type_;
     std::vector<field> fields_;
+    std::size_t usual_bytes_ = 0; ///< of an object with small values
 };
 
 } // namespace chainbase::inspect

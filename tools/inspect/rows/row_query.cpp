@@ -103,7 +103,7 @@ found_rows find_rows(row_source& in, const std::string& type, const std::string&
         found.revision = in.revision();
         for (const slot_number slot : slots_of(of, key, parts, found.is_unique))
             found.rows.push_back({of.slots().id(slot), false,
-                                  found.format->values(of.slots().value(slot), of.buffers())});
+                                  found.format->text_of(of.slots().value(slot), of.buffers())});
     });
     return found;
 }

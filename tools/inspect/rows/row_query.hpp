@@ -36,8 +36,8 @@ struct row_query {
 /// An object of a type.
 struct found_row {
     std::uint32_t id = 0;
-    bool is_archived = false;        ///< it is in the archive only
-    std::vector<std::string> values; ///< the fields as row_format::values() has them
+    bool is_archived = false; ///< it is in the archive only
+    row_text text;
 };
 
 /// Objects as they were in one turn.

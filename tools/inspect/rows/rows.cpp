@@ -61,7 +61,7 @@ std::string get_json(const get_call& asked, const answer& found) {
     const auto list = [&](const std::vector<found_row>& rows) {
         std::vector<std::string> all;
         for (const found_row& row : rows)
-            all.push_back(found.in_memory.format->json_of(row.values));
+            all.push_back(row.text.json);
         return fmt::format("[{}]", fmt::join(all, ","));
     };
     return line_with(
@@ -76,14 +76,14 @@ std::string get_json(const get_call& asked, const answer& found) {
 }
 
 /// A field a line.
-std::string columns_text(const std::vector<std::string>& names,
-                         const std::vector<std::string>& values) {
+std::string columns_text(const row_format& format, const row_text& row) {
+    const std::vector<std::string> names = format.names();
     std::size_t width = 0;
     for (const std::string& name : names)
         width = std::max(width, name.size());
     std::string text;
-    for (std::size_t field = 0; field < values.size(); ++field) {
-        std::string_view value = values[field];
+    for (std::size_t field = 0; field < names.size(); ++field) {
+        std::string_view value = format.value(row, field);
         if (value.starts_with('"')) value = value.substr(1, value.size() - 2);
         text += fmt::format("{:<{}}  {}\n", names[field], width, value);
     }
@@ -93,11 +93,10 @@ std::string columns_text(const std::vector<std::string>& names,
 /// Rows with an empty line between them; those of the archive say so.
 std::string get_text(const answer& found) {
     std::string text;
-    const std::vector<std::string> names = found.in_memory.format->names();
     for (const auto* rows : {&found.in_memory.rows, &found.archived})
         for (const found_row& row : *rows) {
             if (!text.empty()) text += '\n';
-            text += columns_text(names, row.values);
+            text += columns_text(*found.in_memory.format, row.text);
             if (row.is_archived) text += "(in the archive)\n";
         }
     return text;
@@ -144,18 +143,19 @@ public:
 
     /// In a turn: keeps an object in memory.
     void add(const rows::type_rows& of, slot_number slot) {
-        add({of.slots().id(slot), false, format_->values(of.slots().value(slot), of.buffers())});
+        add({of.slots().id(slot), false, format_->text_of(of.slots().value(slot), of.buffers())});
     }
-    void add(found_row one) {
+    void add(const found_row& one) {
         ++rows_;
         if (is_json_) {
-            const std::string row = format_->json_of(one.values);
-            text_ += says_where_
-                         ? fmt::format("{{\"row\":{},\"archived\":{}}}\n", row, one.is_archived)
-                         : row + "\n";
+            if (says_where_)
+                text_ +=
+                    fmt::format("{{\"row\":{},\"archived\":{}}}\n", one.text.json, one.is_archived);
+            else
+                text_.append(one.text.json) += '\n';
             return;
         }
-        std::vector<std::string> cells = format_->cells_of(std::move(one.values));
+        std::vector<std::string> cells = format_->cells_of(one.text);
         if (says_where_) cells.emplace_back(one.is_archived ? "archive" : "memory");
         table_->add(std::move(cells));
         ++kept_rows_;
@@ -163,7 +163,7 @@ public:
     /// After a turn: prints what is kept, when it is enough to be worth it. Throws io_error.
     void print_some() {
         constexpr std::size_t bytes_at_once = std::size_t{64} << 10;
-        constexpr std::size_t rows_at_once = 1000; // of a table, whose columns fit the first ones
+        constexpr std::size_t rows_at_once = 1000; // of a table, whose columns fit all so far
         if (text_.size() >= bytes_at_once || kept_rows_ >= rows_at_once) print();
     }
     /// Prints the rest. `more`: there are rows that were not asked for. Throws io_error.

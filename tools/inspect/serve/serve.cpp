@@ -102,13 +102,12 @@ public:
 private:
     [[nodiscard]] std::string row_text(const found_row& one) const {
         if (wanted_.is_text) {
-            std::vector<std::string> cells = format_.cells_of(one.values);
+            std::vector<std::string> cells = format_.cells_of(one.text);
             if (wanted_.with_archive) cells.emplace_back(one.is_archived ? "archive" : "memory");
             return line_of(std::move(cells));
         }
-        const std::string row = format_.json_of(one.values);
-        if (!wanted_.with_archive) return row;
-        return fmt::format("{{\"row\":{},\"archived\":{}}}", row, one.is_archived);
+        if (!wanted_.with_archive) return one.text.json;
+        return fmt::format("{{\"row\":{},\"archived\":{}}}", one.text.json, one.is_archived);
     }
 
     const row_request& wanted_;
