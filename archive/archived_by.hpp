@@ -14,7 +14,7 @@ namespace chainbase::archive {
 ///         using archived_by = archive::tags<by_permlink, by_author>;
 ///     };
 ///
-/// An ordered key needs not be unique: the archive keeps equal ones in the order of ids.
+/// An ordered key need not be unique: the archive keeps equal ones in the order of ids.
 template <typename... Tags>
 struct tags {};
 
@@ -27,7 +27,7 @@ inline constexpr bool is_tags<tags<Tags...>> = true;
 
 } // namespace detail
 
-/// A type that says by which keys its objects are found in the archive.
+/// A type that names the keys by which its objects are found in the archive.
 template <typename T>
 concept archivable = detail::is_tags<typename T::archived_by>;
 

@@ -2,7 +2,7 @@
 #include <archive/state_digest.hpp>
 #include <chainbase/state_root/merkle_tree.hpp>
 #include <chainbase/state_root/thread_pool.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <undo/session_changes.hpp>
 
 #include <algorithm>
@@ -12,9 +12,9 @@ namespace chainbase::archive {
 
 namespace {
 
-/// So many objects a thread hashes before it looks for more.
+/// The number of objects that a thread hashes per task.
 constexpr std::size_t objects_at_once = 32;
-/// So many leaves of a whole state are made at once.
+/// The number of leaves of a whole state that are made at once.
 constexpr std::size_t leaves_at_once = 1'000'000;
 
 } // namespace
@@ -66,7 +66,7 @@ void committed_state::enter(std::unique_ptr<source> made, std::string name,
     number_types();
 }
 
-/// As far as the tree knows them: others get a number in rebuild().
+/// Numbers the types that the tree knows; others get a number in rebuild().
 void committed_state::number_types() {
     const auto numbers = tree_.type_numbers();
     for (const auto& one : sources_)
@@ -109,11 +109,11 @@ std::set<std::string> committed_state::types() const {
 void committed_state::rebuild() {
     session all = state_.start_session();
     const std::set<std::string> names = types();
-    tree_.begin_anew(names);
+    tree_.reset(names);
     number_types();
     for (const auto& one : sources_)
         add_all(*one);
-    tree_.note_revision(state_.revision() - 1); // as it is when this session is part of the last
+    tree_.note_revision(state_.revision() - 1); // that after this session is squashed
     all.squash();
 }
 
@@ -139,7 +139,7 @@ sha256_digest committed_state::recomputed() const {
 
 void committed_state::forget() {
     session all = state_.start_session();
-    tree_.begin_anew({});
+    tree_.reset({});
     all.squash();
     sources_.clear();
 }
@@ -155,8 +155,8 @@ void committed_state::add_all(const source& from) {
     tree_.update(std::move(leaves), pool_.get());
 }
 
-/// What left memory for the archive stays as it is in the tree; what was removed there is not in
-/// memory, so looking for it there gives the right answer.
+/// Objects that were handed over are unchanged in the tree; those removed from the archive are not
+/// in memory, so looking there gives the right answer.
 void committed_state::count_archived(std::vector<std::uint32_t>& ids,
                                      const archived_changes& archived) {
     std::erase_if(ids, [&](std::uint32_t id) {
@@ -227,7 +227,7 @@ sha256_digest committed_state::update(revision_number revision) {
     sha256 written;
     for (const state_root::leaf_change& one : leaves) {
         written.add(one.key);
-        written.add(one.leaf); // zeros of what is gone
+        written.add(one.leaf); // zeros for a removed object
     }
     tree_.update(std::move(leaves), pool_.get());
     return written.finish();

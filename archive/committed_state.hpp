@@ -30,100 +30,100 @@ namespace chainbase::archive {
 ///     root.update(block.revision());                   // before the block is complete
 ///     block.push();
 ///
-/// Types that are not added are not committed to, and cost nothing. Which ones are is part of what
-/// the root means: nodes that compare roots must agree on it.
+/// Types that are not added are not committed to, and cost nothing. The set of added types is part
+/// of the root's meaning: nodes that compare roots must agree on it.
 ///
-/// What it keeps is part of the state (chainbase/state_root/README.md), so undo takes it back with
-/// the block; and a catch_up() on top of blocks that can be undone with the last of them. Each
-/// session that changes objects has to be told of, before it is pushed or squashed into one that
-/// was: update() refuses to go on when one was left out, until catch_up(). What it cannot see is a
-/// change that has no session, nor a revision of its own: after such, after set_revision(), and
-/// after a session that update() was called in was squashed and not noted, call rebuild().
+/// Its tree is part of the state (chainbase/state_root/README.md), so undo reverts it with the
+/// block; a catch_up() on top of undoable blocks is reverted with the last of them. Call update()
+/// for each session that changes objects, before it is pushed or squashed into a session that was
+/// updated: if one was left out, update() throws until catch_up(). It cannot detect a change
+/// without a session and revision of its own: after such a change, after set_revision(), and after
+/// squashing a session in which update() was called without note_revision(), call rebuild().
 ///
 /// Used by the writer's thread, under the write lock; root() by any, under the read lock.
 class committed_state {
 public:
-    /// `state` outlives this. So many `threads` besides the caller's share the hashing; none is
-    /// started for 0. Throws what class merkle_tree throws, std::system_error when a thread cannot
-    /// be started.
+    /// `state` must outlive this. `threads` threads besides the caller's share the hashing; 0
+    /// starts none. Throws what class merkle_tree throws, std::system_error when a thread cannot be
+    /// started.
     committed_state(database& state, unsigned threads);
     ~committed_state();
     committed_state(const committed_state&) = delete;
     committed_state& operator=(const committed_state&) = delete;
 
-    /// Of what is added from here on, only these types count; if there are none, all do. Those that
-    /// are not added at all are for the caller to look for: offered().
+    /// Restricts later add() calls to these types; an empty set allows all. The caller checks with
+    /// offered() for types that were never added.
     void restrict_to(std::set<std::string> types) { only_ = std::move(types); }
     /// The objects in memory of T, registered in the state as `name`. Throws usage_error for a name
     /// that was added already, or that the state does not have. Fields of plain `char` do not
-    /// compile: nodes of another machine, where it has another sign, would have another root.
+    /// compile: its sign differs between machines, and so would the root.
     template <object_type T>
     void add(const std::string& name);
-    /// The objects of a life cycle, in memory and archived: add<T> would take those out of the root
-    /// that are archived. It outlives this. Throws the same.
+    /// The objects of a life cycle, in memory and archived; add<T> would drop the archived ones
+    /// from the root. The life cycle must outlive this. Throws the same.
     template <typename T>
     void add(const lifecycle<T>& of);
 
-    /// Whether the tree is as of the state's revision, of the types that were added, and by the
-    /// digests of this version.
+    /// Whether the tree matches the state's revision, the added types, and the digests of this
+    /// version.
     [[nodiscard]] bool is_current() const;
-    /// Makes the tree anew from all objects, in a session of its own, unless it is current. For a
-    /// state that has no root yet, or that was written without one, or that another version made
-    /// the root of. Throws what reading the archive and merkle_tree::update throw; then nothing
-    /// changed.
+    /// Rebuilds the tree from all objects, in a session of its own, unless it is current. For a
+    /// state that has no root yet, was written without one, or has the root of another version.
+    /// Throws what reading the archive and merkle_tree::update throw; then nothing changed.
     void catch_up();
-    /// The same in any case.
+    /// Rebuilds it even if it is current.
     void rebuild();
-    /// Takes everything out of the tree, which commits to nothing from here on: this object is of
-    /// no further use. Throws as rebuild().
+    /// Empties the tree, which then commits to nothing; this object must not be used any more.
+    /// Throws as rebuild().
     void forget();
-    /// Declares the root to be that of the state as it is now: for a caller that squashed the
-    /// sessions that update() was called in, or changed what it does not commit to.
+    /// Declares that the root matches the present state: for a caller that squashed the sessions in
+    /// which update() was called, or changed objects that the root does not commit to.
     void note_revision() { tree_.note_revision(state_.revision()); }
 
-    /// Brings the root up to date with what was touched since the session of `revision` began,
-    /// as part of the session under way. Returns a digest of that: of what was written to which
-    /// object, whether or not it was another content. Throws usage_error when that session cannot
-    /// be undone any more, and when the tree is neither that of the state before it nor that of the
-    /// state as it is; and what merkle_tree::update throws; then nothing changed.
+    /// Updates the root with all objects touched since the session of `revision` began, as part of
+    /// the current session. Returns a digest of the touched objects and their content, changed or
+    /// not. Throws usage_error when that session cannot be undone any more, and when the tree
+    /// matches neither the state before it nor the present state; and what merkle_tree::update
+    /// throws; then nothing changed.
     sha256_digest update(revision_number revision);
 
     [[nodiscard]] sha256_digest root() const { return tree_.root(); }
-    /// What the root would be if it were made anew from all objects: the same, or something is
-    /// wrong. Takes 64 bytes of memory for each object. Throws what reading the archive throws.
+    /// The root computed again from all objects; a difference from root() means damage or a missed
+    /// update. Takes 64 bytes of memory for each object. Throws what reading the archive throws.
     [[nodiscard]] sha256_digest recomputed() const;
-    /// Those that are committed to.
+    /// The types that the root commits to.
     [[nodiscard]] std::set<std::string> types() const;
-    /// Those that were added, whether or not restrict_to() lets them count.
+    /// All added types, including those that restrict_to() leaves out.
     [[nodiscard]] const std::set<std::string>& offered() const noexcept { return offered_; }
     [[nodiscard]] const state_root::merkle_tree& tree() const noexcept { return tree_; }
 
 private:
     /// Ids of objects of a type, rising.
     struct archived_changes {
-        std::vector<std::uint32_t> handed_over; ///< out of memory, and still objects if not removed
-        std::vector<std::uint32_t> removed;     ///< which were in the archive, or on the way to it
+        std::vector<std::uint32_t> handed_over; ///< left memory; still objects unless removed
+        std::vector<std::uint32_t> removed;     ///< were in the archive, or retired
     };
     struct source;
     struct committed_object {
         const source* of;
         std::uint32_t id;
     };
-    /// A type whose objects are committed to.
+    /// A type whose objects the root commits to.
     struct source {
         virtual ~source() = default;
-        /// Appends what the leaf of an object in memory commits to; false: there is none.
+        /// Appends the content that the leaf of an object in memory commits to; false if there is
+        /// no such object.
         [[nodiscard]] virtual bool append(std::uint32_t id, byte_buffer& to) const = 0;
         /// Calls visit(id, content) for each object, wherever it is, by rising id.
         virtual void
         each(const std::function<void(std::uint32_t, const byte_buffer&)>& visit) const = 0;
-        /// What a session did beyond memory, when it touched any of `bookkeeping`.
+        /// The changes of a session to archived objects, if it touched any window of `bookkeeping`.
         [[nodiscard]] virtual archived_changes archived(revision_number since) const = 0;
 
         std::string name;
         std::uint16_t number = 0;               ///< in the tree
         std::uint32_t window = 0;               ///< of its objects in memory
-        std::vector<std::uint32_t> bookkeeping; ///< windows of what tells of its archived objects
+        std::vector<std::uint32_t> bookkeeping; ///< windows that track archived objects
     };
     template <typename T>
     struct objects_in_memory;
@@ -185,12 +185,14 @@ struct committed_state::objects_of_lifecycle final : objects_in_memory<T> {
             visit(object.id().value, content);
         });
     }
-    /// What left the queue of the retired was handed over; or removed, then that says so, too.
+    /// Entries that left the queue of retired objects were handed over, or removed, which
+    /// removed_objects records.
     archived_changes archived(revision_number since) const override {
         archived_changes all;
-        for (const auto& one : this->state.template changes<detail::removed<T>>(since))
+        const state_changes changed = this->state.changes(since);
+        for (const auto& one : changed.template of<detail::removed<T>>())
             if (one.kind == change_kind::created) all.removed.push_back(one.now->object.value);
-        for (const auto& one : this->state.template changes<detail::retired<T>>(since))
+        for (const auto& one : changed.template of<detail::retired<T>>())
             if (one.kind == change_kind::removed)
                 all.handed_over.push_back(one.before->object.value);
         std::ranges::sort(all.removed);
@@ -202,7 +204,7 @@ struct committed_state::objects_of_lifecycle final : objects_in_memory<T> {
 
 namespace detail {
 
-/// Looks for plain `char` among the types that a record's layout tells of.
+/// Finds plain `char` in a record's layout.
 struct char_finder {
     bool found = false;
     constexpr void put(std::string_view part) { found = found || part == "char"; }

@@ -1,11 +1,12 @@
 #pragma once
 
-#include <archive/record.hpp>
-#include <archive/rows.hpp>
+#include <archive/record/record.hpp>
+#include <archive/record/rows.hpp>
 
 #include <cstring>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace chainbase::archive {
 
@@ -22,6 +23,8 @@ auto view_of(const V& value) {
         const std::span<const element> all(value.data(), value.size());
         if constexpr (byte_like<element>)
             return all;
+        else if constexpr (!codec<element>::fixed)
+            return std::vector<element>(all.begin(), all.end());
         else
             return packed_sequence<element>(std::as_bytes(all), sizeof(element),
                                             [](const std::byte* place) {
@@ -39,9 +42,8 @@ auto view_of(const V& value) {
 /// An object wherever it is: in memory, or as a row of the archive that is decoded only where it is
 /// read.
 ///
-/// What it refers to is valid as long as the object stays in memory (as a reference is), and, for a
-/// row, as long as this handle or a copy of it lives. Cheap to move. Reading is thread-safe under
-/// the state's read lock.
+/// Valid, like a reference, while the object stays in memory; for a row, while this handle or a
+/// copy of it lives. Cheap to move. Reading is thread-safe under the state's read lock.
 template <described T>
 class found {
 public:
@@ -58,8 +60,8 @@ public:
     [[nodiscard]] const T* object() const noexcept { return object_; }
 
     /// One described member, by value or as a view (texts as a std::string_view, sequences as a
-    /// std::span of bytes or a packed_sequence), the same type from both places. From a row only
-    /// this member is decoded. Throws damaged_error.
+    /// std::span of bytes, a packed_sequence or a std::vector), the same type from both places.
+    /// From a row only this member is decoded. Throws damaged_error.
     template <auto Member>
     [[nodiscard]] auto get() const {
         return object_ ? detail::view_of(object_->*Member) : view().template get<Member>();

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <archive/detail/background_write.hpp>
-#include <archive/detail/lifecycle_objects.hpp>
+#include <archive/background_write.hpp>
 #include <archive/found.hpp>
+#include <archive/lifecycle_objects.hpp>
 #include <archive/object_cursor.hpp>
 #include <archive/store.hpp>
 #include <chainbase/database.hpp>
@@ -35,16 +35,16 @@ namespace chainbase::archive {
 /// Invariants:
 ///  1. An object is in memory, in the store, or in both with the same content; never in none. The
 ///     row is written before the object leaves memory, and writing it again changes nothing.
-///  2. Only what is retired in a revision that cannot be undone is written: no row is ever of a
-///     popped block. If the block that took an object out of memory is popped, the object is back
-///     and its row stays, harmless, since memory is asked first.
+///  2. Only objects retired in a revision that cannot be undone are written, so no row stems from a
+///     popped block. If the block that removed an object from memory is popped, the object is back
+///     and its row stays, harmless, since memory is looked up first.
 ///  3. A retired object does not change any more. modify() here refuses it at the price of one
-///     lookup among the retired; what went past it (database::modify) is noticed by a hash of the
-///     content before the row is written, and then refused.
+///     lookup among the retired; a change that bypassed it (database::modify) is detected by a hash
+///     of the content before the row is written, and then refused.
 ///  4. A row counts only if the state has given out its id: an archive that is ahead of the state
-///     (an older copy of the state was put in its place) tells nothing of what is to come.
-///  5. A finished object may be removed, wherever it is, and its keys taken by another one. Its row
-///     stays and does not count any more; if the block that removed it is popped, it does again.
+///     (because an older copy of the state was put in place) reveals nothing of later blocks.
+///  5. A finished object may be removed, wherever it is, and its keys reused. Its row stays but
+///     does not count; if the block that removed it is popped, it counts again.
 ///
 /// Thread-safety: as the database: what is const under its read lock, the rest by its writer. The
 /// lookups are counted in the store's statistics.
@@ -67,15 +67,16 @@ public:
     lifecycle(const lifecycle&) = delete;
     lifecycle& operator=(const lifecycle&) = delete;
 
-    /// As database::create, but asks both places: throws duplicate_key_error, with nothing changed,
-    /// also when an object in the archive has one of the unique keys by which it is found there.
-    /// database::create is for callers that know already, from find(). Throws also what reading the
-    /// store throws.
+    /// As database::create, but checks both places: throws duplicate_key_error, with nothing
+    /// changed, also when an object in the archive has one of the unique keys by which it is found
+    /// there. database::create is for callers that know already, from find(). Throws also what
+    /// reading the store throws.
     template <typename Constructor>
     const T& create(Constructor&& construct);
 
-    /// Declares an object of the state finished, as a change of the session under way. Throws
-    /// usage_error when it is no object of the state or retired already, and what create throws.
+    /// Declares an object of the state finished, as a change of the current session. Throws
+    /// usage_error when it is not an object of the state or is retired already, and what create
+    /// throws.
     void retire(const T& object);
     [[nodiscard]] bool is_retired(id<T> id) const {
         return state_.template find<entry, detail::by_object>(id) != nullptr;
@@ -85,8 +86,8 @@ public:
     void modify(const T& object, Change&& change);
 
     /// Removes the object of `id`, wherever it is, as a change of the session under way. All its
-    /// keys are free then. If hand_over_behind() gave its row away, this waits until that is
-    /// written, and all that is written leaves memory.
+    /// keys are free then. If hand_over_behind() is writing its row, this waits for that write, and
+    /// all written objects leave memory.
     ///
     /// Throws usage_error when there is none, and what find() and hand_over() throw; then nothing
     /// was removed.
@@ -115,9 +116,9 @@ public:
     std::size_t hand_over_behind(revision_number irreversible, std::size_t batch);
 
     /// The object of `id`, wherever it is; nothing when there is none. Throws what store::find
-    /// throws: a store that cannot be read never says that an object is not there. Nor does one
-    /// that was opened for reading before the state's writer handed over more: here and below
-    /// usage_error then says that it is to be opened again.
+    /// throws: an unreadable store never counts as "not there". Neither does a store opened for
+    /// reading before the state's writer handed over more objects: then this and the calls below
+    /// throw usage_error, and the store must be opened again.
     [[nodiscard]] std::optional<found<T>> find(id<T> id) const;
     /// The object whose unique key Tag (all of its parts) equals `values`.
     template <typename Tag, typename... V>
@@ -133,8 +134,8 @@ public:
     template <typename Tag, typename... V>
     [[nodiscard]] object_cursor<T, Tag> from(const V&... values) const;
 
-    /// Calls visit(const found<T>&) for every object of both places, by rising id, each once. What
-    /// it is given is valid during the call. Throws what reading the store throws.
+    /// Calls visit(const found<T>&) for every object of both places, by rising id, each once. The
+    /// argument is valid during the call. Throws what reading the store throws.
     template <typename Visitor>
     void for_each(Visitor&& visit) const;
 
@@ -154,7 +155,7 @@ private:
         const T* object;
     };
 
-    /// One row at a time; their memory is that of the longest.
+    /// Buffers reused for one row after the other.
     struct row_buffers {
         byte_buffer record;
         std::array<byte_buffer, archived_keys::count> keys;
@@ -169,11 +170,11 @@ private:
     [[nodiscard]] write_batch rows_of(const std::vector<departure>& leaving);
     void take_out_all(const std::vector<departure>& leaving);
     std::size_t take_out_written();
-    void put(const departure& leaving, row_buffers& row, write_batch& batch) const;
+    void forget_passed_over(const std::vector<departure>& written) noexcept;
+    void put(const departure& leaving, bool is_exact, row_buffers& row, write_batch& batch) const;
     void take_out(const departure& leaving, byte_buffer& key);
     void remember_keys(const T& leaving, byte_buffer& key);
-    void compare_with_store();
-    /// Rows that a store has at least.
+    /// The least number of rows that the store must have.
     [[nodiscard]] std::uint64_t handed_over() const {
         return state_.template next_id<entry>().value - waiting() - removed_.withdrawn_count();
     }
@@ -189,7 +190,6 @@ private:
     table_id table_;
     detail::key_filter<T> filter_; ///< over the keys of what left memory
     detail::removed_objects<T> removed_;
-    bool is_exact_ = false; ///< the store has the rows that the state handed over, no others
     // The queue's entries below these have been given to behind_, and were written by this process:
     // all are of revisions that cannot be undone, and the queue is in the order of ids, so they are
     // its first ones for good. But not those that had been withdrawn by then, which a pop can bring
@@ -202,4 +202,4 @@ private:
 
 } // namespace chainbase::archive
 
-#include <archive/detail/lifecycle.ipp>
+#include <archive/lifecycle.ipp>

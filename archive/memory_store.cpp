@@ -1,9 +1,9 @@
-#include <archive/detail/batch_plan.hpp>
+#include <archive/batch_plan.hpp>
 #include <archive/memory_store.hpp>
 #include <archive/write_batch.hpp>
 #include <chainbase/database.hpp>
-#include <chainbase/segment.hpp>
-#include <pool_allocator/error.hpp>
+#include <chainbase/segment/segment.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #include <algorithm>
 #include <string>
@@ -24,7 +24,7 @@ bytes_view content_of(const kept_row& row) {
     return {row.content.data(), row.content.size()};
 }
 
-/// A copy: the object may go while somebody reads.
+/// A copy: the object may be removed while it is read.
 pinned_row stored(const kept_row& row) {
     const bytes_view content = content_of(row);
     const auto copy = std::make_shared<const byte_buffer>(content.begin(), content.end());
@@ -145,7 +145,7 @@ std::uint64_t memory_store::row_count(table_id table) const {
     return state_.get(id<kept_table>(table.value)).rows;
 }
 
-/// Holds the row it stands on, and looks for the next one when asked.
+/// Holds the current row, and finds the next one on demand.
 class memory_store::row_source final : public row_cursor_source {
 public:
     row_source(const database& state, table_id table, std::uint32_t from)
@@ -220,7 +220,7 @@ std::unique_ptr<key_cursor_source> memory_store::scan(table_id table, std::uint3
 store::write_totals memory_store::apply(const write_batch& batch) {
     const current now(state_);
     const detail::batch_plan plan(*this, now, batch);
-    auto all = state_.start_session(); // whole, or not at all
+    auto all = state_.start_session(); // all or nothing
     for (const auto& [table, id, content] : plan.rows()) {
         if (content)
             put_row(state_, table, id, *content);

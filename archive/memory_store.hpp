@@ -12,9 +12,8 @@ namespace chainbase::archive {
 /// archive little, and where RocksDB is not wanted. It saves no memory: a row with its keys takes
 /// about twice what the object took.
 ///
-/// A batch is a change of the session under way, and popped with it: what a life cycle wrote is
-/// never ahead of the state nor behind it. Rows come to checkpoints as all objects do. sync() has
-/// nothing to do.
+/// A batch is a change of the current session, and popped with it: its rows are never ahead of the
+/// state or behind it. Rows come to checkpoints as all objects do. sync() has nothing to do.
 ///
 /// Thread-safety: as the database: reads under its read lock, write() and open_table() by its
 /// writer. Handles and cursors keep what they show, whatever is written.
@@ -51,7 +50,7 @@ private:
 
 } // namespace chainbase::archive
 
-/// What memory_store keeps in the state: tables, rows and keys as objects of it.
+/// The objects that memory_store keeps in the state: tables, rows and keys.
 namespace chainbase::archive::detail {
 
 struct kept_table {

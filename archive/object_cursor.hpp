@@ -1,12 +1,12 @@
 #pragma once
 
 #include <archive/archived_by.hpp>
-#include <archive/detail/lifecycle_objects.hpp>
 #include <archive/found.hpp>
-#include <archive/key.hpp>
+#include <archive/lifecycle_objects.hpp>
+#include <archive/record/key.hpp>
 #include <archive/store.hpp>
 #include <chainbase/database.hpp>
-#include <chainbase/schema.hpp>
+#include <chainbase/object/schema.hpp>
 
 #include <boost/mp11/algorithm.hpp>
 
@@ -22,10 +22,17 @@
 
 namespace chainbase::archive::detail {
 
-/// Appends the store's bytes for the values that `from` has for Key: an object, or leading parts.
-template <typename Key, typename From>
+/// The parts of the key that T calls Tag.
+template <typename T, typename Tag>
+using parts_called = typename key_called<T, Tag>::template parts_of<T>;
+
+/// Appends the store's bytes for the values that `from` has for a key of these Parts: an object, or
+/// leading parts.
+template <typename Parts, typename From>
 void append_key_of(byte_buffer& to, const From& from) {
-    using parts = typename Key::parts;
+    using parts = Parts;
+    static_assert(!parts::has_own_order,
+                  "a key with compared_by cannot be archived: rows are in the order of bytes");
     const auto one = [&](auto i) {
         const auto& part = parts::template get<i>(from); // named: it may be a temporary
         const auto& value = chainbase::detail::comparable(part);
@@ -72,7 +79,7 @@ struct archived_keys<T, tags<Tags...>> {
     template <typename Tag>
     static void append(byte_buffer& to, const T& object) {
         using key = key_called<T, Tag>;
-        append_key_of<key>(to, object);
+        append_key_of<parts_called<T, Tag>>(to, object);
         if constexpr (!is_unique(key::kind)) append_key(to, object.id);
     }
 
@@ -102,8 +109,8 @@ namespace chainbase::archive {
 ///     for (auto at = comments.range<by_author>("alice"); at.valid(); at.next())
 ///         use(at->get<&comment::created>());
 ///
-/// Holds for the state at the time it was made: no object of the type may be created, changed or
-/// removed while it is used, which the state's read lock sees to. Must not outlive its life cycle
+/// Valid for the state at the time it was made: no object of the type may be created, changed or
+/// removed while it is used; the state's read lock ensures that. Must not outlive its life cycle
 /// and the store. One thread at a time.
 template <archivable T, typename Tag>
 class object_cursor {

@@ -1,9 +1,9 @@
 #include <archive/memory_store.hpp>
 #include <archive/open_archive.hpp>
-#include <archive/rocksdb_store.hpp>
-#include <chainbase/files.hpp>
-#include <pool_allocator/error.hpp>
-#include <pool_allocator/private_folder.hpp>
+#include <archive/rocksdb/store.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/files.hpp>
+#include <pool_allocator/base/private_folder.hpp>
 
 #include <array>
 #include <string>
@@ -27,7 +27,7 @@ struct no_keys final : key_cursor_source {
 
 namespace fs = std::filesystem;
 
-/// What a creation that was interrupted leaves is no more than a part of `format`.
+/// An interrupted creation leaves at most a part of `format`.
 void require_new(const fs::path& folder) {
     if (!fs::exists(folder)) return;
     for (const auto& entry : fs::directory_iterator(folder))
@@ -40,6 +40,7 @@ void require_new(const fs::path& folder) {
 void mark(const fs::path& folder, store_kind kind) {
     require_new(folder);
     private_folder::make_within(folder);
+    sync_folder((folder / "").parent_path().parent_path());
     replace_file(folder / "format", format_of(kind));
 }
 
@@ -61,6 +62,10 @@ std::unique_ptr<store> open_as(store_kind kind, database& state, const fs::path&
 }
 
 } // namespace
+
+std::unique_ptr<store> open_store(const fs::path& folder, const store_options& options) {
+    return std::make_unique<rocksdb_store>(folder, options);
+}
 
 store::write_totals none_store::apply(const write_batch& batch) {
     throw usage_error(name() + ": keeps no rows, and got " + std::to_string(batch.size()) +

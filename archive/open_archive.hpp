@@ -14,8 +14,8 @@ namespace chainbase::archive {
 /// format_error when the folder holds something else, io_error.
 [[nodiscard]] std::optional<store_kind> kind_of(const std::filesystem::path& folder);
 
-/// What the file `format` of an archive says that is of the kind memory or none, and so has no
-/// files of a version.
+/// The content of the file `format` of an archive of the kind memory or none, which has no
+/// versioned files.
 [[nodiscard]] std::string format_of(store_kind kind);
 
 /// Opens the archive of `state` in `folder`, as the kind it was made as; a new one as `kind`, or
@@ -32,8 +32,18 @@ namespace chainbase::archive {
                                                   std::optional<store_kind> kind = {},
                                                   const store_options& options = {});
 
-/// A store without a place for rows: objects that are finished stay in memory, and nothing is ever
-/// found here. For chains of which little is ever finished, and to measure what an archive costs.
+/// Opens a RocksDB store by itself; the folder is made when it is missing or empty. Use
+/// open_archive() for the archive of a state.
+///
+/// Throws format_error when the folder is something else or of another version (nothing in it is
+/// touched), locked_error when another process writes it, damaged_error when files are missing or
+/// altered or when rows that had been synced are gone, io_error and out_of_space_error for the
+/// disk.
+[[nodiscard]] std::unique_ptr<store> open_store(const std::filesystem::path& folder,
+                                                const store_options& options = {});
+
+/// A store that keeps no rows: finished objects stay in memory, and lookups find nothing. For
+/// chains on which few objects finish, and to measure the cost of an archive.
 class none_store final : public store {
 public:
     [[nodiscard]] std::string name() const override { return "archive store none"; }

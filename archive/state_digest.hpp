@@ -1,9 +1,9 @@
 #pragma once
 
-#include <archive/described_record.hpp>
 #include <archive/found.hpp>
+#include <archive/record/described_record.hpp>
 #include <chainbase/object.hpp>
-#include <chainbase/sha256.hpp>
+#include <chainbase/state_root/sha256.hpp>
 
 #include <cstdint>
 #include <map>
@@ -22,20 +22,19 @@ void append_described(const found<T>& object, byte_buffer& to) {
     detail::store_little(to.data() + begin, fingerprint);
 }
 
-/// A digest of what a state means: of the content of every object of the types that are added, in
-/// memory and in the archive together. The same for the same content, whatever the addresses, the
-/// history, the machine, and the place where each object is.
+/// A digest of the content of every object of the added types, in memory and in the archive
+/// together. It depends on the content only, not on addresses, history, machine, or the place of
+/// each object.
 ///
 ///     type   := SHA-256 of (length:u32 record)*       its objects by rising id, see record.hpp
 ///     digest := SHA-256 of (length:u32 name type)*    its types by name
 ///
-/// The fingerprint of each record is that of described_record: it says what the catalogue knows of
-/// the type, so that a program with the catalogue alone computes the same digest
-/// (chainbase-inspect). That of the record itself is another one only of types with enums, `char`
-/// or signed integers of 128 bits.
+/// The fingerprint of each record is that of described_record: it is computed from the catalogue,
+/// so that a program without the type (chainbase-inspect) computes the same digest. It differs from
+/// the record's own only for types with enums, `char` or signed integers of 128 bits.
 ///
-/// What belongs to the bookkeeping of a node rather than to the state (what a life cycle and a
-/// store in memory keep there) is not to be added. Used by one thread, under the state's read lock.
+/// Do not add a node's bookkeeping (the objects of a life cycle and of a memory store). Used by one
+/// thread, under the state's read lock.
 class state_digest {
 public:
     /// Adds the type T of `state` under `name`. Throws usage_error when there is one already,

@@ -1,7 +1,7 @@
 #include <archive/statistics.hpp>
-#include <chainbase/files.hpp>
-#include <pool_allocator/file_error.hpp>
-#include <pool_allocator/private_folder.hpp>
+#include <pool_allocator/base/file_error.hpp>
+#include <pool_allocator/base/files.hpp>
+#include <pool_allocator/base/private_folder.hpp>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -71,14 +71,14 @@ std::int64_t unix_seconds() {
         .count();
 }
 
-/// Returns null when it cannot be.
+/// Returns null when it cannot be mapped.
 void* map(int descriptor, std::size_t bytes, int protection) {
     const int how = descriptor < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
     void* const at = ::mmap(nullptr, bytes, protection, how, descriptor, 0);
     return at == MAP_FAILED ? nullptr : at;
 }
 
-/// All of its blocks at once: a store to a page that the disk has no room for ends the process.
+/// Allocates all blocks at once: a store to a page without disk space would end the process.
 file_descriptor make_file(const fs::path& file, std::size_t bytes) {
     require_file_limit(file, bytes);
     file_descriptor made = open_private(file, file_use::replace);
@@ -147,7 +147,8 @@ statistics_page::statistics_page(int descriptor) : at_(nullptr) {
     at_ = ::new (memory) content{};
     at_->process = static_cast<std::uint64_t>(::getpid());
     at_->opened = unix_seconds();
-    std::strncpy(at_->mark, mark().c_str(), sizeof at_->mark - 1); // last, as look() asks first
+    std::strncpy(at_->mark, mark().c_str(),
+                 sizeof at_->mark - 1); // last, since look() checks it first
 }
 
 statistics_page::statistics_page() : statistics_page(-1) {}

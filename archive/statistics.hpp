@@ -1,8 +1,8 @@
 #pragma once
 
-#include <pool_allocator/process_of_origin.hpp>
-#include <pool_allocator/trace_clock.hpp>
-#include <pool_allocator/trace_histogram.hpp>
+#include <pool_allocator/base/process_of_origin.hpp>
+#include <pool_allocator/trace/trace_clock.hpp>
+#include <pool_allocator/trace/trace_histogram.hpp>
 
 #include <array>
 #include <atomic>
@@ -77,7 +77,7 @@ private:
 
 namespace detail {
 
-/// How far a thread is from the next lookup that it measures.
+/// A thread's distance to its next measured lookup.
 struct sampling {
     std::uint32_t left = 0;   ///< lookups that are only counted before the next one is measured
     std::uint32_t number = 0; ///< of the thread, from 1 on; 0 before its first lookup
@@ -103,9 +103,9 @@ private:
     trace::clock::ticks start_ = trace::clock::now();
 };
 
-/// The same for what takes hardly longer than reading a clock twice: only one of 64, at random
-/// distances of 1 to 127 so that no rhythm of the caller is met, and each thread's first one, looks
-/// at the clock at all.
+/// A stopwatch for operations hardly longer than two clock reads: measures each thread's first one
+/// and then 1 in 64, at random distances of 1 to 127 so that a periodic caller does not bias the
+/// sample.
 class sampled_stopwatch {
 public:
     sampled_stopwatch() noexcept {
@@ -235,7 +235,7 @@ public:
     void record(lookup outcome, std::chrono::nanoseconds duration) noexcept {
         lookups_[static_cast<std::size_t>(outcome)].record(duration);
     }
-    /// A hit in memory takes some 50 ns, as two looks at a clock do: see sampled_stopwatch.
+    /// A hit in memory takes some 50 ns, as long as two clock reads: see sampled_stopwatch.
     void found_in_memory(const sampled_stopwatch& watch) noexcept {
         lookups_[static_cast<std::size_t>(lookup::hit_in_memory)].record(watch);
     }
@@ -270,7 +270,7 @@ private:
     std::array<lookup_times, 4> lookups_;
 };
 
-/// What somebody else sees of the statistics of a store.
+/// The statistics of a store as other processes see them.
 struct published_statistics {
     std::uint64_t process = 0; ///< that has, or had, the store open for writing
     std::int64_t opened = 0;   ///< Unix seconds
@@ -286,18 +286,18 @@ struct published_statistics {
 ///                          `statistics` as they lie in memory
 ///
 /// It costs the process nothing but some 90 KiB that the kernel writes back now and then. The file
-/// is no part of what is archived: no state counts on it, each opening for writing replaces it by
-/// an empty one, and deleting it is harmless.
+/// is not part of the archive's data: no state relies on it, each opening for writing replaces it
+/// by an empty one, and deleting it is harmless.
 ///
 /// A thread-safe place for `statistics`; making and destroying one is not.
 class statistics_page {
 public:
-    /// Seen by nobody else.
+    /// Private memory, not visible to other processes.
     statistics_page();
     /// In the folder, a private one, in place of the file that is there. Throws access_error,
     /// io_error, out_of_space_error.
     explicit statistics_page(const std::filesystem::path& folder);
-    /// Notes the end, if it is that of the process that made it.
+    /// Records the time of closing, in the process that created it.
     ~statistics_page();
     statistics_page(const statistics_page&) = delete;
     statistics_page& operator=(const statistics_page&) = delete;
@@ -305,8 +305,8 @@ public:
     [[nodiscard]] statistics& operator*() const noexcept;
     [[nodiscard]] statistics* operator->() const noexcept { return &**this; }
 
-    /// What the file in this folder says now; nothing if there is none, or none that this version
-    /// of the program knows. Throws access_error, io_error.
+    /// Reads the file in this folder; nothing if there is none, or if this version does not know
+    /// its layout. Throws access_error, io_error.
     [[nodiscard]] static std::optional<published_statistics>
     look(const std::filesystem::path& folder);
 

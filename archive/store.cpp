@@ -1,10 +1,9 @@
-#include <archive/rocksdb_store.hpp>
 #include <archive/statistics.hpp>
 #include <archive/store.hpp>
 #include <chainbase/database.hpp>
-#include <chainbase/segment.hpp>
-#include <pool_allocator/error.hpp>
-#include <pool_allocator/trace.hpp>
+#include <chainbase/segment/segment.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/trace/trace.hpp>
 
 #include <algorithm>
 #include <array>
@@ -19,7 +18,7 @@ const trace::site syncing("archive.sync");
 const trace::site finding("archive.find", trace::kind::sampled);
 
 constexpr std::size_t longest_name = 200;
-// What the two-byte numbers of a stored row can count.
+// The limits of the two-byte numbers of a stored row.
 constexpr std::size_t most_keys = 65535;
 constexpr std::size_t longest_key = 65535;
 
@@ -46,7 +45,7 @@ constexpr std::array<std::pair<std::string_view, store_kind>, 3> kinds{
 
 } // namespace
 
-// The disk and what is on it count; a wrong call does not.
+// Counts failures of the disk and damage; not wrong calls.
 template <typename Work>
 auto store::counting_failures(Work&& work) const {
     const auto count = [&] { counted_->failures.add(1); };
@@ -84,7 +83,7 @@ void store::publish_statistics(const std::filesystem::path& folder) {
         page_ = std::make_unique<statistics_page>(folder);
         counted_ = &**page_;
     } catch (const error&) {
-        // A disk without room for them, most likely.
+        // Most likely the disk is full.
     }
 }
 
@@ -222,11 +221,6 @@ store_kind store_kind_of(std::string_view name) {
 
 std::string_view to_string(store_kind kind) noexcept {
     return kinds[static_cast<std::size_t>(kind)].first;
-}
-
-std::unique_ptr<store> open_store(const std::filesystem::path& folder,
-                                  const store_options& options) {
-    return std::make_unique<rocksdb_store>(folder, options);
 }
 
 } // namespace chainbase::archive

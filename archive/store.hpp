@@ -1,7 +1,7 @@
 #pragma once
 
-#include <archive/bytes.hpp>
-#include <archive/rows.hpp>
+#include <archive/record/bytes.hpp>
+#include <archive/record/rows.hpp>
 #include <archive/statistics.hpp>
 #include <archive/write_batch.hpp>
 #include <chainbase/fwd.hpp>
@@ -37,11 +37,11 @@ struct table_description {
     std::vector<std::string> key_names; ///< key number i is key_names[i]
 };
 
-/// Says of a row's id whether the row counts.
+/// Whether the row with this id counts.
 using row_predicate = std::function<bool(std::uint32_t)>;
 
-/// Where finished objects are kept: tables of rows, found by a 32-bit id and by secondary keys.
-/// What the bytes mean is the caller's: see record.hpp and key.hpp.
+/// Where finished objects are kept: tables of rows, found by a 32-bit id and by secondary keys. The
+/// caller defines the meaning of the bytes: see record.hpp and key.hpp.
 ///
 /// Invariants:
 ///  1. A batch is applied whole or not at all, also across kill -9. After write() returned, a dead
@@ -110,12 +110,12 @@ public:
     /// log.
     void flush();
 
-    /// From here on the rows are on storage before what relies on them: before a checkpoint of
-    /// `state` is published, a block goes to its redo log, or it is marked as closed
-    /// (segment::sync_before_checkpoints). open_archive() and every life cycle ask for it. State
-    /// and store may go in any order: a store that goes first syncs, and if it cannot, the state
-    /// publishes nothing more. Called by the writer; once or often is the same. Does nothing
-    /// unless has_to_sync(), and for a state that is only read.
+    /// Ensures from now on that rows are on storage before anything that relies on them: before a
+    /// checkpoint of `state` is published, a block goes to its redo log, or it is marked as closed
+    /// (segment::sync_before_checkpoints). open_archive() and every life cycle call it. State and
+    /// store may be destroyed in any order: a store destroyed first syncs, and if it cannot, the
+    /// state publishes nothing more. Called by the writer; repeated calls have no effect. Does
+    /// nothing unless has_to_sync(), and for a read-only state.
     void sync_before_checkpoints_of(database& state);
 
     [[nodiscard]] const statistics& stats() const noexcept { return *counted_; }
@@ -124,18 +124,18 @@ public:
     /// lookups.
     [[nodiscard]] statistics& stats() noexcept { return *counted_; }
 
-    /// Counts in `folder` from now on, where others can look (class statistics_page), and from
-    /// zero. To be called before any other call. If the file cannot be made it goes on as before,
-    /// and nobody else sees the figures: they are worth no failure.
+    /// Counts from zero in a file in `folder` from now on, visible to other processes (class
+    /// statistics_page). Call it before any other call. If the file cannot be created, counting
+    /// goes on in private memory without an error.
     void publish_statistics(const std::filesystem::path& folder);
 
-    /// What it is called in messages.
+    /// Its name in messages.
     [[nodiscard]] virtual std::string name() const = 0;
     [[nodiscard]] virtual store_kind kind() const noexcept = 0;
     /// Whether what is written is still there when the store is opened again.
     [[nodiscard]] virtual bool outlives_process() const noexcept = 0;
-    /// Whether rows are part of the state whose archive this is: what write() does is a change of
-    /// the session under way, and undone with it.
+    /// Whether rows are part of the state whose archive this is: then write() is a change of the
+    /// current session, and undone with it.
     [[nodiscard]] virtual bool is_of_the_state() const noexcept { return false; }
     /// Whether there is a place for rows at all; else objects stay in memory.
     [[nodiscard]] virtual bool keeps_rows() const noexcept { return true; }
@@ -145,7 +145,7 @@ public:
     }
 
 protected:
-    /// What a batch came to.
+    /// The totals of a batch.
     struct write_totals {
         std::uint64_t put = 0;
         std::uint64_t unchanged = 0;
@@ -169,8 +169,8 @@ protected:
     scan(table_id table, std::uint32_t index, bytes_view from) const = 0;
     virtual void make_durable(bool empty_buffers) = 0;
 
-    /// What an engine whose make_durable() does something calls first in its destructor: a
-    /// checkpoint under way may still ask for it.
+    /// An engine whose make_durable() does something calls this first in its destructor: a
+    /// checkpoint in progress may still call it.
     void leave_states() noexcept { relied_on_by_.clear(); }
 
     /// For engines that find tables when they open.
@@ -193,7 +193,7 @@ private:
     std::vector<std::shared_ptr<void>> relied_on_by_; ///< parts of prior_sync, one a state
 };
 
-/// What a rocksdb store may take; the other kinds have no use for it.
+/// Resources of a rocksdb store; other kinds ignore them.
 struct store_options {
     /// One cache for all tables, of rows, data blocks, and where keys led. Filters and indexes stay
     /// in memory beside it, some 3 bytes a row.
@@ -209,15 +209,5 @@ struct store_options {
     /// Opens beside a running writer, sees what was written before, changes nothing.
     bool read_only = false;
 };
-
-/// Opens a RocksDB store by itself; the folder is made when it is missing or empty. That of a state
-/// is opened by open_archive().
-///
-/// Throws format_error when the folder is something else or of another version (nothing in it is
-/// touched), locked_error when another process writes it, damaged_error when files are missing or
-/// altered or when rows that had been synced are gone, io_error and out_of_space_error for the
-/// disk.
-[[nodiscard]] std::unique_ptr<store> open_store(const std::filesystem::path& folder,
-                                                const store_options& options = {});
 
 } // namespace chainbase::archive

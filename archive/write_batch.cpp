@@ -1,4 +1,4 @@
-#include <archive/detail/integers.hpp>
+#include <archive/record/integers.hpp>
 #include <archive/write_batch.hpp>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <archive/bytes.hpp>
+#include <archive/record/bytes.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -117,9 +117,9 @@ public:
     void put(table_id table, std::uint32_t id, bytes_view record,
              std::span<const secondary_key> keys = {});
 
-    /// As put(), for a row that the store does not have, nor any of its keys, as the caller knows
-    /// for sure: it does not look for them. If it is wrong, what the store promises does not hold:
-    /// a row that is there is counted twice, and a key that is there leads to the new row alone.
+    /// As put(), for a row of which the caller knows that the store has neither it nor any of its
+    /// keys: the store does not look for them. If the caller is wrong, the store's invariants
+    /// break: an existing row is counted twice, and an existing key leads to the new row only.
     void add(table_id table, std::uint32_t id, bytes_view record,
              std::span<const secondary_key> keys = {});
 

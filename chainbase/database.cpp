@@ -1,11 +1,14 @@
 #include <chainbase/database.hpp>
-#include <chainbase/segment.hpp>
-#include <pool_allocator/error.hpp>
-#include <pool_allocator/trace.hpp>
+#include <chainbase/segment/segment.hpp>
+#include <chainbase/statistics.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/trace/trace.hpp>
 #include <undo/undo_log.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace chainbase {
 
@@ -16,8 +19,26 @@ const trace::site compacting("chainbase.compact");
 } // namespace
 
 database::database(const std::string& state, const open_options& options)
-    : segment_(std::make_unique<segment>(state, options)), is_writer_(segment_->writable()),
-      log_(segment_->log()) {}
+    : lock_(std::make_unique<state_lock>()), segment_(std::make_unique<segment>(state, options)),
+      is_writer_(segment_->writable()), checks_locks_(options.check_locks), log_(segment_->log()) {}
+
+database::database(database&& other) noexcept
+    : lock_(std::move(other.lock_)), segment_(std::move(other.segment_)),
+      is_writer_(other.is_writer_), checks_locks_(other.checks_locks_),
+      is_closed_(std::exchange(other.is_closed_, true)), log_(std::exchange(other.log_, nullptr)),
+      indexes_(std::exchange(other.indexes_, {})) {}
+
+database& database::operator=(database&& other) noexcept {
+    database taken(std::move(other));
+    std::swap(lock_, taken.lock_);
+    std::swap(segment_, taken.segment_);
+    std::swap(is_writer_, taken.is_writer_);
+    std::swap(checks_locks_, taken.checks_locks_);
+    std::swap(is_closed_, taken.is_closed_);
+    std::swap(log_, taken.log_);
+    std::swap(indexes_, taken.indexes_);
+    return *this; // `taken` closes the former state
+}
 
 database::~database() = default;
 
@@ -26,10 +47,12 @@ const opening& database::opened() const noexcept {
 }
 
 checkpoint::outcome database::make_checkpoint() {
+    if (is_closed_) throw_closed();
     return segment_->make_checkpoint();
 }
 
 void database::wait_until_durable() {
+    if (is_closed_) throw_closed();
     segment_->wait_until_durable();
 }
 
@@ -41,20 +64,23 @@ void database::close() {
                           ": close: " + std::to_string(log_->open_sessions()) +
                           " sessions are still open; push, squash or undo them first");
     log_ = nullptr;
+    is_closed_ = true;
     indexes_.clear();
     segment_->close();
 }
 
 void database::abandon() noexcept {
     log_ = nullptr;
+    is_closed_ = true;
     indexes_.clear();
-    segment_->abandon();
+    if (segment_) segment_->abandon();
 }
 
 // --- types ---
 
 void database::require_new(std::size_t number, const std::string& name) const {
     undo_log::require_no_operation();
+    if (is_closed_) throw_closed();
     if (number < indexes_.size() && indexes_[number])
         throw usage_error("add_type(\"" + name + "\"): this type is registered as \"" +
                           indexes_[number]->type_name() + "\" already");
@@ -80,14 +106,33 @@ void database::new_type::enter(std::unique_ptr<index_base> index) {
 }
 
 void database::throw_unregistered(const std::string& type) const {
+    if (is_closed_) throw_closed();
     throw usage_error(segment_->state().string() + ": the type " + type +
                       " was not registered; call add_type for it first");
 }
 
 void database::throw_without_log() const {
+    if (is_closed_) throw_closed();
     throw usage_error(segment_->state().string() +
-                      ": this call needs the state to be open for writing; it is open read-only, "
-                      "or was closed");
+                      ": this call needs the state to be open for writing; it is open read-only");
+}
+
+void database::throw_closed() const {
+    throw usage_error((segment_ ? segment_->state().string() + ": the state" : "the database") +
+                      " was closed, abandoned or moved from; open it again");
+}
+
+void database::require_lock(bool to_write) const {
+    const auto held = lock_ ? lock_->held_by_this_thread() : std::nullopt;
+    if (held && (*held == lock_kind::write || !to_write)) return;
+    throw usage_error(segment_->state().string() + ": check_locks: a call that " +
+                      (to_write ? "changes objects" : "reads objects") + " without " +
+                      (to_write ? "with_write_lock" : "with_read_lock or with_write_lock"));
+}
+
+std::vector<type_statistics> database::types() const {
+    if (is_closed_) throw_closed();
+    return segment_statistics::read(*this).types;
 }
 
 log_position database::session_mark_of(revision_number revision) const {
@@ -97,10 +142,12 @@ log_position database::session_mark_of(revision_number revision) const {
 }
 
 revision_number database::revision() const {
+    if (!segment_) throw_closed();
     return log_ ? log_->revision() : undo_log_view(segment_->log_file()).revision();
 }
 
 revision_number database::committed_revision() const {
+    if (!segment_) throw_closed();
     return log_ ? log_->committed_revision()
                 : undo_log_view(segment_->log_file()).committed_revision();
 }
@@ -142,7 +189,7 @@ void database::compact() {
         if (index) index->compact();
     {
         operation change(log(), 0);
-        segment_->buffers().settle();
+        segment_->buffers().prepare_trim();
         change.complete();
     }
     segment_->buffers().trim();

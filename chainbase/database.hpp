@@ -1,21 +1,47 @@
 #pragma once
 
-#include <chainbase/lock/state_lock.hpp>
 #include <chainbase/open_options.hpp>
+#include <chainbase/state_lock.hpp>
 #include <chainbase/views.hpp>
 #include <undo/session.hpp>
 
 #include <atomic>
 #include <cstddef>
+#include <cstdlib>
 #include <memory>
+#include <ranges>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace chainbase {
 
+class database;
+struct type_statistics;
+
+/// The changes of all types since a session began, read from the log once. Valid until the next
+/// change or the end of the session.
+class state_changes {
+public:
+    /// The changes of the objects of T, each once. An object that was created and removed again is
+    /// left out; one that was removed and whose id was given out again counts as modified.
+    template <typename T>
+    [[nodiscard]] std::vector<change<T>> of() const;
+    /// How many objects of all types changed.
+    [[nodiscard]] std::size_t size() const noexcept { return all_.objects().size(); }
+    [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+
+private:
+    friend class database;
+    state_changes(const database& of, session_changes all) : of_(of), all_(std::move(all)) {}
+
+    const database& of_;
+    session_changes all_;
+};
+
 /// The current state of a chain: objects of registered types in shared memory, found by id and by
-/// their keys, changed in operations that happen whole or not at all, and undone by session.
+/// their keys, changed in all-or-nothing operations, and undone by session.
 ///
 ///     database db("state");
 ///     db.add_type<account>("account");
@@ -26,19 +52,18 @@ namespace chainbase {
 ///     db.commit(block.revision());
 ///
 /// Thread-safety: one thread writes at a time, any number read; with_write_lock and with_read_lock
-/// keep them apart. The calls themselves take no lock. References and views are valid under the
-/// lock, and as long as the object is neither removed nor its type compacted.
+/// keep them apart. The calls themselves take no lock. References and views are valid while the
+/// lock is held, until the object is removed or its type compacted.
 ///
-/// Forks: a database belongs to the process that opened it. In one that this process forks, calls
-/// that change the state, take a lock or close throw usage_error, destructors do nothing, and a
-/// store to an object ends that process (SIGSEGV): so a fork may not go on within a function passed
-/// to create or modify. What is read there without a lock is what the parent is changing. A fork
-/// that needs the state opens it itself. The parent and its sessions, locks and checkpoints are as
-/// if it had not forked.
+/// Forks: a database belongs to the process that opened it. In a forked child, calls that change
+/// the state, take a lock or close throw usage_error, destructors do nothing, and a store to an
+/// object ends the child (SIGSEGV): so do not fork within a function passed to create or modify and
+/// go on there. Reads without a lock see what the parent is changing. A child that needs the state
+/// opens it itself. The parent with its sessions, locks and checkpoints is not affected.
 ///
 /// Invariants:
-///  1. After an exception from any call the state is what it was before the call.
-///  2. After undo every byte in use is what it was when the session began.
+///  1. After an exception from any call the state is as before the call.
+///  2. After undo every byte in use is as it was when the session began.
 ///  3. After a kill at any instruction, opening returns to the last completed (pushed) revision; if
 ///     no session was open, to the last completed operation.
 class database {
@@ -46,79 +71,120 @@ public:
     /// Opens the state in the folder `state`, or creates it. See class segment for the rules and
     /// the exceptions.
     explicit database(const std::string& state, const open_options& options = {});
-    database(const database&) = delete;
-    database& operator=(const database&) = delete;
-    /// Closes, undoing open sessions. Errors are reported on stderr only; the state then counts as
-    /// not closed.
+    /// Takes over the open state; `other` is then closed. Sessions, views and references stay
+    /// valid. Not allowed while a lock is held.
+    database(database&& other) noexcept;
+    /// Closes the own state as the destructor does, then takes over that of `other`.
+    database& operator=(database&& other) noexcept;
+    /// Closes the state, undoing open sessions. Errors are only reported on stderr; the state then
+    /// counts as not closed.
     ~database();
 
-    /// Waits until all is on storage, marks the state as closed and lets others write it. No call
-    /// but the destructor is allowed afterwards. Throws usage_error while a session is open,
-    /// io_error; the state then counts as not closed.
+    /// Waits until everything is on storage, marks the state as closed and releases the writer's
+    /// lock. Afterwards only the destructor may be called. Throws usage_error while a session is
+    /// open, io_error; the state then counts as not closed.
     void close();
-    /// Leaves the state as a killed process does, for who must not call it closed: the next opening
-    /// rolls back to the last completed block. No call but the destructor is allowed afterwards.
+    /// Leaves the state as a killed process does, without marking it closed: the next opening rolls
+    /// back to the last completed block. Afterwards only the destructor may be called.
     void abandon() noexcept;
 
-    /// How the state was opened: created, attached, rolled back or restored, and from which
-    /// revision it goes on.
+    /// How the state was opened: created, attached, rolled back or restored, and at which revision.
     [[nodiscard]] const opening& opened() const noexcept;
-    /// Makes a checkpoint of what is there, which a crash of the machine does not take, and waits
-    /// until it is on storage. By itself that happens by time, at the end of a block, without
-    /// anyone waiting. Throws usage_error within an operation, when only reading or with
-    /// durability::process; io_error, out_of_space_error: then the one before is what it was.
+    /// Makes a checkpoint of the present state, which survives a crash of the machine, and waits
+    /// until it is on storage. Scheduled checkpoints are made at the end of a block without making
+    /// the writer wait. Throws usage_error within an operation, when only reading or with
+    /// durability::process; io_error, out_of_space_error: then the previous checkpoint is
+    /// unchanged.
     checkpoint::outcome make_checkpoint();
     /// Waits until all blocks (pushed sessions) so far survive a crash of the machine. With
-    /// durability::commit that is the next sync of the redo log, at most a few milliseconds away;
-    /// else, or when that log is broken off, a checkpoint. Throws as make_checkpoint.
+    /// durability::commit it waits for the next sync of the redo log, at most a few milliseconds;
+    /// else, or when that log's run was abandoned, it makes a checkpoint. Throws as
+    /// make_checkpoint.
     void wait_until_durable();
 
-    /// Makes T known under `name`, in a new state or in one that has it with the same layout.
-    /// Throws usage_error when T or `name` is registered already, schema_error naming the first
-    /// difference of the layout, and what creating files throws.
+    /// Registers T as `name`, creating it in the state or checking that its layout there is the
+    /// same. Throws usage_error when T or `name` is registered already, schema_error naming the
+    /// first difference of the layout, and the errors of creating files.
     ///
-    /// To be called for every type after opening, before the first call about it; not under undo.
-    template <object_type T>
+    /// Call it for every type after opening, before any other call about the type. A new type is
+    /// not part of a session: undoing one that began before removes its objects but keeps the type.
+    template <typename T>
     void add_type(const std::string& name);
 
     /// @name Objects
-    /// Calls about a type that was not added throw usage_error. Those that change throw it, too,
+    /// Calls about a type that was not added throw usage_error. So do calls that change objects
     /// when the state is open read-only, and within the functions passed to create and modify.
     /// @{
 
-    /// Makes an object: `initialise(T&)` fills in what is not default; the id is set already. The
-    /// reference stays valid until the object is removed or the type compacted.
-    /// Throws duplicate_key_error naming key, value and the other object, limit_error,
-    /// out_of_space_error, usage_error (the id was changed), and what `initialise` throws; then
-    /// nothing happened.
+    /// Creates an object: `initialise(T&)` sets the members that are not default; the id is set
+    /// already. The reference stays valid until the object is removed or the type compacted. Throws
+    /// duplicate_key_error naming key, value and the other object, limit_error, out_of_space_error,
+    /// usage_error (the id was changed), and what `initialise` throws; then nothing changed.
     template <typename T, typename Initialise>
     const T& create(Initialise&& initialise) {
-        return of<T>().create(initialise);
+        return changing<T>().create(initialise);
     }
     /// Changes an object of this database with `change(T&)`; members and keys may change, the id
     /// may not. Throws as create does; then the object is unchanged.
     template <typename T, typename Change>
     void modify(const T& object, Change&& change) {
-        of<T>().modify(object, change);
+        changing<T>().modify(object, change);
     }
+    /// As modify, for the object with `id`. Also throws not_found_error.
+    template <typename T, typename Change>
+    void modify(id<T> id, Change&& change) {
+        modify(get(id), change);
+    }
+    /// As modify, for the first object whose key Tag is `key`, one value or a std::tuple. Also
+    /// throws not_found_error.
+    template <typename T, typename Tag, typename Key, typename Change>
+    void modify(const Key& key, Change&& change) {
+        modify(get<T, Tag>(key), change);
+    }
+    /// The object whose unique key Tag is `key`, one value or a std::tuple; if there is none,
+    /// creates it with `initialise`, which must set this key. Throws as create does, and
+    /// usage_error when it set another key; then nothing changed.
+    template <typename T, typename Tag, typename Key, typename Initialise>
+    const T& get_or_create(const Key& key, Initialise&& initialise);
     /// Removes an object of this database; references to it become invalid. Throws usage_error for
-    /// another object, out_of_space_error; then it is still there.
+    /// a foreign object, out_of_space_error; then the object is unchanged.
     template <typename T>
     void remove(const T& object) {
-        of<T>().remove(object);
+        changing<T>().remove(object);
     }
-    /// Removes all objects of T, as one operation. Throws out_of_space_error; then all are there.
+    /// As remove, for the object with `id`. Also throws not_found_error.
+    template <typename T>
+    void remove(id<T> id) {
+        remove(get(id));
+    }
+    /// As remove, for the first object whose key Tag begins with `values`. Also throws
+    /// not_found_error.
+    template <typename T, typename Tag, typename... V>
+    void remove(const V&... values) {
+        remove(get<T, Tag>(values...));
+    }
+    /// Removes the objects of a range of any view of T, as one operation; returns their number.
+    /// Throws as remove does; then nothing is removed.
+    template <std::ranges::input_range Objects>
+    std::size_t remove_all(Objects&& objects);
+    /// Removes the objects of T for which `condition(const T&)` holds, as one operation; returns
+    /// their number. Throws as remove does, and what `condition` throws; then nothing is removed.
+    template <typename T, typename Condition>
+    std::size_t remove_if(Condition&& condition);
+    /// Removes all objects of T, as one operation. Throws out_of_space_error; then nothing is
+    /// removed.
     template <typename T>
     void clear() {
-        of<T>().clear();
+        changing<T>().clear();
     }
     /// The object of `id`, or null.
     template <typename T>
     [[nodiscard]] const T* find(id<T> id) const {
         return of<T>().find(id);
     }
-    /// The first object whose key Tag begins with `values`, or null: also for a value that the
-    /// part's type cannot hold. A hashed key takes all of its values.
+    /// The first object whose key Tag begins with `values`, one for each part or all in a
+    /// std::tuple; null if there is none, or for a value that the part's type cannot hold. A hashed
+    /// key requires all of its values.
     template <typename T, typename Tag, typename... V>
     [[nodiscard]] const T* find(const V&... values) const {
         return view<T, Tag>().find(values...);
@@ -129,25 +195,22 @@ public:
     /// As find, but throws not_found_error naming type, key and value.
     template <typename T, typename Tag, typename... V>
     [[nodiscard]] const T& get(const V&... values) const;
-
-    /// Asks for the memory in which a lookup by the hashed key Tag begins. Who knows what will be
-    /// looked up next calls this some lookups ahead, and prefetch_object when some of them are
-    /// done: waiting for memory then overlaps with work. None of them changes anything.
-    template <typename T, typename Tag, typename... V>
-    void prefetch(const V&... values) const {
-        view<T, Tag>().prefetch(values...);
+    /// Whether find() finds an object.
+    template <typename T>
+    [[nodiscard]] bool contains(id<T> id) const {
+        return find(id) != nullptr;
     }
-    /// Asks for the memory of the object itself, of which all is going to be used.
     template <typename T, typename Tag, typename... V>
-    void prefetch_object(const V&... values) const {
-        view<T, Tag>().prefetch_object(values...);
+    [[nodiscard]] bool contains(const V&... values) const {
+        return find<T, Tag>(values...) != nullptr;
     }
-
-    /// The third step, for objects that are going to be changed: asks for the place of the id, by
-    /// which every change makes sure that the object is one of this database.
-    template <typename T, typename Tag, typename... V>
-    void prefetch_id(const V&... values) const {
-        view<T, Tag>().prefetch_id(values...);
+    /// Looks up many values of the hashed key Tag, each a value or a std::tuple: `found[i]` becomes
+    /// the object of `keys[i]`, or null. Faster than repeated find(), since the memory of each
+    /// lookup is prefetched some lookups ahead, including what modify() reads first. Requires
+    /// found.size() to equal the number of keys.
+    template <typename T, typename Tag, std::ranges::random_access_range Keys>
+    void find_many(const Keys& keys, std::span<const T*> found) const {
+        view<T, Tag>().find_many(keys, found);
     }
 
     /// The objects of T by the key Tag: an ordered_view or a hashed_view.
@@ -163,7 +226,12 @@ public:
     [[nodiscard]] std::size_t count() const {
         return of<T>().size();
     }
-    /// The id that the next object of T will get; all smaller ones were given out.
+    /// How many objects of T have a key Tag that begins with `values`. Cost as the view's count().
+    template <typename T, typename Tag, typename... V>
+    [[nodiscard]] std::size_t count(const V&... values) const {
+        return view<T, Tag>().count(values...);
+    }
+    /// The id that the next object of T gets; all smaller ones were given out.
     template <typename T>
     [[nodiscard]] id<T> next_id() const {
         return of<T>().next_id();
@@ -172,56 +240,68 @@ public:
 
     /// @name Sessions and revisions
     /// @{
-    /// Starts a session; what follows is undone unless the guard is pushed or squashed.
+    /// Starts a session; later changes are undone unless the guard is pushed or squashed.
     [[nodiscard]] session start_session() { return session(log()); }
+    /// Starts a session if `enabled`; else returns a guard without a session, which does nothing,
+    /// for code that works with and without undo.
+    [[nodiscard]] session start_session(bool enabled) {
+        return enabled ? start_session() : session::disabled(revision());
+    }
     /// Undoes the newest session, pushed or not. Throws usage_error if there is none.
     void undo();
-    /// Merges the newest session into the one below. The only one becomes permanent; either way
-    /// the revision goes down by one. Throws usage_error if there is none.
+    /// Merges the newest session into the one below, or makes it permanent if it is the only one;
+    /// either way the revision goes down by one. Throws usage_error if there is none.
     void squash();
     /// Undoes all sessions.
     void undo_all();
     /// Makes all revisions up to `revision` permanent. Throws usage_error when one of them is open.
     void commit(revision_number revision) { log().commit(revision); }
-    /// Never to a smaller one than revision(), nor to more than undo_log::max_revision (2^62).
-    /// Throws usage_error then, and while something can be undone.
+    /// Sets the revision number. Throws usage_error while something can be undone, and when
+    /// `revision` is smaller than revision() or greater than undo_log::max_revision (2^62).
     void set_revision(revision_number revision) { log().set_revision(revision); }
-    /// The revision of the newest session; without one, of what was last made permanent.
+    /// The revision of the newest session; without one, the committed revision.
     [[nodiscard]] revision_number revision() const;
     /// The newest revision that cannot be undone.
     [[nodiscard]] revision_number committed_revision() const;
-    /// What happened to the objects of T since the session of `revision` began, sessions above it
-    /// included. Throws usage_error if there is no such session.
-    template <typename T>
-    [[nodiscard]] std::vector<change<T>> changes(revision_number revision) const;
+    /// The changes of objects since the session of `revision` began, including those of sessions
+    /// above it. Throws usage_error if there is no such session.
+    [[nodiscard]] state_changes changes(revision_number revision) const {
+        return {*this, session_changes(log(), session_mark_of(revision))};
+    }
     /// @}
 
     /// @name Locks
     /// Between the threads of this process (state_lock) and between processes (process_lock);
-    /// neither side can starve the other. Neither may be taken within the other, or twice by one
-    /// thread. Locks of the application come before it or after it, always alike; the engine takes
-    /// none while it holds it but those of the archive's store. What `f` returns must not refer to
-    /// an object beyond the lock.
+    /// readers and the writer cannot starve each other. Nesting the two locks, or taking one twice
+    /// in a thread, throws usage_error. With open_options::check_locks every call that reads
+    /// objects requires one of them, every call that changes objects the write lock, and throws
+    /// usage_error without it. The application must order its own locks consistently before or
+    /// after these; while holding them the engine takes only the locks of the archive's store. The
+    /// result of `f` must not refer to an object, since the lock is released.
     ///
-    /// A state is to be changed under the write lock if other processes read it; what the engine
-    /// does by itself (opening, closing, compacting, adding types) keeps other processes out by
-    /// itself. Threads of this process that read are kept out of it by with_write_lock alone.
+    /// Change a state under the write lock if other processes read it. Opening, closing, compacting
+    /// and adding types lock out other processes by themselves; reader threads of this process are
+    /// locked out by with_write_lock only.
     /// @{
 
     /// Calls f() while no thread and no process writes. In a process that only reads, throws
-    /// unclean_error when the writer died in the middle of a change and no other one came within
+    /// unclean_error when the writer died in the middle of a change and no other writer came within
     /// open_options::wait_for_writer, replaced_error when the state has to be opened again,
-    /// limit_error when too many threads read; then f was not called.
+    /// limit_error when too many threads read; then f is not called.
     template <typename F>
     auto with_read_lock(F&& f) const {
-        const read_guard lock(lock_, *segment_, is_writer_);
+        if (is_closed_) [[unlikely]]
+            throw_closed();
+        const read_guard lock(*lock_, *segment_, is_writer_);
         const trace::span held(state_lock::read_hold);
         return std::forward<F>(f)();
     }
     /// Calls f() while no other thread or process reads or writes.
     template <typename F>
     auto with_write_lock(F&& f) {
-        const write_guard lock(lock_, *segment_);
+        if (is_closed_) [[unlikely]]
+            throw_closed();
+        const write_guard lock(*lock_, *segment_);
         const trace::span held(state_lock::write_hold);
         return std::forward<F>(f)();
     }
@@ -231,11 +311,16 @@ public:
     /// invalid. Throws usage_error while something can be undone.
     void compact();
 
-    /// The shared memory behind the objects, for tools and layers that look at it.
-    [[nodiscard]] segment& memory() const noexcept { return *segment_; }
+    /// Each registered type: its name, its number of objects, and how its bytes are used. Callers
+    /// include chainbase/statistics.hpp.
+    [[nodiscard]] std::vector<type_statistics> types() const;
+
+    /// The shared memory behind the objects, for tools and other layers.
+    [[nodiscard]] const segment& memory() const noexcept { return *segment_; }
+    [[nodiscard]] segment& memory() noexcept { return *segment_; }
 
 private:
-    /// Types are numbered per process, so that a type's index is found without a search.
+    /// Types are numbered per process, so that finding a type's index needs no search.
     static inline std::atomic<std::size_t> types_numbered_{0};
     template <typename T>
     static inline const std::size_t type_number_ = types_numbered_++;
@@ -243,11 +328,20 @@ private:
     template <typename T>
     [[nodiscard]] object_index<T>& of() const {
         const std::size_t number = type_number_<T>;
-        if (number >= indexes_.size() || !indexes_[number])
+        if (number >= indexes_.size() || !indexes_[number]) [[unlikely]]
             throw_unregistered(detail::type_name<T>());
+        if (checks_locks_) [[unlikely]]
+            require_lock(/*to_write=*/false);
         return static_cast<object_index<T>&>(*indexes_[number]);
     }
-    /// A type that add_type() is making: its windows, until it is entered or forgotten.
+    template <typename T>
+    [[nodiscard]] object_index<T>& changing() {
+        if (checks_locks_) [[unlikely]]
+            require_lock(/*to_write=*/true);
+        return of<T>();
+    }
+    void require_lock(bool to_write) const;
+    /// A type that add_type() is creating: its windows, until it is entered or discarded.
     class new_type {
     public:
         /// `number` of the type in this process. Throws what add_type() throws.
@@ -272,23 +366,30 @@ private:
         return *log_;
     }
     [[noreturn]] void throw_without_log() const;
+    [[noreturn]] void throw_closed() const;
     void require_session(const char* call) const;
-    /// Where the log of that session begins. Throws usage_error if there is none.
+    /// Where that session begins in the log. Throws usage_error if there is no such session.
     [[nodiscard]] log_position session_mark_of(revision_number revision) const;
 
+    friend class state_changes;
+
+    std::unique_ptr<state_lock> lock_;
     std::unique_ptr<segment> segment_;
-    bool is_writer_;
-    undo_log* log_; ///< the segment's, null when only reading and once closed or abandoned
+    bool is_writer_ = false;
+    bool checks_locks_ = false;
+    bool is_closed_ = false;
+    undo_log* log_ = nullptr; ///< null when only reading, and after close() or abandon()
     std::vector<std::unique_ptr<index_base>> indexes_;
-    mutable state_lock lock_;
 };
 
-template <object_type T>
+template <typename T>
 void database::add_type(const std::string& name) {
-    type_schema schema = schema_of<T>(name);
-    schema.root_bytes = object_index<T>::root_bytes;
-    new_type type(*this, type_number_<T>, schema);
-    type.enter(std::make_unique<object_index<T>>(*segment_, type.windows()));
+    if constexpr (detail::is_declared<T>) {
+        type_schema schema = schema_of<T>(name);
+        schema.root_bytes = object_index<T>::root_bytes;
+        new_type type(*this, type_number_<T>, schema);
+        type.enter(std::make_unique<object_index<T>>(*segment_, type.windows()));
+    }
 }
 
 template <typename T>
@@ -300,23 +401,60 @@ const T& database::get(id<T> id) const {
 template <typename T, typename Tag, typename... V>
 const T& database::get(const V&... values) const {
     if (const T* found = find<T, Tag>(values...)) return *found;
-    using key = key_called<T, Tag>;
-    of<T>().throw_not_found(key_name<key>(), key::parts::text(std::tie(values...)));
+    if constexpr (detail::has_key<T, Tag>) {
+        using key = key_called<T, Tag>;
+        using parts = typename key::template parts_of<T>;
+        of<T>().throw_not_found(key_name<key>(), parts::text(detail::as_tuple(values...)));
+    } else {
+        std::abort(); // the compiler has refused it
+    }
 }
 
 template <typename T, typename Tag>
 auto database::view() const {
-    constexpr std::size_t k = key_position<T, Tag>;
-    static_assert(k < T::keys::count, "the type has no key with this tag");
-    if constexpr (is_hashed(key_called<T, Tag>::kind))
-        return hashed_view<T, k>(of<T>());
+    if constexpr (!detail::has_key<T, Tag>)
+        return detail::no_view<T>();
+    else if constexpr (is_hashed(key_called<T, Tag>::kind))
+        return hashed_view<T, key_position<T, Tag>>(of<T>());
     else
-        return ordered_view<T, k>(of<T>());
+        return ordered_view<T, key_position<T, Tag>>(of<T>());
+}
+
+template <typename T, typename Tag, typename Key, typename Initialise>
+const T& database::get_or_create(const Key& key, Initialise&& initialise) {
+    static_assert(is_unique(key_called<T, Tag>::kind),
+                  "get_or_create takes a unique key: of another one there may be several objects");
+    if (const T* found = find<T, Tag>(key)) return *found;
+    using parts = typename key_called<T, Tag>::template parts_of<T>;
+    const auto wanted = parts::make_bound(key);
+    return create<T>([&](T& made) {
+        initialise(made);
+        if (!parts::equal(made, wanted))
+            of<T>().throw_other_key(key_name<key_called<T, Tag>>(), parts::text(wanted),
+                                    parts::text(made));
+    });
+}
+
+template <std::ranges::input_range Objects>
+std::size_t database::remove_all(Objects&& objects) {
+    using T = std::ranges::range_value_t<Objects>;
+    std::vector<const T*> all;
+    for (const T& object : objects)
+        all.push_back(&object);
+    changing<T>().remove_all(all);
+    return all.size();
+}
+
+template <typename T, typename Condition>
+std::size_t database::remove_if(Condition&& condition) {
+    return remove_all(objects<T>() | std::views::filter([&](const T& object) {
+                          return static_cast<bool>(condition(object));
+                      }));
 }
 
 template <typename T>
-std::vector<change<T>> database::changes(revision_number revision) const {
-    return of<T>().changes(session_changes(log(), session_mark_of(revision)));
+std::vector<change<T>> state_changes::of() const {
+    return of_.of<T>().changes(all_);
 }
 
 } // namespace chainbase

@@ -3,6 +3,7 @@
 #include <array>
 #include <bit>
 #include <compare>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -12,7 +13,7 @@ namespace chainbase {
 
 namespace detail {
 
-/// Throws the usage_error of a text that does not fit `capacity` bytes.
+/// Throws usage_error: a text that does not fit `capacity` bytes.
 [[noreturn]] void throw_no_fit(std::string_view text, std::size_t capacity);
 
 } // namespace detail
@@ -35,17 +36,20 @@ public:
         return text.size() <= N && text.find('\0') == std::string_view::npos;
     }
     /// Throws usage_error when `text` does not fit.
-    fixed_string(std::string_view text) {
+    template <typename Text>
+        requires(!std::derived_from<Text, fixed_string> &&
+                 std::convertible_to<const Text&, std::string_view>)
+    fixed_string(const Text& from) {
+        const std::string_view text = from;
         if (!fits(text)) detail::throw_no_fit(text, N);
         std::memcpy(words_.data(), text.data(), text.size());
     }
-    /// The same, of a text that fits().
+    /// From a text that fits(), unchecked.
     [[nodiscard]] static fixed_string of_fitting(std::string_view text) noexcept {
         fixed_string made;
         std::memcpy(made.words_.data(), text.data(), text.size());
         return made;
     }
-    fixed_string(const char* text) : fixed_string(std::string_view(text)) {}
 
     /// The text without its padding; valid as long as this object.
     [[nodiscard]] std::string_view view() const noexcept {
@@ -57,7 +61,7 @@ public:
     /// The text as words, the first byte in the lowest bits; equal exactly when the texts are.
     [[nodiscard]] const auto& words() const noexcept { return words_; }
 
-    /// Word by word: as the default, but without a call.
+    /// Compares word by word: as the default, but inlined.
     friend bool operator==(const fixed_string& a, const fixed_string& b) noexcept {
         std::uint64_t difference = 0;
         for (std::size_t i = 0; i < word_count; ++i)

@@ -15,6 +15,8 @@ struct id {
 
     constexpr id() = default;
     constexpr explicit id(std::uint32_t number) noexcept : value(number) {}
+    /// Of no object, ever: for a member that refers to none.
+    [[nodiscard]] static constexpr id none() noexcept { return id(UINT32_MAX); }
 
     friend constexpr auto operator<=>(id, id) = default;
 };

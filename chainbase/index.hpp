@@ -2,8 +2,8 @@
 
 #include <chainbase/fwd.hpp>
 #include <chainbase/id.hpp>
-#include <chainbase/index_base.hpp>
-#include <chainbase/object_layout.hpp>
+#include <chainbase/object/object_layout.hpp>
+#include <chainbase/segment/index_base.hpp>
 #include <pool_allocator/flat_tables.hpp>
 #include <pool_allocator/shared_buffer.hpp>
 #include <undo/session_changes.hpp>
@@ -12,7 +12,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace chainbase {
@@ -41,9 +43,9 @@ struct change {
 ///  1. An object is in its pool, the id table and every key's index, or in none of them.
 ///  2. References stay valid until the object is removed or the type is compacted; undoing the
 ///     removal brings the object back at the same address.
-///  3. Whatever an operation may need is acquired, and every user function is called, before the
-///     first word is linked; but for the log of an entry that leaves a hashed key, which may shift
-///     any number of others.
+///  3. Everything that an operation may need is acquired, and every user function is called, before
+///     the first word is linked; the one exception is log room for erasing an entry of a hashed
+///     key, which may shift any number of others.
 ///
 /// Reading is thread-safe while nobody writes; writing is for one thread, under the write lock.
 template <typename T>
@@ -68,28 +70,9 @@ public:
     template <std::size_t K, typename Lookup>
     [[nodiscard]] slot_number find_hashed(const Lookup& key) const;
 
-    /// Asks for the memory that find_hashed() will read: first for the table's, and, when that has
-    /// arrived, for the object's, of which all will be wanted, and changed. When that has arrived,
-    /// too, for the place of its id, which every change looks at.
-    template <std::size_t K, typename Lookup>
-    void prefetch_entry(const Lookup& key) const noexcept {
-        table<K>().prefetch(hash_of<K>(key));
-    }
-    template <std::size_t K, typename Lookup>
-    void prefetch_object(const Lookup& key) const noexcept {
-        const slot_number slot = likely_slot<K>(key);
-        if (slot == 0) return;
-        const auto* object = reinterpret_cast<const std::byte*>(&value_at(slot));
-        for (std::size_t at = 0; at < sizeof(T); at += cache_line)
-            __builtin_prefetch(object + at, 1);
-        __builtin_prefetch(object + sizeof(T) - 1, 1);
-    }
-
-    template <std::size_t K, typename Lookup>
-    void prefetch_id(const Lookup& key) const noexcept {
-        const slot_number slot = likely_slot<K>(key);
-        if (slot != 0) ids_.prefetch(value_at(slot).id.value);
-    }
+    /// As find_hashed() of each key; see database::find_many.
+    template <std::size_t K, typename Keys>
+    void find_many(const Keys& keys, std::span<const T*> found) const;
 
     /// Makes an object: `initialise(T&)` fills in what is not default; the id is set already.
     /// Throws duplicate_key_error, limit_error, out_of_space_error, usage_error (the id was
@@ -109,6 +92,8 @@ public:
     }
     /// Removes an object of this index. Throws out_of_space_error; then it is still there.
     void remove(const T& object);
+    /// Removes these objects, as one operation. Throws as remove does; then nothing is removed.
+    void remove_all(std::span<const T* const> objects);
     /// Removes every object, as one operation.
     void clear();
 
@@ -128,22 +113,23 @@ public:
         return tables_[table_number<K>()];
     }
     /// The slot that follows in the ring of equal values of a hashed key that is not unique. Throws
-    /// damaged_error when that does not lead back: so who goes on and on comes to where he began.
+    /// damaged_error when that slot's link does not lead back, so every walk around the ring
+    /// returns to its start.
     template <std::size_t K>
     [[nodiscard]] slot_number next_equal(slot_number slot) const {
         const slot_number next = links_of<K>(slot).next.load();
         if (!is_slot(next) || links_of<K>(next).previous.load() != slot) [[unlikely]]
-            throw_astray("a ring of equal keys", next);
+            throw_bad_link("a ring of equal keys", next);
         return next;
     }
     [[nodiscard]] const T& value_at(slot_number slot) const noexcept {
         return *reinterpret_cast<const T*>(node_at(slot) + node_layout::value_offset);
     }
-    /// The same of a slot that a word of the segment says. Throws damaged_error, with `what` that
-    /// is, when no object was ever there.
+    /// The object in a slot number read from the segment. Throws damaged_error naming `what`, the
+    /// origin of the number, when no object was ever there.
     [[nodiscard]] const T& object_in(slot_number slot, const char* what = in_table) const {
         if (!is_slot(slot)) [[unlikely]]
-            throw_astray(what, slot);
+            throw_bad_link(what, slot);
         return value_at(slot);
     }
 
@@ -154,6 +140,11 @@ public:
     void compact() override;
 
 private:
+    template <std::size_t K>
+    using key_at = boost::mp11::mp_at_c<typename T::keys, K>;
+    template <std::size_t K>
+    using parts = typename key_at<K>::template parts_of<T>;
+
     static constexpr std::size_t table_count = layout::tables;
     static constexpr std::size_t cache_line = 64;
     static constexpr const char* in_table = "a hashed key";
@@ -176,11 +167,18 @@ private:
         logged_word previous;
     };
 
+    struct ring_place {
+        slot_number head = 0; ///< 0: there is no ring yet
+        slot_number previous = 0;
+        bool is_first = false; ///< the ring begins with it
+    };
+
 public:
     static constexpr std::uint32_t root_bytes = sizeof(root_words);
 
 private:
     using hashes = std::array<std::uint32_t, table_count ? table_count : 1>;
+    using ring_places = std::array<ring_place, table_count ? table_count : 1>;
 
     static constexpr std::size_t root_log_bytes = write_barrier::record_bytes(sizeof(root_words));
     static constexpr std::size_t note_bytes = write_barrier::record_bytes(4);
@@ -203,10 +201,13 @@ private:
     [[nodiscard]] std::uint32_t hash_of(const Key& key) const {
         return parts<K>::hash(key, table<K>().seed());
     }
-    template <std::size_t K, typename Key>
-    [[nodiscard]] slot_number likely_slot(const Key& key) const {
-        const slot_number slot = table<K>().likely(hash_of<K>(key));
-        return is_slot(slot) ? slot : 0;
+    /// Prefetches all of an object, to be changed, when that is in the slot.
+    void prefetch_object(slot_number slot) const noexcept {
+        if (slot == 0 || !is_slot(slot)) return;
+        const auto* object = reinterpret_cast<const std::byte*>(&value_at(slot));
+        for (std::size_t at = 0; at < sizeof(T); at += cache_line)
+            __builtin_prefetch(object + at, 1);
+        __builtin_prefetch(object + sizeof(T) - 1, 1);
     }
     [[nodiscard]] std::byte* node_at(slot_number slot) const noexcept {
         return nodes_ + std::size_t{slot} * node_layout::node_bytes;
@@ -225,17 +226,17 @@ private:
         return pool_.is_fresh(slot, log().epoch());
     }
 
-    /// What fills in a new object: a function, and what it is called with. One type for all
+    /// The function that initialises a new object, called with `with`. One type for all
     /// initialisers, so that the container's insertion is compiled once for each T.
     using initialiser = void (*)(void* with, T& made);
     const T& create_by(initialiser call, void* with);
     /// Makes the object of a create_by() in the slot that the container took.
     struct maker;
     void make(void* place, maker& of);
-    void forsake(const void* place) noexcept;
+    void declare_slot_fresh(const void* place) noexcept;
     T& link_new(maker& of);
 
-    /// One modify(): what was there before, put back unless it is completed.
+    /// The guard of one modify(): restores the former object unless complete() was called.
     class modification {
     public:
         modification(object_index& index, const T& object);
@@ -260,9 +261,14 @@ private:
     void relink_tree(const T& object);
     template <std::size_t K, typename Pointer>
     [[nodiscard]] bool is_in_place(const T& object, Pointer node, Pointer header) const;
+    template <std::size_t K>
+    [[nodiscard]] static bool comes_before(const T& a, const T& b) {
+        return typename key_at<K>::template order_of<T>()(a, b);
+    }
     void fetch_paths(const T& object) const;
     void unlink_entries(const T& object, const hashes& computed);
     void unlink_node(const T& object);
+    void remove_within_operation(const T& object);
     void free_buffers(const T& object);
 
     /// Calls visit(std::integral_constant<std::size_t, K>) for the keys K that are in tables /
@@ -287,20 +293,20 @@ private:
     [[nodiscard]] auto tree_links(slot_number slot) const noexcept {
         return reinterpret_cast<tree_node<K>*>(node_at(slot))->impl();
     }
-    template <std::size_t K>
-    using key_at = boost::mp11::mp_at_c<typename T::keys, K>;
-    template <std::size_t K>
-    using parts = typename key_at<K>::parts;
-
     [[nodiscard]] hashes hashes_of(const T& object) const;
     void reserve_tables();
     void require_unique_hashes(const T& object, const hashes& computed) const;
     [[noreturn]] void throw_duplicate(const T& object) const;
+    /// Where an object with this hash of key K stands in the ring of its equals, before it enters.
+    /// Calls the user's functions, and throws what these do, and damaged_error.
     template <std::size_t K>
-    void enter_table(slot_number slot, std::uint32_t hash);
+    [[nodiscard]] ring_place find_ring(const T& object, std::uint32_t hash) const;
+    /// Requires the place that find_ring() gave, if the key is not unique. Cannot fail.
+    template <std::size_t K>
+    void enter_table(slot_number slot, std::uint32_t hash, const ring_place& place);
     template <std::size_t K>
     void leave_table(slot_number slot, std::uint32_t hash, const T& as);
-    /// As next_equal(), the other way.
+    /// As next_equal(), in the other direction.
     template <std::size_t K>
     [[nodiscard]] slot_number previous_equal(slot_number slot) const;
     template <std::size_t K>
@@ -321,4 +327,31 @@ private:
 
 } // namespace chainbase
 
-#include <chainbase/detail/index.ipp>
+#include <chainbase/index.ipp>
+
+namespace chainbase {
+
+/// Replaces the index of a wrongly declared type, for which the compiler has already reported an
+/// error, so that calls on it cause no further errors.
+template <typename T>
+    requires(!detail::is_declared<T>)
+class object_index<T> final : public index_base {
+public:
+    object_index(segment& segment, const type_windows& type) : index_base(segment, type) {}
+    const T* find(id<T>) const { return nullptr; }
+    template <typename Initialise>
+    const T& create(Initialise&&) {
+        std::abort();
+    }
+    template <typename Change>
+    void modify(const T&, Change&&) {}
+    void remove(const T&) {}
+    void remove_all(std::span<const T* const>) {}
+    void clear() {}
+    std::uint32_t size() const { return 0; }
+    id<T> next_id() const { return {}; }
+    std::vector<change<T>> changes(const session_changes&) const { return {}; }
+    void compact() override {}
+};
+
+} // namespace chainbase

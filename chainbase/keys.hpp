@@ -1,11 +1,10 @@
 #pragma once
 
+#include <chainbase/key_value.hpp>
 #include <pool_allocator/keyed_hash.hpp>
-#include <pool_allocator/shared_buffer.hpp>
 
 #include <boost/mp11.hpp>
 
-#include <compare>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -19,172 +18,155 @@ namespace chainbase {
 
 /// Marks a part of an ordered key as descending.
 template <auto Part>
-struct descending_part {};
+struct descending_part {
+    static constexpr auto inner = Part;
+    static constexpr bool has_own_order = false;
+};
 template <auto Part>
 inline constexpr descending_part<Part> descending{};
 
+/// Orders a part of an ordered key by `Compare`, a type of function objects that take two values of
+/// the part and tell whether the first comes before the second: a strict weak order that depends on
+/// nothing but the values. Values of which neither comes first are one value to a unique key. Tools
+/// that have only the catalogue can walk such a key, but not search it.
+template <auto Part, typename Compare>
+struct compared_part {
+    static constexpr auto inner = Part;
+    static constexpr bool has_own_order = true;
+};
+template <auto Part, typename Compare>
+inline constexpr compared_part<Part, Compare> compared_by{};
+
 namespace detail {
 
-template <typename Member>
-struct member_of;
-template <typename T, typename M>
-struct member_of<M T::*> {
-    using object = T;
-    using value = M;
-};
-template <typename T, typename R>
-struct member_of<R (T::*)() const> {
-    using object = T;
-    using value = std::remove_cvref_t<R>;
-};
-template <typename T, typename R>
-struct member_of<R (T::*)() const noexcept> : member_of<R (T::*)() const> {};
-
 /// Where a member lies in its object; 0 for a computed part.
-template <typename T, typename M>
-std::size_t offset_of(M T::* member) noexcept {
-    if constexpr (std::is_function_v<M>) {
-        return 0;
-    } else {
+template <typename T, typename Part>
+std::size_t offset_of(Part part) noexcept {
+    if constexpr (std::is_member_object_pointer_v<Part>) {
         alignas(T) static std::byte storage[sizeof(T)];
         const T& object = reinterpret_cast<const T&>(storage);
-        return static_cast<std::size_t>(reinterpret_cast<const std::byte*>(&(object.*member)) -
+        return static_cast<std::size_t>(reinterpret_cast<const std::byte*>(&(object.*part)) -
                                         storage);
+    } else {
+        return 0;
     }
 }
 
-template <auto Part>
+/// The value of a part: a member, or the result of a const member function, a function or a
+/// captureless lambda.
+template <typename T, auto Part>
+decltype(auto) value_of_part(const T& object) {
+    using kind = std::remove_const_t<decltype(Part)>;
+    if constexpr (std::is_member_object_pointer_v<kind>)
+        return (object.*Part); // a reference
+    else if constexpr (std::is_member_function_pointer_v<kind>)
+        return (object.*Part)();
+    else
+        return Part(object);
+}
+
+template <typename T, auto Part>
+concept part_of = requires(const T& object) { value_of_part<T, Part>(object); };
+
+template <typename T, auto Part>
 struct part {
-    using member = member_of<std::remove_const_t<decltype(Part)>>;
-    using object = typename member::object;
-    using value = typename member::value;
+    using object = T;
+    using value = std::remove_cvref_t<decltype(value_of_part<T, Part>(std::declval<const T&>()))>;
+    using lookup = typename detail::lookup<value>::type;
     static constexpr auto pointer = Part;
     static constexpr bool is_descending = false;
+    static constexpr bool has_own_order = false;
 
-    static decltype(auto) get(const object& from) {
-        if constexpr (std::is_member_function_pointer_v<decltype(Part)>)
-            return (from.*Part)();
-        else
-            return (from.*Part); // a reference
+    static decltype(auto) get(const T& from) { return value_of_part<T, Part>(from); }
+    template <typename V>
+    static bool less(const V& a, const V& b) {
+        return less_value(a, b);
+    }
+    template <typename V>
+    static bool equal(const V& a, const V& b) {
+        return equal_values(a, b);
+    }
+    template <typename V>
+    static int order(const V& a, const V& b) {
+        return order_of_values(a, b);
     }
 };
-template <auto Part>
+template <typename T, auto Part>
 struct part_for {
-    using type = part<Part>;
+    using type = part<T, Part>;
 };
-template <auto Inner>
-struct descending_for : part<Inner> {
-    static constexpr bool is_descending = true;
+template <typename Inner>
+struct turned : Inner {
+    static constexpr bool is_descending = !Inner::is_descending;
 };
-template <typename Marked>
+template <typename Inner, typename Compare>
+struct compared : Inner {
+    static_assert(std::is_empty_v<Compare> && std::is_default_constructible_v<Compare>,
+                  "what a key is compared by has no state: it is the same in every process");
+    static constexpr bool has_own_order = true;
+
+    template <typename V>
+    static bool less(const V& a, const V& b) {
+        return Compare()(a, b);
+    }
+    template <typename V>
+    static bool equal(const V& a, const V& b) {
+        return !less(a, b) && !less(b, a);
+    }
+    template <typename V>
+    static int order(const V& a, const V& b) {
+        return less(a, b) ? -1 : less(b, a) ? 1 : 0;
+    }
+};
+template <typename T, typename Marked>
 struct unwrap;
-template <auto Inner>
-struct unwrap<descending_part<Inner>> {
-    using type = descending_for<Inner>;
+template <typename T, auto Inner>
+struct unwrap<T, descending_part<Inner>> {
+    using type = turned<typename part_for<T, Inner>::type>;
 };
-template <auto Part>
-    requires requires { typename unwrap<std::remove_const_t<decltype(Part)>>::type; }
-struct part_for<Part> {
-    using type = typename unwrap<std::remove_const_t<decltype(Part)>>::type;
+template <typename T, auto Inner, typename Compare>
+struct unwrap<T, compared_part<Inner, Compare>> {
+    using type = compared<typename part_for<T, Inner>::type, Compare>;
 };
-
-/// What a caller passes for a part: text for shared strings, the part's own type otherwise.
-template <typename V>
-struct lookup {
-    using type = V;
-};
-template <std::derived_from<shared_string> V>
-struct lookup<V> {
-    using type = std::string_view;
+template <typename T, auto Part>
+    requires requires { typename unwrap<T, std::remove_const_t<decltype(Part)>>::type; }
+struct part_for<T, Part> {
+    using type = typename unwrap<T, std::remove_const_t<decltype(Part)>>::type;
 };
 
-template <typename V>
-std::string_view comparable(const V& value)
-    requires std::derived_from<V, shared_string>
-{
-    return value.view();
+/// The caller's values as a tuple; they may already be one tuple.
+template <typename... V>
+auto as_tuple(const V&... values) {
+    return std::tie(values...);
 }
-template <typename V>
-const V& comparable(const V& value)
-    requires(!std::derived_from<V, shared_string>)
-{
-    return value;
+template <typename... V>
+const std::tuple<V...>& as_tuple(const std::tuple<V...>& values) {
+    return values;
 }
 
-/// XXH3 of bytes, which anybody can compute: not for a table whose keys others choose.
-[[nodiscard]] std::uint64_t hash_of_bytes(std::string_view bytes, std::uint64_t seed) noexcept;
-
-/// Adds a part of a key. Hashes are stored in the segment, so they depend on nothing but the values
-/// and the table's seed.
-template <typename V>
-void add_to(keyed_hash& hash, const V& value) noexcept {
-    if constexpr (std::integral<V> || std::is_enum_v<V>) {
-        hash.add(static_cast<std::uint64_t>(value));
-    } else if constexpr (requires {
-                             typename V::object_type;
-                             value.value;
-                         }) {
-        add_to(hash, value.value);
-    } else if constexpr (requires { value.words(); }) {
-        for (const std::uint64_t word : value.words())
-            hash.add(word);
-    } else {
-        hash.add(std::string_view(comparable(value)));
-    }
-}
-
-/// Whether Part can have the value `key`; an object's part never equals one that it cannot.
-template <typename Part, typename Key>
-bool can_be(const Key& key) {
-    if constexpr (std::integral<Part> && std::integral<Key>) {
-        const auto converted = static_cast<Part>(key);
-        return static_cast<Key>(converted) == key && (converted < Part{}) == (key < Key{});
-    } else if constexpr (requires { Part::fits(key); } && !std::is_same_v<Part, Key>) {
-        return Part::fits(key);
-    } else {
-        return true;
-    }
-}
-
-template <typename V>
-std::string text_of(const V& value) {
-    if constexpr (std::is_enum_v<V>)
-        return std::to_string(static_cast<std::underlying_type_t<V>>(value));
-    else if constexpr (std::integral<V>)
-        return std::to_string(value);
-    else if constexpr (requires {
-                           typename V::object_type;
-                           value.value;
-                       })
-        return std::to_string(value.value);
-    else if constexpr (std::convertible_to<const V&, std::string_view>)
-        return std::string("\"").append(std::string_view(value)).append("\"");
-    else
-        return "?";
-}
-
-/// Throws the usage_error of a bound that no key can have.
+/// Throws usage_error: a bound that no key can have.
 [[noreturn]] void throw_no_bound(const std::string& bound);
 
 } // namespace detail
 
-/// The parts of a key, compared one after the other. A lookup value is a tuple of as many leading
-/// parts as wanted (all of them for a hashed key).
-template <auto... Parts>
+/// The parts of a key of T, compared one after the other. A lookup value is a tuple of as many
+/// leading parts as wanted (all of them for a hashed key).
+template <typename T, auto... Parts>
 struct key_parts {
-    using list = std::tuple<typename detail::part_for<Parts>::type...>;
+    using list = std::tuple<typename detail::part_for<T, Parts>::type...>;
     template <std::size_t I>
     using part = std::tuple_element_t<I, list>;
-    using object = typename part<0>::object;
+    using object = T;
     /// The whole key as a caller passes it.
-    using lookup =
-        std::tuple<typename detail::lookup<typename detail::part_for<Parts>::type::value>::type...>;
+    using lookup = std::tuple<typename detail::part_for<T, Parts>::type::lookup...>;
 
     static constexpr std::size_t count = sizeof...(Parts);
+    /// Whether its order is defined only in the program (compared_by).
+    static constexpr bool has_own_order = (detail::part_for<T, Parts>::type::has_own_order || ...);
 
     /// The value of part I in an object or in a lookup value.
     template <std::size_t I>
-    static decltype(auto) get(const object& from) {
+    static decltype(auto) get(const T& from) {
         return part<I>::get(from);
     }
     template <std::size_t I, typename... K>
@@ -201,7 +183,8 @@ struct key_parts {
     template <typename A, typename B>
     static bool equal(const A& a, const B& b) {
         return [&]<std::size_t... I>(std::index_sequence<I...>) {
-            return ((detail::comparable(get<I>(a)) == detail::comparable(get<I>(b))) && ...);
+            return (part<I>::equal(detail::comparable(get<I>(a)), detail::comparable(get<I>(b))) &&
+                    ...);
         }(std::make_index_sequence<count>());
     }
     /// The 32 bits of hash that a hash_table of this seed keeps.
@@ -223,31 +206,44 @@ struct key_parts {
         }(std::make_index_sequence<length<A>()>());
         return result.append(")");
     }
-    /// Whether the types of the parts have these values: what is not found anyway needs no search.
-    template <typename... K>
-    static bool can_hold(const K&... keys) {
-        static_assert(sizeof...(K) <= count, "more values than the key has parts");
-        return [&]<std::size_t... I>(std::index_sequence<I...>) {
-            return (detail::can_be<std::tuple_element_t<I, lookup>>(keys) && ...);
-        }(std::index_sequence_for<K...>());
-    }
-    /// A lookup value from the caller's arguments, converted to the types of the parts, which must
-    /// be able to hold them.
-    template <typename... K>
-    static auto make_lookup(const K&... keys) {
-        return [&]<std::size_t... I>(std::index_sequence<I...>) {
-            return std::tuple<std::tuple_element_t<I, lookup>...>(
-                static_cast<std::tuple_element_t<I, lookup>>(keys)...);
-        }(std::index_sequence_for<K...>());
-    }
 
-    /// As make_lookup, for a place in the order. Throws usage_error for a value that the part's
-    /// type cannot hold, since it has no place.
-    template <typename... K>
-    static auto make_bound(const K&... keys) {
-        if (!can_hold(keys...)) detail::throw_no_bound(text(std::tie(keys...)));
-        return make_lookup(keys...);
+    /// @name Lookup values
+    /// From the caller's values, one for each part or all in a std::tuple, whose types may be
+    /// others than those of the parts.
+    /// @{
+
+    /// How many values were given; at most the key's number of parts.
+    template <typename... V>
+    static constexpr std::size_t given = [] {
+        constexpr std::size_t all = std::tuple_size_v<
+            std::remove_cvref_t<decltype(detail::as_tuple(std::declval<const V&>()...))>>;
+        static_assert(all <= count, "more values than the key has parts");
+        return all < count ? all : count;
+    }();
+
+    /// Whether the types of the parts can hold these values; if not, a lookup needs no search.
+    template <typename... V>
+    static bool can_hold(const V&... values) {
+        return [&]<std::size_t... I>(const auto& all, std::index_sequence<I...>) {
+            return (detail::can_be<std::tuple_element_t<I, lookup>>(std::get<I>(all)) && ...);
+        }(detail::as_tuple(values...), std::make_index_sequence<given<V...>>());
     }
+    /// Converted to the types of the parts, which must be able to hold them.
+    template <typename... V>
+    static auto make_lookup(const V&... values) {
+        return [&]<std::size_t... I>(const auto& all, std::index_sequence<I...>) {
+            return std::tuple<std::tuple_element_t<I, lookup>...>(
+                static_cast<std::tuple_element_t<I, lookup>>(std::get<I>(all))...);
+        }(detail::as_tuple(values...), std::make_index_sequence<given<V...>>());
+    }
+    /// As make_lookup, for a place in the order. Throws usage_error for a value that the part's
+    /// type cannot hold.
+    template <typename... V>
+    static auto make_bound(const V&... values) {
+        if (!can_hold(values...)) detail::throw_no_bound(text(detail::as_tuple(values...)));
+        return make_lookup(values...);
+    }
+    /// @}
 
     /// The order of the parts as a function object, for objects and lookup values alike.
     struct order {
@@ -256,18 +252,24 @@ struct key_parts {
             return key_parts::less(a, b);
         }
     };
+    /// The same, with objects of equal keys in the order of their ids.
+    struct order_then_id : order {
+        using order::operator();
+        bool operator()(const T& a, const T& b) const { return less_from<0, count, true>(a, b); }
+    };
 
 private:
     template <typename A>
     static constexpr std::size_t length() {
-        if constexpr (std::is_same_v<A, object>)
+        if constexpr (std::is_same_v<A, T>)
             return count;
         else
             return std::tuple_size_v<A>;
     }
-    template <std::size_t I, std::size_t End, typename A, typename B>
+    template <std::size_t I, std::size_t End, bool ThenId = false, typename A, typename B>
     static bool less_from(const A& a, const B& b) {
         if constexpr (I == End) {
+            if constexpr (ThenId) return a.id.value < b.id.value;
             return false;
         } else {
             const auto& of_a = get<I>(a); // named, since a computed part is a temporary
@@ -275,10 +277,11 @@ private:
             const auto& x = detail::comparable(of_a);
             const auto& y = detail::comparable(of_b);
             constexpr bool turned = part<I>::is_descending;
-            if constexpr (I + 1 == End) return turned ? y < x : x < y;
-            const auto order = x <=> y;
+            if constexpr (I + 1 == End && !ThenId)
+                return turned ? part<I>::less(y, x) : part<I>::less(x, y);
+            const int order = part<I>::order(x, y);
             if (order != 0) return turned ? order > 0 : order < 0;
-            return less_from<I + 1, End>(a, b);
+            return less_from<I + 1, End, ThenId>(a, b);
         }
     }
 };
@@ -311,15 +314,23 @@ enum class key_kind {
 }
 
 /// One key of a type. `Tag` names it in calls (`find<account, by_name>(...)`); the parts are
-/// pointers to members or to const member functions, each ascending unless wrapped in
-/// `descending<...>`:
+/// pointers to members or to const member functions, functions, or captureless lambdas, which take
+/// a const reference to the object; each ascending unless wrapped in `descending<...>`:
 ///
 ///     ordered_unique<by_balance, descending<&account::balance>, &account::id>
+///     ordered_unique<by_name, compared_by<&account::name, without_case>>
+///     ordered_non_unique<by_worth, [](const auto& a) { return a.balance + a.savings; }>
 template <key_kind Kind, typename Tag, auto... Parts>
 struct key {
+    static_assert(sizeof...(Parts) > 0, "a key has at least one part");
     static constexpr key_kind kind = Kind;
     using tag = Tag;
-    using parts = key_parts<Parts...>;
+    template <typename T>
+    using parts_of = key_parts<T, Parts...>;
+    /// How the objects of an ordered or ranked key stand. It is part of every state's content.
+    template <typename T>
+    using order_of = std::conditional_t<is_unique(Kind), typename parts_of<T>::order,
+                                        typename parts_of<T>::order_then_id>;
 };
 
 template <typename Tag, auto... Parts>

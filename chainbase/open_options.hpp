@@ -17,13 +17,14 @@ enum class open_mode {
     read_only,  ///< beside a writer or without one; changes nothing
 };
 
-/// What a state survives. Each promises what those before it do.
+/// Which failures a state survives. Each level includes those before it. "The machine" stands for a
+/// crash of the machine or a loss of power.
 enum class durability {
-    process,    ///< a kill: the last completed block is there. The machine: what was closed
-    checkpoint, ///< the machine: the last checkpoint is there. Made at the ends of blocks (pushed
-                ///< sessions), so it is an interval old, a block, and the time that writing takes
-    commit,     ///< the machine: the last block that was synced is there, milliseconds after it was
-                ///< pushed. Who must know waits (wait_until_durable)
+    process,    ///< a kill restores the last completed block; the machine: only a closed state
+    checkpoint, ///< the machine restores the last checkpoint. Checkpoints are made at block ends
+                ///< (pushed sessions): at most an interval, a block and the writing time old
+    commit,     ///< the machine restores the last synced block. Blocks are synced milliseconds
+                ///< after the push; wait_until_durable() waits for it
 };
 
 /// How a state is opened. The window sizes count only when it is created.
@@ -31,53 +32,57 @@ struct open_options {
     open_mode mode = open_mode::read_write;
     /// Addresses per window: the most that one file can grow to. A multiple of 2 MiB.
     std::size_t window_bytes = default_window_bytes;
-    /// Windows reserved: 26, and per type 2 and one per hashed key.
+    /// Windows to reserve. A state needs 26, plus 2 for each type and 1 for each hashed key.
     std::size_t windows = 384;
-    /// Whether opening and closing wait until what they promise is on storage. Without it a clean
-    /// close protects against everything but a crash of the machine shortly after.
+    /// Whether opening and closing wait until their changes are on storage. Without it a closed
+    /// state can be lost to a crash of the machine shortly after closing, and to nothing else.
     bool sync = true;
-    durability promise = durability::checkpoint;
-    /// When checkpoints are made, besides the one when the state is closed.
-    checkpoint::rhythm checkpoints;
+    chainbase::durability durability = durability::checkpoint;
+    /// When checkpoints are made, besides the one at close.
+    checkpoint::schedule checkpoints;
     /// Called while a checkpoint is restored.
     checkpoint::progress restoring;
-    /// Where checkpoints are; null: the operating system's.
+    /// The disk that checkpoints are written to; null: the operating system's files.
     disk* checkpoint_disk = nullptr;
-    /// Where a segment is put that is made, or restored: in a folder of its own in this one, such
-    /// as /dev/shm; empty: in the state folder, or where it was before. Needs checkpoints, where
-    /// files are lost with the machine.
+    /// Where a new or restored segment is put: in a folder of its own within this one, such as
+    /// /dev/shm; empty: in the state folder, or where it was before. Requires checkpoints if its
+    /// files do not survive a restart of the machine.
     std::string memory_folder;
-    /// The group, by name or number, whose members may open the state read-only; empty: nobody but
-    /// its owner may. Counts when the state is created, and must be the same later, if given.
+    /// The group, by name or number, whose members may open the state read-only; empty: only its
+    /// owner may. Set when the state is created; if given later, it must be the same.
     std::string readers_group;
-    /// Writing: say what of this machine will hurt the state (doctor.hpp), in the log, a line each.
+    /// When writing: log a line for each setting of this machine that endangers or slows the state
+    /// (doctor.hpp).
     bool advise = true;
-    /// Read-only: also map a state whose writer died, as it is, in the middle of an operation.
-    /// Takes no turns with a writer: read locks protect from nothing.
+    /// For tests and debugging: every call about objects requires that its thread holds the lock
+    /// that it needs (database::with_read_lock, with_write_lock), and throws usage_error otherwise.
+    bool check_locks = false;
+    /// Read-only: also map a state whose writer died in the middle of an operation, as it is. Does
+    /// not lock out a writer: read locks have no effect.
     bool allow_unclean = false;
-    /// Read-only: how long to wait for another writer when one died in the middle of a change.
-    /// While one is there, rolling back or restoring, it does not count.
+    /// Read-only: how long to wait for another writer when one died in the middle of a change. Time
+    /// in which a writer is rolling back or restoring does not count.
     std::chrono::milliseconds wait_for_writer{5'000};
 
-#ifdef __SANITIZE_THREAD__ // leaves few addresses to map at
+#ifdef __SANITIZE_THREAD__ // leaves few addresses to map
     static constexpr std::size_t default_window_bytes = std::size_t{256} << 20;
 #else
     static constexpr std::size_t default_window_bytes = std::size_t{64} << 30;
 #endif
 };
 
-/// How a state came to be what it is when it was opened.
+/// The outcome of opening a state.
 struct opening {
     enum class way {
         created,
-        attached,    ///< it was closed properly
-        rolled_back, ///< its writer died: to the last completed block
-        restored,    ///< from a checkpoint, which then was rolled back, too
+        attached,    ///< the state was closed
+        rolled_back, ///< the writer had died; rolled back to the last completed block
+        restored,    ///< restored from a checkpoint and rolled back to its last completed block
     };
     way how = way::attached;
-    revision_number revision = 0; ///< from which it goes on
-    /// Of a restored one: which checkpoint, how many blocks of the redo log after it, why, and what
-    /// is wrong with the other checkpoint or with the next block.
+    revision_number revision = 0; ///< the revision after opening
+    /// If restored: the checkpoint's generation, the blocks of the redo log applied after it, and
+    /// the reason, including damage of the other checkpoint or of the next block.
     std::uint64_t generation = 0;
     std::uint64_t blocks = 0;
     std::string why;

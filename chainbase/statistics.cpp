@@ -1,8 +1,8 @@
 #include <chainbase/database.hpp>
-#include <chainbase/index_base.hpp>
-#include <chainbase/rows/mapped_bytes.hpp>
+#include <chainbase/object/mapped_bytes.hpp>
+#include <chainbase/segment/index_base.hpp>
 #include <chainbase/statistics.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <pool_allocator/flat_tables.hpp>
 #include <undo/log_sample.hpp>
 
@@ -17,7 +17,7 @@ namespace {
 
 using detail::root_prefix;
 
-/// A copy, so that what is summed is one moment's.
+/// A copy, so that the sums are of one moment.
 usage measure_nodes(const window& file, const pool_state& pool, const type_schema& schema) {
     usage used;
     used.total = file.bytes();
@@ -49,7 +49,7 @@ type_statistics measure_type(type_windows& type, const type_schema& schema) {
     return one;
 }
 
-segment_statistics read_once(segment& from, const log_sample& log) {
+segment_statistics read_once(const segment& from, const log_sample& log) {
     segment_statistics all;
     all.changes = log.changes();
     all.revision = log.revision();
@@ -81,11 +81,16 @@ segment_statistics read_once(segment& from, const log_sample& log) {
 
 } // namespace
 
-segment_statistics segment_statistics::read(segment& from, std::chrono::milliseconds patience) {
+namespace {
+
+/// Reads until nothing changed in between, calling `refresh` before each attempt.
+template <typename Refresh>
+segment_statistics read_between_changes(const segment& from, std::chrono::milliseconds patience,
+                                        Refresh&& refresh) {
     const auto give_up = std::chrono::steady_clock::now() + patience;
     const std::atomic_ref sequence(const_cast<std::uint64_t&>(from.words().sequence));
     for (;;) {
-        from.refresh();
+        refresh();
         const std::uint64_t before = sequence.load(std::memory_order_acquire);
         const log_sample log(from.log_file());
         segment_statistics all;
@@ -99,8 +104,14 @@ segment_statistics segment_statistics::read(segment& from, std::chrono::millisec
     }
 }
 
+} // namespace
+
+segment_statistics segment_statistics::read(segment& from, std::chrono::milliseconds patience) {
+    return read_between_changes(from, patience, [&] { from.refresh(); });
+}
+
 segment_statistics segment_statistics::read(const database& from) {
-    return read(from.memory());
+    return read_between_changes(from.memory(), {}, [] {});
 }
 
 } // namespace chainbase

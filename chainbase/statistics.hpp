@@ -1,6 +1,6 @@
 #pragma once
 
-#include <chainbase/segment.hpp>
+#include <chainbase/segment/segment.hpp>
 #include <pool_allocator/pool.hpp>
 
 #include <chrono>
@@ -35,8 +35,8 @@ struct buffer_statistics {
     usage bytes;
 };
 
-/// Where every byte of a segment is, and how far the state is. The parts sum to `total` exactly:
-/// header + log + buffers + types = total, and within each usage its own parts.
+/// How every byte of a segment is used, and the state's revisions. The parts sum to `total`
+/// exactly: header + log + buffers + types = total, and within each usage its own parts.
 struct segment_statistics {
     std::int64_t revision = 0;
     std::int64_t committed_revision = 0;
@@ -49,13 +49,13 @@ struct segment_statistics {
     std::vector<type_statistics> types;
     std::uint64_t total = 0;
 
-    /// Reads the words of all windows, also of a state that another process is writing: takes no
-    /// lock, and reads again (for at most `patience`) while an operation runs. Only header words
-    /// are read, never objects. Throws what refreshing the mappings throws, and damaged_error when
-    /// the log's words, of a state that a dead writer left, point out of its file.
+    /// Reads the words of all windows, even while another process writes the state: takes no lock,
+    /// and repeats (for at most `patience`) while an operation runs. Only header words are read,
+    /// never objects. Throws what refreshing the mappings throws, and damaged_error when the log's
+    /// words, left by a dead writer, point outside of its file.
     static segment_statistics read(segment& from,
                                    std::chrono::milliseconds patience = std::chrono::seconds(1));
-    /// The same of an open database, by its own writer.
+    /// The same for an open database, by its own writer.
     static segment_statistics read(const database& from);
 };
 

@@ -4,18 +4,28 @@
 
 #include <cstddef>
 #include <iterator>
+#include <ranges>
+#include <span>
 #include <utility>
 
 namespace chainbase {
 
+/// Objects that follow each other in a view: begin(), end(), empty(), front(), and
+/// `auto [first, last] = ...`. Valid as the view's iterators are.
+template <typename Iterator>
+using object_range = std::ranges::subrange<Iterator>;
+
 /// The objects of a type in the order of an ordered or ranked key. Iterators are bidirectional and
 /// stay valid as references do. Lookup values are the leading parts of the key, as many as wanted.
-/// Cheap to copy; read under the same lock as the objects.
+/// Objects of equal keys come in the order of their ids. Cheap to copy; read under the same lock as
+/// the objects.
 template <typename T, std::size_t K>
 class ordered_view {
-    using parts = typename boost::mp11::mp_at_c<typename T::keys, K>::parts;
+    using parts = typename boost::mp11::mp_at_c<typename T::keys, K>::template parts_of<T>;
     using tree =
         std::remove_cvref_t<decltype(std::declval<const object_index<T>&>().template tree<K>())>;
+    static constexpr bool is_ranked_key =
+        is_ranked(boost::mp11::mp_at_c<typename T::keys, K>::kind);
 
 public:
     using iterator = typename tree::const_iterator;
@@ -51,20 +61,43 @@ public:
     }
     /// From lower_bound to upper_bound: the objects whose leading parts equal `values`.
     template <typename... V>
-    [[nodiscard]] std::pair<iterator, iterator> equal_range(const V&... values) const {
-        return tree_->equal_range(parts::make_bound(values...));
+    [[nodiscard]] object_range<iterator> equal_range(const V&... values) const {
+        const auto [first, last] = tree_->equal_range(parts::make_bound(values...));
+        return {first, last};
+    }
+    /// Whether there is an object whose leading parts equal `values`.
+    template <typename... V>
+    [[nodiscard]] bool contains(const V&... values) const {
+        return find(values...) != nullptr;
+    }
+    /// How many objects' leading parts equal `values`: in logarithmic time for a ranked key, else
+    /// counted one by one.
+    template <typename... V>
+    [[nodiscard]] std::size_t count(const V&... values) const {
+        if (!parts::can_hold(values...)) return 0;
+        const auto all = equal_range(values...);
+        if constexpr (is_ranked_key)
+            return tree_->rank(all.end()) - tree_->rank(all.begin());
+        else
+            return static_cast<std::size_t>(std::distance(all.begin(), all.end()));
     }
     [[nodiscard]] iterator iterator_to(const T& object) const { return tree_->iterator_to(object); }
+    /// The position in this view of the object at an iterator of another view of T; end() for that
+    /// view's end.
+    template <typename View>
+    [[nodiscard]] iterator project(const View& from, typename View::iterator at) const {
+        return at == from.end() ? end() : iterator_to(*at);
+    }
 
     /// The object at position n (from 0) of a ranked key, end() beyond the last.
     [[nodiscard]] iterator nth(std::size_t n) const
-        requires(is_ranked(boost::mp11::mp_at_c<typename T::keys, K>::kind))
+        requires is_ranked_key
     {
         return tree_->nth(static_cast<typename tree::size_type>(n));
     }
     /// The position of an object of a ranked key, in logarithmic time.
     [[nodiscard]] std::size_t rank(iterator at) const
-        requires(is_ranked(boost::mp11::mp_at_c<typename T::keys, K>::kind))
+        requires is_ranked_key
     {
         return tree_->rank(at);
     }
@@ -73,120 +106,19 @@ private:
     const tree* tree_;
 };
 
-/// The objects of a type by a hashed key. Iterates in no useful order, which is another one in
-/// every state: no outcome of a block may depend on it. Groups of equal keys are in the order in
-/// which they got the key. Cheap to copy; read under the same lock as the objects. Calls throw
-/// damaged_error when words of the state lead out of it or round in a circle.
+/// The objects of a type by a hashed key. Walking all of them has no useful order, and another one
+/// in every state: no outcome of a block may depend on it. Objects of equal keys come in the order
+/// of their ids; entering one takes time in proportion to those of the same key that were created
+/// after it. Cheap to copy; read under the same lock as the objects. Calls throw damaged_error when
+/// words of the state lead out of it or form a cycle.
 template <typename T, std::size_t K>
 class hashed_view {
     using key = boost::mp11::mp_at_c<typename T::keys, K>;
-    using parts = typename key::parts;
+    using parts = typename key::template parts_of<T>;
 
 public:
-    /// The objects with one value of the key: a ring of slots that begins at its head.
-    class group {
-    public:
-        class iterator {
-        public:
-            using iterator_category = std::forward_iterator_tag;
-            using value_type = T;
-            using difference_type = std::ptrdiff_t;
-            using pointer = const T*;
-            using reference = const T&;
-
-            iterator() = default;
-            iterator(const object_index<T>* index, slot_number head, slot_number at) noexcept
-                : index_(index), head_(head), at_(at) {}
-            reference operator*() const { return index_->value_at(at_); }
-            pointer operator->() const { return &**this; }
-            iterator& operator++() {
-                slot_number next = 0;
-                if constexpr (!is_unique(key::kind)) next = index_->template next_equal<K>(at_);
-                at_ = next == head_ ? 0 : next;
-                return *this;
-            }
-            iterator operator++(int) {
-                iterator old = *this;
-                ++*this;
-                return old;
-            }
-            friend bool operator==(const iterator& a, const iterator& b) { return a.at_ == b.at_; }
-
-        private:
-            const object_index<T>* index_ = nullptr;
-            slot_number head_ = 0;
-            slot_number at_ = 0;
-        };
-
-        group(const object_index<T>* index, slot_number head) noexcept
-            : index_(index), head_(head) {}
-        [[nodiscard]] iterator begin() const { return {index_, head_, head_}; }
-        [[nodiscard]] iterator end() const { return {index_, head_, 0}; }
-        [[nodiscard]] bool empty() const noexcept { return head_ == 0; }
-
-    private:
-        const object_index<T>* index_;
-        slot_number head_;
-    };
-
-    explicit hashed_view(const object_index<T>& index) noexcept : index_(&index) {}
-
-    /// An object whose key equals `values`, or null.
-    template <typename... V>
-    [[nodiscard]] const T* find(const V&... values) const {
-        static_assert(sizeof...(V) == parts::count, "a hashed key is looked up whole");
-        if (!parts::can_hold(values...)) return nullptr;
-        const slot_number slot = index_->template find_hashed<K>(parts::make_lookup(values...));
-        return slot ? &index_->value_at(slot) : nullptr;
-    }
-    /// See database::prefetch.
-    template <typename... V>
-    void prefetch(const V&... values) const noexcept {
-        if (parts::can_hold(values...))
-            index_->template prefetch_entry<K>(parts::make_lookup(values...));
-    }
-    /// See database::prefetch_object.
-    template <typename... V>
-    void prefetch_object(const V&... values) const noexcept {
-        if (parts::can_hold(values...))
-            index_->template prefetch_object<K>(parts::make_lookup(values...));
-    }
-    /// See database::prefetch_id.
-    template <typename... V>
-    void prefetch_id(const V&... values) const noexcept {
-        if (parts::can_hold(values...))
-            index_->template prefetch_id<K>(parts::make_lookup(values...));
-    }
-    /// All objects whose key equals `values`.
-    template <typename... V>
-    [[nodiscard]] group equal_range(const V&... values) const {
-        static_assert(sizeof...(V) == parts::count, "a hashed key is looked up whole");
-        if (!parts::can_hold(values...)) return {index_, 0};
-        return {index_, index_->template find_hashed<K>(parts::make_lookup(values...))};
-    }
-    /// Calls visit(object) for every object.
-    template <typename Visitor>
-    void each(Visitor&& visit) const {
-        index_->template table<K>().each([&](slot_number head) {
-            static_cast<void>(index_->object_in(head));
-            for (const T& object : group(index_, head))
-                visit(object);
-        });
-    }
-    [[nodiscard]] std::size_t size() const noexcept { return index_->size(); }
-    /// How many different values the key has.
-    [[nodiscard]] std::size_t distinct() const noexcept {
-        return index_->template table<K>().size();
-    }
-
-private:
-    const object_index<T>* index_;
-};
-
-/// The objects of a type in the order of their ids, through the id table.
-template <typename T>
-class id_view {
-public:
+    /// Visits the objects of one key, a ring of slots that begins at its head; a walk through all
+    /// objects continues with the next entry of the table.
     class iterator {
     public:
         using iterator_category = std::forward_iterator_tag;
@@ -196,6 +128,121 @@ public:
         using reference = const T&;
 
         iterator() = default;
+        /// In the ring that begins with `head`, alone.
+        iterator(const object_index<T>* index, slot_number head) noexcept
+            : index_(index), entry_(end_of_table), head_(head), at_(head) {}
+        /// At the first object at or after an entry of the table.
+        iterator(const object_index<T>* index, std::size_t entry) : index_(index), entry_(entry) {
+            settle();
+        }
+        reference operator*() const { return index_->value_at(at_); }
+        pointer operator->() const { return &**this; }
+        iterator& operator++() {
+            slot_number next = 0;
+            if constexpr (!is_unique(key::kind)) next = index_->template next_equal<K>(at_);
+            at_ = next == head_ ? 0 : next;
+            if (at_ == 0 && entry_ != end_of_table) {
+                ++entry_;
+                settle();
+            }
+            return *this;
+        }
+        iterator operator++(int) {
+            iterator old = *this;
+            ++*this;
+            return old;
+        }
+        friend bool operator==(const iterator& a, const iterator& b) { return a.at_ == b.at_; }
+
+    private:
+        static constexpr std::size_t end_of_table = SIZE_MAX;
+
+        void settle() {
+            const hash_table& table = index_->template table<K>();
+            for (; entry_ < table.capacity(); ++entry_) {
+                head_ = at_ = table.slot_at(entry_);
+                if (at_ == 0) continue;
+                static_cast<void>(index_->object_in(at_));
+                return;
+            }
+            at_ = 0;
+        }
+
+        const object_index<T>* index_ = nullptr;
+        std::size_t entry_ = end_of_table;
+        slot_number head_ = 0;
+        slot_number at_ = 0;
+    };
+    using const_iterator = iterator;
+
+    explicit hashed_view(const object_index<T>& index) noexcept : index_(&index) {}
+
+    [[nodiscard]] iterator begin() const { return {index_, std::size_t{0}}; }
+    [[nodiscard]] iterator end() const { return {index_, slot_number{0}}; }
+    [[nodiscard]] std::size_t size() const noexcept { return index_->size(); }
+    [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+    /// How many different values the key has.
+    [[nodiscard]] std::size_t distinct() const noexcept {
+        return index_->template table<K>().size();
+    }
+
+    /// An object whose key equals `values`, all of the key, or null.
+    template <typename... V>
+    [[nodiscard]] const T* find(const V&... values) const {
+        const slot_number slot = head_of(values...);
+        return slot ? &index_->value_at(slot) : nullptr;
+    }
+    /// All objects whose key equals `values`.
+    template <typename... V>
+    [[nodiscard]] object_range<iterator> equal_range(const V&... values) const {
+        return {iterator(index_, head_of(values...)), end()};
+    }
+    template <typename... V>
+    [[nodiscard]] bool contains(const V&... values) const {
+        return head_of(values...) != 0;
+    }
+    /// How many objects' keys equal `values`, counted one by one.
+    template <typename... V>
+    [[nodiscard]] std::size_t count(const V&... values) const {
+        const auto all = equal_range(values...);
+        return static_cast<std::size_t>(std::distance(all.begin(), all.end()));
+    }
+
+    /// See database::find_many.
+    template <std::ranges::random_access_range Keys>
+    void find_many(const Keys& keys, std::span<const T*> found) const {
+        static_assert(parts::template given<std::ranges::range_value_t<Keys>> == parts::count,
+                      "a hashed key is looked up whole");
+        index_->template find_many<K>(keys, found);
+    }
+
+private:
+    template <typename... V>
+    [[nodiscard]] slot_number head_of(const V&... values) const {
+        static_assert(parts::template given<V...> == parts::count,
+                      "a hashed key is looked up whole");
+        if (!parts::can_hold(values...)) return 0;
+        return index_->template find_hashed<K>(parts::make_lookup(values...));
+    }
+
+    const object_index<T>* index_;
+};
+
+/// The objects of a type in the order of their ids, through the id table. Cheap to copy; read under
+/// the same lock as the objects.
+template <typename T>
+class id_view {
+public:
+    class iterator {
+    public:
+        using iterator_category = std::bidirectional_iterator_tag;
+        using value_type = T;
+        using difference_type = std::ptrdiff_t;
+        using pointer = const T*;
+        using reference = const T&;
+
+        iterator() = default;
+        /// At the first object whose id is not below `at`.
         iterator(const object_index<T>* index, std::uint32_t at) : index_(index), at_(at) {
             settle();
         }
@@ -211,11 +258,24 @@ public:
             ++*this;
             return old;
         }
+        /// Requires that an object has a smaller id.
+        iterator& operator--() {
+            do
+                object_ = index_->find(id<T>(--at_));
+            while (!object_ && at_ != 0);
+            return *this;
+        }
+        iterator operator--(int) {
+            iterator old = *this;
+            --*this;
+            return old;
+        }
         friend bool operator==(const iterator& a, const iterator& b) { return a.at_ == b.at_; }
 
     private:
         void settle() {
             const std::uint32_t end = index_->next_id().value;
+            object_ = nullptr;
             while (at_ < end && !(object_ = index_->find(id<T>(at_))))
                 ++at_;
         }
@@ -223,15 +283,27 @@ public:
         std::uint32_t at_ = 0;
         const T* object_ = nullptr;
     };
+    using const_iterator = iterator;
 
     explicit id_view(const object_index<T>& index) noexcept : index_(&index) {}
     [[nodiscard]] iterator begin() const { return {index_, 0}; }
     [[nodiscard]] iterator end() const { return {index_, index_->next_id().value}; }
+    [[nodiscard]] auto rbegin() const { return std::make_reverse_iterator(end()); }
+    [[nodiscard]] auto rend() const { return std::make_reverse_iterator(begin()); }
     /// The first object whose id is not below `from`.
     [[nodiscard]] iterator lower_bound(id<T> from) const {
         const std::uint32_t end = index_->next_id().value;
         return {index_, from.value < end ? from.value : end};
     }
+    /// The first object whose id is above `id`.
+    [[nodiscard]] iterator upper_bound(id<T> id) const {
+        return id.value == UINT32_MAX ? end() : lower_bound(chainbase::id<T>(id.value + 1));
+    }
+    /// The objects whose ids are `from` or above, and below `to`.
+    [[nodiscard]] object_range<iterator> between(id<T> from, id<T> to) const {
+        return {lower_bound(from), to < from ? lower_bound(from) : lower_bound(to)};
+    }
+    [[nodiscard]] iterator iterator_to(const T& object) const { return {index_, object.id.value}; }
     [[nodiscard]] std::size_t size() const noexcept { return index_->size(); }
     [[nodiscard]] bool empty() const noexcept { return size() == 0; }
 
@@ -240,3 +312,17 @@ private:
 };
 
 } // namespace chainbase
+
+/// Standard views: cheap to copy, and their iterators may outlive them.
+template <typename T, std::size_t K>
+inline constexpr bool std::ranges::enable_view<chainbase::ordered_view<T, K>> = true;
+template <typename T, std::size_t K>
+inline constexpr bool std::ranges::enable_view<chainbase::hashed_view<T, K>> = true;
+template <typename T>
+inline constexpr bool std::ranges::enable_view<chainbase::id_view<T>> = true;
+template <typename T, std::size_t K>
+inline constexpr bool std::ranges::enable_borrowed_range<chainbase::ordered_view<T, K>> = true;
+template <typename T, std::size_t K>
+inline constexpr bool std::ranges::enable_borrowed_range<chainbase::hashed_view<T, K>> = true;
+template <typename T>
+inline constexpr bool std::ranges::enable_borrowed_range<chainbase::id_view<T>> = true;

@@ -1,10 +1,12 @@
 #include <pool_allocator/address_space.hpp>
-#include <pool_allocator/error.hpp>
-#include <pool_allocator/resource_limits.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/resource_limits.hpp>
 
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include <mutex>
+#include <new>
 #include <string>
 
 namespace chainbase {
@@ -61,15 +63,19 @@ void address_space::vacate(std::size_t index) const noexcept {
     mmap(place(index), window_bytes_, PROT_NONE, reservation | MAP_FIXED, -1, 0);
 }
 
-/// Only calls to the kernel, as is asked of what fork() calls.
-void address_space::forbid_stores() noexcept {
-    for (const entry& one : registry_)
-        if (const std::uintptr_t base = one.base.load(std::memory_order_relaxed); base != 0)
-            mprotect(reinterpret_cast<void*>(base), one.bytes.load(std::memory_order_relaxed),
-                     PROT_READ);
+/// Makes system calls only, as a fork handler must.
+void address_space::forbid_stores_in_forks() {
+    static const int failed = pthread_atfork(nullptr, nullptr, [] {
+        for (const entry& one : registry_)
+            if (const std::uintptr_t base = one.base.load(std::memory_order_relaxed); base != 0)
+                mprotect(reinterpret_cast<void*>(base), one.bytes.load(std::memory_order_relaxed),
+                         PROT_READ);
+    });
+    if (failed != 0) throw std::bad_alloc();
 }
 
 void address_space::enter_registry() {
+    forbid_stores_in_forks();
     const std::lock_guard lock(registry_mutex());
     for (std::size_t i = 0; i < registry_capacity; ++i) {
         entry& place = registry_[i];

@@ -25,7 +25,7 @@ public:
     /// The most that a range can have: what an offset in a log record can name.
     static constexpr std::uint64_t max_bytes = std::uint64_t{1} << 46;
 
-    /// Refuses what cannot be reserved anywhere. Throws usage_error when `window_bytes` is no
+    /// Checks a size before it is reserved. Throws usage_error when `window_bytes` is not a
     /// multiple of `alignment`, limit_error when all windows together exceed max_bytes.
     static void require_possible(std::size_t window_bytes, std::size_t windows);
 
@@ -53,15 +53,15 @@ public:
     [[nodiscard]] std::size_t file_bytes(std::size_t index) const noexcept {
         return file_bytes_[index];
     }
-    /// A window tells the length of its file.
+    /// Called by a window when the length of its file changes.
     void set_file_bytes(std::size_t index, std::size_t bytes) const noexcept {
         if (file_bytes_[index] != bytes) ++length_changes_;
         file_bytes_[index] = bytes;
     }
-    /// How often one was told that it was not before.
+    /// How often set_file_bytes() changed a length.
     [[nodiscard]] std::uint64_t length_changes() const noexcept { return length_changes_; }
 
-    /// Which pages changed. Windows that are written cover theirs.
+    /// Tracks which pages changed. Writable windows cover their own pages.
     [[nodiscard]] page_tracker& pages() const noexcept { return *pages_; }
 
     /// What the registry knows of a range.
@@ -84,10 +84,6 @@ public:
         return {};
     }
 
-    /// Makes all ranges of the process read-only. In a process that was forked, by its one thread:
-    /// what is mapped belongs to the state that its parent has open.
-    static void forbid_stores() noexcept;
-
 private:
     struct entry {
         std::atomic<std::uintptr_t> base;
@@ -98,6 +94,9 @@ private:
     static inline entry registry_[registry_capacity];
     static inline std::atomic<std::size_t> registry_used_{0};
 
+    /// Makes all ranges read-only in every forked child: the mappings belong to the parent's open
+    /// state.
+    static void forbid_stores_in_forks();
     void enter_registry();
     void leave_registry() noexcept;
 

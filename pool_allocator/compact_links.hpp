@@ -9,20 +9,11 @@
 // pointer, so traversal costs what it costs on the heap, and at half the cache lines.
 //
 // The hooks are partial specialisations of Boost.MultiIndex's node classes for pool_allocator; the
-// algorithms stay Boost's. They depend on detail names that have been stable from 1.74 to 1.81;
-// other versions are refused (CHAINBASE_ALLOW_UNTESTED_BOOST lets them pass).
+// algorithms stay Boost's. They depend on names in Boost's namespace detail, the same from 1.74 to
+// 1.90; what they need is asserted at the end of this file.
 
 #include <pool_allocator/link_words.hpp>
 #include <pool_allocator/pool_allocator.hpp>
-
-#include <boost/version.hpp>
-
-#if BOOST_VERSION < 107400
-#error "compact links need Boost 1.74 or later"
-#elif BOOST_VERSION >= 108200 && !defined(CHAINBASE_ALLOW_UNTESTED_BOOST)
-#error "compact links are tested with Boost 1.74 to 1.81: use one of these, or define \
-CHAINBASE_ALLOW_UNTESTED_BOOST and run all tests with yours"
-#endif
 
 #ifndef BOOST_MULTI_INDEX_DISABLE_SERIALIZATION
 #define BOOST_MULTI_INDEX_DISABLE_SERIALIZATION
@@ -30,10 +21,15 @@ CHAINBASE_ALLOW_UNTESTED_BOOST and run all tests with yours"
 
 #include <boost/multi_index/detail/index_node_base.hpp>
 #include <boost/multi_index/detail/ord_index_node.hpp>
+#include <boost/multi_index/ordered_index.hpp>
 #include <boost/multi_index/ranked_index.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <new>
+#include <type_traits>
 
 namespace chainbase::links {
 
@@ -375,3 +371,28 @@ public:
 };
 
 } // namespace boost::multi_index::detail
+
+namespace chainbase::links {
+
+/// Whether Boost's tree nodes are made as the hooks above need it.
+template <typename Augment, std::size_t Bytes>
+constexpr bool fits_boost() {
+    using layout = node_layout<8, 8, 0, Bytes>;
+    using node =
+        boost::multi_index::detail::ordered_index_node_impl<Augment, pool_allocator<char, layout>>;
+    using pointer = typename node::pointer;
+    return std::is_base_of_v<compact_node<node, layout>, node> && sizeof(node) == Bytes &&
+           requires(pointer at, typename node::parent_ref root, pointer& end) {
+               node::increment(at);
+               node::decrement(at);
+               node::link(at, boost::multi_index::detail::to_left, at, at);
+               { node::rebalance_for_extract(at, root, end, end) } -> std::same_as<pointer>;
+           };
+}
+static_assert(fits_boost<boost::multi_index::detail::null_augment_policy, ordered_bytes>() &&
+                  fits_boost<boost::multi_index::detail::rank_policy, ranked_bytes>(),
+              "pool_allocator/compact_links.hpp: this version of Boost.MultiIndex builds the nodes "
+              "of ordered indexes in another way than those from 1.74 to 1.90: use one of these, "
+              "or adapt the specialisations of that file");
+
+} // namespace chainbase::links

@@ -1,5 +1,5 @@
 #include <pool_allocator/address_space.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <pool_allocator/flat_tables.hpp>
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace chainbase {
 void id_table::trim(std::uint32_t next_id) {
     constexpr std::uint32_t per_page = window_header::page_bytes / entry_bytes;
     window_.shrink_to(window_header::page_bytes + std::size_t{next_id} * entry_bytes);
-    if (window_.holes_take_space()) return; // find reads the entries of removed objects
+    if (window_.holes_take_space()) return; // find() reads the entries of removed objects
     for (std::uint32_t first = 0; first + per_page <= next_id; first += per_page) {
         const slot_number* page = &entry(first);
         if (std::any_of(page, page + per_page, [](slot_number slot) { return slot != 0; }))
@@ -129,7 +129,7 @@ void hash_table::grow() {
     const std::size_t used_before = window_.bytes();
     window_.grow_range(area_offset(to), area_offset(to));
     write_barrier::active().written(area(to), area_offset(to));
-    if (used_before > area_offset(to)) // an undone growth left its entries
+    if (used_before > area_offset(to)) // entries of an undone growth
         std::memset(area(to), 0, std::min(used_before - area_offset(to), area_offset(to)));
     const entry* old = area(from);
     const entry* const end = old + (std::size_t{1} << from);

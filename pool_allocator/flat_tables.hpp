@@ -45,7 +45,7 @@ public:
     /// Requires that nothing can be undone.
     void trim(std::uint32_t next_id);
 
-    /// Where the file's bytes are, `live` of its entries being in use.
+    /// How the file's bytes are used; `live` entries are in use.
     [[nodiscard]] usage measure(std::uint32_t live) const noexcept;
 
 private:
@@ -58,11 +58,11 @@ private:
     window& window_;
 };
 
-/// What its hashes are keyed with, in the header page of a hash table's window, after its header.
+/// The seed of a hash table's hashes, stored after the header in the header page of its window.
 /// Written once, when the table is made.
 ///
 ///     0  seed    16
-///    16  check    8   the hash of nothing: a seed that was altered is known by it
+///    16  check    8   the hash of no input: detects an altered seed
 struct hash_key_words {
     hash_seed seed;
     std::uint64_t check;
@@ -84,7 +84,7 @@ struct hash_state {
 };
 static_assert(sizeof(hash_state) == 8 && offsetof(hash_state, used) == 4);
 
-/// An entry of a hash table.
+/// One entry of a hash table.
 ///
 ///     0  slot   4   0 for none
 ///     4  hash   4
@@ -97,19 +97,19 @@ static_assert(sizeof(hash_entry) == 8 && offsetof(hash_entry, hash) == 4);
 /// The flat table behind a hashed key: open addressing with linear probing, a power of two of
 /// entries, erase by backward shift.
 ///
-/// Hashes are keyed with a random seed of the table, so that nobody outside can choose keys that
-/// make a run of entries long. A run is what a search walks and an erase shifts and logs. With four
-/// fifths of the entries in use, one of L entries has the probability (0.8 e^0.2)^L = e^(-L/43):
-/// none of `longest_run` is ever met. One that is means damage: every walk ends there with an
-/// error, and no erase logs more than 64 KiB.
+/// Hashes are keyed with a random seed of the table, so that nobody who supplies keys can make a
+/// run of entries long. A run is what a search walks and an erase shifts and logs. With four fifths
+/// of the entries in use, one of L entries has the probability (0.8 e^0.2)^L = e^(-L/43): a run of
+/// `longest_run` never occurs. Meeting one means damage: every walk stops there with an error, and
+/// no erase logs more than 64 KiB.
 ///
 /// An entry is {slot, 32 bits of hash}; its home is given by the hash's top bits. So growing and
 /// erasing read no object, and growing reads and writes in order.
 ///
 /// Every capacity has its own place in the window: the area for 2^k entries lies at byte 8 * 2^k
 /// and is as long. Growing fills the next area (unlogged: nobody refers to it) and then switches
-/// `log2_capacity`, a word of the root block. The smaller area stays as it was until no session can
-/// go back to it; then release_smaller() gives its pages back.
+/// `log2_capacity`, a word of the root block. The smaller area is kept until no session can be
+/// undone to it; then release_smaller() gives its pages back.
 ///
 /// Reading is thread-safe while nobody writes. One writer, in an operation.
 class hash_table {
@@ -117,7 +117,7 @@ public:
     static constexpr std::uint32_t min_log2 = 9; ///< the first area follows the header page
     static constexpr std::uint32_t max_log2 = 31;
     static constexpr std::size_t entry_bytes = sizeof(hash_entry);
-    /// No walk goes further: e^-95.
+    /// The limit of every walk; a longer run has probability e^-95.
     static constexpr std::uint32_t longest_run = 4096;
     static constexpr window::geometry geometry{window_kind::hashed_key, entry_bytes,
                                                window_header::page_bytes};
@@ -138,7 +138,7 @@ public:
         return hash >> (32 - log2);
     }
 
-    /// `barrier` is null when only reading. What an earlier process outgrew counts as kept.
+    /// `barrier` is null when only reading. Smaller areas left by an earlier process count as kept.
     hash_table(window& window, hash_state& state, write_barrier* barrier);
     ~hash_table() {
         if (barrier_) barrier_->forget(*this);
@@ -147,10 +147,10 @@ public:
     hash_table(hash_table&& other) noexcept = default;
     hash_table& operator=(hash_table&&) = delete;
 
-    /// Keeps the seed of a table in its new window, which is of these addresses. Only hashes of
-    /// this seed may be entered.
+    /// Stores the seed of a table in its new window, which lies in this address space. Only hashes
+    /// computed with this seed may be inserted.
     static void keep_seed(window&, const address_space&, const hash_seed&) noexcept;
-    /// What the file says of it. Requires that the file has its first page.
+    /// The stored seed. Requires that the file has its first page.
     [[nodiscard]] static const hash_key_words& key_words(const window& file) noexcept {
         return *reinterpret_cast<const hash_key_words*>(file.root());
     }
@@ -175,8 +175,8 @@ public:
 
     /// Asks for the memory in which find() begins to look.
     void prefetch(std::uint32_t hash) const noexcept { __builtin_prefetch(&entries()[home(hash)]); }
-    /// The slot of the first entry with this hash, which is very likely that of the one object that
-    /// has it; 0 when there is none. Reads no object.
+    /// The slot of the first entry with this hash, very likely that of the object looked up; 0 when
+    /// there is none. Reads no object.
     [[nodiscard]] slot_number likely(std::uint32_t hash) const noexcept {
         const entry* table = entries();
         std::uint32_t i = home(hash);
@@ -197,30 +197,30 @@ public:
     /// Enters `slot`. Requires reserve(), log room and that no entry with an equal key is there.
     /// Throws damaged_error when there is no place for it; then nothing changed.
     void insert(std::uint32_t hash, slot_number slot);
-    /// Takes the entry of `slot` out, which may shift all entries that follow without a gap. So it
-    /// makes log room as it goes, and room that was reserved before may be used up. Throws
-    /// out_of_space_error, limit_error, damaged_error when the entry is not where its hash says or
-    /// the run does not end; the operation must then fail.
+    /// Removes the entry of `slot`, which may shift every following entry of the run. It reserves
+    /// log room as it goes, so room reserved earlier may be used up. Throws out_of_space_error,
+    /// limit_error, damaged_error when the entry is not where its hash says or the run does not
+    /// end; the operation must then fail.
     void erase(std::uint32_t hash, slot_number slot);
-    /// Lets the entry of `slot` refer to `to`. Requires log room. Throws damaged_error when the
+    /// Makes the entry of `slot` refer to `to`. Requires log room. Throws damaged_error when the
     /// entry is not where its hash says; then nothing changed.
     void replace(std::uint32_t hash, slot_number slot, slot_number to);
 
-    /// Calls visit(slot) for every entry.
-    template <typename Visitor>
-    void each(Visitor&& visit) const {
-        const entry* table = entries();
-        for (std::size_t i = 0; i <= mask(); ++i)
-            if (table[i].slot != 0) visit(table[i].slot);
+    /// How many entries there is room for.
+    [[nodiscard]] std::size_t capacity() const noexcept { return std::size_t{mask()} + 1; }
+    /// The slot of entry `number`, of capacity() ones; 0 when it is not in use.
+    [[nodiscard]] slot_number slot_at(std::size_t number) const noexcept {
+        return entries()[number].slot;
     }
     [[nodiscard]] std::uint32_t size() const noexcept { return state_.used; }
-    /// Gives back the areas that only an undo could need, as far as the file system can. Requires
-    /// that none can.
+    /// Frees the smaller areas kept for undo, as far as the file system supports it. Requires that
+    /// no session can be undone to them.
     void release_smaller() noexcept;
-    /// release_smaller, and cuts an area that an undone growth left behind. Throws io_error.
+    /// Calls release_smaller() and truncates an area left behind by an undone growth. Throws
+    /// io_error.
     void trim();
 
-    /// Where the file's bytes are; entries count as links.
+    /// How the file's bytes are used; entries count as links.
     [[nodiscard]] usage measure() const noexcept;
 
 private:
@@ -246,7 +246,7 @@ private:
 
     window& window_;
     hash_state& state_;
-    write_barrier* barrier_; ///< it may know the table by its address
+    write_barrier* barrier_; ///< it may hold the table's address
     hash_seed seed_;
     std::uint32_t smallest_kept_;
 };

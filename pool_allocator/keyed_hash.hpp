@@ -17,13 +17,12 @@ struct hash_seed {
 static_assert(sizeof(hash_seed) == 16);
 
 /// SipHash-1-3 (J.-P. Aumasson, D. J. Bernstein, "SipHash: a fast short-input PRF", 2012; the
-/// variant that Rust's and Python's tables use): who does not know the seed cannot choose values
-/// whose hashes collide.
+/// variant that Rust's and Python's tables use): without the seed nobody can choose values whose
+/// hashes collide.
 ///
-/// What it is given are numbers and texts, one after the other, and no sequence of them is the
-/// begin of another one of the same types: a number is one block of 8 bytes, a text is its length
-/// and then its bytes. So the block with the length of all, with which SipHash ends a message, is
-/// not needed.
+/// The input is a sequence of numbers and texts; no sequence is a prefix of another one of the same
+/// types: a number is one block of 8 bytes, a text is its length and then its bytes. So the final
+/// length block of SipHash is not needed.
 class keyed_hash {
 public:
     explicit keyed_hash(const hash_seed& seed) noexcept
@@ -36,8 +35,8 @@ public:
         round();
         v0_ ^= block;
     }
-    /// Its last block is the last 8 bytes, which may be in the one before, too; of less than 8
-    /// bytes all of them.
+    /// The last block is the last 8 bytes, which may overlap the block before; a text shorter than
+    /// 8 bytes is one block.
     void add(std::string_view text) noexcept {
         const char* at = text.data();
         const char* const end = at + text.size();
@@ -54,7 +53,7 @@ public:
                 word_at<std::uint8_t>(end - 1));
         }
     }
-    /// Of what was added. Nothing may be added afterwards.
+    /// The hash of everything added. Nothing may be added afterwards.
     [[nodiscard]] std::uint64_t value() noexcept {
         v2_ ^= 0xff;
         round();

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 /// The words by which the nodes of a pool form the tree of one ordered or ranked key, as they lie
-/// in the file. compact_links.hpp lets Boost.MultiIndex work on them; who reads or writes nodes
-/// without the type's program goes by this header alone.
+/// in the file. compact_links.hpp lets Boost.MultiIndex work on them; tools that read or write
+/// nodes without the type's program need this header only.
 ///
 ///      0  parent   4   bits 31-1 distance, bit 0 colour: 1 is black
 ///      4  left     4   distance
@@ -23,12 +23,12 @@ enum class word : std::size_t { parent = 0, left = 4, right = 8, size = 12 };
 inline constexpr std::size_t ordered_bytes = 12;
 inline constexpr std::size_t ranked_bytes = 16;
 
-/// The distance that stands for "no node": the smallest that fits 31 bits. 0 is a link to oneself,
-/// which an empty header has.
+/// The distance that means "no node": the smallest that fits 31 bits. 0 is a link to the node
+/// itself, as in an empty header.
 inline constexpr std::int32_t no_node = INT32_MIN / 2;
 
-/// A red-black tree of 2^32 nodes is not higher.
-inline constexpr int highest = 65;
+/// The greatest height of a red-black tree of 2^32 nodes.
+inline constexpr int max_height = 65;
 
 /// The distance in the word `of`.
 [[nodiscard]] constexpr std::int32_t distance_in(std::uint32_t bits, word of) noexcept {

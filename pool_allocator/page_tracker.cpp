@@ -1,5 +1,5 @@
+#include <pool_allocator/base/resource_limits.hpp>
 #include <pool_allocator/page_tracker.hpp>
-#include <pool_allocator/resource_limits.hpp>
 
 #include <sys/mman.h>
 
@@ -70,7 +70,8 @@ void page_tracker::cover(std::uint64_t first, std::uint64_t pages) {
     if (mprotect(states_ + begin, end - begin, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
 }
 
-/// Copies a captured page; tells what it was. The one who changed its state copies it.
+/// Claims a captured page and passes it to the keeper; `found` receives its former state. Returns
+/// whether this thread claimed it.
 bool page_tracker::take_copy(std::uint64_t page, state& found) noexcept {
     if (found != state::captured && found != state::suspect_captured) return false;
     if (!at(page).compare_exchange_strong(found, state::copying)) return false;
@@ -92,7 +93,7 @@ void page_tracker::change(std::uint64_t page) noexcept {
     }
 }
 
-void page_tracker::suspect(std::uint64_t first, std::uint64_t pages) noexcept {
+void page_tracker::mark_maybe_changed(std::uint64_t first, std::uint64_t pages) noexcept {
     for (std::uint64_t page = first; page < first + pages; ++page)
         at(page).store(state::suspect, std::memory_order_relaxed);
 }
@@ -129,7 +130,7 @@ void page_tracker::copy(std::uint64_t first, std::uint64_t pages) noexcept {
     for (std::uint64_t page = first; page < first + pages; ++page) {
         state found = at(page).load();
         if (take_copy(page, found)) at(page).store(state::clean);
-        while (at(page).load() == state::copying) // by the writer: the keeper has it after that
+        while (at(page).load() == state::copying) // by the writer: then the keeper has it
             std::this_thread::yield();
     }
 }

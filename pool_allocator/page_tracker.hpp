@@ -8,11 +8,11 @@
 
 namespace chainbase {
 
-/// Which bytes of an address space were announced to change, in the order of the announcements;
-/// the same ones may come again. For who wants to know what a block changed.
+/// The byte ranges of an address space that were announced to change, in the order of the
+/// announcements; ranges may repeat. The redo log reads from it what a block changed.
 ///
-/// Without memory, or when a change cannot be described by ranges (space was given back, a file
-/// was made), the ranges are lost until clear(). Not thread-safe.
+/// When memory runs out, or a change cannot be described by ranges (space was given back, a file
+/// was created), the ranges are lost until clear(). Not thread-safe.
 class changed_ranges {
 public:
     /// In bytes from the begin of the address space.
@@ -26,7 +26,7 @@ public:
             return;
         *cursor_++ = {offset, bytes};
     }
-    /// The bytes are of no use to anybody until they are announced again, so they are not in all().
+    /// Nobody reads these bytes before they are announced again, so they are left out of all().
     void discard(std::uint64_t offset, std::uint64_t bytes) noexcept;
     void lose() noexcept;
     [[nodiscard]] bool is_lost() const noexcept { return is_lost_; }
@@ -39,31 +39,31 @@ private:
 
     std::unique_ptr<range[]> ranges_;
     range* cursor_ = nullptr;
-    range* end_ = nullptr; ///< as long as they are lost, there is no room
+    range* end_ = nullptr; ///< null while the ranges are lost
     std::size_t capacity_ = 0;
     bool is_lost_ = false;
 };
 
 /// Which pages of an address space changed since they were last captured, and, while a capture is
-/// copied, which of them still hold what they held when it began.
+/// being copied, which of them still have their captured content.
 ///
-/// The writer calls written() before it stores to a page. A capture declares all pages that changed
-/// captured, in an instant; then another thread copies them one by one while the writer goes on.
-/// A page that is about to change before it was copied is copied by the writer itself, through the
-/// keeper of the capture (copy on demand). So what is copied is the state of the instant.
+/// The writer calls written() before it stores to a page. A capture marks all changed pages as
+/// captured at once; then another thread copies them one by one while the writer goes on. A
+/// captured page that is about to change is copied first by the writer itself, through the
+/// capture's keeper (copy on write). So the copies are a consistent snapshot.
 ///
 /// One byte for each page, in memory of this process. Thread-safety: copy(), release(), give_back()
-/// and, after a capture that failed, suspect() by any one thread, all else by the writer.
+/// and, after a failed capture, mark_maybe_changed() by any one thread; all else by the writer.
 class page_tracker {
 public:
     static constexpr std::size_t page_bytes = 4096;
     static constexpr unsigned page_shift = 12;
 
-    /// Takes what a page holds while the writer waits. Called for each captured page at most once,
-    /// by the thread that copies or by the writer, never by both for the same page.
+    /// Receives the content of captured pages. Called at most once per captured page, by the
+    /// copying thread or by the writer, never by both for the same page.
     class keeper {
     public:
-        /// `is_known`: the page changed; else it may be what the last capture had.
+        /// `is_known`: the page is known to have changed; else it may equal the last capture.
         virtual void keep(std::uint64_t page, bool is_known) noexcept = 0;
 
     protected:
@@ -81,11 +81,11 @@ public:
         return base_ + page * page_bytes;
     }
 
-    /// Makes room for what is known of `pages` pages from `first` on. All other calls are about
-    /// pages that are covered. Throws std::bad_alloc.
+    /// Allocates the tracking bytes of `pages` pages from `first` on. All other calls require
+    /// covered pages. Throws std::bad_alloc.
     void cover(std::uint64_t first, std::uint64_t pages);
 
-    /// The bytes at `address` are going to change. Requires some.
+    /// Announces that `bytes` bytes at `address` are going to change. Requires bytes > 0.
     void written(const void* address, std::size_t bytes) noexcept {
         written_at(offset_of(address), bytes);
     }
@@ -95,46 +95,46 @@ public:
         change_pages(offset, bytes);
     }
 
-    /// As written(), of bytes that cannot be described as a range: they are given back, or new.
+    /// As written(), for bytes that no range can describe: they are given back, or new.
     void replaced(const void* address, std::size_t bytes) noexcept {
         change_pages(offset_of(address), bytes);
         if (ranges_) ranges_->lose();
     }
-    /// The bytes are given back, and nobody reads them before they are announced again: no range
-    /// describes them. What they held is to be announced by cleared().
+    /// Announces that the bytes are given back and not read before they are announced again: no
+    /// range describes them. Their former content must be announced by cleared().
     void discarded(const void* address, std::size_t bytes) noexcept {
         if (ranges_) ranges_->discard(offset_of(address), bytes);
     }
-    /// As written(), of bytes that discarded() is told of. Requires that they are no hole.
+    /// As written(), for bytes passed to discarded(). Requires that they are not a hole.
     void cleared(const void* address, std::size_t bytes) noexcept {
         change_pages(offset_of(address), bytes);
     }
-    /// From here on each range that is announced is noted in `to`, too; null: nowhere.
+    /// From now on each announced range is also added to `to`; null: to none.
     void note_ranges(changed_ranges* to) noexcept { ranges_ = to; }
 
-    /// Nothing is known of `pages` pages from `first` on: each may have changed. For a segment that
-    /// another process wrote.
-    void suspect(std::uint64_t first, std::uint64_t pages) noexcept;
+    /// Marks `pages` pages from `first` on as possibly changed, for a segment that another process
+    /// wrote.
+    void mark_maybe_changed(std::uint64_t first, std::uint64_t pages) noexcept;
 
-    /// Whether one of these pages was announced since it was last captured.
+    /// Whether a change of any of these pages was announced since its last capture.
     [[nodiscard]] bool has_written(std::uint64_t first, std::uint64_t pages) const noexcept;
     /// How many pages a capture of these pages would have.
     [[nodiscard]] std::uint64_t count_changed(std::uint64_t first,
                                               std::uint64_t pages) const noexcept;
-    /// Declares the pages of this range that changed, or may have, captured: they are passed to
-    /// `with`, by copy() or by the writer before it changes them. Requires that those of the former
-    /// capture all were. Returns how many pages there are.
+    /// Captures the pages of this range that changed or may have changed: they are passed to
+    /// `with`, by copy() or by the writer before it changes them. Requires that all pages of the
+    /// previous capture were. Returns the number of captured pages.
     std::uint64_t capture(std::uint64_t first, std::uint64_t pages, keeper& with) noexcept;
     /// Passes each page of the range that is still captured to the keeper.
     void copy(std::uint64_t first, std::uint64_t pages) noexcept;
     /// The pages of the range that are still captured count as changed again, and are not passed to
     /// the keeper any more.
     void release(std::uint64_t first, std::uint64_t pages) noexcept;
-    /// A page that was passed to the keeper counts as changed again: its copy is of no use.
+    /// Marks a page that was passed to the keeper as changed again: its copy was dropped.
     void give_back(std::uint64_t page, bool is_known) noexcept;
 
 private:
-    /// Of a page. What was just covered is clean.
+    /// The state of a page. A newly covered page is clean.
     enum class state : std::uint8_t {
         clean,
         written,

@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <pool_allocator/pool.hpp>
 
 #include <algorithm>
@@ -15,8 +15,8 @@ void* pool_state::take() noexcept {
         return fresh;
     }
     std::byte* slot = address(free_head);
-    // Also of a slot that is fresh in the epoch: if the operation fails, its first word is the free
-    // list's again.
+    // Logged for fresh slots too: if the operation fails, the first word belongs to the free list
+    // again.
     write_barrier::active().record(slot, window_header::of(this).slot_bytes);
     std::memcpy(&free_head, slot, sizeof free_head);
     return slot;
@@ -100,7 +100,7 @@ void pool::refresh() noexcept {
     capacity_ = static_cast<slot_number>(std::min<std::size_t>(slots, max_slots));
 }
 
-void pool::throw_astray() const {
+void pool::throw_bad_free_head() const {
     throw_bad_list(window_, "leads to slot " + std::to_string(state_.free_head - list_base_) +
                                 ", of " + std::to_string(state_.high_water));
 }

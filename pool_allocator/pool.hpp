@@ -10,8 +10,8 @@
 
 namespace chainbase {
 
-/// The words of a pool, kept in the root block of its window (so the header page's slot size and
-/// first slot are found from their own address).
+/// The words of a pool, kept in the root block of its window (so their own address leads to the
+/// slot size and first slot in the header page).
 ///
 /// Slots are equal and contiguous. Those at or above `high_water` were never used; below it a slot
 /// is live or in the free list, which is threaded through the first word of each free slot.
@@ -37,7 +37,7 @@ struct pool_state {
     /// damaged_error when the list leads out of the slots, or has more or fewer than the counts
     /// say.
     [[nodiscard]] std::vector<slot_number> free_slots(const window& file) const;
-    /// Lets the free list be `slots`, which rise, and the used part end at `end`. Logs what
+    /// Makes `slots`, in rising order, the free list, and `end` the end of the used part. Logs the
     /// changes. Requires an operation, the root touched, and that all other free slots are above
     /// `end`. Throws out_of_space_error when the log cannot grow; the operation must then fail.
     void thread_free_slots(const std::vector<slot_number>& slots, slot_number end);
@@ -74,8 +74,8 @@ struct usage {
     std::uint64_t slots_free = 0;
     std::uint64_t slots_never_used = 0;
 
-    /// Tells what the file system does not hold of `file` from the slack: the one measure of
-    /// `punched`, the same in every process. Requires that `slack` holds both.
+    /// Moves the bytes of `file` that the file system does not hold from `slack` to `punched`;
+    /// every process measures the same. Requires that `slack` includes them.
     void find_holes(const window& file) noexcept;
     usage& operator+=(const usage& other) noexcept;
 };
@@ -86,19 +86,18 @@ public:
     /// At most this many slots: a link has 31 bits for a signed distance.
     static constexpr slot_number max_slots = slot_number{1} << 30;
 
-    /// `state` lies in the root block of `window`; both outlive the pool. `list_base`: what the
-    /// free list adds to the number of a slot, so that 0 means none where slot 0 is one like the
-    /// others.
+    /// `state` lies in the root block of `window`; both outlive the pool. `list_base` is added to
+    /// slot numbers in the free list, so that 0 means none where slot 0 is an ordinary slot.
     pool(window& window, pool_state& state, slot_number list_base = 0) noexcept
         : window_(window), state_(state), list_base_(list_base) {}
 
-    /// Makes sure that the next `slots` takes succeed. Throws out_of_space_error, limit_error,
-    /// damaged_error when the free list leads out of the slots.
+    /// Ensures that the next `slots` calls of take() succeed. Throws out_of_space_error,
+    /// limit_error, damaged_error when the free list leads out of the slots.
     void reserve(slot_number slots = 1) {
         fault::reach(fault::point::slot);
         if (state_.free_head != 0 && slots == 1) {
             if (state_.free_head - list_base_ >= state_.high_water) [[unlikely]]
-                throw_astray();
+                throw_bad_free_head();
             return;
         }
         if (std::uint64_t{state_.high_water} + slots > capacity_) grow(slots);
@@ -120,14 +119,14 @@ public:
         return slot >= fresh_from_ && epoch == fresh_epoch_;
     }
 
-    /// Reads the capacity again after the file was cut.
+    /// Rereads the capacity after the file was truncated.
     void refresh() noexcept;
     [[nodiscard]] pool_state& state() const noexcept { return state_; }
     [[nodiscard]] window& file() const noexcept { return window_; }
 
 private:
     void grow(slot_number slots);
-    [[noreturn]] void throw_astray() const;
+    [[noreturn]] void throw_bad_free_head() const;
 
     window& window_;
     pool_state& state_;

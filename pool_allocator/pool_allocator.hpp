@@ -15,9 +15,9 @@ namespace chainbase {
 
 /// Where the parts of a node lie: [padding | list links | tree links | value].
 ///
-/// Links stand directly before the value, so that a search that reads a key near the begin of the
-/// value finds both in one cache line more often than not. `ListBytes` are links of hashed keys
-/// that are not unique, `TreeBytes` those of ordered and ranked indexes.
+/// Links lie directly before the value, so that a search for a key near the start of the value
+/// usually finds both in one cache line. `ListBytes` are links of hashed keys that are not unique,
+/// `TreeBytes` those of ordered and ranked indexes.
 template <std::size_t ValueBytes, std::size_t ValueAlign, std::size_t ListBytes,
           std::size_t TreeBytes>
 struct node_layout {
@@ -30,13 +30,14 @@ struct node_layout {
     static constexpr std::size_t node_bytes =
         (value_offset + ValueBytes + align - 1) / align * align;
 
-    // The value is logged as one record, and so is the whole node of a slot that is used again.
+    // The value is logged as one record, and so is the whole node of a reused slot.
     static_assert(record_trailer::fits(node_bytes),
                   "objects are limited to 256 KiB with their links: keep larger content in a "
                   "shared_bytes or shared_vector");
 };
 
-/// What Boost.MultiIndex sees of a pool: a cheap handle whose state lives in the segment.
+/// The allocator that Boost.MultiIndex uses: a cheap handle on a pool whose state lives in the
+/// segment.
 ///
 /// Two handles are equal exactly when they share a pool. `pointer` is an offset pointer, so that
 /// the container can lie in shared memory; inside the nodes compact_links.hpp replaces it.
@@ -70,14 +71,14 @@ public:
         pool_->give(std::to_address(node));
     }
 
-    /// Objects are made by a function that is given the raw place: the operation decides how.
+    /// Constructs an object by calling `make` with the raw place: the operation decides how.
     template <typename U, typename Maker>
         requires std::is_invocable_v<Maker&, void*>
     void construct(U* place, Maker& make) {
         make(static_cast<void*>(place));
     }
-    /// Nothing: what an object refers to is freed by the operation that removes it, and its bytes
-    /// must stay for undo.
+    /// Does nothing: the operation that removes an object frees what it owns, and its bytes must
+    /// stay for undo.
     template <typename U>
     void destroy(U*) noexcept {}
 
@@ -99,6 +100,6 @@ inline constexpr bool is_pool_allocator<pool_allocator<T, Layout>> = true;
 
 } // namespace chainbase
 
-// Whoever sees the allocator sees the nodes that go with it: never half of it in one translation
-// unit and all of it in another.
+// The allocator always comes with its node specialisations, so that all translation units agree on
+// them.
 #include <pool_allocator/compact_links.hpp>

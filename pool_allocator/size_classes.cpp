@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <pool_allocator/size_classes.hpp>
 
 #include <algorithm>
@@ -36,18 +36,18 @@ void page_runs::set_next(slot_number before, slot_number next) {
         store(run_at(before), {next, run_at(before).pages});
 }
 
-void page_runs::throw_astray(slot_number page, std::uint32_t pages) const {
+void page_runs::throw_bad_run(slot_number page, std::uint32_t pages) const {
     throw damaged_error(file_.file() + ": something leads to " + std::to_string(pages) +
                         " pages at page " + std::to_string(page) + ", of " +
                         std::to_string(words().end) + "; run chainbase-inspect check");
 }
 
 free_run page_runs::checked_run(slot_number page) const {
-    if (page >= words().end) throw_astray(page, 0);
+    if (page >= words().end) throw_bad_run(page, 0);
     const free_run run = run_at(page);
     const std::uint64_t end = std::uint64_t{page} + run.pages;
     if (run.pages == 0 || end > words().end || (run.next != 0 && run.next <= end))
-        throw_astray(page, run.pages);
+        throw_bad_run(page, run.pages);
     return run;
 }
 
@@ -76,8 +76,9 @@ slot_number page_runs::allocate(std::uint32_t pages) {
     const place found = find_free(pages);
     if (found.run == 0) return append(pages);
     const free_run run = run_at(found.run);
-    const slot_number first = found.run + run.pages - pages; // its end: the list need not change
-    // What may fail comes before the run leaves the list: a modifier may catch it and go on.
+    const slot_number first = found.run + run.pages - pages; // the run's end: list unchanged
+    // All that may fail comes before the run leaves the list: a modifier may catch the error and go
+    // on.
     file_.fill_holes(std::size_t{first} * page_bytes, std::size_t{pages} * page_bytes);
     barrier_->record_long(address(first), std::size_t{pages} * page_bytes);
     if (first == found.run)
@@ -89,7 +90,7 @@ slot_number page_runs::allocate(std::uint32_t pages) {
 }
 
 void page_runs::free(slot_number first, std::uint32_t pages) {
-    if (first == 0 || std::uint64_t{first} + pages > words().end) throw_astray(first, pages);
+    if (first == 0 || std::uint64_t{first} + pages > words().end) throw_bad_run(first, pages);
     touch();
     slot_number before = 0;
     slot_number after = words().first_free;
@@ -131,7 +132,7 @@ auto page_runs::last_free() const -> place {
     return at;
 }
 
-void page_runs::settle() {
+void page_runs::prepare_trim() {
     const place last = last_free();
     if (last.run == 0 || last.run + run_at(last.run).pages != words().end) return;
     touch();
@@ -166,7 +167,7 @@ std::uint32_t pages_for(std::size_t length) noexcept {
 size_classes::size_class::size_class(window&& opened, bool create)
     : file(std::move(opened)), state(*reinterpret_cast<pool_state*>(file.root())),
       slots(file, state), root(&state, sizeof state) {
-    // The pool looks at the file when it is to reserve slots: a reader touches no page here.
+    // The pool reads the file only when it reserves slots: a reader touches no page here.
     if (create) state = {0, 1, 1}; // slot 0 stays unused, so that 0 means none
 }
 
@@ -222,13 +223,39 @@ buffer_handle size_classes::allocate(std::span<const std::byte> content) {
     return buffer_handle::make(c.state.slot_of(buffer), length);
 }
 
-void size_classes::expect_free() {
-    if (collected_.size() == collected_.capacity())
-        collected_.reserve(std::max<std::size_t>(16, 2 * collected_.capacity()));
+void size_classes::expect_free(std::size_t count) {
+    const std::size_t needed = collected_.size() + count;
+    if (needed > collected_.capacity())
+        collected_.reserve(std::max({std::size_t{16}, needed, 2 * collected_.capacity()}));
 }
 
 void size_classes::free_later(buffer_handle buffer) {
     if (buffer.length() != 0) collected_.push_back(buffer);
+}
+
+void size_classes::free_later_in(std::span<const std::byte> values, const buffer_layout& of) {
+    const std::size_t before = collected_.size();
+    try {
+        collect(values, of);
+        expect_free(1);
+    } catch (...) {
+        collected_.resize(before);
+        throw;
+    }
+}
+
+void size_classes::collect(std::span<const std::byte> values, const buffer_layout& of) {
+    const auto range = address_space::containing(runs_->file().base());
+    of.each_handle(values.size(), [&](std::size_t at, const buffer_layout& inner) {
+        buffer_handle buffer;
+        std::memcpy(&buffer, values.data() + at, sizeof buffer);
+        if (buffer.bits == 0) return;
+        if (!inner.is_flat()) {
+            require_used(buffer);
+            collect({locate(range, buffer), buffer.length()}, inner);
+        }
+        collected_.push_back(buffer);
+    });
 }
 
 void size_classes::free_collected() {
@@ -242,14 +269,24 @@ void size_classes::free_now(buffer_handle buffer) {
         runs_->free(buffer.slot(), pages_for(buffer.length()));
         return;
     }
+    require_used(buffer);
     size_class& c = *classes_[class_of(buffer.length())];
-    if (buffer.slot() >= c.state.high_water)
-        throw damaged_error(c.file.file() + ": a buffer is in slot " +
-                            std::to_string(buffer.slot()) + ", of " +
-                            std::to_string(c.state.high_water) + "; run chainbase-inspect check");
     touch(c);
     barrier_->reserve(write_barrier::record_bytes(sizeof(slot_number)));
     c.state.give(c.state.address(buffer.slot()));
+}
+
+void size_classes::require_used(buffer_handle buffer) const {
+    const bool is_run = buffer.length() > largest_class;
+    const window& file =
+        is_run ? runs_->file() : classes_[class_of(std::max(buffer.length(), 1U))]->file;
+    const std::uint64_t slots = is_run ? pages_for(buffer.length()) : 1;
+    const std::uint64_t used =
+        is_run ? runs_->end() : classes_[class_of(std::max(buffer.length(), 1U))]->state.high_water;
+    if (buffer.in_segment() && buffer.length() != 0 && buffer.slot() + slots <= used) return;
+    throw damaged_error(file.file() + ": a buffer of " + std::to_string(buffer.length()) +
+                        " bytes is in slot " + std::to_string(buffer.slot()) + ", of " +
+                        std::to_string(used) + "; run chainbase-inspect check");
 }
 
 usage size_classes::measure_class(std::size_t c) const noexcept {
@@ -275,13 +312,13 @@ usage size_classes::measure() const noexcept {
     return sum;
 }
 
-void size_classes::settle() {
+void size_classes::prepare_trim() {
     for (const auto& c : classes_)
-        settle(*c);
-    runs_->settle();
+        prepare_trim(*c);
+    runs_->prepare_trim();
 }
 
-void size_classes::settle(size_class& c) {
+void size_classes::prepare_trim(size_class& c) {
     std::vector<slot_number> free = c.state.free_slots(c.file);
     if (free.empty()) return;
     slot_number end = c.state.high_water;
@@ -298,7 +335,7 @@ void size_classes::trim() {
 }
 
 void size_classes::trim(size_class& c) {
-    // Slot 0 is never stored to: without another one it need not be in the file.
+    // Slot 0 is never stored to: without other slots it need not be in the file.
     const slot_number end = c.state.high_water;
     c.file.shrink_to(end > 1 ? c.offset_of(end) : window_header::page_bytes);
     c.slots.refresh();

@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace chainbase {
@@ -38,12 +39,13 @@ struct free_run {
 };
 static_assert(sizeof(free_run) == 8 && offsetof(free_run, pages) == 4);
 
-/// Runs of whole pages for buffers that no size class holds.
+/// Runs of whole pages, for buffers larger than any size class.
 ///
 /// Free runs form a list in order of address, threaded through their first words {next, pages};
-/// neighbours are merged. First fit: such buffers are rare and large, so the walk is short against
-/// the copy. A free run keeps its pages until settle() and trim() give back those at the end of the
-/// file and, of others, all but the first one, which links the list.
+/// neighbours are merged. First fit: such buffers are rare and large, so the walk is cheap compared
+/// with the copy. A free run keeps its pages until prepare_trim() and trim() give them back: all
+/// pages of a run at the end of the file; of other runs all but the first page, which links the
+/// list.
 ///
 /// One writer, in an operation.
 class page_runs {
@@ -54,29 +56,33 @@ public:
 
     /// Takes over a window; writes the root block of a new one.
     page_runs(window&& opened, bool create);
-    /// Lets operations of `barrier` change the runs; it outlives them. Throws std::bad_alloc.
+    /// Lets operations of `barrier` change the runs; the barrier must outlive them. Throws
+    /// std::bad_alloc.
     void attach(write_barrier& barrier);
 
-    /// The first page of a run of `pages`, its old content logged as far as it was ever used.
-    /// Throws out_of_space_error, limit_error, damaged_error when the list leads astray; then
-    /// nothing but the log changed.
+    /// Allocates a run of `pages` pages and returns its first page; logs its old content as far as
+    /// it was ever used. Throws out_of_space_error, limit_error, damaged_error when the free list
+    /// is corrupt; then only the log changed.
     [[nodiscard]] slot_number allocate(std::uint32_t pages);
     /// Gives back a run that allocate returned, or the begin or end of one. Throws
-    /// out_of_space_error when the log cannot grow, damaged_error when that is no run or the list
-    /// leads astray; the operation must then fail.
+    /// out_of_space_error when the log cannot grow, damaged_error when it is not a run or the free
+    /// list is corrupt; the operation must then fail.
     void free(slot_number first, std::uint32_t pages);
 
     [[nodiscard]] std::byte* address(slot_number page) const noexcept {
         return file_.base() + std::size_t{page} * page_bytes;
     }
     [[nodiscard]] window& file() noexcept { return file_; }
-    /// Where the file's bytes are; slots are pages, the header page not counted.
+    [[nodiscard]] const window& file() const noexcept { return file_; }
+    /// Pages at or above were never used.
+    [[nodiscard]] slot_number end() const noexcept { return words().end; }
+    /// How the file's bytes are used; slots are pages, not counting the header page.
     [[nodiscard]] usage measure() const noexcept;
-    /// Takes a free run at the end out of the used part. Requires an operation, and that nothing
+    /// Removes a free run at the end from the used part. Requires an operation, and that nothing
     /// can be undone. Throws out_of_space_error when the log cannot grow, damaged_error.
-    void settle();
-    /// Cuts what is not used and punches free pages, after the operation of settle is complete.
-    /// Throws io_error, damaged_error.
+    void prepare_trim();
+    /// Truncates the unused end and punches free pages, after the operation of prepare_trim()
+    /// completed. Throws io_error, damaged_error.
     void trim();
 
 private:
@@ -93,10 +99,10 @@ private:
         slot_number before;
         slot_number run;
     };
-    /// The run that begins at `page`, if it is one of those in use or free, and those after it
-    /// begin behind it: so a walk from run to run ends. Throws damaged_error.
+    /// The free run that begins at `page`, after checking that it lies in the used part and that
+    /// the next run begins behind it, so that a walk ends. Throws damaged_error.
     [[nodiscard]] free_run checked_run(slot_number page) const;
-    [[noreturn]] void throw_astray(slot_number page, std::uint32_t pages) const;
+    [[noreturn]] void throw_bad_run(slot_number page, std::uint32_t pages) const;
     [[nodiscard]] place find_free(std::uint32_t pages) const;
     [[nodiscard]] place last_free() const;
     slot_number append(std::uint32_t pages);
@@ -108,7 +114,7 @@ private:
 };
 
 /// The buffers of strings and arrays: one pool per size class, shared by all types of a database,
-/// and page runs for what is larger than the largest class.
+/// and page runs for larger buffers.
 ///
 /// Buffers are immutable: an assignment makes a new one and frees the old one. Freed buffers are
 /// kept until their operation is complete, so that within it the old content can still be read.
@@ -142,20 +148,25 @@ public:
     /// Opens, or creates if `how` says so, the windows in `folder`. Throws io_error,
     /// out_of_space_error, damaged_error, format_error.
     size_classes(const address_space& addresses, const std::string& folder, window::mode how);
-    /// Lets operations of `barrier` change the buffers; it outlives them. Throws std::bad_alloc.
+    /// Lets operations of `barrier` change the buffers; the barrier must outlive them. Throws
+    /// std::bad_alloc.
     void attach(write_barrier& barrier);
 
     /// Copies `content` into a new buffer. Requires an operation. Throws out_of_space_error,
     /// limit_error (content of 4 GiB or more).
     [[nodiscard]] buffer_handle allocate(std::span<const std::byte> content);
-    /// Makes sure that the next free_later cannot fail. Throws std::bad_alloc.
-    void expect_free();
+    /// Makes sure that the next `count` free_later cannot fail. Throws std::bad_alloc.
+    void expect_free(std::size_t count);
     /// Frees a buffer when the operation completes. Throws std::bad_alloc; then nothing changed.
     void free_later(buffer_handle buffer);
-    /// Frees what free_later collected. Throws out_of_space_error, damaged_error when that was
-    /// never in use; the operation must then fail.
+    /// Calls free_later() for every buffer that values of this segment own; one further
+    /// free_later() cannot fail. Throws as free_later, and damaged_error when a handle lies beyond
+    /// the used part.
+    void free_later_in(std::span<const std::byte> values, const buffer_layout& of);
+    /// Frees the buffers that free_later() collected. Throws out_of_space_error, damaged_error when
+    /// one was never in use; the operation must then fail.
     void free_collected();
-    /// Drops what free_later collected: the operation is rolled back, so the buffers live on.
+    /// Drops the collected buffers: the operation is rolled back, so they stay allocated.
     void forget_collected() noexcept { collected_.clear(); }
 
     /// Where the content of `buffer` lies in the segment whose addresses are `range`.
@@ -171,18 +182,18 @@ public:
                std::size_t{buffer.slot()} * bytes_of_class(c);
     }
 
-    /// Where the bytes of all these files are, of one class's, of the runs'.
+    /// How the bytes of all these files are used, of one class, of the page runs.
     [[nodiscard]] usage measure() const noexcept;
     [[nodiscard]] usage measure_class(std::size_t c) const noexcept;
     [[nodiscard]] usage measure_runs() const noexcept { return runs_->measure(); }
-    /// First half of giving space back: orders the free lists, and takes free tails out of the used
+    /// First half of giving space back: sorts the free lists, and removes free tails from the used
     /// parts. Requires an operation, and that nothing can be undone. Throws std::bad_alloc,
-    /// out_of_space_error when the log cannot grow, damaged_error when a list of free slots leads
-    /// astray; the operation must then fail.
-    void settle();
-    /// Second half, after the operation of settle is complete, so that a kill in between only
-    /// leaves the files longer: cuts what is not used and punches whole free pages. In a class only
-    /// those beyond a free slot's first word, which links the free list. Throws io_error.
+    /// out_of_space_error when the log cannot grow, damaged_error when a free list is corrupt; the
+    /// operation must then fail.
+    void prepare_trim();
+    /// Second half, after the operation of prepare_trim() completed, so that a kill in between only
+    /// leaves the files longer: truncates the unused ends and punches whole free pages, except the
+    /// page of a free slot's first word, which links the free list. Throws io_error.
     void trim();
     /// Writes every page to storage and waits for it. Throws io_error.
     void sync();
@@ -193,6 +204,12 @@ public:
         for (const auto& c : classes_)
             visit(c->file);
         visit(runs_->file());
+    }
+    template <typename Visitor>
+    void each_window(Visitor&& visit) const {
+        for (const auto& c : classes_)
+            visit(std::as_const(c->file));
+        visit(std::as_const(*runs_).file());
     }
 
 private:
@@ -209,8 +226,11 @@ private:
     };
 
     void touch(size_class& c);
-    void settle(size_class& c);
+    void prepare_trim(size_class& c);
     static void trim(size_class& c);
+    void collect(std::span<const std::byte> values, const buffer_layout& of);
+    /// Throws damaged_error when the buffer lies beyond the used part.
+    void require_used(buffer_handle buffer) const;
     void free_now(buffer_handle buffer);
 
     write_barrier* barrier_ = nullptr;

@@ -1,8 +1,8 @@
-#include <pool_allocator/error.hpp>
-#include <pool_allocator/fault_injection.hpp>
-#include <pool_allocator/file_error.hpp>
-#include <pool_allocator/private_folder.hpp>
-#include <pool_allocator/resource_limits.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/fault_injection.hpp>
+#include <pool_allocator/base/file_error.hpp>
+#include <pool_allocator/base/private_folder.hpp>
+#include <pool_allocator/base/resource_limits.hpp>
 #include <pool_allocator/window.hpp>
 
 #include <boost/crc.hpp>
@@ -62,14 +62,14 @@ std::size_t next_length(std::size_t length, std::size_t needed) noexcept {
     return round_up(grown, unit);
 }
 
-/// Advice, whose failure only costs speed: new pages are made now, in two calls instead of a fault
-/// each, and as huge pages where a whole one fits. On tmpfs only MADV_COLLAPSE makes these without
-/// a mount option; disk file systems make large folios when the pages are populated. The log is
-/// written from end to end and gains nothing by it.
+/// Advice whose failure only costs speed: populates new pages now, with two calls instead of one
+/// fault per page, and as huge pages where a whole one fits. On tmpfs only MADV_COLLAPSE makes
+/// these without a mount option; disk file systems make large folios when the pages are populated.
+/// The log is written from end to end and gains nothing by it.
 ///
 /// Populating comes first: it clears the pages. Where tmpfs gives huge pages by itself (huge=always
-/// or within_size), Linux 6.18 maps one that is collapsed before anything touched it as it is, with
-/// what another file left in it.
+/// or within_size), Linux 6.18 maps a page that is collapsed before its first touch uncleared, with
+/// another file's content in it.
 void make_resident(std::byte* base, std::size_t begin, std::size_t end, bool random) noexcept {
     constexpr std::size_t huge = address_space::alignment;
     const std::size_t first = begin / huge * huge;
@@ -78,7 +78,7 @@ void make_resident(std::byte* base, std::size_t begin, std::size_t end, bool ran
     if (random && first < last) madvise(base + first, last - first, MADV_COLLAPSE);
 }
 
-/// Asks only when it fails whether the file is there.
+/// Checks whether the file exists only after opening it failed.
 file_descriptor open_there(const std::string& file, file_use use) {
     try {
         return open_private(file, use);
@@ -106,7 +106,7 @@ window::window(const place& where, std::string file, file_descriptor descriptor,
     is_written_ = how != mode::read_only;
     if (is_written_) cover(bytes_);
     const int access = how == mode::read_only ? PROT_READ : PROT_READ | PROT_WRITE;
-    // A private copy never grows, and where memory is not overcommitted its addresses count.
+    // A private copy never grows, and its addresses count where memory is not overcommitted.
     const bool is_private = how == mode::private_copy;
     const std::size_t length =
         is_private ? std::clamp(round_up(bytes_, page), page, limit_) : limit_;
@@ -124,8 +124,8 @@ window::window(window&& other) noexcept
       base_(std::exchange(other.base_, nullptr)), bytes_(other.bytes_), limit_(other.limit_),
       is_written_(other.is_written_), holes_(other.holes_) {}
 
-/// What is only read stays mapped until all addresses are given back: nothing else comes to be
-/// here.
+/// A read-only window stays mapped until the whole range is given back: nothing else is mapped in
+/// its place.
 window::~window() {
     if (base_ && is_written_) place_.addresses->vacate(place_.index);
 }
@@ -165,8 +165,8 @@ void window::check_header(const geometry& shape) const {
         throw damaged_error(where + ": truncated to " + std::to_string(bytes_) +
                             " bytes, within a page of " + std::to_string(page) +
                             "; restore the state folder from a copy, or replay into a new one");
-    // Not through the mapping: a fault takes many times as long, and most windows are not looked
-    // into by who only reads.
+    // Not through the mapping: a fault takes many times as long, and a reader looks into few
+    // windows.
     window_header h{};
     read(0, std::as_writable_bytes(std::span(&h, 1)));
     if (std::memcmp(h.magic, magic, sizeof magic) != 0)
@@ -209,7 +209,8 @@ void window::extend(std::size_t offset, std::size_t length) {
     set_bytes(std::max(bytes_, end));
 }
 
-/// Blocks for the range, in a file that is long enough for it; the file is as it was if it throws.
+/// Allocates blocks for the range and lengthens the file as needed; if it throws, the file is
+/// unchanged.
 void window::allocate(std::size_t offset, std::size_t length) {
     const std::string against =
         resource_limits::refusal(descriptor_.number(), offset + length, length);
@@ -276,7 +277,7 @@ void window::fill_holes(std::size_t offset, std::size_t length) {
     allocate(offset, length);
 }
 
-/// An earlier process may have punched. Blocks that were never written count as holes, too.
+/// An earlier process may have punched holes. Blocks that were never written count as holes, too.
 bool window::may_have_holes() noexcept {
     if (!holes_) {
         const off_t first = lseek(descriptor_.number(), 0, SEEK_HOLE);
@@ -303,14 +304,22 @@ void window::sync() const {
 }
 
 void window::read(std::size_t offset, std::span<std::byte> into) const {
-    while (!into.empty()) {
-        const ssize_t count =
-            ::pread(descriptor_.number(), into.data(), into.size(), static_cast<off_t>(offset));
+    if (read_to_end(offset, into) < into.size())
+        throw io_error(file_ + ": ends before byte " + std::to_string(offset + into.size()) +
+                       "; try again, a process may have cut it");
+}
+
+std::size_t window::read_to_end(std::size_t offset, std::span<std::byte> into) const {
+    std::size_t done = 0;
+    while (done < into.size()) {
+        const ssize_t count = ::pread(descriptor_.number(), into.data() + done, into.size() - done,
+                                      static_cast<off_t>(offset + done));
         if (count < 0 && errno == EINTR) continue;
-        if (count <= 0) fail(file_, "read");
-        into = into.subspan(static_cast<std::size_t>(count));
-        offset += static_cast<std::size_t>(count);
+        if (count < 0) fail(file_, "read");
+        if (count == 0) break;
+        done += static_cast<std::size_t>(count);
     }
+    return done;
 }
 
 void window::refresh() {
@@ -329,13 +338,13 @@ void window::changing(std::size_t offset, std::size_t length) noexcept {
     if (is_written_) place_.addresses->pages().replaced(base_ + offset, length);
 }
 
-/// Calls visit(offset, bytes) for what is no hole. The page tracker, which may copy what changes,
-/// must not read holes: on tmpfs that takes space.
+/// Calls visit(offset, bytes) for every range that is not a hole. The page tracker, which may copy
+/// changing pages, must not read holes: on tmpfs that allocates space.
 template <typename Visitor>
 void window::each_content(std::size_t offset, std::size_t length, Visitor&& visit) const noexcept {
     const auto end = static_cast<off_t>(offset + length);
     off_t data = lseek(descriptor_.number(), static_cast<off_t>(offset), SEEK_DATA);
-    if (data < 0 && errno != ENXIO) return visit(offset, length); // it cannot tell
+    if (data < 0 && errno != ENXIO) return visit(offset, length); // the file system cannot tell
     while (data >= 0 && data < end) {
         const off_t hole = lseek(descriptor_.number(), data, SEEK_HOLE);
         const off_t last = hole < 0 ? end : std::min(hole, end);
@@ -344,7 +353,7 @@ void window::each_content(std::size_t offset, std::size_t length, Visitor&& visi
     }
 }
 
-/// As changing(), for bytes that are going to be zero. Holes are that already.
+/// As changing(), for bytes that will become zero. Holes are zero already.
 void window::changing_content(std::size_t offset, std::size_t length) noexcept {
     each_content(offset, length,
                  [this](std::size_t at, std::size_t bytes) { changing(at, bytes); });

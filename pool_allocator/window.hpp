@@ -1,7 +1,7 @@
 #pragma once
 
 #include <pool_allocator/address_space.hpp>
-#include <pool_allocator/file_descriptor.hpp>
+#include <pool_allocator/base/file_descriptor.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace chainbase {
 
-/// What a window keeps; stored in its header.
+/// The kind of content of a window; stored in its header.
 enum class window_kind : std::uint32_t { undo_log = 1, objects, ids, hashed_key, buffers, runs };
 
 /// The first bytes of every window, written once when it is created. Sixty-four bytes:
@@ -65,7 +65,7 @@ public:
         create,
         read_write,
         read_only,
-        private_copy, ///< what is stored stays in this process, and the file as it is
+        private_copy, ///< stores stay in this process; the file does not change
     };
 
     struct place {
@@ -106,35 +106,38 @@ public:
     static constexpr std::size_t root_capacity = window_header::page_bytes - sizeof(window_header);
 
     /// Makes the first `needed` bytes usable. Grows by a 32nd of the file, but by at least 64 KiB
-    /// and at most 16 MiB, and to a multiple of 2 MiB from 16 MiB on: so much may be unused at the
-    /// end. New bytes read as zero. Throws out_of_space_error (also for a limit on file sizes or on
-    /// the memory of a control group), limit_error, io_error; then nothing changed.
+    /// and at most 16 MiB, and to a multiple of 2 MiB from 16 MiB on; up to that much may be unused
+    /// at the end. New bytes read as zero. Throws out_of_space_error (also for a limit on file
+    /// sizes or on the memory of a control group), limit_error, io_error; then nothing changed.
     void grow_to(std::size_t needed);
     /// Makes bytes [offset, offset + length) usable without allocating what lies before them.
     /// Throws as grow_to does.
     void grow_range(std::size_t offset, std::size_t length);
-    /// Cuts the file after `needed` bytes, rounded up to a page. Never grows. Throws io_error; then
-    /// nothing changed.
+    /// Truncates the file after `needed` bytes, rounded up to a page. Never grows it. Throws
+    /// io_error; then nothing changed.
     void shrink_to(std::size_t needed);
-    /// Gives whole pages within [offset, offset + length) back; they read as zero afterwards.
-    /// Returns whether it did. Not every file system can: then they stay as they are, so nothing
-    /// may depend on it.
+    /// Punches the whole pages within [offset, offset + length); they read as zero afterwards.
+    /// Returns false, with the pages unchanged, where the file system does not support it, so
+    /// nothing may depend on it.
     bool punch(std::size_t offset, std::size_t length) noexcept;
-    /// As punch, of bytes that nobody reads before they are written again.
+    /// As punch, for bytes that nobody reads before they are written again.
     void discard(std::size_t offset, std::size_t length) noexcept;
-    /// Makes sure that storing to [offset, offset + length) of the file cannot fail, although it
-    /// may have been punched. Throws out_of_space_error, io_error; then nothing changed.
+    /// Ensures that stores to [offset, offset + length) of the file cannot fail, although it may
+    /// have been punched. Throws out_of_space_error, io_error; then nothing changed.
     void fill_holes(std::size_t offset, std::size_t length);
     /// How many of the file's bytes take room in the file system: all but the punched ones.
     [[nodiscard]] std::size_t held_bytes() const noexcept;
-    /// Whether reading what was punched allocates it again, as on tmpfs: then a read kills when the
-    /// file system is full.
+    /// Whether reading what was punched allocates it again, as on tmpfs: then a read kills the
+    /// process when the file system is full.
     [[nodiscard]] bool holes_take_space() const noexcept;
     /// Writes every page to the file's storage and waits for it. Throws io_error.
     void sync() const;
-    /// Copies bytes of the file, which has them, without filling holes. Throws io_error.
+    /// Copies bytes of the file without filling holes. Requires that the file is long enough.
+    /// Throws io_error.
     void read(std::size_t offset, std::span<std::byte> into) const;
-    /// Reads the length again (a read-only mapping of a file that another process grows). Throws
+    /// As read(), for a file that may have become shorter. Returns how many bytes were read.
+    [[nodiscard]] std::size_t read_to_end(std::size_t offset, std::span<std::byte> into) const;
+    /// Rereads the length (a read-only mapping of a file that another process grows). Throws
     /// io_error.
     void refresh();
 
@@ -162,7 +165,7 @@ private:
     std::size_t bytes_ = 0;
     std::size_t limit_ = 0;
     bool is_written_ = false;   ///< by this process, so the page tracker is told
-    std::optional<bool> holes_; ///< whether there may be some, once it was asked
+    std::optional<bool> holes_; ///< whether there may be holes; empty until first asked
 };
 
 } // namespace chainbase

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <pool_allocator/fault_injection.hpp>
+#include <pool_allocator/base/fault_injection.hpp>
 #include <pool_allocator/fwd.hpp>
 #include <pool_allocator/page_tracker.hpp>
 
@@ -120,13 +120,13 @@ public:
         append(offset_of(address), 4, record_kind::words);
         written(address, 4);
     }
-    /// The bytes at `address` are going to change without a record, because no rollback needs
-    /// them: what is new.
+    /// Announces a change of the bytes at `address` without a record: new bytes, which no rollback
+    /// needs.
     void written(const void* address, std::size_t bytes) noexcept {
         pages_->written(address, bytes);
     }
-    /// Appends a note about the node at `address`: what rolling back skips and session_changes
-    /// reads. Requires reserved room.
+    /// Appends a note about the node at `address`: rolling back skips it, session_changes reads it.
+    /// Requires reserved room.
     void note(const void* address, std::uint32_t body, record_kind kind) noexcept {
         std::memcpy(cursor_, &body, sizeof body);
         append(offset_of(address), sizeof body, kind);
@@ -139,8 +139,9 @@ public:
         return bytes + sizeof(record_trailer);
     }
 
-    /// Logs `root` unless the epoch has it, and keeps its bytes for the operation's own rollback.
-    /// Returns whether it is the first touch in this epoch. Requires room for the root's bytes.
+    /// Logs `root` unless the log has it in this epoch, and keeps its bytes for the operation's own
+    /// rollback. Returns whether it is the first touch in this epoch. Requires room for the root's
+    /// bytes.
     bool touch(root_block& root) noexcept {
         if (root.operation_ != operation_) keep_for_rollback(root);
         if (root.epoch_ == epoch_) return false;
@@ -162,10 +163,10 @@ public:
         return reinterpret_cast<std::uintptr_t>(address) - fresh_begin_ < fresh_bytes_;
     }
 
-    /// Remembers that from the current epoch on `table` keeps a smaller area for undo. Throws
+    /// Notes that `table` keeps a smaller area for undo from the current epoch on. Throws
     /// std::bad_alloc.
     void note_outgrown(hash_table& table);
-    /// Forgets that; the table goes.
+    /// Drops these notes, since the table is going to be destroyed.
     void forget(const hash_table& table) noexcept;
 
     [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
@@ -197,9 +198,9 @@ protected:
             std::memcpy(root->address_, root->before_.get(), root->bytes_);
     }
 
-    /// Whether a table keeps an area that it outgrew.
+    /// Whether any table keeps a smaller area.
     [[nodiscard]] bool has_outgrown() const noexcept { return !outgrown_.empty(); }
-    /// Lets the tables give back what they outgrew before `epoch`.
+    /// Frees the smaller areas that tables outgrew before `epoch`.
     void release_outgrown(std::uint64_t epoch) noexcept;
 
     void append(std::uint64_t offset, std::size_t bytes, record_kind kind) noexcept {
@@ -247,8 +248,8 @@ private:
     std::vector<root_block*> touched_; ///< by the current operation
 };
 
-/// A 32-bit word in shared memory that logs itself when it changes. What links, tables and counters
-/// within nodes are made of. Storing the value it already has does nothing.
+/// A 32-bit word in shared memory that logs itself when it changes. Links, table entries and
+/// counters within nodes consist of such words. Storing the value it already has does nothing.
 class logged_word {
 public:
     [[nodiscard]] std::uint32_t load() const noexcept { return value_; }

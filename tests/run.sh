@@ -7,14 +7,16 @@
 #                                     undefined-behaviour sanitizers; random tests are shorter there
 #     tests/run.sh --all              release; all under these sanitizers; those where threads meet
 #                                     under the thread sanitizer; the fuzz targets, for about a
-#                                     minute; clang; a build without unity; every header alone
+#                                     minute; hostile sequences, a minute for each surface; clang;
+#                                     a build without unity; every header alone
 #     tests/run.sh ... --soak         randomized tests run 50 million operations each, each fuzz
-#                                     target an hour: hours
+#                                     target, hostile surface and tools/soak.sh an hour: hours
 #
 # The environment reaches the tests: CHAINBASE_TEST_SEED (of randomized tests and of fuzzing),
 # CHAINBASE_TEST_OPERATIONS (how long they are), CHAINBASE_FUZZ_SECONDS (how long each fuzz target
-# searches, 12), CHAINBASE_SOURCE_DATA (folder of the data that the block logs were imported from).
-# CHAINBASE_JOBS bounds how many compilers and tests run at once.
+# searches, 12), CHAINBASE_HOSTILE_SECONDS (how long hostile sequences of each surface are played; 3
+# sequences without), CHAINBASE_SOURCE_DATA (folder of the data that the block logs were imported
+# from). CHAINBASE_JOBS bounds how many compilers and tests run at once.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -38,6 +40,9 @@ done
 if [ $soak = yes ]; then
     export CHAINBASE_TEST_OPERATIONS=${CHAINBASE_TEST_OPERATIONS:-50000000}
     export CHAINBASE_FUZZ_SECONDS=${CHAINBASE_FUZZ_SECONDS:-3600}
+    export CHAINBASE_HOSTILE_SECONDS=${CHAINBASE_HOSTILE_SECONDS:-3600}
+elif [ $tier = all ]; then
+    export CHAINBASE_HOSTILE_SECONDS=${CHAINBASE_HOSTILE_SECONDS:-60}
 fi
 
 jobs=${CHAINBASE_JOBS:-$(nproc)}
@@ -97,13 +102,21 @@ check() {
 
 sanitized() {
     export CHAINBASE_TEST_OPERATIONS=${CHAINBASE_TEST_OPERATIONS:-20000}
-    export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
+    # An exit code that no program has: a test that expects a refusal must not take it for one.
+    export ASAN_OPTIONS=${ASAN_OPTIONS:-exitcode=99}
+    export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:exitcode=99}
 }
 engine_tests="^($(IFS='|' && echo "${engine[*]}")):"
 
 # Without a browser only the test of the web page is skipped.
 tools/setup.sh --browser || echo "run.sh: the web page is not tested in a browser" >&2
 run release
+if [ $soak = yes ]; then
+    said=passed
+    CHAINBASE_BIN=$PWD/build/release/bin tools/soak.sh --minutes 60 --folder "$scratch" ||
+        said=FAILED failed=1
+    summaries+=("soak: $said")
+fi
 if [ $tier = sanitize-engine ]; then
     sanitized
     run asan-ubsan "$engine_tests" "${engine[@]/#/test_}"

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Installs what is missing, then configures and builds one preset into build/PRESET, its programs
+# Installs missing packages, then configures and builds one preset into build/PRESET, its programs
 # into build/PRESET/bin.
 #
 #     tools/build.sh [PRESET [TARGET...]]     release, and everything
 #
-# Runs as many compilers as there are processors, and no more than memory allows: the largest units
-# (containers with many indexes) take up to 2.5 GiB. CHAINBASE_JOBS overrides the number.
+# Runs one compiler per processor, limited by memory: the largest units (containers with many
+# indexes) take up to 2.5 GiB. CHAINBASE_JOBS overrides the number.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -16,7 +16,7 @@ jobs_that_fit() {
     local processors available limit fit
     processors=$(nproc)
     available=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)
-    # In a container the machine's memory is not all there for us.
+    # A container may use only a part of the machine's memory.
     limit=$(cat /sys/fs/cgroup/memory.max 2>/dev/null || echo max)
     if [ "$limit" != max ] && [ $((limit / 1024)) -lt "$available" ]; then
         available=$((limit / 1024))
@@ -27,7 +27,7 @@ jobs_that_fit() {
 }
 
 tools/setup.sh
-# The same tree under another path hits the cache, too.
+# Lets ccache hit for the same tree under another path.
 export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$PWD} CCACHE_NOHASHDIR=${CCACHE_NOHASHDIR:-1}
 jobs=${CHAINBASE_JOBS:-$(jobs_that_fit)}
 started=$SECONDS

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Says what a build cost, from its own log: compiler calls, seconds, the twenty dearest, and what each
-# heavy header costs all units that see it. Tables of Markdown on stdout.
+# Reports the cost of a build from its log: compiler calls, seconds, the twenty slowest, and the
+# cost of each heavy header over all units that include it. Markdown tables on stdout.
 #
 #     tools/build_cost.sh [PRESET]        of build/PRESET; release without an argument
 #
-# The seconds are those that each call took, with what others ran beside it and with what ccache knew
-# already: for figures to compare, build anew with CCACHE_RECACHE=1 on an idle machine. A header's
-# seconds are measured here, by a unit that includes nothing else, with the flags of a unit of its
-# layer or above; units are counted by what the compiler said that they read.
+# The seconds of a call depend on parallel jobs and on ccache hits: for comparable figures, build
+# anew with CCACHE_RECACHE=1 on an idle machine. A header's seconds are measured here, by a unit
+# that includes nothing else, with the flags of a unit of its layer or above; the units of a header
+# are counted from the compiler's dependency output.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -25,7 +25,7 @@ heavy=(
     filesystem regex chainbase/database.hpp archive/lifecycle.hpp
 )
 
-# OUTPUT<TAB>SECONDS of the last time that each object was made.
+# OUTPUT<TAB>SECONDS of each object's last compilation.
 objects() {
     awk -F'\t' '!/^#/ && $4 ~ /\.o$/ { took[$4] = ($2 - $1) / 1000 }
         END { for (output in took) printf "%s\t%.1f\n", output, took[output] }' "$build/.ninja_log" |
@@ -55,7 +55,7 @@ print(words[0], *[w for w in words[1:] if w[:2] in ("-s", "-O", "-I", "-D", "-f"
 PYTHON
 }
 
-# Seconds that a unit takes which includes only this.
+# Compile seconds of a unit that includes only this.
 seconds_of_header() {
     local flags begin end
     read -ra flags < <(flags_for "$1")
@@ -81,7 +81,7 @@ printf '%s\n' "$all" | head -n 20 | named | awk -F'\t' '{ printf "| %s | %s |\n"
 printf '\n| header | units that see it | seconds alone | both multiplied |\n|---|---:|---:|---:|\n'
 deps=$(ninja -C "$build" -t deps 2>/dev/null)
 for header in "${heavy[@]}"; do
-    # Headers of the standard library have no folder of their own to be told by.
+    # Standard library headers are not grouped by folder.
     case $header in */* | *.*) path="/$header" ;; *) path="/c\+\+/[0-9]*/$header" ;; esac
     units=$(printf '%s\n' "$deps" | awk -v path="$path\$" '
         /: #deps/ { seen = 0 } !seen && $1 ~ path { seen = 1; ++units } END { print units + 0 }')

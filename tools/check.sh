@@ -1,27 +1,28 @@
 #!/usr/bin/env bash
-# Checks what no test can run: that every header compiles alone, that sources have no warnings, that
-# folders include only what lies below them, that the code is formatted, that the README shows the
-# examples that are compiled, and that nothing strange lies at the root.
+# Checks that no test can make: that every header compiles alone, that sources have no warnings,
+# that folders include only lower ones, that the code is formatted, that the README shows the
+# compiled examples, and that the root holds no unexpected files.
 #
 #     tools/check.sh [STEP...]     all steps without an argument
 #
-# Steps: top-level, layers, format, readme, headers-gcc, headers-clang, bench-clang (sources that the
-# sanitizers' build, which is clang's, leaves out). Each prints what it found and fails if that is
-# anything. CHAINBASE_JOBS: compilers that run at once (2).
+# Steps: top-level, layers, format, readme, headers-gcc, headers-clang, bench-clang (sources that
+# the sanitizers' clang build leaves out). Each prints its findings and fails if there are any.
+# CHAINBASE_JOBS: parallel compilers (2).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 jobs=${CHAINBASE_JOBS:-$(nproc)}
 cache=$(command -v ccache || true)
-# The same tree under another path hits the cache, too.
+# Lets ccache hit for the same tree under another path.
 export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$PWD} CCACHE_NOHASHDIR=${CCACHE_NOHASHDIR:-1}
 clang=${CHAINBASE_CLANG:-clang++-19}
 layers=(pool_allocator undo chainbase archive tools tests)
 warnings=(-std=c++20 -O0 -Wall -Wextra -Werror -I.)
-# libstdc++ 12 calls in std::stable_sort what it deprecates itself; g++ is told to be silent there.
+# libstdc++ 12 uses its own deprecated function in std::stable_sort; the warning is disabled for
+# g++.
 clang_only=(-Wno-deprecated-declarations)
 
-# The files of the tree, those not yet committed included. Works without a repository, too.
+# The files of the tree, including uncommitted ones. Works without a repository, too.
 files() {
     if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
         git ls-files --cached --others --exclude-standard -- "$@" |
@@ -50,35 +51,56 @@ top_level() {
         fail "not allowed at the root of the tree:"
 }
 
-# A folder includes itself and what stands before it. Tests may include everything.
+# From the lowest to the highest. Sources are listed without their suffix, before their folder.
+order='pool_allocator/base pool_allocator/trace pool_allocator undo
+    chainbase/id,fixed_bytes,fixed_string,key_value,keys,fwd
+    chainbase/trace chainbase/object chainbase/checkpoint chainbase/open_options chainbase/locks
+    chainbase/segment chainbase
+    chainbase/state_root archive/record
+    archive/archived_by,batch_plan,fault_steps,found,fwd,memory_store,statistics,store,write_batch
+    archive/rocksdb archive chainbase/examples chainbase/offline tools tests'
+
+# A folder may include itself and the folders before it.
 layers() {
-    local allowed= folder above
-    for folder in "${layers[@]}"; do
-        allowed+="${allowed:+|}$folder"
-        above='^[^:]+:[0-9]+: *# *include *[<"]('$(IFS='|' && echo "${layers[*]}")')/'
-        files "$folder" | { grep -E '\.(hpp|ipp|cpp)$' || true; } |
-            xargs -r grep -HnE '^ *# *include *[<"]' -- |
-            { grep -E "$above" || true; } |
-            { grep -vE "^[^:]+:[0-9]+: *# *include *[<\"]($allowed)/" || true; }
-    done | fail "includes that point up (order: ${layers[*]}):"
+    files "${layers[@]}" | { grep -E '\.(hpp|ipp|cpp)$' || true; } |
+        xargs -r grep -HnE '^ *# *include *[<"]' -- | awk -v order="$order" '
+        BEGIN {
+            steps = split(order, step, /[ \n]+/)
+            for (i = 1; i <= steps; ++i) {
+                names = step[i]
+                if (names !~ /,/) { rank[names] = i; continue }
+                folder = names; sub(/\/[^\/]*$/, "", folder)
+                count = split(substr(names, length(folder) + 2), name, ",")
+                for (n = 1; n <= count; ++n) rank[folder "/" name[n]] = i
+            }
+        }
+        # The rank of the file, or of its nearest listed folder; 0: none of this tree.
+        function rank_of(path) {
+            sub(/\.[a-z]+$/, "", path)
+            while (!(path in rank) && sub(/\/[^\/]*$/, "", path));
+            return path in rank ? rank[path] : 0
+        }
+        {
+            file = $0; sub(/:.*/, "", file)
+            included = $0; sub(/^[^<"]*[<"]/, "", included); sub(/[>"].*/, "", included)
+            if (rank_of(included) > rank_of(file)) print
+        }' | fail "includes that point up (the order is in tools/check.sh):"
 }
 
 format() {
     code 'hpp|ipp|cpp' | xargs -r -n 20 -P "$jobs" clang-format-19 --dry-run --Werror
 }
 
-# Definitions that sources get from CMake, such as the path of a program, as any text: nothing is
-# run.
+# Placeholders for definitions from CMake, such as the path of a program: nothing is run.
 definitions() {
     files tests tools | { grep -E '(^|/)CMakeLists\.txt$' || true; } |
         xargs -r grep -hoE '\b[A-Z_]+="[^"]*"|\bCHAINBASE_[A-Z_]+=[0-9]+' | sort -u |
         sed -E 's/="?([0-9]+)$/=\1/; s/=".*/="text"/; s/^/-D/'
 }
 
-# compile WHAT COMPILER [OPTION...]: each file on stdin by a process of its own, which prints when
-# it fails. Tests see the engine with its points of failure, since some of them exist only then.
-# Objects are made and thrown away: that takes little longer than a check of the syntax, and ccache
-# knows it the next time.
+# compile WHAT COMPILER [OPTION...]: compiles each file on stdin in its own process, which prints
+# failures. Tests see the engine with its failure points, since some exist only then. Objects are
+# discarded: that takes little longer than a syntax check, and ccache can reuse them.
 compile() {
     local what=$1 place defined
     shift

@@ -1,5 +1,5 @@
-#include <pool_allocator/decimal.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/decimal.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/command_line.hpp>
 
 #include <sys/stat.h>
@@ -35,7 +35,7 @@ bool has_name(const std::string& names, std::string_view name) {
     return false;
 }
 
-/// What of the file system is not what was asked for.
+/// Why the path is not the file or folder that was asked for.
 std::string why_not(const std::string& path, bool is_folder) {
     const char* wanted = is_folder ? "a folder" : "a file";
     struct stat found{};

@@ -14,16 +14,16 @@
 #include <utility>
 #include <vector>
 
-/// What a program can be called with, as data: program.hpp parses by it, manual.hpp describes it.
-/// Needs no parser, so that a verb's source compiles quickly.
+/// A program's command line as data: program.hpp parses by it, manual.hpp describes it. Needs no
+/// parser header, so a verb's source compiles quickly.
 namespace chainbase {
 
-/// The words that were given for an option: one, or more if it takes several; of a flag an empty
-/// one for each time.
+/// The words given for an option: one, or more if it takes several; for a flag an empty word for
+/// each use.
 using option_words = std::vector<std::string>;
 
 /// @name How words become values
-/// Each throws usage_error, which says what was wanted.
+/// Each throws usage_error naming the expected form.
 /// @{
 [[nodiscard]] std::uint64_t unsigned_of(const std::string& word, std::uint64_t most);
 [[nodiscard]] std::int64_t signed_of(const std::string& word, std::int64_t least,
@@ -60,9 +60,9 @@ public:
     command_option& operator=(const command_option&) = delete;
 
     command_option& required();
-    /// What help calls its value: "FILE".
+    /// The placeholder of its value in help: "FILE".
     command_option& value_name(std::string name);
-    /// Help shows the value that the variable has when the option is declared.
+    /// Help shows the variable's value at the time of declaration.
     command_option& shows_default();
     command_option& default_text(std::string text);
     /// Decimal digits only, from `least` to `most`.
@@ -72,11 +72,11 @@ public:
     command_option& existing_folder();
     command_option& existing_file();
     command_option& check(word_check problem_of);
-    /// Several values in one word, with this between them.
+    /// Several values in one word, separated by `between`.
     command_option& delimiter(char between);
-    /// Its value may be left out; it is `unsaid` then.
+    /// Its value may be omitted; it is `unsaid` then.
     command_option& optional_value(std::string unsaid = {});
-    /// It takes several values, each after a name of its own.
+    /// It takes several values, each after its own option name.
     command_option& one_value_each_time();
     command_option& needs(const command_option& other);
     command_option& excludes(const command_option& other);
@@ -101,7 +101,7 @@ public:
     [[nodiscard]] const std::vector<word_check>& checks() const noexcept { return checks_; }
     [[nodiscard]] const std::vector<const command_option*>& needed() const { return needed_; }
     [[nodiscard]] const std::vector<const command_option*>& excluded() const { return excluded_; }
-    /// Notes that the command line has it, and sets what it is bound to.
+    /// Notes that the option was given, and sets what it is bound to.
     void set(const option_words& words);
     /// @}
 
@@ -112,7 +112,7 @@ private:
     std::string description_;
     std::string value_name_;
     std::string default_;
-    std::string current_; ///< the text of the variable when it was declared
+    std::string current_; ///< text of the variable at declaration
     std::vector<std::string> choices_;
     std::vector<word_check> checks_;
     std::vector<const command_option*> needed_;
@@ -129,7 +129,7 @@ private:
 
 class command;
 
-/// A verb of a program. What it declares is asked for only when the verb is called, or all are
+/// A verb of a program. Its declaration runs only when the verb is called, or all verbs are
 /// described.
 struct verb_entry {
     const char* name;
@@ -138,8 +138,9 @@ struct verb_entry {
 };
 
 /// What may follow a verb, or the name of a program: options and arguments, and what is done, or
-/// further verbs. Variables that options are bound to have to live as long as the command: a verb
-/// keeps them in a shared pointer that the function given to runs() holds.
+/// What may follow a verb or the program's name: options, arguments and an action, or further
+/// verbs. Variables that options are bound to must live as long as the command: a verb keeps them
+/// in a shared pointer that the function given to runs() holds.
 class command {
 public:
     command(std::string name, std::string description)
@@ -159,12 +160,12 @@ public:
     command_option& add_flag(std::string names, int& times, std::string description);
     /// At most one of these can be given.
     void at_most_one(std::initializer_list<std::reference_wrapper<command_option>> alternatives);
-    /// The option that has this name; it has to be declared.
+    /// The declared option with this name.
     [[nodiscard]] const command_option& option(std::string_view name) const;
 
-    /// What the command does.
+    /// Sets the command's action.
     void runs(std::function<exit_code()> work) { work_ = std::move(work); }
-    /// Or it has verbs of its own, one of which has to follow.
+    /// Gives the command verbs of its own; one of them must follow.
     void add_verbs(std::span<const verb_entry> verbs) { verbs_ = verbs; }
 
     [[nodiscard]] const std::string& name() const noexcept { return name_; }

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Kills a replay ten times, every second time with the loss of all that was in memory, as when the
-# machine loses power; finishes it, and compares the state with that of a replay nobody disturbed.
-# Fails when they differ, and when memory was never lost.
+# Kills a replay ten times, every second time with the loss of everything in memory, as in a power
+# failure; finishes it, and compares the state with that of an undisturbed replay. Fails when they
+# differ, and when memory was never lost.
 #
 #     tools/crash-demo.sh [OPERATIONS] [DURABILITY]     2,000,000 checkpoint
 #
-# DURABILITY is checkpoint or commit, of the replay that is killed.
-# The environment's CHAINBASE_DRIVER names a driver that is built already.
+# DURABILITY is that of the killed replay: checkpoint or commit.
+# CHAINBASE_DRIVER in the environment names an existing driver.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -64,7 +64,7 @@ for round in $(seq 40); do
     fi
     sleep "$(awk -v most="$milliseconds" -v seed="$round$RANDOM" \
         'BEGIN { srand(seed); printf "%.3f", (0.1 + 0.2 * rand()) * most / 1000 }')"
-    # The shell would tell of the death of its child.
+    # Keeps the shell from reporting its child's death.
     { kill -9 $!; wait $!; } 2>/dev/null && ended=0 || ended=$?
     if [ $ended -ne 137 ]; then # it was done before: once more from the begin
         echo "$round: came to its end before it was killed"

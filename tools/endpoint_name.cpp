@@ -1,5 +1,5 @@
-#include <pool_allocator/decimal.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/decimal.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/endpoint_name.hpp>
 
 namespace chainbase {

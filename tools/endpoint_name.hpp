@@ -11,10 +11,10 @@ struct endpoint_name {
     std::string port; ///< up to 65535
 };
 
-/// Throws usage_error when it is none.
+/// Throws usage_error when the text is no endpoint.
 [[nodiscard]] endpoint_name parse_endpoint(const std::string& text);
 
-/// As it is parsed.
+/// The form that parse_endpoint reads.
 [[nodiscard]] std::string in_words(const endpoint_name& name);
 
 } // namespace chainbase

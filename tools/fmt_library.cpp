@@ -1,5 +1,5 @@
-// What libfmt.so has, as a part of the program: its package comes without a static library, but
-// with the sources of one as headers. This is what fmt builds its library from (src/format.cc).
+// Builds the contents of libfmt.so into the program: the package has no static library, but its
+// sources as headers. fmt builds its library from the same file (src/format.cc).
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

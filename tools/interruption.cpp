@@ -32,7 +32,7 @@ catch_interruption::~catch_interruption() {
     set_handler(SIG_DFL, 0);
 }
 
-bool catch_interruption::noted() noexcept {
+bool catch_interruption::caught() noexcept {
     return signals != 0;
 }
 

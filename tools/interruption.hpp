@@ -1,33 +1,33 @@
 #pragma once
 
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 
 namespace chainbase {
 
-/// The user ended the work before there was anything to report. Thrown, so that what is unfinished
-/// goes on the way out; a program that it leaves ends with exit_code::interrupted.
+/// The user ended the work before there was anything to report. An exception, so that unfinished
+/// files are removed on the way out; a program it leaves ends with exit_code::interrupted.
 class interrupted_error : public error {
 public:
     using error::error;
 };
 
-/// While one of these lives, SIGINT and SIGTERM are only noted: the work stops at the next place
-/// where it may, and leaves everything closed or removed. One at a time.
+/// While an object lives, SIGINT and SIGTERM are only recorded: the work stops at its next safe
+/// point and leaves everything closed or removed. One object at a time.
 class catch_interruption {
 public:
-    /// What a signal does after the first.
+    /// What later signals do.
     enum class further_signals {
-        are_noted,       ///< nothing more: the next place to stop is near
-        end_the_process, ///< as usual: for work that may go on for long
+        are_recorded,    ///< nothing more: the next safe point is near
+        end_the_process, ///< the default action: for work that may take long
     };
 
-    explicit catch_interruption(further_signals further = further_signals::are_noted);
+    explicit catch_interruption(further_signals further = further_signals::are_recorded);
     ~catch_interruption();
     catch_interruption(const catch_interruption&) = delete;
     catch_interruption& operator=(const catch_interruption&) = delete;
 
-    /// Whether a signal was noted since one of these was made last.
-    [[nodiscard]] static bool noted() noexcept;
+    /// Whether a signal came since the last object was made.
+    [[nodiscard]] static bool caught() noexcept;
 };
 
 } // namespace chainbase

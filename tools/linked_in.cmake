@@ -1,15 +1,15 @@
-# chainbase_link_in(TARGET): an executable that brings its libraries with it, but for the C library,
-# and lies at a fixed address: loading and relocating takes longer than a short verb works, and touches
-# a hundred pages more. For RocksDB and OpenSSL the archive asks the property CHAINBASE_LINKED_IN of
-# whatever it is linked into; of fmt and spdlog there are no static libraries, so their sources are the
-# target's. What is missing stays shared, and so does all of it with sanitizers.
+# chainbase_link_in(TARGET): links an executable statically except for the C library, at a fixed
+# address: loading and relocating would take longer than a short verb runs, and touch a hundred more
+# pages. The archive reads the property CHAINBASE_LINKED_IN of its users for RocksDB and OpenSSL;
+# fmt and spdlog have no static libraries, so their sources are compiled into the target. A missing
+# static library stays shared, and so do all with sanitizers.
 
 set(CHAINBASE_MISSING_LIBRARIES)
 add_library(chainbase_rocksdb_linked_in INTERFACE)
 add_library(chainbase_crypto_linked_in INTERFACE)
 add_library(chainbase_curses_linked_in INTERFACE)
 
-# Adds static libraries to what `target` stands for.
+# Adds static libraries to those that `target` stands for.
 function(chainbase_link_static target)
     foreach(name IN LISTS ARGN)
         find_library(CHAINBASE_STATIC_${name} lib${name}.a)

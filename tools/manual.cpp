@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/manual.hpp>
 
 #include <fmt/format.h>
@@ -25,23 +25,24 @@ constexpr std::pair<exit_code, const char*> exit_codes[] = {
 
 struct described_option {
     std::vector<std::string> names; ///< "-v", "--verbose"; none of an argument
-    std::string value;              ///< what follows it, or what it is: "DIR"; empty of a flag
+    /// placeholder of its value, or the argument's name: "DIR"; empty for a flag
+    std::string value;
     std::string description;
     std::vector<std::string> choices;
     bool is_required = false;
 };
 
-/// A verb of a program, or the program itself, with what follows it on the command line.
+/// A verb of a program, or the program itself, with its options and verbs.
 struct described_verb {
     std::vector<std::string> path; ///< "block-log", "verify"; empty: the program
     std::string description;
     std::vector<described_option> positionals;
     std::vector<described_option> options;
-    std::vector<described_verb> verbs; ///< below it
+    std::vector<described_verb> verbs; ///< its subcommands
 
     [[nodiscard]] std::string name() const { return path.empty() ? "" : path.back(); }
 
-    /// Calls visit(verb) for it and all below it.
+    /// Calls visit(verb) for it and all verbs below it.
     template <typename Visitor>
     void each(Visitor&& visit) const {
         visit(*this);
@@ -172,7 +173,7 @@ std::string quoted(const std::string& text, const char* quote = "'\\''") {
     return "'" + safe + "'";
 }
 
-/// " block-log verify", as the scripts keep what was called.
+/// " block-log verify": the words of the verb as the scripts collect them.
 std::string called(const described_verb& verb) {
     std::string text;
     for (const std::string& word : verb.path)
@@ -185,7 +186,7 @@ std::string function_name(std::string program) {
     return "_" + program;
 }
 
-/// The words of a case that match any verb.
+/// A case pattern that matches any verb.
 std::string every_call(const described_verb& all) {
     std::string text;
     all.each([&](const described_verb& verb) {
@@ -234,7 +235,7 @@ std::string fish_quoted(std::string text) {
     return quoted(text, "\\'");
 }
 
-/// That all words of the verb were given and none below it.
+/// True when all words of the verb were given and none of its subcommands.
 std::string fish_condition(const described_verb& verb) {
     std::string text;
     for (const std::string& word : verb.path)

@@ -8,29 +8,29 @@
 
 namespace chainbase {
 
-/// Bounds how often others can make a program write to its log: at most `most` messages a period,
-/// and of the same text in a row one. The next that is said tells how many were left out.
+/// Bounds how often peers can make a program write to its log: at most `most` messages a period,
+/// and one of consecutive equal texts. The next message tells how many were left out.
 ///
 ///     peer 10.0.0.7:4000: hung up; it is tried again
 ///     peer 10.0.0.7:4000: hung up; it is tried again (41 more were left out)
 ///
-/// One for each kind of message, so that none hides another kind. Thread-safe.
+/// Use one object for each kind of message, so that none hides another kind. Thread-safe.
 class message_limit {
 public:
     enum class level { info, warning, error };
 
-    /// `what`: names the messages when the last of them were left out ("rejected blocks").
+    /// `what` names the messages in the destructor's report of those left out ("rejected blocks").
     explicit message_limit(std::string what, unsigned most = 10,
                            std::chrono::milliseconds period = std::chrono::minutes(1))
         : what_(std::move(what)), most_(most), period_(period) {}
-    /// Says how many were left out since the last that was said.
+    /// Logs how many were left out since the last message.
     ~message_limit();
     message_limit(const message_limit&) = delete;
     message_limit& operator=(const message_limit&) = delete;
 
     /// Logs the text, or counts it as left out.
     void say(level how, const std::string& text);
-    /// Logs the text whatever was said before.
+    /// Logs the text without limit.
     void say_always(level how, const std::string& text);
 
 private:

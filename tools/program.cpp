@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/interruption.hpp>
 #include <tools/manual.hpp>
 #include <tools/program.hpp>
@@ -16,7 +16,7 @@ namespace chainbase {
 
 namespace {
 
-/// Of an argument only its choices: its name says the rest.
+/// For an argument only its choices: its name says the rest.
 std::string shown_value(const command_option& from) {
     if (!from.choices().empty()) {
         std::string all;
@@ -55,7 +55,7 @@ CLI::Option* add_to(CLI::App& app, command_option& from) {
     return option;
 }
 
-/// The parser of a command line: a command and, as far as the command line asks for them, the verbs
+/// The parser of a command line: a command and, as far as the command line names them, the verbs
 /// below it.
 class parser {
 public:
@@ -71,8 +71,8 @@ public:
     exit_code run() const { return called_ ? called_->run() : exit_code::done; }
 
 private:
-    /// A command line that begins with a verb needs no description of the others, which takes
-    /// longer than a short verb works.
+    /// Declares only the verb that the command line begins with: declaring all would take longer
+    /// than a short verb runs.
     void add_verbs(CLI::App& app, const command& of, const std::vector<std::string>& words,
                    std::size_t at) {
         if (of.verbs().empty()) return;
@@ -143,7 +143,7 @@ exit_code run_or_tell(const program_description& described, int argc, char** arg
 } // namespace
 
 int run_program(const program_description& program, int argc, char** argv) {
-    std::signal(SIGXFSZ, SIG_IGN); // a file that may not be longer is an error like a full disk
+    std::signal(SIGXFSZ, SIG_IGN); // exceeding a file size limit is then an error, like a full disk
     spdlog::set_default_logger(spdlog::stderr_color_mt(program.name));
     return static_cast<int>(run_or_tell(program, argc, argv));
 }

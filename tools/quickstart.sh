@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
-# Sets up, builds, and replays real chain data into fresh states below build/quickstart; then shows
-# what each state and its archive hold, opens it again with the inspector, and compares the figures that
-# matter with what is known of the data. Its last line is "as expected", or it fails.
+# Sets up, builds, and replays real chain data into new states below build/quickstart; then prints
+# the content of each state and its archive, reopens it with the inspector, and compares the key
+# figures with known values. The last line is "as expected", or it fails.
 #
 #     tools/quickstart.sh
 #
-# The project carries the block logs. With CHAINBASE_SOURCE_DATA=DIR (the folder above steem-2016/
-# and eos-swap-2022/, the tables that the logs were imported from) it imports them again and
-# compares.
+# The project includes the block logs. With CHAINBASE_SOURCE_DATA=DIR (the folder above steem-2016/
+# and eos-swap-2022/, the source tables of the logs) it imports them again and compares.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -24,9 +23,9 @@ carried() { # the block log that the project carries
     esac
 }
 
-# Imports the tables once more. The packed bytes depend on the version of zstd, the blocks do not:
-# another version is told, and the imported log is replayed. Called in $(...), where bash ignores
-# `set -e`.
+# Imports the tables again. The compressed bytes depend on the version of zstd, the blocks do not:
+# if they differ it says so, and replays the imported log. Called in $(...), where bash ignores `set
+# -e`.
 import() {
     local name=$1 log=$work/$1.blocks
     "$bin/chainbase-driver" import "$name" --from "$data/$name" --to "$log" >&2 || return 1
@@ -46,13 +45,13 @@ replay() {
     "$bin/chainbase-driver" replay --block-log "$log" --state "$work/$name" --state-root all
     say "$name, opened again"
     "$bin/chainbase-inspect" stat "$work/$name"
-    # At the head of its log a replay has nothing to do and reports on the state.
+    # At the head of its log a replay only reports on the state.
     "$bin/chainbase-driver" replay --block-log "$log" --state "$work/$name" --json \
         >"$work/$name.json" 2>/dev/null
 }
 
-# What the data itself says (tools/chains/README.md), and the digest of
-# every state with the same objects: NAME KEY VALUE.
+# Known values of the data (tools/chains/README.md), and the digest of every state with these
+# objects: NAME KEY VALUE.
 expected() {
     cat <<'END'
 steem-2016 state_digest "a3dea985aee2a5dc5a62fe8c57a785fd292c02e51a9a1efe5262101b582939f2"
@@ -72,7 +71,7 @@ eos-swap-2022 in_exact 130611
 END
 }
 
-# Fails if a figure of a replay is not the expected one; of a key that a report has twice the first
+# Fails if a figure of a replay differs from the expected one; of a key that appears twice the first
 # counts.
 compare() {
     local name key value found verdict="as expected"

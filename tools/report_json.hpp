@@ -1,5 +1,6 @@
 #pragma once
 
+#include <pool_allocator/buffer_layout.hpp>
 #include <tools/print.hpp>
 
 #include <boost/describe.hpp>
@@ -15,17 +16,17 @@
 #include <type_traits>
 #include <utility>
 
-/// One way from a report to JSON, for sources only: it sees the whole of nlohmann-json. A report is
-/// a struct described with Boost.Describe, and its members have the names that the JSON has.
+/// Converts reports to JSON. Include it in sources only: it includes all of nlohmann-json. A report
+/// is a struct described with Boost.Describe; its members have the JSON's names.
 namespace chainbase {
 
 using json = nlohmann::ordered_json;
 
-/// The JSON of a report or a part of one. What it is of a type that none of the rules below fits is
-/// what `report_value(const T&)`, found beside the type, returns: a type that has a rule.
+/// The JSON of a report or a part of one. A type without a rule below has its own
+/// `report_value(const T&)`, found by argument-dependent lookup; it returns a type that has a rule.
 ///
-/// - described structs: objects, members in the order of their description, those of bases first;
-///   of a function without arguments what it returns
+/// - described structs: objects, members in the order of their description, base classes first; of
+///   a member function without arguments its result
 /// - numbers, bools, texts: themselves; paths and enumerators with `to_string`: texts
 /// - durations: seconds
 /// - optionals: their value, or null
@@ -33,7 +34,7 @@ using json = nlohmann::ordered_json;
 template <typename T>
 [[nodiscard]] json json_of(const T& value);
 
-/// On one line, without its end. Bytes that are no UTF-8 become U+FFFD.
+/// On one line, without a newline. Invalid UTF-8 bytes become U+FFFD.
 [[nodiscard]] inline std::string line_of(const json& value) {
     return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -43,8 +44,8 @@ template <typename T>
     return value.dump(indent, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-/// The same with further members at the end whose values are JSON already: a tree of values could
-/// change their numbers. Requires that the object has members.
+/// As lines_of(), with further members at the end whose values are JSON text already: parsing them
+/// could change their numbers. Requires that the object has members.
 [[nodiscard]] inline std::string
 line_with(const json& object, std::initializer_list<std::pair<const char*, std::string>> more) {
     std::string text = line_of(object);
@@ -63,8 +64,6 @@ namespace detail {
 
 template <typename T>
 concept has_report_value = requires(const T& value) { report_value(value); };
-template <typename T>
-concept is_described = boost::describe::has_describe_members<T>::value;
 template <typename T>
 concept is_duration = requires { typename T::period; } &&
                       std::is_same_v<T, std::chrono::duration<typename T::rep, typename T::period>>;
@@ -105,7 +104,7 @@ json range_json(const T& from) {
 
 } // namespace detail
 
-/// The described members of a struct, for a report_value() that has more to say.
+/// The described members of a struct, for a report_value() that adds more.
 template <typename T>
 [[nodiscard]] json members_of(const T& value) {
     json all = json::object();
@@ -138,7 +137,7 @@ json json_of(const T& value) {
         return detail::range_json(value);
 }
 
-/// Prints a report as people read it, to_text(report), or as one line of JSON.
+/// Prints a report as text, to_text(report), or as one line of JSON.
 template <typename Report>
 void print_report(const Report& report, bool as_json) {
     print_or_throw(as_json ? line_of(json_of(report)) + "\n" : to_text(report));

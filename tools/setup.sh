@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Installs what a bare Debian 12 lacks to build, test and run chainbase. Asks for nothing; does
-# nothing when all is there.
+# Installs what a bare Debian 12 lacks to build, test and run chainbase. Not interactive; does
+# nothing when everything is installed.
 #
 #     tools/setup.sh [--browser]
 #
-#     --browser  also what the test of the inspector's web page needs: Chromium, about 120 MB to
-#                load and 370 MB on disk, and what it depends on
+#     --browser  also what the test of the inspector's web page needs: Chromium with its
+#                dependencies, about 120 MB to download and 370 MB on disk
 set -euo pipefail
 
 packages=(

@@ -1,5 +1,5 @@
-// What programs here use of libspdlog.so, as a part of the program: its package comes without a
-// static library, but with the sources of one as headers (src/spdlog.cpp, src/color_sinks.cpp).
+// Builds the parts of libspdlog.so that the tools use into the program: the package has no static
+// library, but its sources as headers (src/spdlog.cpp, src/color_sinks.cpp).
 #include <spdlog/common-inl.h>
 #include <spdlog/details/backtracer-inl.h>
 #include <spdlog/details/log_msg-inl.h>

@@ -14,20 +14,20 @@ namespace chainbase {
 /// Decimal digits in groups of three: 1,234,567.
 [[nodiscard]] std::string grouped(std::uint64_t number);
 
-/// How much of `whole` a part is, in percent; 0 of nothing.
+/// `part` of `whole` in percent; 0 when `whole` is 0.
 [[nodiscard]] double percent_of(std::uint64_t part, std::uint64_t whole) noexcept;
 
-/// A bar of `columns`, of which a share in [0, 1] is filled. With `is_unicode` in eighths of a
+/// A bar of `columns` columns, filled to a share in [0, 1]. With `is_unicode` in eighths of a
 /// column, else in '#' and '.'.
 [[nodiscard]] std::string bar_of(double share, std::size_t columns, bool is_unicode);
 
-/// A table for the terminal: the first column is text, aligned left; the others are figures,
-/// aligned right, unless they are said to be text. Columns are as wide as they need to be.
+/// A table for the terminal: the first column is text, aligned left; other columns are figures,
+/// aligned right, unless is_text() was called. Columns are as wide as needed.
 class text_table {
 public:
     explicit text_table(std::vector<std::string> titles) : rows_{std::move(titles)} {}
 
-    /// A row; cells that are missing stay empty.
+    /// Adds a row; missing cells stay empty.
     void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
     /// Aligns a column left.
     void is_text(std::size_t column) { texts_.insert(column); }
@@ -35,9 +35,9 @@ public:
     void rule() { rules_.push_back(rows_.size()); }
 
     [[nodiscard]] std::string text() const;
-    /// Of a long table a part: in the first one the titles, and the rows that were added since the
-    /// last one. A column is as wide as any part needed so far.
-    /// Requires that rule() was not called.
+    /// For printing a long table in parts: returns the rows added since the last part, the first
+    /// one with the titles. A column is as wide as in any part so far. Requires that rule() was not
+    /// called.
     [[nodiscard]] std::string next_part();
 
 private:
@@ -48,7 +48,7 @@ private:
     std::vector<std::vector<std::string>> rows_;
     std::vector<std::size_t> rules_; ///< before these rows
     std::set<std::size_t> texts_{0}; ///< columns
-    std::vector<std::size_t> kept_;  ///< widths of parts; none before the first
+    std::vector<std::size_t> kept_;  ///< widths of earlier parts; none before the first
 };
 
 } // namespace chainbase

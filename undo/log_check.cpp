@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <undo/log_check.hpp>
 
 #include <cstddef>
@@ -8,7 +8,7 @@ namespace chainbase {
 
 namespace {
 
-/// Where in the file a word of the log lies.
+/// The file offset of a word of the log.
 constexpr log_position word_at(std::size_t offset) noexcept {
     return sizeof(window_header) + offset;
 }
@@ -28,7 +28,7 @@ void log_check::require_sound() {
     if (first_open != 0) check_records(completed(), first_open);
 }
 
-/// Session by session: undoing one reads from there down to its mark.
+/// Checks session by session: undoing one reads from its end down to its mark.
 std::uint64_t log_check::require_all_records() const {
     std::uint64_t count = check_records(words().tail, completed());
     if (!has_session()) return count;
@@ -62,7 +62,8 @@ void log_check::check_words() const {
     check_position(w.newest, word_at(offsetof(log_words, newest)), "the newest session");
 }
 
-/// From the tail back. The sequence falls by one, so the walk ends, and no chunk comes twice.
+/// Walks from the tail back. The sequence falls by one per step, so the walk ends and meets no
+/// chunk twice.
 void log_check::check_chunks() {
     linked_.assign(words().chunks.high_water, false);
     const slot_number first = chunk_of(has_session() ? words().oldest : completed());
@@ -101,8 +102,8 @@ session_mark log_check::checked_mark(log_position at) const {
     return mark;
 }
 
-/// From the newest session down; returns where the lowest open one begins, 0 if none is open. The
-/// revision falls by one, so the walk ends.
+/// Walks from the newest session down; returns where the lowest open one begins, 0 if none is open.
+/// The revision falls by one per step, so the walk ends.
 log_position log_check::check_marks() const {
     if (!has_session()) return 0;
     log_position first_open = 0;
@@ -121,7 +122,8 @@ log_position log_check::check_marks() const {
     }
 }
 
-/// Every record from `from` back to `until`, as each_record_down_to reads them; how many.
+/// Checks every record from `from` back to `until`, as each_record_down_to reads them. Returns how
+/// many.
 std::uint64_t log_check::check_records(log_position from, log_position until) const {
     std::uint64_t count = 0;
     for (log_position at = from; at != until;) {
@@ -139,7 +141,7 @@ std::uint64_t log_check::check_records(log_position from, log_position until) co
     return count;
 }
 
-/// The record that ends at `at`; returns where it begins.
+/// Checks the record that ends at `at`. Returns where it begins.
 log_position log_check::check_record(log_position at, log_position stop) const {
     record_trailer trailer{};
     if (at - stop >= sizeof trailer)
@@ -150,7 +152,7 @@ log_position log_check::check_record(log_position at, log_position stop) const {
     return at - sizeof trailer - trailer.bytes();
 }
 
-/// Only a window's root block and what follows it is ever logged, and never the log itself.
+/// Only a window's root block and the bytes behind it are ever logged, and never the log itself.
 void log_check::check_target(log_position at, record_trailer trailer) const {
     const std::uint64_t index = trailer.offset() / addresses_.window_bytes();
     const std::uint64_t offset = trailer.offset() % addresses_.window_bytes();

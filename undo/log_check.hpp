@@ -7,23 +7,23 @@
 
 namespace chainbase {
 
-/// Looks whether a log can be rolled back, before anything is: that positions lie in chunks in use,
-/// that the chain of chunks and that of the marks hold together, and that every record which
-/// recovery copies back has its place in a mapped file. Without it, a flipped bit in a position or
-/// a trailer would make recovery write anywhere, or kill the process.
+/// Checks whether a log can be rolled back, before anything is: that positions lie in chunks in
+/// use, that the chains of chunks and of marks are consistent, and that every record that recovery
+/// copies back has its place in a mapped file. Without it, a flipped bit in a position or a trailer
+/// would make recovery write anywhere, or kill the process.
 ///
-/// Only reads. Takes time in proportion to the chunks and marks of the log and to what recovery
-/// will copy back; records of pushed sessions are walked by require_all_records() only.
+/// Only reads. Takes time proportional to the chunks and marks of the log and to the bytes that
+/// recovery copies back; records of pushed sessions are walked by require_all_records() only.
 class log_check : private undo_log_view {
 public:
     /// `file` is the log's window; all other windows must be mapped.
     log_check(const address_space& addresses, const window& file) noexcept
         : undo_log_view(file), addresses_(addresses), file_(file) {}
 
-    /// Throws damaged_error that names the file and the offset.
+    /// Throws damaged_error naming the file and the offset.
     void require_sound();
-    /// The same of every record that can be undone, in time in proportion to the log, and that each
-    /// session is made of whole ones. Requires that require_sound() did not throw. Returns how many
+    /// Checks every record that can be undone, and that each session consists of complete ones, in
+    /// time proportional to the log. Requires that require_sound() did not throw. Returns how many
     /// there are.
     std::uint64_t require_all_records() const;
 

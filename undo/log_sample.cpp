@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <undo/log_sample.hpp>
 
 #include <cstring>
@@ -24,7 +24,7 @@ T log_sample::read(log_position at) {
     if (!is_readable_) return found;
     try {
         file_.read(at, std::as_writable_bytes(std::span(&found, 1)));
-    } catch (const io_error&) { // its end is another one by now
+    } catch (const io_error&) { // the file's end has moved
         is_readable_ = false;
     }
     return found;

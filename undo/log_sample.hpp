@@ -6,24 +6,24 @@
 
 namespace chainbase {
 
-/// What can be told of a log without a turn, while its writer works: its words, and what these lead
-/// to, as of about one moment. Whoever uses it looks at log_words::sequence before and after.
+/// A sample of a log taken without the lock while its writer works: its words, and what they refer
+/// to, as of about one moment. Callers compare log_words::sequence before and after.
 ///
-/// Reads the file and not the mapping: the writer may make the log shorter between a look at its
-/// words and one at what they lead to, and a mapping's page behind the end of its file kills.
+/// Reads the file and not the mapping: the writer may shorten the log between reading its words and
+/// what they refer to, and touching a mapped page behind the end of the file kills the process.
 class log_sample : undo_log_view {
 public:
     explicit log_sample(const window& file);
 
-    /// Whether all that the words lead to was in the file. If not, the rest is of no meaning: the
-    /// log became shorter meanwhile, is longer than the window knows, or is damaged.
+    /// Whether everything that the words refer to was in the file. If not, the rest has no meaning:
+    /// the log became shorter meanwhile, is longer than the window knows, or is damaged.
     [[nodiscard]] bool is_readable() const noexcept { return is_readable_; }
     [[nodiscard]] std::uint64_t changes() const noexcept { return words_.sequence / 2; }
     [[nodiscard]] std::uint64_t sessions() const noexcept;
     [[nodiscard]] revision_number revision() const noexcept;
-    /// The revision that nothing undoes any more.
+    /// The newest revision that cannot be undone.
     [[nodiscard]] revision_number committed_revision() const noexcept;
-    /// Where the file's bytes are: `values` are those between the oldest session and the tail,
+    /// How the file's bytes are used: `values` are those between the oldest session and the tail,
     /// slots are chunks.
     [[nodiscard]] usage measure() const noexcept;
 
@@ -35,7 +35,7 @@ private:
     const window& file_;
     log_words words_;
     bool is_readable_ = true;
-    session_mark oldest_{}; ///< like the others: of meaning if there is a session
+    session_mark oldest_{}; ///< like the two below: valid only if there is a session
     session_mark newest_{};
     std::uint64_t first_chunk_ = 0; ///< the sequence of the oldest session's
     std::uint64_t last_chunk_ = 0;  ///< the tail's

@@ -6,8 +6,8 @@
 
 namespace chainbase {
 
-/// Remembers, in the writer's own memory, which objects the log already has the image of in the
-/// current epoch, so that touching a hot object again in the same session costs no log.
+/// Tracks, in the writer's own memory, the objects whose image the log already has in the current
+/// epoch, so that modifying a hot object again in the same session costs no log.
 ///
 /// A direct-mapped cache of {address, epoch}: forgetting an entry only means one more record, and
 /// an entry is trusted only in its own epoch, which is never reused. Grows while one epoch keeps
@@ -19,7 +19,8 @@ public:
 
     logged_objects() : entries_(min_entries) {}
 
-    /// Whether `object` was added in `epoch`; adds it if not. May miss, never lies.
+    /// Whether `object` was added in `epoch`; adds it if not. May return false for an added object,
+    /// never true for another.
     bool test_and_add(const void* object, std::uint64_t epoch) {
         const auto address = reinterpret_cast<std::uintptr_t>(object);
         entry& place = entries_[slot_of(address)];
@@ -45,7 +46,7 @@ private:
         return static_cast<std::size_t>((address >> 3) * 0x9E37'79B9'7F4A'7C15U >> 32) &
                (entries_.size() - 1);
     }
-    /// Counts an entry of `epoch` that pushed another one of it out.
+    /// Counts an entry of `epoch` that displaced another one of the same epoch.
     [[nodiscard]] bool displaces_too_much(std::uint64_t epoch) noexcept {
         if (displaced_in_ != epoch) displaced_ = 0;
         displaced_in_ = epoch;

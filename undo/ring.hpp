@@ -7,11 +7,11 @@
 
 namespace chainbase {
 
-/// A queue of plain values with two ends, in memory that only grows: what the log mirrors its
-/// chunks and sessions in. Making room is a call of its own, so that nothing else can fail.
+/// A double-ended queue of plain values, in memory that only grows; mirrors the log's chunks and
+/// sessions. Making room is a separate call, so that nothing else can fail.
 ///
-/// Small, and here, because every unit that sees a database reads it: Boost's circular_buffer took
-/// as long to compile as the rest of this layer.
+/// Written here to keep compilation short, since every unit that includes database.hpp includes it:
+/// Boost's circular_buffer took as long to compile as the rest of this layer.
 template <typename T>
     requires std::is_trivially_copyable_v<T>
 class ring {
@@ -39,7 +39,7 @@ public:
         front() = value;
     }
     void pop_back() noexcept { --size_; }
-    /// Requires that there are so many.
+    /// Requires count <= size().
     void erase_begin(std::size_t count) noexcept {
         first_ += count;
         size_ -= count;
@@ -63,7 +63,7 @@ private:
 
     std::unique_ptr<T[]> slots_;
     std::size_t capacity_ = 0; ///< 0 or a power of two
-    std::size_t first_ = 0;    ///< counted on and on
+    std::size_t first_ = 0;    ///< never reduced modulo the capacity
     std::size_t size_ = 0;
 };
 

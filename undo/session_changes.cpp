@@ -27,7 +27,7 @@ session_changes::session_changes(const undo_log& log, log_position begin) {
     const std::byte* range = log.addresses().base();
     const std::size_t window_bytes = log.addresses().window_bytes();
 
-    // Newest first: the first record of an object tells whether it exists now, the last one met
+    // Newest first: the first record met of an object tells whether it exists now, the last one
     // whether it existed when the session began.
     const auto meet = [&](record_trailer trailer, const std::byte* body) {
         std::uint32_t id = 0;

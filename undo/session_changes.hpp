@@ -13,7 +13,7 @@
 
 namespace chainbase {
 
-/// What became of one object between the begin of a session and now.
+/// The change of one object between the begin of a session and now.
 struct touched_object {
     std::uint32_t window; ///< index of the window its type's objects live in
     std::uint32_t id;
@@ -25,7 +25,7 @@ struct touched_object {
 /// The objects that changed since a session began, and the bytes from that time; computed from the
 /// log alone, in time and memory proportional to it.
 ///
-/// A view of the moment: valid until the next operation or the end of the session.
+/// Valid until the next operation or the end of the session.
 class session_changes {
 public:
     /// Reads the log from its tail down to `begin`, the position of a session's mark.
@@ -34,7 +34,7 @@ public:
     /// Every object touched, net of what cancels out (created and removed again), by window and id.
     [[nodiscard]] const std::vector<touched_object>& objects() const noexcept { return objects_; }
 
-    /// Copies the bytes that lay at `address` when the session began.
+    /// Copies the bytes that were at `address` when the session began.
     void before(const std::byte* address, std::span<std::byte> out) const;
 
 private:
@@ -57,9 +57,8 @@ struct object_place {
 };
 
 /// The objects that were created, modified or removed since a session began at `begin`, each once,
-/// in order; those too of which nothing is left, or which are as they were. Cheaper than
-/// session_changes, since nothing is made out of what they were. Throws std::bad_alloc. Between
-/// operations.
+/// in order; including objects whose net change is nothing. Cheaper than session_changes, since no
+/// former content is reconstructed. Throws std::bad_alloc. Between operations.
 [[nodiscard]] std::vector<object_place> touched_objects(const undo_log& log, log_position begin);
 
 } // namespace chainbase

@@ -1,5 +1,5 @@
-#include <pool_allocator/error.hpp>
-#include <pool_allocator/trace.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/trace/trace.hpp>
 #include <undo/log_check.hpp>
 #include <undo/logged_objects.hpp>
 #include <undo/undo_log.hpp>
@@ -41,34 +41,34 @@ const trace::site session_squash("undo.session_squash", trace::kind::sampled);
 const trace::site session_commit("undo.session_commit", trace::kind::sampled);
 const trace::site chunk_extend("undo.chunk_extend");
 
-/// Stores that recovery depends on keep their order; a kill needs no more than the compiler's.
+/// Keeps the order of stores that recovery depends on; against a kill, compiler order is enough.
 void ordered() noexcept {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     fault::reach(fault::point::log_word);
 }
 
-/// For what cannot fail: the process ends, and says what `work` threw.
+/// For work that must not fail: if it throws, the process ends with the exception's message.
 template <typename Work>
 void or_end(Work&& work) noexcept {
     try {
         work();
     } catch (...) {
-        std::terminate(); // within the handler: else it would not know the exception
+        std::terminate(); // within the handler, so that the exception is reported
     }
 }
 
-/// The sequence is odd while words change, so that a reader of the segment, in whatever process,
-/// can tell that it saw half of a change. It shares its cache line with the tail.
+/// The sequence is odd while words change, so that a reader in any process can detect that it read
+/// during a change. It shares its cache line with the tail.
 void begin_change(log_words& words) noexcept {
     std::atomic_ref(words.sequence).store(words.sequence + 1, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_release); // what follows comes after
+    std::atomic_thread_fence(std::memory_order_release); // later stores stay after it
 }
 
 void end_change(log_words& words) noexcept {
     std::atomic_ref(words.sequence).store(words.sequence + 1, std::memory_order_release);
 }
 
-/// A change while it lives; nothing more within another change.
+/// Marks a change of the log's words during its lifetime; nested ones do nothing.
 class change_of_words {
 public:
     explicit change_of_words(log_words& words) noexcept
@@ -150,8 +150,8 @@ void undo_log::extend(std::size_t bytes) {
     if (between_operations) words().completed = words().tail;
 }
 
-/// Puts `count` linked chunks, from the first-th of the chain on, in front of the free list: they
-/// are linked already, so only the last one's thread is written.
+/// Prepends `count` chunks of the chain, from number `first` on, to the free list: they are linked
+/// already, so only the last one's link is written.
 void undo_log::free_chunks(std::size_t first, std::size_t count) noexcept {
     if (count == 0) return;
     pool_state& pool = words().chunks;
@@ -161,7 +161,7 @@ void undo_log::free_chunks(std::size_t first, std::size_t count) noexcept {
 }
 
 void undo_log::free_chunks_after(slot_number kept) noexcept {
-    if (chain_.size() == 1) return; // asked first: the chain itself may have left the cache
+    if (chain_.size() == 1) return; // checked first: the chain itself may have left the cache
     std::size_t keep = chain_.size() - 1;
     while (chain_[keep] != kept && keep != 0)
         --keep;
@@ -226,7 +226,7 @@ void undo_log::copy_back(log_position until) noexcept {
         const std::byte* from;
         std::size_t bytes;
     };
-    std::array<step, 16> batch; // decoded ahead, so that the misses on the targets overlap
+    std::array<step, 16> batch; // decoded ahead, so that cache misses on the targets overlap
     std::size_t count = 0;
     const auto apply = [&] {
         for (std::size_t i = 0; i < count; ++i) {
@@ -255,6 +255,11 @@ void undo_log::require_no_operation() {
     if (in_operation()) [[unlikely]]
         throw usage_error("the function passed to create or modify called the database; operations "
                           "do not nest: make the other change before or after");
+}
+
+void undo_log::throw_assigned_to_outer() {
+    throw usage_error("a session was started within the session whose guard it is assigned to, "
+                      "which would undo both; push, squash or undo that one first");
 }
 
 void undo_log::begin_operation(std::size_t bytes) {
@@ -325,7 +330,7 @@ session_id undo_log::start_session() {
     new_epoch();
     stack_.push_back({at, mark.revision, epoch(), true});
     ++open_;
-    if (told_->owner.load(std::memory_order_relaxed) == told_as_)
+    if (told_->owner.load(std::memory_order_relaxed) == note_owner_)
         told_->sequence.store(w.sequence, std::memory_order_relaxed);
     return {mark.revision, epoch()};
 }
@@ -361,7 +366,7 @@ void undo_log::undo() noexcept {
     log_words& w = words();
     const change_of_words change(w);
     const log_position at = stack_.back().mark;
-    // From here on a kill must finish the undo, not keep half of it.
+    // From here on recovery after a kill must finish the undo.
     if (!stack_.back().open) store_mark_state(at, session_mark::open);
     if (w.tail != at + mark_bytes) copy_back(at);
     ordered();
@@ -411,8 +416,8 @@ void undo_log::commit(revision_number up_to) {
     release_outgrown();
 }
 
-/// Nothing can be undone: the log starts again at the begin of its last chunk, which is still in
-/// the cache. The tail goes first, so that a kill in between leaves nothing to roll back.
+/// Nothing can be undone: the log restarts at the begin of its last chunk, which is still in the
+/// cache. The tail moves first, so that a kill in between leaves nothing to roll back.
 void undo_log::empty_log() noexcept {
     log_words& w = words();
     const slot_number chunk = chunk_of(w.tail);
@@ -535,8 +540,8 @@ std::uint64_t undo_log_view::bytes_in_use() const noexcept {
            (w.oldest - chunk_begin(chunk_of(w.oldest)));
 }
 
-/// As extend: a chunk is linked to before the tail moves there, and `completed` follows. So a kill
-/// in between finds either end of an empty log.
+/// As in extend(), a chunk is linked before the tail moves there, and `completed` follows. So a
+/// kill in between leaves an empty log at either position.
 void undo_log::restart_in_first_chunk() noexcept {
     log_words& w = words();
     const slot_number from = chain_.front();

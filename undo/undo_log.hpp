@@ -1,7 +1,7 @@
 #pragma once
 
+#include <pool_allocator/base/process_of_origin.hpp>
 #include <pool_allocator/pool.hpp>
-#include <pool_allocator/process_of_origin.hpp>
 #include <pool_allocator/size_classes.hpp>
 #include <pool_allocator/write_barrier.hpp>
 #include <undo/fwd.hpp>
@@ -15,7 +15,7 @@
 
 namespace chainbase {
 
-/// What a session leaves in the log where it begins (the body of a mark record).
+/// The body of a mark record, which marks the begin of a session in the log.
 ///
 ///      0  previous   8
 ///      8  revision   8
@@ -33,8 +33,9 @@ struct session_mark {
 static_assert(sizeof(session_mark) == 24 && offsetof(session_mark, revision) == 8 &&
               offsetof(session_mark, state) == 16);
 
-/// The words of the log, in the root block of its window; all that must survive a kill. They are
-/// one cache line, so that a session that starts and ends touches no other but its mark's.
+/// The words of the log, in the root block of its window: everything that must survive a kill. They
+/// fill one cache line, so that starting and ending a session touches only this line and its
+/// mark's.
 ///
 ///      0  tail        8
 ///      8  completed   8
@@ -42,8 +43,8 @@ static_assert(sizeof(session_mark) == 24 && offsetof(session_mark, revision) == 
 ///     24  oldest      8
 ///     32  base        8
 ///     40  sequence    8
-///     48  chunks     12   a pool_state whose free_head is a chunk's number + 1: chunk 0 is one
-///                         like any other, and 0 still means none
+///     48  chunks     12   a pool_state whose free_head is a chunk's number + 1: chunk 0 is
+///                         an ordinary chunk, and 0 still means none
 ///     60  reserved    4   zero
 struct log_words {
     log_position tail;      ///< where the next record goes
@@ -52,7 +53,7 @@ struct log_words {
     log_position oldest;    ///< mark of the oldest session, 0 if there is none: commit is this word
     revision_number base;   ///< the revision when there is no session
     std::uint64_t sequence; ///< +1 when a change begins and when it ends: odd while one runs
-    pool_state chunks;      ///< free_head, and the threads it begins, are chunk + 1
+    pool_state chunks;      ///< free_head and the links of its list are chunk number + 1
     std::uint32_t reserved;
 };
 static_assert(sizeof(log_words) == 64 && offsetof(log_words, completed) == 8 &&
@@ -61,14 +62,14 @@ static_assert(sizeof(log_words) == 64 && offsetof(log_words, completed) == 8 &&
               offsetof(log_words, chunks) == 48 && offsetof(log_words, reserved) == 60);
 static_assert(sizeof(window_header) % 64 == 0, "the words begin a cache line");
 
-/// What somebody else remembers of a log.
+/// A note of a log's progress, kept outside of the log.
 struct sequence_note {
-    std::atomic<std::uint64_t> owner;    ///< whose it is
+    std::atomic<std::uint64_t> owner;    ///< the log that it is about
     std::atomic<std::uint64_t> sequence; ///< log_words::sequence when a session started last
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "it may be in shared memory");
 
-/// What can be told of a log by reading its window, by its writer or by another process.
+/// The state of a log as read from its window, by its writer or by another process.
 ///
 /// Positions are offsets in the window. A position belongs to the chunk it lies in, or, at a
 /// chunk's end, to the chunk that ends there.
@@ -82,7 +83,7 @@ public:
     [[nodiscard]] bool has_session() const noexcept { return words_->oldest != 0; }
     [[nodiscard]] std::uint64_t sessions() const noexcept;
     [[nodiscard]] revision_number revision() const noexcept;
-    /// The revision that nothing undoes any more.
+    /// The newest revision that cannot be undone.
     [[nodiscard]] revision_number committed_revision() const noexcept;
     /// Log bytes between the oldest session and the tail.
     [[nodiscard]] std::uint64_t bytes_in_use() const noexcept;
@@ -97,10 +98,10 @@ protected:
     ///
     ///      0  next           4   the chunk that follows, + 1; 0 in the last one
     ///      4  reserved       4   zero
-    ///      8  previous_end   8   where the log stood when it moved on to this chunk
+    ///      8  previous_end   8   the log's end when it moved on to this chunk
     ///     16  sequence       8   one more than that of the chunk before
     struct chunk_header {
-        slot_number next; ///< also the free list's thread, so a chain is freed by one splice
+        slot_number next; ///< also links the free list, so a chain is freed by one splice
         std::uint32_t reserved;
         log_position previous_end;
         std::uint64_t sequence;
@@ -121,12 +122,12 @@ protected:
         return *reinterpret_cast<chunk_header*>(file_.base() + chunk_begin(chunk));
     }
     [[nodiscard]] session_mark mark_at(log_position position) const noexcept;
-    /// Where the log stood when it moved on to `chunk`. Throws damaged_error when that is in no
-    /// chunk that comes before it: so a walk from chunk to chunk ends.
+    /// The log's end when it moved on to `chunk`. Throws damaged_error unless it lies in an earlier
+    /// chunk, so that a walk from chunk to chunk ends.
     [[nodiscard]] log_position end_before(slot_number chunk) const;
     [[noreturn]] void throw_damaged(log_position at, const std::string& what) const;
-    /// Where the operation under way begins. Emptying the log moves the tail before `completed`: a
-    /// tail below it in its chunk has no records.
+    /// Where the current operation begins. Emptying the log moves the tail before `completed`: a
+    /// tail below it in the same chunk has no records.
     [[nodiscard]] log_position completed() const noexcept {
         const log_words& w = *words_;
         const bool emptied = chunk_of(w.tail) == chunk_of(w.completed) && w.tail < w.completed;
@@ -139,23 +140,24 @@ private:
     log_words* words_;
 };
 
-/// Which session: revisions are given again after an undo, epochs never are.
+/// Identifies a session: revisions are reused after an undo, epochs never are.
 struct session_id {
     revision_number revision;
     std::uint64_t epoch; ///< the first one in it
 };
 
-/// Who is told when a block ends.
+/// Notified when a block ends.
 class block_boundary {
 public:
-    /// A session was pushed, and none is open any more. By the writer, between operations.
+    /// Called when a session was pushed and none is open any more; by the writer, between
+    /// operations.
     virtual void reached() noexcept = 0;
 
 protected:
     ~block_boundary() = default;
 };
 
-/// What attaching found unfinished and rolled back.
+/// The unfinished work that attaching rolled back.
 struct recovery {
     bool operation = false;     ///< an operation was under way
     std::uint64_t sessions = 0; ///< sessions that were not pushed
@@ -167,8 +169,8 @@ struct recovery {
 ///
 /// Sessions are marks in the log. Undoing copies the old bytes back, newest first; squashing
 /// forgets a mark; committing forgets the log below a mark. Starting and squashing cost the same
-/// whatever the number of types and of changes; committing adds a step per session and per chunk
-/// (1 MiB of log) that it lets go.
+/// whatever the number of types and of changes; committing adds a step per session and per chunk (1
+/// MiB of log) that it frees.
 ///
 /// Invariants:
 ///  1. completed <= tail; they are equal except while an operation runs.
@@ -177,36 +179,37 @@ struct recovery {
 ///     chunks rise by one.
 ///  3. Without a session the tail stands at `completed` between operations, and no record below is
 ///     ever read again.
-///  4. Copying back is idempotent, so a kill during a rollback is mended by rolling back again. A
+///  4. Copying back is idempotent, so a rollback interrupted by a kill is simply repeated. A
 ///     session being undone is marked open first.
 ///
-/// One writer thread, of the process that made it: in another one all that changes throws
-/// usage_error, and what is noexcept must not be called. Process memory mirrors the sessions and
-/// the chain of chunks, so that ending a session reads nothing that has left the cache; recovery
-/// needs none of it.
+/// One writer thread, of the process that created it: in another process every call that changes
+/// the log throws usage_error, and noexcept calls are not allowed. Process memory mirrors the
+/// sessions and the chain of chunks, so that ending a session reads nothing that has left the
+/// cache; recovery does not need the mirror.
 class undo_log final : public write_barrier, public undo_log_view {
 public:
     static constexpr std::uint32_t window_index = 0;
     static constexpr window::geometry geometry{window_kind::undo_log, chunk_bytes,
                                                window_header::page_bytes};
 
-    /// Takes over the window `file`, which outlives it: initialises it if `create`, else rolls back
-    /// what is unfinished. Throws damaged_error, before anything changed, when it cannot.
+    /// Attaches to the window `file`, which must outlive it: initialises it if `create`, else rolls
+    /// back unfinished work. Throws damaged_error, before changing anything, when it cannot be
+    /// rolled back.
     undo_log(const address_space& addresses, window& file, bool create);
 
     /// @name Operations (used through class operation)
     /// @{
     /// Throws usage_error within an operation of the calling thread.
     static void require_no_operation();
-    /// Throws usage_error in another process than the one that made this.
+    /// Throws usage_error in another process than the one that created this object.
     void require_here() const { origin_.require_here(window_.file()); }
     [[nodiscard]] bool is_here() const noexcept { return origin_.is_here(); }
     /// Throws out_of_space_error, limit_error when the log cannot hold `bytes`, usage_error within
-    /// another operation or in another process; nothing began then.
+    /// another operation or in another process; then no operation begins.
     [[gnu::hot]] void begin_operation(std::size_t bytes);
     [[gnu::hot]] void complete_operation() noexcept;
     void roll_back_operation() noexcept;
-    /// Whether an image of `object` is in the log since the epoch began; notes that it will be.
+    /// Whether the log has an image of `object` in this epoch; from now on it counts as logged.
     bool has_image(const void* object) { return logged_objects_.test_and_add(object, epoch()); }
     /// @}
 
@@ -215,25 +218,28 @@ public:
     /// Starts a session on top. Throws usage_error within an operation or in another process,
     /// out_of_space_error, limit_error.
     [[gnu::hot]] session_id start_session();
-    /// Marks a session complete: it survives its guard and, once those below it are complete, a
-    /// kill. Does nothing if it has ended. Requires that no operation runs.
+    /// Marks a session completed: it survives its guard and, once the sessions below it are
+    /// completed, a kill. Does nothing if the session has ended. Requires that no operation runs.
     [[gnu::hot]] void push_session(session_id id) noexcept;
     /// Undoes the newest session. Requires one, and that no operation runs.
     [[gnu::hot]] void undo() noexcept;
-    /// Merges the newest session into the one below; the only one acts as committed. The revision
+    /// Merges the newest session into the one below; a single session is committed. The revision
     /// goes down by one. Requires one, and that no operation runs.
     [[gnu::hot]] void squash() noexcept;
     /// Makes all sessions up to `revision` permanent. Throws usage_error when one of them is open,
     /// within an operation, and in another process.
     [[gnu::hot]] void commit(revision_number revision);
-    /// The most that a revision can be set to: none that follows it wraps.
+    /// The greatest revision that can be set, so that later ones never overflow.
     static constexpr revision_number max_revision = revision_number{1} << 62;
     /// Throws usage_error while there is a session, within an operation, in another process, and
     /// when `revision` is smaller than revision() or larger than max_revision.
     void set_revision(revision_number revision);
 
+    /// Throws the usage_error of a session that is assigned to the guard of one below it.
+    [[noreturn]] static void throw_assigned_to_outer();
+
     [[nodiscard]] bool has_session() const noexcept { return !stack_.empty(); }
-    /// Whether this very session can still be undone, and not only one of the same revision.
+    /// Whether exactly this session can still be undone; not another one of the same revision.
     [[nodiscard]] bool has_session(session_id id) const noexcept {
         return has_session() && id.revision >= stack_.front().revision &&
                id.revision <= stack_.back().revision && stack_[place_of(id)].epoch == id.epoch;
@@ -255,8 +261,8 @@ public:
     }
     /// Sessions with a guard that is neither pushed, squashed nor undone.
     [[nodiscard]] std::size_t open_sessions() const noexcept { return open_; }
-    /// Leaves the sessions to who opens the window next: from here on their guards have none, and
-    /// nothing else may be called.
+    /// Leaves the sessions to the next opening of the window: their guards become inactive, and no
+    /// other call is allowed.
     void leave_sessions() noexcept {
         stack_.clear();
         open_ = 0;
@@ -264,30 +270,30 @@ public:
     /// @}
 
     [[nodiscard]] const recovery& recovered() const noexcept { return recovered_; }
-    /// From now on `to` is told log_words::sequence whenever a session starts, as long as its owner
-    /// is `owner`. It outlives this.
-    void tell_sequence(sequence_note& to, std::uint64_t owner) noexcept {
+    /// From now on stores log_words::sequence in `to` whenever a session starts, while `to.owner`
+    /// equals `owner`. `to` must outlive this object.
+    void set_sequence_note(sequence_note& to, std::uint64_t owner) noexcept {
         told_ = &to;
-        told_as_ = owner;
+        note_owner_ = owner;
     }
-    /// Lets the log start again in the first chunk and gives all others back. Requires no session
-    /// and no operation. Throws io_error; the log is sound then, too.
+    /// Restarts the log in the first chunk and gives all other chunks back. Requires no session and
+    /// no operation. Throws io_error; the log stays sound.
     void trim();
 
     /// @name Captures (used by checkpoints)
     /// @{
     /// Calls visit(offset, bytes) for the pages of the window that recovery and undo need: the
-    /// header page, and what is in use of the chunks.
+    /// header page, and the used parts of the chunks.
     template <typename Visitor>
     void each_live_range(Visitor&& visit) const;
-    /// `who` is told of the ends of blocks; null: nobody.
+    /// Calls `who` at the end of each block; null: none.
     void call_at_boundaries(block_boundary* who) noexcept { boundary_ = who; }
-    /// From here on every byte that changes is logged, and with it announced to the page tracker,
-    /// as if nothing had been. Requires that no operation runs.
+    /// From here on every changing byte is logged again, and so announced to the page tracker.
+    /// Requires that no operation runs.
     void forget_what_was_logged() noexcept { new_epoch(); }
-    /// Calls visit(offset, bytes) for what changed in the window since note_changes_from_here(), as
-    /// far as recovery and undo need it: the words, and the records with their chunks' headers.
-    /// Between operations.
+    /// Calls visit(offset, bytes) for the ranges of the window that changed since
+    /// note_changes_from_here() and that recovery and undo need: the words, and the records with
+    /// their chunks' headers. Call it between operations.
     template <typename Visitor>
     void each_changed_range(Visitor&& visit) const;
     void note_changes_from_here() noexcept;
@@ -304,11 +310,11 @@ private:
     struct live_session {
         log_position mark;
         revision_number revision;
-        std::uint64_t epoch; ///< the first one in it; undoing it takes back what came since
+        std::uint64_t epoch; ///< the first one in it; undoing reverts all changes from it on
         bool open;
     };
 
-    /// Where in the stack the session of this revision is; requires that there is one.
+    /// The index of this session in the stack. Requires that it is there.
     [[nodiscard]] std::size_t place_of(session_id id) const noexcept {
         return static_cast<std::size_t>(id.revision - stack_.front().revision);
     }
@@ -329,9 +335,9 @@ private:
     void store_mark_state(log_position mark, std::uint32_t state) noexcept;
     /// Takes the newest session off the stack; `base` is the revision if it was the only one.
     [[gnu::always_inline]] inline void pop_session() noexcept;
-    /// Copies everything at or after `until` back, newest first. Moves no word of the log. A log
-    /// that is damaged under the writer's hands cannot be rolled back: the process ends with what
-    /// each_record_down_to says, and the next opening refuses the log likewise.
+    /// Copies every record at or after `until` back, newest first. Changes no word of the log. A
+    /// log that was damaged while the writer runs cannot be rolled back: the process ends with the
+    /// message of each_record_down_to, and the next opening refuses the log as well.
     void copy_back(log_position until) noexcept;
     void move_tail(log_position to) noexcept;
     void note_lower(log_position to) noexcept;
@@ -345,12 +351,12 @@ private:
     pool chunks_;
     ring<slot_number> chain_;  ///< the linked chunks, oldest first
     ring<live_session> stack_; ///< oldest first
-    sequence_note unheard_{};  ///< told when nobody else is
-    sequence_note* told_ = &unheard_;
-    std::uint64_t told_as_ = 0;
+    sequence_note own_note_{}; ///< the target without an outside note
+    sequence_note* told_ = &own_note_;
+    std::uint64_t note_owner_ = 0;
     std::size_t open_ = 0;
     block_boundary* boundary_ = nullptr;
-    /// The lowest place of the log that changed since changes are noted.
+    /// The lowest position of the log that changed since note_changes_from_here().
     struct {
         slot_number chunk = 0;
         std::uint64_t sequence = 0; ///< of the chunk
@@ -406,14 +412,14 @@ void undo_log::each_changed_range(Visitor&& visit) const {
     }
 }
 
-/// One all-or-nothing change: what was stored since its begin is taken back unless complete() was
-/// reached. Whatever throws in between, the state is what it was.
+/// One all-or-nothing change: all stores since its begin are rolled back unless complete() is
+/// called. After an exception in between the state is unchanged.
 ///
-/// While it lives the calling thread stores through the log's barrier. Operations do not nest.
+/// During its lifetime the calling thread stores through the log's barrier. Operations do not nest.
 class operation {
 public:
-    /// Begins, with room for `log_bytes` of records. Throws usage_error within another operation,
-    /// out_of_space_error, limit_error; then nothing began.
+    /// Begins an operation with room for `log_bytes` of records. Throws usage_error within another
+    /// operation, out_of_space_error, limit_error; then no operation begins.
     operation(undo_log& log, std::size_t log_bytes) : log_(log) { log_.begin_operation(log_bytes); }
     operation(const operation&) = delete;
     operation& operator=(const operation&) = delete;
@@ -421,9 +427,8 @@ public:
         if (!completed_) roll_back();
     }
 
-    /// Frees the buffers that the operation let go and makes the change permanent (within its
-    /// session). Throws out_of_space_error when the log cannot grow for that; then it did not
-    /// happen.
+    /// Frees the buffers that the operation released and completes the change (within its session).
+    /// Throws out_of_space_error when the log cannot grow for that; then the change is rolled back.
     void complete() {
         if (size_classes* buffers = log_.buffers()) buffers->free_collected();
         log_.complete_operation();

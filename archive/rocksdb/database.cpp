@@ -1,7 +1,7 @@
-#include <archive/detail/fault_steps.hpp>
+#include <archive/fault_steps.hpp>
 #include <archive/rocksdb/database.hpp>
-#include <pool_allocator/error.hpp>
-#include <pool_allocator/private_folder.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/private_folder.hpp>
 
 #include <rocksdb/transaction_log.h>
 
@@ -70,13 +70,18 @@ rocksdb_database::rocksdb_database(const std::filesystem::path& folder,
     : read_only_(options.read_only), folder_(read_only_ ? store_folder::open_for_reading(folder)
                                                         : store_folder::open_for_writing(folder)),
       options_(options, folder) {
-    read_only_ ? open_reader() : open_writer();
+    try {
+        read_only_ ? open_reader() : open_writer();
+    } catch (...) {
+        if (database_) close_handles(); // RocksDB ends the process over handles that are left
+        throw;
+    }
 }
 
 rocksdb_database::~rocksdb_database() {
     if (!database_) return;
     if (!is_here()) {
-        leave_behind(std::move(database_));
+        leak(std::move(database_));
         return;
     }
     try {
@@ -126,7 +131,6 @@ void rocksdb_database::check_before_writing(const synced_mark& mark) {
 void rocksdb_database::require_synced(const synced_mark& mark) {
     const std::uint64_t sequence = database_->GetLatestSequenceNumber();
     if (sequence >= mark.sequence) return;
-    close_handles();
     throw damaged_error(name() + ": its log ends at write " + std::to_string(sequence) +
                         " while write " + std::to_string(mark.sequence) +
                         " had been synced: rows are lost" + way_out);
@@ -317,7 +321,7 @@ void rocksdb_database::mark_synced(std::uint64_t sequence, bool closed) {
 
 rocksdb_ingest::~rocksdb_ingest() {
     if (!into_.is_here()) {
-        leave_behind(std::move(writer_)); // which would write what it has buffered
+        leak(std::move(writer_)); // which would write what it has buffered
         return;
     }
     writer_.reset();

@@ -1,9 +1,9 @@
 #pragma once
 
+#include <archive/rocksdb/store.hpp>
 #include <archive/rocksdb/store_folder.hpp>
-#include <archive/rocksdb_store.hpp>
 #include <archive/store.hpp>
-#include <pool_allocator/process_of_origin.hpp>
+#include <pool_allocator/base/process_of_origin.hpp>
 
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>

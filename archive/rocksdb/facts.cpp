@@ -1,7 +1,7 @@
 #include <archive/rocksdb/database.hpp>
-#include <archive/rocksdb_store.hpp>
+#include <archive/rocksdb/store.hpp>
 #include <archive/store.hpp>
-#include <chainbase/files.hpp>
+#include <pool_allocator/base/files.hpp>
 
 #include <rocksdb/metadata.h>
 #include <rocksdb/table_properties.h>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <archive/bytes.hpp>
-#include <archive/detail/integers.hpp>
+#include <archive/record/bytes.hpp>
+#include <archive/record/integers.hpp>
 
 #include <boost/container/small_vector.hpp>
 #include <rocksdb/slice.h>

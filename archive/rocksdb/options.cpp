@@ -1,6 +1,6 @@
 #include <archive/rocksdb/database.hpp>
-#include <pool_allocator/error.hpp>
-#include <pool_allocator/private_folder.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/private_folder.hpp>
 
 #include <rocksdb/convenience.h>
 #include <rocksdb/env.h>

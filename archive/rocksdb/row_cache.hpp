@@ -1,9 +1,9 @@
 #pragma once
 
-#include <archive/bytes.hpp>
-#include <archive/detail/integers.hpp>
+#include <archive/record/bytes.hpp>
+#include <archive/record/integers.hpp>
+#include <archive/record/rows.hpp>
 #include <archive/rocksdb/key.hpp>
-#include <archive/rows.hpp>
 #include <archive/write_batch.hpp>
 
 #include <rocksdb/cache.h>
@@ -21,8 +21,8 @@
 
 namespace chainbase::archive::detail {
 
-/// To which rows the keys led that were looked up last: with the id at hand a lookup by key reads
-/// the row only, and not first the entry of the key in another block.
+/// Caches the row ids of recently looked-up keys: with the id a lookup by key reads only the row,
+/// and not first the key's entry in another block.
 ///
 /// Only hints: a place is shared by all keys whose hashes fall on it. A hinted row counts only if
 /// it names the key itself.
@@ -49,7 +49,7 @@ public:
         places_[index_of(hash)].store(tag_of(hash) << 32 | id, std::memory_order_relaxed);
     }
 
-    /// Also what another key of the same place has there.
+    /// Also drops the hint of another key in the same place.
     void forget(std::uint64_t hash) noexcept {
         places_[index_of(hash)].store(0, std::memory_order_relaxed);
     }
@@ -86,15 +86,14 @@ inline void destroy_cached_row(const rocksdb::Slice&, void* row) {
     delete static_cast<byte_buffer*>(row);
 }
 
-/// Rows that were read lately, each by itself, in the cache that blocks are in, too: what is asked
-/// for at random is found without a search through files and blocks, and a row takes the room of a
-/// row there, not of a block.
+/// Caches recently read rows individually, in the block cache: random lookups find them without
+/// searching files and blocks, and a row takes the space of a row, not of a block.
 ///
 ///     reader   row = find(...)  else  seen = changes()  read  remember(..., seen)
 ///     writer   change of(rows);  write  of.forget(...) ...
 ///
-/// A row that is read while others change is not kept, so what write() replaced is not seen after
-/// it returned. Rows that are new need no care. Thread-safe; one writer at a time.
+/// A row that is read during a change is not cached, so rows that write() replaced are not seen
+/// after it returned. New rows need no invalidation. Thread-safe; one writer at a time.
 class rocksdb_row_cache {
 public:
     explicit rocksdb_row_cache(std::shared_ptr<rocksdb::Cache> cache) : cache_(std::move(cache)) {}

@@ -13,14 +13,14 @@
 // place of 0.5 with everything cached. What was found lately is found with one read all the same:
 // archive/rocksdb/row_cache.hpp.
 
-#include <archive/detail/batch_plan.hpp>
-#include <archive/detail/integers.hpp>
+#include <archive/batch_plan.hpp>
+#include <archive/record/integers.hpp>
 #include <archive/rocksdb/database.hpp>
 #include <archive/rocksdb/key.hpp>
 #include <archive/rocksdb/row_cache.hpp>
-#include <archive/rocksdb_store.hpp>
+#include <archive/rocksdb/store.hpp>
 #include <archive/write_batch.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #include <rocksdb/snapshot.h>
 #include <rocksdb/write_batch.h>

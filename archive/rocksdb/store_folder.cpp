@@ -1,8 +1,8 @@
 #include <archive/rocksdb/store_folder.hpp>
-#include <chainbase/files.hpp>
-#include <pool_allocator/error.hpp>
-#include <pool_allocator/ofd_lock.hpp>
-#include <pool_allocator/private_folder.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/files.hpp>
+#include <pool_allocator/base/ofd_lock.hpp>
+#include <pool_allocator/base/private_folder.hpp>
 
 #include <unistd.h>
 
@@ -65,8 +65,10 @@ store_folder::store_folder(fs::path folder, file_descriptor lock)
 store_folder store_folder::open_for_writing(const fs::path& folder) {
     try {
         if (is_new(folder)) {
-            if (folder.has_parent_path()) fs::create_directories(folder.parent_path());
+            const fs::path outer = (fs::absolute(folder) / "").parent_path().parent_path();
+            make_folders(outer);
             private_folder::make_within(folder);
+            sync_folder(outer);
             make_format(folder);
         }
         check_format(folder);
@@ -89,7 +91,7 @@ void store_folder::unlock() const noexcept {
 bool store_folder::is_being_written() const {
     if (lock_.number() >= 0) return false; // the lock is ours
     const file_descriptor file = open_private(folder_ / "format", file_use::read);
-    const auto found = ofd_lock::in_the_way(file.number(), ofd_lock::kind::exclusive);
+    const auto found = ofd_lock::conflicting_lock(file.number(), ofd_lock::kind::exclusive);
     if (!found) throw_file_error(folder_ / "format", "lock");
     return *found != ofd_lock::kind::none;
 }

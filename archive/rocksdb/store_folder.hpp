@@ -1,6 +1,6 @@
 #pragma once
 
-#include <pool_allocator/file_descriptor.hpp>
+#include <pool_allocator/base/file_descriptor.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 namespace chainbase::archive::detail {
 
-/// What was durable when a store last said so, and whether it was then closed.
+/// The last durable write as recorded by a store, and whether it was closed after it.
 struct synced_mark {
     std::uint64_t sequence = 0; ///< RocksDB's number of the last durable write
     bool closed = false;
@@ -21,7 +21,7 @@ struct synced_mark {
 ///     FOLDER/rocksdb/  RocksDB's own files, its log among them
 ///     FOLDER/ingest/   sorted files that are being made for it
 ///
-/// A private folder, made for those who may look at the one it lies in (a state's).
+/// A private folder with the readers of the folder it lies in (a state's).
 ///
 /// Not thread-safe.
 class store_folder {
@@ -31,7 +31,7 @@ public:
     /// store of this version, locked_error when another writer holds it.
     static store_folder open_for_writing(const std::filesystem::path& folder);
 
-    /// For a reader: looks only.
+    /// For a reader: changes nothing.
     static store_folder open_for_reading(const std::filesystem::path& folder);
 
     [[nodiscard]] const std::filesystem::path& path() const noexcept { return folder_; }

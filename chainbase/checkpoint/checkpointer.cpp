@@ -1,7 +1,7 @@
 #include <chainbase/checkpoint/checkpointer.hpp>
 #include <chainbase/checkpoint/redo_files.hpp>
-#include <pool_allocator/error.hpp>
-#include <pool_allocator/trace.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/trace/trace.hpp>
 #include <undo/undo_log.hpp>
 
 #include <spdlog/spdlog.h>
@@ -46,10 +46,7 @@ checkpointer::checkpointer(disk& on, std::filesystem::path folder, const slot_fi
     : on_(on), folder_(std::move(folder)), state_(state), pages_(pages),
       published_((on.make_folder(folder_), on), folder_) {
     on_.sync_folder(folder_.parent_path());
-    const publication* newest = published_.newest();
-    if (newest && newest->state != state)
-        throw usage_error(folder_.string() + ": holds the checkpoint of another state; put the "
-                                             "folder of this state in its place, or move it away");
+    published_.require_of(state);
 }
 
 // --- by the writer ---
@@ -106,7 +103,14 @@ std::unique_ptr<page> checkpointer::fresh_page() {
     return one;
 }
 
-/// By the writer, too: so without an exception, and the disk is not waited for.
+/// Pages truncated from the file in the meantime read as zeros, like holes.
+void checkpointer::read_copied(std::uint64_t number, page& into) const {
+    const std::size_t there =
+        copied_window_->read_to_end(number * page_bytes - copied_first_, into);
+    std::fill(into.begin() + static_cast<std::ptrdiff_t>(there), into.end(), std::byte{0});
+}
+
+/// Also called by the writer: it does not throw and does not wait for the disk.
 void checkpointer::keep(std::uint64_t number, bool is_known) noexcept {
     const bool is_writer = std::this_thread::get_id() == writer_;
     const std::lock_guard lock(kept_mutex_);
@@ -116,7 +120,7 @@ void checkpointer::keep(std::uint64_t number, bool is_known) noexcept {
         if (is_writer)
             std::memcpy(one.content->data(), pages_.address(number), page_bytes);
         else // through the file: reading a hole through memory would fill it
-            copied_window_->read(number * page_bytes - copied_first_, *one.content);
+            read_copied(number, *one.content);
         kept_.push_back(std::move(one));
     } catch (const std::exception&) {
         lost_ = true; // the checkpoint fails; the state goes on
@@ -169,7 +173,7 @@ void checkpointer::write_all(outcome& result, prior_sync& before) {
     publish(result);
 }
 
-/// What is there on the disk, in place of what an attempt that failed left in memory.
+/// Reloads the state on disk, replacing what a failed attempt left in memory.
 void checkpointer::load() {
     published_.confirm();
     while (published_.newest()) {
@@ -181,12 +185,12 @@ void checkpointer::load() {
                           "is written anew: {}",
                           published_.newest()->generation, e.what());
             set_aside_ = std::max(set_aside_, published_.newest()->generation);
-            is_set_aside_ = true; // first: also when the next call fails
+            is_set_aside_ = true; // set first, in case the next call fails
             published_.set_newest_aside();
         }
     }
-    // Pages that no publication names are what an unfinished first checkpoint left, or of one that
-    // was set aside.
+    // Pages that no publication names are left from an unfinished first checkpoint, or from one
+    // that was set aside.
     const std::filesystem::path file = folder_ / "pages";
     on_.remove(file);
     slots_ = std::make_unique<slot_file>(on_, file, state_, disk::mode::create);
@@ -199,7 +203,7 @@ void checkpointer::load_newest() {
     const std::filesystem::path file = folder_ / "pages";
     if (!on_.exists(file)) throw damaged_error(file.string() + ": missing");
     auto slots = std::make_unique<slot_file>(on_, file, state_, disk::mode::write);
-    on_.sync_folder(folder_); // also of a file that another process made
+    on_.sync_folder(folder_); // also for a file that another process created
     tables_.clear();
     outlived_.clear();
     for (const publication::file& one : published_.newest()->files) {
@@ -211,7 +215,7 @@ void checkpointer::load_newest() {
             for (const publication::file& one : older->files)
                 each_slot(page_table(one, *slots), [&](slot number) {
                     const bool is_shared = slots->is_used(number);
-                    slots->use(number); // throws for one that the file does not have
+                    slots->use(number); // throws for a slot that the file does not have
                     if (!is_shared) outlived_.push_back(number);
                 });
         } catch (const damaged_error& e) {
@@ -235,7 +239,7 @@ void checkpointer::write_window(const captured_window& one, outcome& result) {
     write_kept(table, one, result);
 }
 
-/// Those of this window; the writer may have copied pages of others.
+/// Only pages of this window; the writer may have copied pages of others.
 void checkpointer::write_kept(page_table& table, const captured_window& of, outcome& result) {
     std::vector<kept_page> now;
     {
@@ -258,7 +262,7 @@ void checkpointer::write_kept(page_table& table, const captured_window& of, outc
         if (spare_.size() < 1024) spare_.push_back(std::move(one.content));
 }
 
-/// What cannot be undone any more is not needed: in the checkpoint it is zero.
+/// Log content that cannot be undone any more is not needed: the checkpoint stores zeros for it.
 void checkpointer::write_log(outcome& result) {
     page_table& table = tables_[log_.name];
     table.resize(log_.pages(), replaced_);
@@ -308,31 +312,31 @@ void checkpointer::publish(outcome& result) {
         slots_->free(one);
 }
 
-/// What follows a checkpoint without a redo log has none, whatever others left.
-void checkpointer::remove_redone() {
+/// Without a redo log no blocks follow the checkpoint, whatever files others left.
+void checkpointer::remove_obsolete_redo() {
     std::uint64_t needed = UINT64_MAX;
     for (const publication* one : {published_.newest(), published_.older()})
         if (one && one->redo != 0) needed = std::min(needed, one->redo);
     remove_redo_before(on_, folder_, needed);
 }
 
-/// After a failure: what was captured counts as changed, and the files are looked at again.
+/// After a failure: captured pages count as changed again, and the files are reloaded.
 void checkpointer::forget() noexcept {
     for (const captured_window& one : windows_)
         pages_.release(one.first, one.pages());
     const std::lock_guard lock(kept_mutex_);
     for (const auto& [number, is_known] : copied_)
         pages_.give_back(number, is_known);
-    // It is not known which page was lost, or which are not in what is the newest checkpoint now.
-    if (std::exchange(is_set_aside_, false) || lost_) suspect_all();
+    // It is unknown which page was lost, or which pages the newest checkpoint lacks.
+    if (std::exchange(is_set_aside_, false) || lost_) mark_all_changed();
     kept_.clear();
     tables_.clear();
     slots_.reset();
 }
 
-void checkpointer::suspect_all() noexcept {
+void checkpointer::mark_all_changed() noexcept {
     for (const captured_window& one : windows_)
-        pages_.suspect(one.first, one.pages());
+        pages_.mark_maybe_changed(one.first, one.pages());
 }
 
 } // namespace chainbase::checkpoint

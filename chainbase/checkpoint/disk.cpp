@@ -1,9 +1,8 @@
 #include <chainbase/checkpoint/disk.hpp>
-#include <chainbase/files.hpp>
-#include <chainbase/folder.hpp>
-#include <pool_allocator/error.hpp>
-#include <pool_allocator/private_folder.hpp>
-#include <pool_allocator/resource_limits.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/files.hpp>
+#include <pool_allocator/base/private_folder.hpp>
+#include <pool_allocator/base/resource_limits.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -18,7 +18,7 @@ struct prior_sync::part : std::enable_shared_from_this<part> {
 };
 
 std::shared_ptr<void> prior_sync::add(std::function<void()> how, const void* owner) {
-    std::shared_ptr<part> known; // goes after the lock
+    std::shared_ptr<part> known; // destroyed after the lock
     const auto added = std::make_shared<part>(shared_from_this(), std::move(how), owner);
     const std::lock_guard lock(mutex_);
     for (part* one : parts_)
@@ -48,7 +48,7 @@ void prior_sync::leave(const part& one) noexcept {
     if (!origin_.is_here()) return;
     const std::lock_guard lock(mutex_);
     const auto at = std::ranges::find(parts_, &one);
-    if (at == parts_.end()) return; // it was never added
+    if (at == parts_.end()) return; // was never added
     parts_.erase(at);
     try {
         if (!is_ended_) one.how();

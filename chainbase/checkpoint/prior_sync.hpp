@@ -1,6 +1,6 @@
 #pragma once
 
-#include <pool_allocator/process_of_origin.hpp>
+#include <pool_allocator/base/process_of_origin.hpp>
 
 #include <exception>
 #include <functional>
@@ -10,22 +10,21 @@
 
 namespace chainbase::checkpoint {
 
-/// What has to be on storage before what relies on it gets there: rows of an archive, before a
-/// checkpoint or a block of the redo log that has let go of their objects.
+/// Data that must be on storage before anything that relies on it: rows of an archive, before a
+/// checkpoint or redo-log block in which their objects have left memory.
 ///
-/// Thread-safe; parts that end in a fork of the process do nothing. In a std::shared_ptr: who has
-/// added a part may outlive the state.
+/// Thread-safe; parts destroyed in a forked process do nothing. Held by std::shared_ptr, since the
+/// owner of a part may outlive the state.
 class prior_sync : public std::enable_shared_from_this<prior_sync> {
 public:
-    /// `how` is called from here on, in any thread, until the result is destroyed. That waits for a
-    /// call under way and then calls it a last time; if this one throws, so does every call() from
-    /// then on, since nobody is left to bring to storage what the state relies on.
-    /// An `owner` that has a part already gets that one, and `how` is dropped. `how` must not add
-    /// parts or destroy them.
+    /// From here on `how` is called, in any thread, until the result is destroyed. Destroying it
+    /// waits for a running call and then calls `how` a last time; if that throws, so does every
+    /// later call(), since nobody is left to sync what the state relies on. An `owner` that already
+    /// has a part gets that part, and `how` is dropped. `how` must not add or destroy parts.
     [[nodiscard]] std::shared_ptr<void> add(std::function<void()> how, const void* owner = nullptr);
-    /// Throws what the first part throws that fails.
+    /// Syncs all parts. Throws what the first failing part throws.
     void call();
-    /// Nothing is called any more, nor a last time: nothing will come to storage.
+    /// Stops all calls, including last calls: nothing more will be written to storage.
     void end() noexcept;
 
 private:

@@ -1,6 +1,6 @@
 #include <chainbase/checkpoint/publication.hpp>
-#include <chainbase/json.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/json.hpp>
 
 #include <boost/algorithm/hex.hpp>
 
@@ -20,8 +20,8 @@ namespace chainbase::checkpoint {
 namespace {
 
 constexpr char publication_magic[16] = "chainbase state";
-constexpr std::uint32_t publication_format =
-    2; ///< that of the segment, too: pages of 1 have other hashes
+/// Format 1 has checkpoints of segments whose hashes have no seed.
+constexpr std::uint32_t publication_format = 2;
 constexpr std::size_t pages_of_a_leaf = 256;
 
 struct publication_header {
@@ -114,7 +114,7 @@ publication from_text(const json_value& text) {
     throw damaged_error(file.string() + ": offset " + std::to_string(at) + ": " + what);
 }
 
-/// Names lead nowhere else, and the leaves are all there.
+/// Checks that names stay within the folder and that all leaves are there.
 void require_sound(const publication& one, std::uint64_t leaves,
                    const std::filesystem::path& from) {
     if (one.window_bytes == 0 || one.window_bytes % page_bytes != 0)
@@ -231,7 +231,7 @@ std::vector<std::byte> published::content_of(int which) const {
 
 void published::confirm() {
     const int newest = newest_file();
-    if (content_[newest]) { // the same bytes: a crash meanwhile tears nothing
+    if (content_[newest]) { // the same bytes: a crash in between tears nothing
         const std::vector<std::byte> content = content_of(newest);
         const auto opened = on_.open(file(newest), disk::mode::write);
         opened->write(0, content);
@@ -265,16 +265,23 @@ const publication* published::older() const noexcept {
     return one ? &*one : nullptr;
 }
 
+void published::require_of(const slot_file::identity& state) const {
+    const publication* const found = newest();
+    if (!found || found->state == state) return;
+    throw usage_error(folder_.string() + ": holds the checkpoint of another state; put the folder "
+                                         "of this state in its place, or move it away");
+}
+
 void published::publish(publication next) {
     const int which = 1 - newest_file();
     const std::vector<std::byte> content = next.encode();
     const bool is_new = !on_.exists(file(which));
     const auto opened = on_.open(file(which), is_new ? disk::mode::create : disk::mode::write);
     opened->reserve(0, content.size());
-    content_[which].reset(); // whatever happens, it is not what it was
+    content_[which].reset(); // whatever happens, its old content is gone
     opened->write(0, content);
     opened->sync();
-    // Each time: a process that died may have made the names without it.
+    // Each time: a process that died may have created the names without syncing the folder.
     on_.sync_folder(folder_);
     content_[which] = std::move(next);
 }

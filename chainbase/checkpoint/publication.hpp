@@ -12,15 +12,16 @@
 
 namespace chainbase::checkpoint {
 
-/// A page of the segment, or a leaf of its page table: where its content is. Slot 0: all zeros.
+/// Where the content of a page of the segment, or of a leaf of its page table, is stored. Slot 0
+/// means all zeros.
 struct placed_page {
     checkpoint::slot slot = 0;
-    std::uint64_t sum = 0; ///< 0 of a page of zeros
+    std::uint64_t sum = 0; ///< 0 for a page of zeros
 
     friend bool operator==(const placed_page&, const placed_page&) = default;
 };
 
-/// What a checkpoint says of itself; the content of `published.0` or `published.1`.
+/// The description of a checkpoint; the content of `published.0` or `published.1`.
 ///
 ///     0  magic         16  "chainbase state" and a zero byte, as long as the file is whole
 ///    16  format         4
@@ -43,7 +44,7 @@ struct publication {
     std::int64_t revision = 0;    ///< the newest that was pushed
     std::int64_t committed = 0;   ///< the newest that cannot be undone
     std::int64_t time = 0;        ///< Unix seconds
-    std::uint64_t redo = 0;       ///< sequence of the first block that it does not have, 0: none is
+    std::uint64_t redo = 0;       ///< sequence of the first redo-log block after it, 0: none
     std::uint64_t window_bytes = 0;
     std::uint32_t windows = 0;
     std::string catalogue; ///< the text of catalogue.json
@@ -58,31 +59,33 @@ struct publication {
 /// The two files of publications in the folder of a checkpoint.
 class published {
 public:
-    /// Reads what is there. A file that is damaged or cannot be read counts as none; why() says
-    /// what is wrong with it. Throws format_error, of a later format.
+    /// Reads both files. A file that is damaged or cannot be read counts as missing; why() says
+    /// what is wrong with it. Throws format_error for a later format.
     published(disk& on, std::filesystem::path folder);
 
-    /// The one of the larger generation; null without any.
+    /// The one with the larger generation; null if there is none.
     [[nodiscard]] const publication* newest() const noexcept;
-    /// The other one.
+    /// The other one; null if there is none.
     [[nodiscard]] const publication* older() const noexcept;
-    /// What is wrong with the files that are there, empty if nothing is.
+    /// Throws usage_error when newest() belongs to another state.
+    void require_of(const slot_file::identity& state) const;
+    /// What is wrong with the existing files; empty if nothing is.
     [[nodiscard]] const std::string& why() const noexcept { return why_; }
 
-    /// Makes sure that newest() is on storage, and that nothing else is there that a crash could
-    /// bring back: a process that died may have written without syncing. To be called before slots
-    /// are used again. Throws io_error.
+    /// Ensures that newest() is on storage, and that a crash cannot bring back anything else: a
+    /// process that died may have written without syncing. Call it before slots are reused. Throws
+    /// io_error.
     void confirm();
-    /// Gives newest() another name, since pages that it names are damaged; older() is the newest
-    /// then. Throws io_error.
+    /// Renames newest() out of the way, since pages that it names are damaged; then older() is the
+    /// newest. Throws io_error.
     void set_newest_aside();
 
-    /// Replaces what is not newest() and waits until it is on storage; then it is newest(). Throws
-    /// io_error, out_of_space_error: then the file may or may not hold it, or be damaged, and the
-    /// next call replaces it again; newest() is what it was, and on storage.
+    /// Writes `next` in place of the older one and waits until it is on storage; then it is
+    /// newest(). Throws io_error, out_of_space_error: then that file may or may not hold it, or be
+    /// damaged, and the next call replaces it again; newest() is unchanged and on storage.
     void publish(publication next);
 
-    /// Where newest() is.
+    /// The file of newest().
     [[nodiscard]] std::filesystem::path newest_path() const { return file(newest_file()); }
 
 private:
@@ -98,33 +101,33 @@ private:
     std::string why_;
 };
 
-/// Where the pages of one file of the segment are in `pages`, as its last publication says and the
-/// next one will. Stored as leaves of 256 pages, of which those are written again that changed.
+/// Maps the pages of one segment file to slots of `pages`, for the next publication. Stored as
+/// leaves of 256 pages; only changed leaves are rewritten.
 class page_table {
 public:
     static constexpr std::size_t pages_of_a_leaf = 256;
 
     page_table() = default;
-    /// Of a publication. Throws damaged_error.
+    /// Reads the table of a published file. Throws damaged_error.
     page_table(const publication::file& from, const slot_file& slots);
 
     [[nodiscard]] std::uint64_t pages() const noexcept { return pages_.size(); }
     [[nodiscard]] const std::vector<placed_page>& all() const noexcept { return pages_; }
     [[nodiscard]] const std::vector<placed_page>& leaves() const noexcept { return leaves_; }
-    /// Of a page beyond the last one: one of zeros.
+    /// Where a page is; a page beyond the last one is all zeros.
     [[nodiscard]] placed_page at(std::uint64_t page) const noexcept {
         return page < pages_.size() ? pages_[page] : placed_page{};
     }
 
-    /// Makes it as long as the file; `replaced` gets the slots of what is cut. Throws
+    /// Sets the number of pages; adds the slots of truncated pages to `replaced`. Throws
     /// std::bad_alloc.
     void resize(std::uint64_t pages, std::vector<slot>& replaced);
     void set(std::uint64_t page, placed_page to) noexcept;
 
-    /// How many leaves changed since they were written.
+    /// How many leaves changed since they were last written.
     [[nodiscard]] std::uint64_t changed_leaves() const noexcept;
-    /// Writes what changed to slots of its own; `replaced` gets those that had it. Requires
-    /// changed_leaves() reserved ones.
+    /// Writes the changed leaves to new slots; adds their old slots to `replaced`. Requires
+    /// changed_leaves() reserved slots.
     void write_leaves(slot_file& to, std::vector<slot>& replaced);
 
 private:

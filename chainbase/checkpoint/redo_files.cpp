@@ -1,5 +1,5 @@
 #include <chainbase/checkpoint/redo_files.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <undo/undo_log.hpp>
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 redo_block::head redo_block::head::end_mark(std::uint64_t seed, std::uint64_t synced) noexcept {
     head mark{};
-    mark.sequence = synced | UINT32_MAX; // behind every block of its run
+    mark.sequence = synced | UINT32_MAX; // greater than every block of its run
     mark.synced = synced;
     mark.sum = XXH3_64bits_withSeed(&mark, offsetof(head, sum), seed);
     return mark;
@@ -54,7 +54,7 @@ void redo_block::begin(std::uint64_t sequence, const undo_log& log) noexcept {
 }
 
 void redo_block::add(const std::byte* base, std::uint64_t offset, std::uint64_t bytes) {
-    constexpr std::uint64_t word = 4; // of a record_trailer
+    constexpr std::uint64_t word = 4; // the unit of a record_trailer
     const std::uint64_t end = (offset + bytes + word - 1) / word * word;
     offset = offset / word * word;
     bytes = end - offset;
@@ -68,10 +68,10 @@ void redo_block::add(const std::byte* base, std::uint64_t offset, std::uint64_t 
     std::memcpy(content_.data() + at, base + offset, bytes);
 }
 
-/// What was announced twice was copied twice, and is the same.
-void redo_block::leave_each_byte_once() {
+/// Bytes announced twice were copied twice, with the same content.
+void redo_block::drop_duplicate_bytes() {
     std::ranges::sort(changes_, {}, &change::offset);
-    std::uint64_t end = 0; // of what is there so far
+    std::uint64_t end = 0; // of the ranges so far
     std::size_t kept = 0;
     for (change one : changes_) {
         if (one.offset < end) {
@@ -87,7 +87,7 @@ void redo_block::leave_each_byte_once() {
     changes_.resize(kept);
 }
 
-/// Changes that lie side by side as one, as far as it can be told so.
+/// Merges adjacent changes, as far as one trailer can describe them.
 std::vector<record_trailer> redo_block::runs() const {
     std::vector<record_trailer> all;
     std::uint64_t begin = 0;
@@ -112,7 +112,7 @@ std::vector<record_trailer> redo_block::runs() const {
 }
 
 void redo_block::encode(std::uint64_t seed, std::uint64_t synced, std::vector<std::byte>& to) {
-    leave_each_byte_once();
+    drop_duplicate_bytes();
     const std::vector<record_trailer> told = runs();
     head h{sequence_, revision_, committed_, lengths_.size(), told.size(), 0, synced, 0, 0};
     for (const change& one : changes_)
@@ -224,7 +224,7 @@ std::string redo_reader::place() const {
 bool redo_reader::next(redo_block& into) {
     try {
         if (try_next(into)) return true;
-        look_behind();
+        check_following_blocks();
     } catch (const io_error& e) {
         why_ = e.what();
         is_damaged_ = true;
@@ -240,33 +240,33 @@ bool redo_reader::try_next(redo_block& into) {
             ++expected_;
             return true;
         }
-        if (redo_file(folder_, expected_) == name_) return false; // it holds none
+        if (redo_file(folder_, expected_) == name_) return false; // that file has no blocks
         if (std::ranges::count(files_, expected_) == 0) return false;
-        why_.clear(); // another file goes on from there
+        why_.clear(); // another file continues from there
         file_.reset();
     }
 }
 
-/// Where the next file of this run begins; 0: there is none.
+/// The first block of the next file of this run; 0 if there is none.
 std::uint64_t redo_reader::next_file() const {
     const auto next = std::ranges::upper_bound(files_, expected_);
     return next != files_.end() && run_of(*next) == run_of(expected_) ? *next : 0;
 }
 
-/// After the last block that was found: was there another one?
-void redo_reader::look_behind() {
-    if (const std::uint64_t next = next_file(); next != 0) { // begun when all before was synced
+/// After the last block found: checks whether a synced block is missing.
+void redo_reader::check_following_blocks() {
+    if (const std::uint64_t next = next_file(); next != 0) { // begun after a sync of all before
         is_damaged_ = true;
         if (why_.empty())
             why_ = redo_file(folder_, next).string() + " goes on, but blocks before it are missing";
-    } else if (is_vouched_for()) {
+    } else if (is_known_synced()) {
         is_damaged_ = true;
         if (why_.empty()) why_ = place() + ": no block, though others follow";
     }
 }
 
-/// By a block further on in this file, which tells that the expected one had been synced.
-bool redo_reader::is_vouched_for() const {
+/// Whether a later block in this file states that the expected one had been synced.
+bool redo_reader::is_known_synced() const {
     if (!file_) return false;
     constexpr std::size_t step = sizeof(std::uint32_t);
     constexpr std::size_t batch = std::size_t{1} << 20;
@@ -284,7 +284,7 @@ bool redo_reader::is_vouched_for() const {
     return false;
 }
 
-/// The one that begins with the expected block, if there is one.
+/// Opens the file that begins with the expected block, if there is one.
 bool redo_reader::open_file() {
     if (std::ranges::count(files_, expected_) == 0) return false;
     const std::uint64_t first = expected_;
@@ -302,7 +302,7 @@ bool redo_reader::open_file() {
     return true;
 }
 
-/// Nothing was written there, as far as one can see.
+/// Whether nothing was written there: all zeros, or an end mark.
 bool redo_reader::is_end(const redo_block::head& found, std::size_t bytes) const noexcept {
     const auto all = std::as_bytes(std::span(&found, 1)).first(bytes);
     return std::ranges::all_of(all, [](std::byte one) { return one == std::byte{0}; });

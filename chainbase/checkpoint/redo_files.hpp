@@ -21,18 +21,18 @@ class undo_log;
 
 namespace chainbase::checkpoint {
 
-/// What a block changed: bytes of the address space as they were when it ended, and how long the
-/// files were. Putting them over what was there when it began gives what was there when it ended.
+/// The redo record of a block: the changed bytes of the address space and the file lengths as of
+/// its end. Applied to the state before the block, it gives the state after it.
 ///
 /// As it is stored:
 ///
-///      0  sequence     8  of the block, +1 with each
-///      8  revision     8  of the state when it ended
+///      0  sequence     8  of the block, +1 with each block
+///      8  revision     8  of the state at its end
 ///     16  committed    8
 ///     24  lengths      8  how many
 ///     32  changes      8  how many
 ///     40  content      8  bytes
-///     48  synced       8  the newest block that was known to be on storage when this one went
+///     48  synced       8  the newest block known to be on storage when this one was written
 ///     56  body_sum     8  XXH3-64 of all that follows the head
 ///     64  sum          8  XXH3-64 of the 64 bytes before, seeded with the sum of the file's header
 ///     72  lengths        16 bytes each: window, bytes
@@ -44,7 +44,7 @@ public:
         std::uint64_t window;
         std::uint64_t bytes;
     };
-    /// Of a change, and where its bytes begin in the content.
+    /// A changed range, and where its bytes begin in the content.
     struct change {
         std::uint64_t offset;
         std::uint32_t bytes;
@@ -61,35 +61,36 @@ public:
         std::uint64_t body_sum;
         std::uint64_t sum;
 
-        /// That of no block: it stands where the next one will, and says what is synced.
+        /// The end mark: a head without a block, overwritten by the next one; it records what is
+        /// synced.
         [[nodiscard]] static head end_mark(std::uint64_t seed, std::uint64_t synced) noexcept;
         [[nodiscard]] bool is_end_mark() const noexcept;
 
         [[nodiscard]] bool is_whole(std::uint64_t seed) const noexcept;
-        /// Of the body. Requires counts that fit().
+        /// The length of the body. Requires that fits() holds.
         [[nodiscard]] std::uint64_t body_bytes() const noexcept;
-        /// Whether the counts can be those of a body of at most `bytes`.
+        /// Whether a body with these counts takes at most `bytes`.
         [[nodiscard]] bool fits(std::uint64_t bytes) const noexcept;
     };
     static_assert(sizeof(head) == 72);
 
-    /// More than that is not described block by block.
+    /// The limit of a block's content; a larger block ends the run.
     static constexpr std::uint64_t most_content = std::uint64_t{256} << 20;
 
-    /// @name Making one, by the writer when a block ended
+    /// @name Building a block, by the writer at its end
     /// @{
-    /// Begins anew, with the memory that it has.
+    /// Starts a new block, reusing its memory.
     void begin(std::uint64_t sequence, const undo_log& log) noexcept;
     void add_length(length one) { lengths_.push_back(one); }
-    /// Copies `bytes` bytes from `base + offset`, and what lies beside them in the same words of 4
-    /// bytes. Throws std::bad_alloc, limit_error when it is too much.
+    /// Copies `bytes` bytes from `base + offset`, rounded out to words of 4 bytes. Throws
+    /// std::bad_alloc, and limit_error beyond most_content.
     void add(const std::byte* base, std::uint64_t offset, std::uint64_t bytes);
     /// @}
 
-    /// Appends it as it is stored, each byte once; `synced` is a block, or 0. Throws
+    /// Appends the stored form, each changed byte once; `synced` is a block's sequence or 0. Throws
     /// std::bad_alloc.
     void encode(std::uint64_t seed, std::uint64_t synced, std::vector<std::byte>& to);
-    /// Of a body whose sum matches. Throws damaged_error saying what is wrong in it.
+    /// Decodes a body whose sum matches. Throws damaged_error naming what is wrong in it.
     void decode(const head& of, std::span<const std::byte> body);
 
     [[nodiscard]] std::uint64_t sequence() const noexcept { return sequence_; }
@@ -103,7 +104,7 @@ public:
     [[nodiscard]] std::uint64_t content_bytes() const noexcept { return content_.size(); }
 
 private:
-    void leave_each_byte_once();
+    void drop_duplicate_bytes();
     [[nodiscard]] std::vector<record_trailer> runs() const;
 
     std::uint64_t sequence_ = 0;
@@ -111,14 +112,14 @@ private:
     std::int64_t committed_ = 0;
     std::vector<length> lengths_;
     std::vector<change> changes_;
-    boost::container::vector<std::byte> content_; // grows without being cleared
+    boost::container::vector<std::byte> content_; // grows without zero-filling
 };
 
 } // namespace chainbase::checkpoint
 namespace chainbase::checkpoint {
 
-/// A run of the redo log in which no block is missing has a number, the upper half of its blocks'
-/// sequence numbers. A number is never used again, so that no block follows one of another run.
+/// A run is a gapless series of blocks in the redo log. Its number is the upper half of its blocks'
+/// sequence numbers, and never reused, so that a block never follows one of another run.
 using redo_run = std::uint32_t;
 
 [[nodiscard]] constexpr redo_run run_of(std::uint64_t sequence) noexcept {
@@ -128,7 +129,7 @@ using redo_run = std::uint32_t;
     return std::uint64_t{run} << 32;
 }
 
-/// The begin of a file `redo.<first>`; blocks follow, then an end mark, if it came to storage, and
+/// The header of a file `redo.<first>`; blocks follow, then an end mark, if it reached storage, and
 /// zeros.
 ///
 ///      0  magic     16  "chainbase redo" and zero bytes
@@ -149,7 +150,7 @@ struct redo_header {
 
     [[nodiscard]] static redo_header make(const slot_file::identity& state,
                                           std::uint64_t first) noexcept;
-    /// Empty, or what is wrong.
+    /// What is wrong with this header; empty if nothing is.
     [[nodiscard]] std::string difference(const slot_file::identity& state,
                                          std::uint64_t first) const;
 };
@@ -157,37 +158,37 @@ static_assert(sizeof(redo_header) == 64);
 
 [[nodiscard]] std::filesystem::path redo_file(const std::filesystem::path& folder,
                                               std::uint64_t first);
-/// The first blocks of the files in `folder`, in order; a number that no run has is left out.
-/// Throws io_error.
+/// The first blocks of the files in `folder`, in order; invalid numbers are left out. Throws
+/// io_error.
 [[nodiscard]] std::vector<std::uint64_t> redo_files(disk& on, const std::filesystem::path& folder);
-/// Removes the files that begin before the block `needed`, the first one that a checkpoint names.
+/// Removes the files that begin before block `needed`, the first block that a checkpoint needs.
 /// Throws io_error.
 void remove_redo_before(disk& on, const std::filesystem::path& folder, std::uint64_t needed);
 
-/// Reads blocks one after the other from `first` on, with which a file begins, and through the
-/// files that follow. A file that cannot be read ends them as a damaged one does.
+/// Reads blocks in sequence from `first` on, which must begin a file, through the files that
+/// follow. An unreadable file ends the sequence as a damaged one does.
 class redo_reader {
 public:
     redo_reader(disk& on, std::filesystem::path folder, const slot_file::identity& state,
                 std::uint64_t first);
 
-    /// Whether there is a next block, which is then in `into`.
+    /// Reads the next block into `into`. Returns false if there is none.
     bool next(redo_block& into);
-    /// Why there was no next one; empty when the log ends there.
+    /// Why there was no next block; empty at the regular end of the log.
     [[nodiscard]] const std::string& why() const noexcept { return why_; }
-    /// Whether there was a next one that had been synced, as what follows it tells: so this is not
-    /// what a crash left unfinished.
+    /// Whether the missing block had been synced, as later blocks state: so it is damage, not a
+    /// write that a crash cut off.
     [[nodiscard]] bool is_damaged() const noexcept { return is_damaged_; }
-    /// Where the next block would begin, as text.
+    /// File and offset of the next block, as text.
     [[nodiscard]] std::string place() const;
 
 private:
     bool try_next(redo_block& into);
     bool open_file();
     bool read_here(redo_block& into);
-    void look_behind();
+    void check_following_blocks();
     [[nodiscard]] std::uint64_t next_file() const;
-    [[nodiscard]] bool is_vouched_for() const;
+    [[nodiscard]] bool is_known_synced() const;
     [[nodiscard]] bool is_end(const redo_block::head& found, std::size_t bytes) const noexcept;
 
     disk& on_;

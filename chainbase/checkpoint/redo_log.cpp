@@ -1,7 +1,7 @@
 #include <chainbase/checkpoint/redo_log.hpp>
-#include <chainbase/trace/quiet_thread.hpp>
+#include <chainbase/trace/background_thread.hpp>
 #include <pool_allocator/address_space.hpp>
-#include <pool_allocator/trace.hpp>
+#include <pool_allocator/trace/trace.hpp>
 #include <undo/undo_log.hpp>
 
 #include <spdlog/spdlog.h>
@@ -32,8 +32,8 @@ redo_run newest_run(disk& on, const std::filesystem::path& folder, redo_run used
 
 } // namespace
 
-redo_log::stand redo_log::stand::of(const published& found) noexcept {
-    stand now;
+redo_log::published_blocks redo_log::published_blocks::of(const published& found) noexcept {
+    published_blocks now;
     if (const publication* newest = found.newest()) {
         now.next = newest->redo;
         now.newest = run_of(newest->redo);
@@ -45,13 +45,13 @@ redo_log::stand redo_log::stand::of(const published& found) noexcept {
 
 redo_log::redo_log(disk& on, std::filesystem::path folder, const slot_file::identity& state,
                    const address_space& addresses, undo_log& log, prior_sync& before,
-                   const stand& from)
+                   const published_blocks& from)
     : on_(on), folder_(std::move(folder)), state_(state), addresses_(addresses), log_(log),
       before_(before), lengths_(addresses.windows()), next_(from.next), first_of_file_(from.next),
-      is_broken_(from.next == nowhere), anchor_(from.next), newest_(from.newest),
+      is_abandoned_(from.next == no_block), anchor_(from.next), newest_(from.newest),
       older_(from.older) {
     history_.durable = from.revision;
-    if (is_broken_) { // until captured(), which takes the next run
+    if (is_abandoned_) { // until captured() starts the next run
         next_ = first_of_run(newest_run(on_, folder_, std::max(from.newest, from.older)));
         ranges_.lose();
     }
@@ -59,7 +59,7 @@ redo_log::redo_log(disk& on, std::filesystem::path folder, const slot_file::iden
     taken_.reserve(most_taken);
     addresses_.pages().note_ranges(&ranges_);
     log_.note_changes_from_here();
-    thread_ = trace::quiet_thread("redo", [this] { run(); });
+    thread_ = trace::background_thread("redo", [this] { run(); });
 }
 
 redo_log::~redo_log() {
@@ -78,20 +78,20 @@ void redo_log::block_ended() noexcept {
     const trace::span timed(describing);
     try {
         if (!is_whole())
-            break_off();
+            abandon_run();
         else
             queue_block();
-    } catch (const std::exception&) { // no memory for a copy, or too much to copy
-        break_off();
+    } catch (const std::exception&) { // no memory for the copy, or the block is too large
+        abandon_run();
     }
-    if (is_broken_) return;
+    if (is_abandoned_) return;
     ranges_.clear();
     log_.note_changes_from_here();
 }
 
-/// Nothing is noted until the next capture.
-void redo_log::break_off() noexcept {
-    is_broken_ = true;
+/// Stops recording until the next capture.
+void redo_log::abandon_run() noexcept {
+    is_abandoned_ = true;
     ranges_.lose();
 }
 
@@ -113,9 +113,9 @@ void redo_log::queue_block() {
     std::unique_lock lock(mutex_);
     if (queued_bytes_ > most_queued) {
         const trace::span timed(waiting_for_room);
-        changed_.wait(lock, [this] { return queued_bytes_ <= most_queued || is_broken_; });
+        changed_.wait(lock, [this] { return queued_bytes_ <= most_queued || is_abandoned_; });
     }
-    if (is_broken_) return;
+    if (is_abandoned_) return;
     queue_.push_back(std::move(one));
     queued_bytes_ += bytes;
     ++next_;
@@ -135,7 +135,7 @@ std::uint64_t redo_log::captured() noexcept {
     const std::lock_guard lock(mutex_);
     if (!is_whole()) {
         next_ = first_of_run(run_of(next_) + 1);
-        is_broken_ = false;
+        is_abandoned_ = false;
         ranges_.clear();
         log_.note_changes_from_here();
         std::ranges::fill(lengths_, 0);
@@ -152,12 +152,12 @@ bool redo_log::is_anchored() const noexcept {
 bool redo_log::wait_until_synced() {
     {
         std::unique_lock lock(mutex_);
-        changed_.wait(lock, [this] { return is_broken_ || queued_bytes_ == 0; });
+        changed_.wait(lock, [this] { return is_abandoned_ || queued_bytes_ == 0; });
     }
     return is_anchored();
 }
 
-void redo_log::was_published(const stand& now) noexcept {
+void redo_log::was_published(const published_blocks& now) noexcept {
     const std::lock_guard lock(mutex_);
     anchor_ = now.next;
     newest_ = now.newest;
@@ -167,15 +167,15 @@ void redo_log::was_published(const stand& now) noexcept {
     if (is_ahead) history_.last_failure.clear();
 }
 
-void redo_log::was_not_published(const stand& now) noexcept {
+void redo_log::was_not_published(const published_blocks& now) noexcept {
     {
         const std::lock_guard lock(mutex_);
-        if (anchor_ != nowhere && anchor_ != now.next) {
-            anchor_ = nowhere;
+        if (anchor_ != no_block && anchor_ != now.next) {
+            anchor_ = no_block;
             history_.durable = now.revision;
         }
-        if (anchor_ != nowhere && run_of(anchor_) == run_of(next_)) return;
-        is_broken_ = true;
+        if (anchor_ != no_block && run_of(anchor_) == run_of(next_)) return;
+        is_abandoned_ = true;
     }
     changed_.notify_all();
 }
@@ -183,7 +183,7 @@ void redo_log::was_not_published(const stand& now) noexcept {
 redo_history redo_log::so_far() const {
     const std::lock_guard lock(mutex_);
     redo_history now = history_;
-    now.is_whole = !is_broken_ && run_of(anchor_) == run_of(first_of_file_);
+    now.is_whole = !is_abandoned_ && run_of(anchor_) == run_of(first_of_file_);
     now.waiting_bytes = queued_bytes_;
     return now;
 }
@@ -201,8 +201,8 @@ void redo_log::run() {
     }
 }
 
-/// All that wait, of one run: they are synced together. Nobody would catch what this throws, so it
-/// takes no memory.
+/// Takes all waiting blocks of one run: they are synced together. Allocates nothing, since nobody
+/// would catch an exception.
 bool redo_log::take() {
     std::unique_lock lock(mutex_);
     for (auto& one : taken_)
@@ -227,7 +227,7 @@ void redo_log::write() {
         if (one->first_of_file != file_first_) open(one->first_of_file);
         content += one->block.content_bytes();
         const std::size_t before = buffer_.size();
-        one->block.encode(seed_, synced_, buffer_); // which only this thread changes
+        one->block.encode(seed_, synced_, buffer_); // only this thread changes it
         bytes += buffer_.size() - before;
         if (buffer_.size() >= written_at_once) flush();
     }
@@ -255,7 +255,7 @@ void redo_log::write() {
     changed_.notify_all();
 }
 
-/// What is in the file so far is synced with it; what was reserved for more is given back.
+/// Syncs the file with its content so far and gives its reserved space back.
 void redo_log::open(std::uint64_t first) {
     if (file_) {
         flush();
@@ -263,7 +263,7 @@ void redo_log::open(std::uint64_t first) {
         file_->sync();
         file_.reset();
     }
-    if (run_of(first) != run_of(file_first_)) remove_useless(run_of(first));
+    if (run_of(first) != run_of(file_first_)) remove_unpublished_runs(run_of(first));
     const std::filesystem::path name = redo_file(folder_, first);
     file_ = on_.open(name, disk::mode::create);
     file_first_ = first;
@@ -286,8 +286,8 @@ void redo_log::begin_file(std::uint64_t first) {
     on_.sync_folder(folder_);
 }
 
-/// Runs that began with a checkpoint that was never published.
-void redo_log::remove_useless(redo_run but) {
+/// Removes runs that began with a checkpoint that was never published.
+void redo_log::remove_unpublished_runs(redo_run but) {
     std::vector<redo_run> needed{but};
     {
         const std::lock_guard lock(mutex_);
@@ -297,7 +297,7 @@ void redo_log::remove_useless(redo_run but) {
         if (std::ranges::count(needed, run_of(first)) == 0) on_.remove(redo_file(folder_, first));
 }
 
-/// One that has no header: it is in nobody's way, but a full disk would get one every second.
+/// Removes a file without a header: harmless, but a full disk would get one every second.
 void redo_log::discard(const std::filesystem::path& file) noexcept {
     try {
         file_.reset();
@@ -318,17 +318,17 @@ void redo_log::flush() {
     buffer_.clear();
 }
 
-/// So that a reader tells a block that was synced and is damaged from one that never was. Not
-/// synced itself: the next blocks say the same.
+/// Lets a reader distinguish a damaged synced block from one that was never synced. Not synced
+/// itself: the next blocks carry the same information.
 void redo_log::mark_end(std::uint64_t synced) {
     const redo_block::head mark = redo_block::head::end_mark(seed_, synced);
     if (at_ + sizeof mark <= reserved_) file_->write(at_, std::as_bytes(std::span(&mark, 1)));
 }
 
-/// What waits of this run is of no use any more.
+/// Drops the waiting blocks of this run.
 void redo_log::fail(redo_run of, const char* problem) noexcept {
     file_.reset();
-    file_first_ = nowhere;
+    file_first_ = no_block;
     buffer_.clear();
     {
         const std::lock_guard lock(mutex_);
@@ -338,14 +338,14 @@ void redo_log::fail(redo_run of, const char* problem) noexcept {
         for (const auto& one : queue_)
             queued_bytes_ += one->block.content_bytes();
         ++history_.failed;
-        if (run_of(next_) == of) is_broken_ = true;
+        if (run_of(next_) == of) is_abandoned_ = true;
         try {
             if (!is_same_failure(history_.last_failure, problem))
                 spdlog::error("redo log: {}; blocks after revision {} are on storage only with the "
                               "next checkpoint, the state goes on",
                               problem, history_.durable);
             history_.last_failure = problem;
-        } catch (const std::exception&) { // without memory it stays untold
+        } catch (const std::exception&) { // not logged for lack of memory
         }
     }
     changed_.notify_all();

@@ -1,11 +1,10 @@
 #include <chainbase/checkpoint/publication.hpp>
 #include <chainbase/checkpoint/redo_files.hpp>
 #include <chainbase/checkpoint/restore.hpp>
-#include <chainbase/files.hpp>
-#include <chainbase/folder.hpp>
-#include <pool_allocator/error.hpp>
-#include <pool_allocator/private_folder.hpp>
-#include <pool_allocator/trace.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/files.hpp>
+#include <pool_allocator/base/private_folder.hpp>
+#include <pool_allocator/trace/trace.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -25,8 +24,8 @@ namespace {
 
 const trace::site restoring("checkpoint.restore");
 
-/// A file of the segment while it is filled. Written, not mapped: a page that is reserved and
-/// mapped is cleared first, and each costs a fault.
+/// A file of the segment while it is filled. Written, not mapped: mapping would cost a fault and a
+/// cleared page for each page.
 class filled_file {
 public:
     filled_file(const fs::path& file, std::uint64_t bytes)
@@ -49,10 +48,10 @@ private:
     std::uint64_t bytes_ = 0;
 };
 
-/// The files of a segment by their windows.
+/// The files of a segment by window.
 using filled_files = std::map<std::uint64_t, filled_file>;
 
-/// Where the content of a slot belongs.
+/// The destination of a slot's content.
 struct wanted_page {
     checkpoint::slot slot;
     std::uint64_t sum;
@@ -64,12 +63,12 @@ struct wanted_page {
     }
 };
 
-/// Slots that lie side by side are read in one call.
+/// Reads adjacent slots in one call.
 class slot_reader {
 public:
     explicit slot_reader(const slot_file& from) : from_(from), buffer_(batch * page_bytes) {}
 
-    /// `wanted` in the order of slots. Calls visit(some of them, their contents).
+    /// `wanted` is in the order of slots. Calls visit(a part of them, its contents).
     template <typename Visitor>
     void read(std::span<const wanted_page> wanted, Visitor&& visit) {
         for (std::size_t count = 0; !wanted.empty(); wanted = wanted.subspan(count)) {
@@ -101,7 +100,8 @@ slot_file open_slots(disk& on, const fs::path& folder, const publication& of) {
     return {on, file, of.state, disk::mode::read};
 }
 
-/// All files, of zeros, and which pages go to them. Throws damaged_error.
+/// Creates all files, filled with zeros, and lists the pages to copy into them. Throws
+/// damaged_error.
 std::vector<wanted_page> reserve_files(const slot_file& slots, const publication& from,
                                        const fs::path& into, filled_files& files) {
     std::vector<wanted_page> wanted;
@@ -147,7 +147,7 @@ std::uint64_t fill(const slot_file& slots, const publication& from, const fs::pa
     return all;
 }
 
-/// Empty when putting the block over the files is possible: nothing was changed yet.
+/// Why the block cannot be applied to the files; empty if it can. Changes nothing.
 std::string obstacle_to(const redo_block& block, const filled_files& files,
                         std::uint64_t window_bytes) {
     std::map<std::uint64_t, std::uint64_t> longer;
@@ -161,7 +161,7 @@ std::string obstacle_to(const redo_block& block, const filled_files& files,
     for (const redo_block::change& one : block.changes()) {
         const std::uint64_t window = one.offset / window_bytes;
         const auto file = files.find(window);
-        const bool is_ours = file != files.end(); // also a change of no bytes is put somewhere
+        const bool is_ours = file != files.end(); // an empty change needs a file, too
         const std::uint64_t length = !is_ours                  ? 0
                                      : longer.contains(window) ? longer.at(window)
                                                                : file->second.bytes();
@@ -181,7 +181,7 @@ void put_over(const redo_block& block, filled_files& files, std::uint64_t window
             .write(one.offset % window_bytes, {block.bytes_of(one), one.bytes});
 }
 
-/// Up to the last block that is whole.
+/// Applies blocks up to the last complete one.
 void redo(disk& on, const fs::path& folder, const publication& from, filled_files& files,
           restored& result) {
     result.revision = from.revision;
@@ -206,7 +206,7 @@ void redo(disk& on, const fs::path& folder, const publication& from, filled_file
     result.lost_blocks = log.is_damaged();
 }
 
-/// All but blocks of the redo log. Returns how many bytes were read.
+/// Restores everything but the redo log's blocks. Returns how many bytes were read.
 std::uint64_t fill_folder(disk& on, const fs::path& folder, const publication& from,
                           const fs::path& into, filled_files& files, const progress& tell) {
     remove_tree(into);
@@ -244,7 +244,7 @@ restored restore(disk& from, const fs::path& folder, const fs::path& into, const
             result.damage += e.what();
             if (one == found.newest()) result.unusable = found.newest_path();
         } catch (...) {
-            try_to_remove_tree(into); // what failed is reported
+            try_to_remove_tree(into); // the first failure is reported
             throw;
         }
     }
@@ -275,9 +275,9 @@ std::uint64_t check_blocks(disk& from, const fs::path& folder, const publication
 namespace {
 
 constexpr int most_rounds = 100;
-constexpr std::size_t batch = 256; // slots that lie side by side are read in one call
+constexpr std::size_t batch = 256; // adjacent slots are read in one call
 
-/// The copy of `pages`, in which a slot has the number that it has there.
+/// The copy of `pages`; slots keep their numbers.
 class page_copy {
 public:
     page_copy(disk& on, const fs::path& from, const fs::path& to, const slot_file::identity& state)
@@ -288,8 +288,8 @@ public:
         to_->write(0, header);
     }
 
-    /// Copies what a publication names and is not copied yet. Throws damaged_error when a page is
-    /// not what it is said to be; what was copied by then counts.
+    /// Copies the slots of a publication that are not copied yet. Throws damaged_error when a page
+    /// does not match its sum; slots copied before stay copied.
     void add(const publication& of, const progress& tell) {
         std::vector<placed_page> wanted = wanted_by(of);
         std::ranges::sort(wanted, {}, &placed_page::slot);
@@ -332,7 +332,7 @@ private:
         return end;
     }
 
-    /// Nothing is written that was not compared.
+    /// Only compared pages are written.
     void copy(std::span<const placed_page> run) {
         const std::span content = std::span(buffer_).first(run.size() * page_bytes);
         slots_.read(run.front().slot, content);
@@ -359,7 +359,7 @@ const publication& newest_of(const published& found, const fs::path& folder) {
                                          "with `--durability checkpoint` (durability::checkpoint)");
 }
 
-/// Whether the slots that it names are still its own.
+/// Whether the publication still owns the slots that it names.
 bool is_published(disk& on, const fs::path& folder, const publication& one) {
     const published now(on, folder);
     const auto is = [&](const publication* other) {
@@ -388,7 +388,7 @@ copied copy_newest(disk& on, const fs::path& folder, const fs::path& into, const
             pages->add(newest, tell);
         } catch (const damaged_error&) {
             if (is_published(on, folder, newest)) throw;
-            continue; // its slots were used again: the next round has only the difference to copy
+            continue; // its slots were reused: the next attempt copies only the difference
         }
         pages->sync();
         newest.redo = 0;

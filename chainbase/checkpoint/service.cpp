@@ -1,5 +1,5 @@
 #include <chainbase/checkpoint/service.hpp>
-#include <chainbase/trace/quiet_thread.hpp>
+#include <chainbase/trace/background_thread.hpp>
 
 #include <spdlog/spdlog.h>
 
@@ -20,17 +20,17 @@ using clock = std::chrono::steady_clock;
 
 namespace {
 
-/// Between attempts to begin a new run of the redo log.
+/// The pause between attempts to begin a new run of the redo log.
 constexpr std::chrono::seconds retry_interval{1};
 
 } // namespace
 
 service::service(checkpointer& of, std::function<checkpointer::source()> source, undo_log& log,
-                 const rhythm& when, prior_sync& before, std::unique_ptr<redo_log> redo)
+                 const schedule& when, prior_sync& before, std::unique_ptr<redo_log> redo)
     : checkpointer_(of), source_(std::move(source)), log_(log), when_(when), before_(before),
       redo_(std::move(redo)),
       captured_at_(redo_ && !redo_->is_whole() ? clock::time_point() : clock::now()),
-      thread_(trace::quiet_thread("checkpoint", [this] { run(); })) {
+      thread_(trace::background_thread("checkpoint", [this] { run(); })) {
     log_.call_at_boundaries(this);
 }
 
@@ -54,23 +54,23 @@ bool service::is_due() noexcept {
     return when_.interval.count() != 0 && clock::now() - captured_at_ >= when_.interval;
 }
 
-/// Of a block that ends while a checkpoint is written nothing is due: the next one will do.
+/// A block that ends while a checkpoint is being written makes none due: the next one will.
 void service::reached() noexcept {
     if (redo_) redo_->block_ended();
     if (!is_due() || phase_ != phase::idle) return;
     try {
         capture();
     } catch (const std::bad_alloc&) {
-        captured_at_ = clock::now(); // and again after the interval
+        captured_at_ = clock::now(); // retried after the interval
         blocks_ = 0;
         ++without_memory_;
     }
 }
 
-/// Requires that none is under way.
+/// Requires that no checkpoint is in progress.
 void service::capture() {
     checkpointer::source now = source_();
-    now.redo = redo_ ? redo_->captured() : redo_log::nowhere;
+    now.redo = redo_ ? redo_->captured() : redo_log::no_block;
     checkpointer_.capture(now);
     captured_at_ = clock::now();
     blocks_ = 0;
@@ -98,7 +98,7 @@ outcome service::now() {
     return *history_.last;
 }
 
-/// The checkpoint under way may be the one that the blocks follow.
+/// The checkpoint in progress may be the one that the blocks follow.
 void service::wait_until_durable() {
     if (redo_ && redo_->wait_until_synced()) return;
     wait_until_idle();
@@ -130,14 +130,15 @@ void service::write_captured() {
     try {
         const std::optional<outcome> written = checkpointer_.write(before_);
         if (!written) {
-            if (redo_) redo_->was_not_published(redo_log::stand::of(checkpointer_.done()));
+            if (redo_)
+                redo_->was_not_published(redo_log::published_blocks::of(checkpointer_.done()));
             const std::lock_guard lock(mutex_);
             is_outdated_ = true;
             phase_ = phase::idle;
             return;
         }
         const outcome& done = *written;
-        tell_redo_log();
+        notify_redo_log();
         const std::lock_guard lock(mutex_);
         ++history_.made;
         history_.last = done;
@@ -148,7 +149,7 @@ void service::write_captured() {
         failure_ = nullptr;
         phase_ = phase::idle;
     } catch (const std::exception& problem) {
-        if (redo_) redo_->was_not_published(redo_log::stand::of(checkpointer_.done()));
+        if (redo_) redo_->was_not_published(redo_log::published_blocks::of(checkpointer_.done()));
         const std::lock_guard lock(mutex_);
         ++history_.failed;
         failure_ = std::current_exception();
@@ -157,11 +158,11 @@ void service::write_captured() {
     }
 }
 
-/// That blocks which come before both checkpoints are not needed any more.
-void service::tell_redo_log() noexcept {
+/// Tells the redo log that blocks before both checkpoints are no longer needed.
+void service::notify_redo_log() noexcept {
     try {
-        if (redo_) redo_->was_published(redo_log::stand::of(checkpointer_.done()));
-        checkpointer_.remove_redone();
+        if (redo_) redo_->was_published(redo_log::published_blocks::of(checkpointer_.done()));
+        checkpointer_.remove_obsolete_redo();
     } catch (const std::exception& problem) {
         spdlog::warn("redo log: {}; the file stays, it is not needed", problem.what());
     }
@@ -173,7 +174,7 @@ void service::tell(const char* problem) noexcept {
         const std::string told = std::exchange(history_.last_failure, problem);
         if (is_same_failure(told, problem)) return;
         spdlog::error("checkpoint: {}; the one before stays, the state goes on", problem);
-    } catch (const std::exception&) { // without memory it stays untold
+    } catch (const std::exception&) { // not logged for lack of memory
     }
 }
 

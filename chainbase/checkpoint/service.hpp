@@ -16,30 +16,29 @@
 
 namespace chainbase::checkpoint {
 
-/// Makes checkpoints while a segment is written: captures where the writer's blocks end, and writes
-/// in a thread of its own.
+/// Makes checkpoints while a segment is written: captures at the ends of the writer's blocks, and
+/// writes in a thread of its own.
 ///
-/// One that fails is reported once, the state goes on, and the next one is due after the interval:
-/// what is on the disk stays what it was.
+/// A failed checkpoint is logged once and leaves the disk's checkpoints unchanged; the writer goes
+/// on, and the next one is due after the interval.
 ///
-/// Thread-safety: all calls by the writer, but for so_far().
+/// Thread-safety: all calls by the writer, except so_far().
 class service final : public block_boundary {
 public:
-    /// `source` describes the segment at a capture. `log` calls at the end of each block. `before`
-    /// is called by each checkpoint, in its thread, before it is published: what it throws is the
-    /// checkpoint's failure. `redo` brings the blocks between checkpoints to storage, if it is not
-    /// null.
+    /// `source` describes the segment at a capture. `log` notifies this at the end of each block.
+    /// Each checkpoint calls `before` in its thread before it is published, and fails with what
+    /// that throws. `redo`, if not null, writes the blocks between checkpoints to storage.
     service(checkpointer& of, std::function<checkpointer::source()> source, undo_log& log,
-            const rhythm& when, prior_sync& before, std::unique_ptr<redo_log> redo);
+            const schedule& when, prior_sync& before, std::unique_ptr<redo_log> redo);
     /// Waits for the checkpoint under way.
     ~service();
 
-    /// Makes a checkpoint of what is there now and waits until it is published. Requires no
-    /// operation. Throws what checkpointer::write throws.
+    /// Makes a checkpoint of the present state and waits until it is published. Requires that no
+    /// operation runs. Throws what checkpointer::write throws.
     outcome now();
 
-    /// Waits until all blocks that ended are on storage: by the redo log if they are there, else by
-    /// a checkpoint. Requires no operation. Throws what now() throws.
+    /// Waits until all ended blocks are on storage, through the redo log if it has them, else
+    /// through a checkpoint. Requires that no operation runs. Throws what now() throws.
     void wait_until_durable();
 
     /// Waits for the checkpoint under way.
@@ -56,13 +55,13 @@ private:
     void capture();
     void run();
     void write_captured();
-    void tell_redo_log() noexcept;
+    void notify_redo_log() noexcept;
     void tell(const char* problem) noexcept;
 
     checkpointer& checkpointer_;
     std::function<checkpointer::source()> source_;
     undo_log& log_;
-    rhythm when_;
+    schedule when_;
     prior_sync& before_;
     std::unique_ptr<redo_log> redo_;
     std::uint64_t blocks_ = 0; ///< since the last capture
@@ -71,8 +70,8 @@ private:
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::atomic<phase> phase_ = phase::idle;
-    std::atomic<bool> is_outdated_ = false; ///< the last capture: another one is due at once
-    std::atomic<std::uint64_t> without_memory_ = 0; ///< captures that failed
+    std::atomic<bool> is_outdated_ = false;         ///< last capture obsolete, next one due at once
+    std::atomic<std::uint64_t> without_memory_ = 0; ///< captures that failed for lack of memory
     std::exception_ptr failure_;                    ///< of the last one
     history history_;
     std::thread thread_;

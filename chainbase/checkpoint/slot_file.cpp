@@ -1,5 +1,5 @@
 #include <chainbase/checkpoint/slot_file.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #include <cstring>
 #include <string>
@@ -106,11 +106,11 @@ void slot_file::reserve(std::uint64_t count) {
     free_ += more;
 }
 
-/// A full disk may have given a part, which others on it need more now.
+/// A full disk may have granted a part of the space; others on it need it more now.
 void slot_file::give_back_reserved() noexcept {
     try {
         file_->resize(used_.size() * page_bytes);
-    } catch (const std::exception&) { // what failed first is reported
+    } catch (const std::exception&) { // the first failure is reported
     }
 }
 

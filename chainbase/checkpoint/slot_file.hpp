@@ -14,13 +14,12 @@ namespace chainbase::checkpoint {
 
 inline constexpr std::size_t page_bytes = 4096;
 
-/// A slot of `pages`; 0 stands for a page of zeros, which has none.
+/// A slot of `pages`; 0 means a page of zeros, which takes no slot.
 using slot = std::uint32_t;
 using page = std::array<std::byte, page_bytes>;
 
-/// The file `pages`: slots of a page each, free or in use. Which are in use is known by the page
-/// tables of the publications, so the file itself says nothing about it; slot 0 says what the file
-/// is.
+/// The file `pages`: slots of one page each, free or in use. The page tables of the publications
+/// tell which are in use; the file does not record it. Slot 0 is the file's header.
 ///
 ///     0  magic     16  "chainbase pages" and a zero byte
 ///    16  format     4
@@ -28,42 +27,42 @@ using page = std::array<std::byte, page_bytes>;
 ///    24  identity  16  of the state
 ///    40  sum        8  XXH3-64 of the 40 bytes before
 ///
-/// A page whose sum is the same counts as unchanged after a kill. So that nobody who can write into
-/// the state (a transaction can) prepares two pages with one sum, sums of pages are seeded with
-/// that of the header, which is made of a random number. In format 1 they are not.
+/// After a kill a page with the same sum counts as unchanged. Sums of pages are seeded with the
+/// header's sum, which covers a random number, so that nobody who can write into the state (through
+/// transactions) can prepare two pages with the same sum. In format 1 they are not seeded.
 ///
 /// Not thread-safe.
 class slot_file {
 public:
     using identity = std::array<std::byte, 16>;
 
-    /// A new file, or an existing one in which all slots are free until use() was called. Throws
-    /// io_error, out_of_space_error, and of an existing one format_error, damaged_error, and
-    /// usage_error when it is another state's.
+    /// Creates or opens the file; all slots count as free until use() is called. Throws io_error,
+    /// out_of_space_error, and for an existing file format_error, damaged_error, and usage_error
+    /// when it belongs to another state.
     slot_file(disk& on, std::filesystem::path file, const identity& state, disk::mode how);
 
-    /// Says that a slot is in use. Throws damaged_error when the file has no such slot.
+    /// Marks a slot as in use. Throws damaged_error when the file has no such slot.
     void use(slot one);
     [[nodiscard]] bool is_used(slot one) const noexcept { return one < used_.size() && used_[one]; }
-    /// Makes sure that `count` slots can be taken and written. Throws out_of_space_error, io_error.
+    /// Ensures that `count` slots can be taken and written. Throws out_of_space_error, io_error.
     void reserve(std::uint64_t count);
-    /// A free slot, in use from now on. Requires a reserved one.
+    /// Takes a free slot into use. Requires a reserved slot.
     [[nodiscard]] slot take();
     void free(slot one) noexcept;
     [[nodiscard]] std::uint64_t slots() const noexcept { return used_.size(); }
     [[nodiscard]] std::uint64_t free_slots() const noexcept { return free_; }
 
-    /// Writes `content` to slot `one`, at once or when the next ones do not lie beside it.
+    /// Writes `content` to slot `one`; adjacent slots are batched into one write.
     void write(slot one, std::span<const std::byte, page_bytes> content);
-    /// Waits until all that was written is on storage. See disk_file::sync.
+    /// Waits until all written slots are on storage. See disk_file::sync.
     void sync();
     /// Reads `into.size() / page_bytes` slots from `first` on. Throws damaged_error when the file
     /// ends before.
     void read(slot first, std::span<std::byte> into) const;
-    /// The same of one slot whose content has this sum. Throws damaged_error when it has not.
+    /// Reads one slot. Throws damaged_error when its content does not have this sum.
     void read(slot one, std::uint64_t sum, std::span<std::byte, page_bytes> into) const;
 
-    /// XXH3-64 of a page, as this file has it; never 0.
+    /// XXH3-64 of a page, seeded as this file requires; never 0.
     [[nodiscard]] std::uint64_t
     sum_of(std::span<const std::byte, page_bytes> content) const noexcept;
 

@@ -1,5 +1,5 @@
 #include <chainbase/segment/log_witness.hpp>
-#include <pool_allocator/file_descriptor.hpp>
+#include <pool_allocator/base/file_descriptor.hpp>
 #include <undo/undo_log.hpp>
 
 #include <boost/container_hash/hash.hpp>
@@ -21,18 +21,18 @@ namespace {
 
 constexpr std::size_t table_bytes = std::size_t{64} << 10;
 
-std::uint64_t hash_of(const file_identity& mark) noexcept {
+std::uint64_t hash_of(const file_identity& file) noexcept {
     std::size_t hash = 0;
-    boost::hash_combine(hash, mark.device);
-    boost::hash_combine(hash, mark.inode);
-    boost::hash_combine(hash, mark.born);
+    boost::hash_combine(hash, file.device);
+    boost::hash_combine(hash, file.inode);
+    boost::hash_combine(hash, file.born);
     return hash != 0 ? hash : 1;
 }
 
-/// The file of this user, if it is what it should be: who may write in the folder of memory may
-/// have put something else there.
+/// Opens this user's file after checking it: other users may write to the folder and may have put
+/// something else there.
 file_descriptor open_table(bool makes_it) noexcept {
-    std::array<char, 64> name{}; // no memory is asked for: there may be none
+    std::array<char, 64> name{}; // allocates nothing: memory may be short
     fmt::format_to_n(name.data(), name.size() - 1, "/dev/shm/chainbase-logs-{}", ::geteuid());
     const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (makes_it ? O_CREAT : 0);
     file_descriptor opened(::open(name.data(), flags, 0600));
@@ -44,13 +44,13 @@ file_descriptor open_table(bool makes_it) noexcept {
     return opened;
 }
 
-/// Where the kernel refuses to map it there is none.
+/// If the kernel refuses to map it, there is no table.
 class table {
 public:
     explicit table(bool makes_it) noexcept {
         const file_descriptor file = open_table(makes_it);
         if (file.number() < 0) return;
-        // Memory for all of it, now: later a store would end the process if there were none.
+        // Allocates all of it now: without memory a later store would end the process.
         if (makes_it && ::posix_fallocate(file.number(), 0, table_bytes) != 0) return;
         struct stat found{};
         if (::fstat(file.number(), &found) != 0 || found.st_size < off_t{table_bytes}) return;
@@ -70,7 +70,7 @@ public:
             notes_, [&](const sequence_note& one) { return one.owner.load() == segment; });
         return found != notes_.end() ? &*found : nullptr;
     }
-    /// The segment's own, a free one, or that of some other segment; null without a table.
+    /// The segment's entry, a free one, or that of some other segment; null without a table.
     [[nodiscard]] sequence_note* obtain(std::uint64_t segment) const noexcept {
         if (notes_.empty()) return nullptr;
         if (sequence_note* const own = find(segment)) return own;
@@ -93,11 +93,11 @@ private:
 namespace log_witness {
 
 void remember(undo_log& log, const file_identity& of) noexcept {
-    // Logs may outlive what is static.
+    // Never destroyed: logs may outlive static objects.
     static const table* const all = new (std::nothrow) table(/*makes_it=*/true);
     const std::uint64_t segment = hash_of(of);
     if (sequence_note* const note = all ? all->obtain(segment) : nullptr)
-        log.tell_sequence(*note, segment);
+        log.set_sequence_note(*note, segment);
 }
 
 void forget(const file_identity& of) noexcept {
@@ -105,7 +105,7 @@ void forget(const file_identity& of) noexcept {
     std::uint64_t segment = hash_of(of);
     sequence_note* const found = all.find(segment);
     if (!found) return;
-    found->sequence.store(0); // whoever takes it next begins with that
+    found->sequence.store(0); // its next owner starts from zero
     found->owner.compare_exchange_strong(segment, 0);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <chainbase/file_identity.hpp>
+#include <pool_allocator/base/file_identity.hpp>
 
 #include <cstdint>
 
@@ -8,25 +8,25 @@ namespace chainbase {
 class undo_log;
 }
 
-/// How far a segment's log has come, remembered in memory until the machine stops, also when the
-/// writer dies. A log that says less was put back from a copy, or its pages were lost with a mount;
-/// so were others, of other times.
+/// Remembers how far a segment's log has come, in memory that survives the writer but not the
+/// machine. A log with a smaller sequence was put back from a copy, or its pages were lost with a
+/// mount; then other pages of the segment may be of other times, too.
 ///
 ///     /dev/shm/chainbase-logs-<user's number>    64 KiB: a table of {segment, sequence}
 ///
-/// All segments of a user share it, each known by the file of its header; a new one takes the place
-/// of another when it is full. It is a second opinion: where it cannot be kept, or does not know
-/// the segment, nothing is known, and that is no error.
+/// All segments of a user share it, each known by the file of its header; when the table is full a
+/// new one replaces another. It is only an additional check: where it cannot be kept, or does not
+/// know the segment, nothing is known, which is not an error.
 namespace chainbase::log_witness {
 
-/// From now on log_words::sequence is remembered whenever a session starts in `log`, which is of
-/// the segment whose header is the file `of`. For the writer of that.
+/// From now on remembers log_words::sequence whenever a session starts in `log`, the log of the
+/// segment whose header is the file `of`. Called by the segment's writer.
 void remember(undo_log& log, const file_identity& of) noexcept;
 
-/// The segment is closed, or is about to be written as it is: nothing of before counts.
+/// Drops the remembered sequence: the segment was closed, or is accepted as it is.
 void forget(const file_identity& of) noexcept;
 
-/// What was remembered, 0 if nothing is known. To be called before the log is read.
+/// The remembered sequence, 0 if none is known. Call it before the log is read.
 [[nodiscard]] std::uint64_t sequence_of(const file_identity& of) noexcept;
 
 } // namespace chainbase::log_witness

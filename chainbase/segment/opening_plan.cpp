@@ -1,11 +1,11 @@
 #include <chainbase/checkpoint/disk.hpp>
-#include <chainbase/files.hpp>
-#include <chainbase/folder.hpp>
 #include <chainbase/segment/log_witness.hpp>
 #include <chainbase/segment/opening_plan.hpp>
-#include <pool_allocator/error.hpp>
-#include <pool_allocator/file_error.hpp>
-#include <pool_allocator/private_folder.hpp>
+#include <pool_allocator/base/boot_id.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/file_error.hpp>
+#include <pool_allocator/base/files.hpp>
+#include <pool_allocator/base/private_folder.hpp>
 #include <undo/undo_log.hpp>
 
 #include <boost/describe.hpp>
@@ -44,7 +44,7 @@ using header_file = opening_facts::header_file;
 using way = opening_way;
 using error_kind = opening_plan::error_kind;
 
-/// Nothing, an empty folder, or what an interrupted creation left.
+/// No folder, an empty one, or one left by an interrupted creation.
 bool is_free(const fs::path& state) {
     if (!fs::exists(state)) return true;
     if (!fs::is_directory(state)) return false;
@@ -54,7 +54,7 @@ bool is_free(const fs::path& state) {
     });
 }
 
-/// Of the log; as far as can be when it cannot be read, which is told elsewhere.
+/// The log's sequence; the greatest value if the log cannot be read, which is reported elsewhere.
 std::uint64_t sequence_in(const fs::path& log) {
     std::uint64_t sequence = std::numeric_limits<std::uint64_t>::max();
     const file_descriptor file(::open(log.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
@@ -68,8 +68,8 @@ std::uint64_t sequence_in(const fs::path& log) {
 }
 
 void read_header(opening_facts& to, const fs::path& file) {
-    const file_identity mark = file_identity::of(open_private(file, file_use::read), file);
-    const std::uint64_t remembered = log_witness::sequence_of(mark); // first: it only rises
+    const file_identity own = file_identity::of(open_private(file, file_use::read), file);
+    const std::uint64_t remembered = log_witness::sequence_of(own); // read first: it only rises
     const std::string content = read_file(file);
     to.header_bytes = content.size();
     if (!detail::has_magic(content)) {
@@ -80,7 +80,7 @@ void read_header(opening_facts& to, const fs::path& file) {
     segment_header found;
     if (content.size() < segment_header::page_bytes) return;
     std::memcpy(&found, content.data(), sizeof found);
-    to.use(found, mark);
+    to.use(found, own);
     to.is_put_back = sequence_in(file.parent_path() / "undo_log") < remembered;
 }
 
@@ -114,8 +114,8 @@ void opening_facts::use(const segment_header& found, const file_identity& file) 
     }
     header_is = header_file::whole;
     header = found;
-    is_of_this_boot = detail::boot_of(found) == detail::boot_id();
-    is_a_copy = found.mark != file;
+    is_of_this_boot = detail::boot_of(found) == boot_id();
+    is_a_copy = found.file != file;
 }
 
 namespace {
@@ -143,7 +143,7 @@ std::string ways_out(const opening_facts& found) {
     return found.has_checkpoint ? or_replay + or_restore(found.segment) : or_replay;
 }
 
-/// What may be done without segment and checkpoint.
+/// The choices without segment and checkpoint.
 std::string choices(const opening_facts& found, segment_condition condition) {
     if (condition == segment_condition::machine_restarted)
         return ". Nothing was changed. Choose: (1) put a copy of the folder in its place; (2) move "
@@ -214,7 +214,7 @@ opening_plan plan_of_other_format(const opening_facts& found) {
                        "; open it with the program that wrote it, or replay into a new folder");
 }
 
-/// Closed without waiting for storage, and without a checkpoint that has the same.
+/// The state was closed without waiting for storage, and no checkpoint has the same content.
 opening_plan plan_of_unsynced(const opening_facts& found) {
     opening_plan plan = refused(
         error_kind::unclean, "not_on_storage", "nobody knows whether the segment is whole",

@@ -8,31 +8,31 @@
 #include <optional>
 #include <string>
 
-/// What opening does about what is there of a state. Opening itself, `info`, `check` and `repair`
-/// all ask opening_plan, so they cannot disagree.
+/// Decides how an existing state is opened. Opening itself, `info`, `check` and `repair` all use
+/// opening_plan, so they cannot disagree.
 namespace chainbase {
 
 class disk;
 
-/// What decides how a state is opened, as its files say: plain values, so that opening_plan::of is
-/// a table (tests/failure/opening_plan.cpp).
+/// The facts that decide how a state is opened, read from its files: plain values, so that
+/// opening_plan::of is a table (tests/failure/opening_plan.cpp).
 struct opening_facts {
     enum class header_file {
         missing,
         foreign, ///< another program's: the magic is not ours
         damaged, ///< shorter than a page, or its checksum is wrong
-        whole,   ///< then `header` has it, of whatever format
+        whole,   ///< then `header` holds it, in any format
     };
 
     std::filesystem::path state;
-    std::filesystem::path segment; ///< the segment's folder, whether it is there or not
+    std::filesystem::path segment; ///< the segment's folder, which need not exist
     bool is_in_memory = false;     ///< the segment's place is not in the state's folder
     std::string why_foreign;       ///< segment_place::why_foreign()
     bool is_vacant = false;        ///< nothing is in the way of a new state
     bool has_lock = false;         ///< the file `lock` is there
     bool has_segment = false;      ///< the segment's folder is there
-    std::filesystem::path former;  ///< the segment, where a replacement that died left it
-    bool has_checkpoint = false;   ///< one is published, whole or not
+    std::filesystem::path former;  ///< the segment set aside by a replacement that was killed
+    bool has_checkpoint = false;   ///< one is published, complete or not
     std::size_t header_bytes = 0;  ///< length of the header's file
     header_file header_is = header_file::missing;
     std::optional<segment_header> header;
@@ -40,26 +40,27 @@ struct opening_facts {
     bool is_a_copy = false;       ///< the header is another file than the one that was opened
     bool is_put_back = false;     ///< the log is not as far as it was (log_witness.hpp)
 
-    /// Reads what is there, of the segment in `place` and the checkpoints on `on`; changes nothing.
-    /// Of a segment that was set aside, its header there. `writing`: for somebody who may write the
-    /// state. Throws access_error when the folders of a state are not to be trusted, io_error.
+    /// Reads the facts of the segment in `place` and of the checkpoints on `on`; changes nothing.
+    /// For a segment that was set aside, reads its header there. `writing`: on behalf of a writer.
+    /// Throws access_error when the folders of the state cannot be trusted, io_error.
     [[nodiscard]] static opening_facts read(const std::filesystem::path& state,
                                             const segment_place& place, disk& on, bool writing);
-    /// `found` as the header, whatever the file holds, which is `file`.
+    /// Uses `found` as the header, read from `file`, instead of the file's content.
     void use(const segment_header& found, const file_identity& file);
 };
 
-/// What a state is when nobody has it open.
+/// The condition of a segment that no process has open.
 enum class segment_condition {
-    unknown, ///< what says so cannot be read
+    unknown, ///< it cannot be read
     closed,
     writer_died,       ///< the next opening rolls back what is unfinished
-    machine_restarted, ///< since it was written, without being on storage: pages of different times
-    copied_while_open, ///< its files are not those that the writer had: pages of different times
-    segment_lost,      ///< it is not there, or what is there is not this state's
+    machine_restarted, ///< before all was on storage: pages of different times
+    copied_while_open, ///< its files are copies made while a writer had it open: pages of different
+                       ///< times
+    segment_lost,      ///< it is missing, or belongs to another state
 };
 
-/// Whether the segment is of no use any more: the next opening restores a checkpoint.
+/// Whether the segment cannot be used: the next opening restores a checkpoint.
 [[nodiscard]] constexpr bool is_lost(segment_condition what) noexcept {
     using enum segment_condition;
     return what == machine_restarted || what == copied_while_open || what == segment_lost;
@@ -78,26 +79,26 @@ enum class opening_way {
 /// "attach", "roll_back", "restore", "create" or "refuse".
 [[nodiscard]] std::string to_string(opening_way what);
 
-/// What the next opening for writing does, if no other process has the state open and its files can
-/// be used.
+/// The action of the next opening for writing, if no other process has the state open and its files
+/// can be used.
 struct opening_plan {
     enum class error_kind { none, format, damaged, unclean };
     static constexpr const char* no_state = "no_state"; ///< the code of a folder that holds none
 
     opening_way does = opening_way::refuse;
     segment_condition condition = segment_condition::unknown;
-    std::string code; ///< of what is in the way or happened, for programs; empty: nothing
-    std::string why;  ///< it does that, in some words
+    std::string code; ///< machine-readable problem or event; empty: none
+    std::string why;  ///< the reason, in a few words
     error_kind kind = error_kind::none;
     std::string message; ///< of the exception: file, what is wrong, what to do
 
-    /// What follows from the facts.
+    /// Derives the plan from the facts.
     [[nodiscard]] static opening_plan of(const opening_facts& found);
     /// Throws the exception of opening_way::refuse: format_error, damaged_error or unclean_error.
     [[noreturn]] void refuse() const;
 };
 
-/// The way out of a segment that cannot be used, where there is a checkpoint: the end of a message.
+/// The end of a message about an unusable segment: how to restore the checkpoint instead.
 [[nodiscard]] std::string or_restore(const std::filesystem::path& segment);
 
 /// Whether a checkpoint is, or was, in `folder` (STATE/checkpoint).

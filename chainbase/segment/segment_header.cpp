@@ -1,8 +1,8 @@
-#include <chainbase/files.hpp>
 #include <chainbase/segment/log_witness.hpp>
 #include <chainbase/segment/segment_header.hpp>
-#include <pool_allocator/error.hpp>
-#include <pool_allocator/private_folder.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/files.hpp>
+#include <pool_allocator/base/private_folder.hpp>
 
 #include <boost/crc.hpp>
 #include <zlib.h>
@@ -10,7 +10,6 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
-#include <fstream>
 #include <span>
 #include <string>
 
@@ -43,20 +42,13 @@ std::optional<segment_header> header_in(const std::filesystem::path& folder) {
 }
 
 void claim_header(const file_descriptor& file, const std::filesystem::path& name) {
-    const file_identity mark = file_identity::of(file, name);
-    write_at(file, name, offsetof(segment_header, mark), std::as_bytes(std::span(&mark, 1)));
-    log_witness::forget(mark);
+    const file_identity own = file_identity::of(file, name);
+    write_at(file, name, offsetof(segment_header, file), std::as_bytes(std::span(&own, 1)));
+    log_witness::forget(own);
 }
 
 bool has_magic(std::string_view content) {
     return content.substr(0, sizeof magic) == std::string_view(magic, sizeof magic);
-}
-
-std::string boot_id() {
-    const char* const file = "/proc/sys/kernel/random/boot_id";
-    std::string id;
-    if (!std::getline(std::ifstream(file), id)) throw_file_error(file, "read");
-    return id.substr(0, sizeof(segment_header::boot) - 1);
 }
 
 std::string boot_of(const segment_header& header) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <chainbase/file_identity.hpp>
+#include <pool_allocator/base/file_identity.hpp>
 #include <pool_allocator/window.hpp>
 
 #include <array>
@@ -27,7 +27,7 @@ namespace chainbase {
 ///    88  identity       16  of the state; its checkpoints have the same
 ///   104  generation      8  when clean: of the checkpoint that holds just this state, 0 if none
 ///                           does
-///   112  mark           24  which file this is, since it was last opened for writing
+///   112  file           24  which file this is, since it was last opened for writing
 struct segment_header {
     char magic[16];
     std::uint32_t format;
@@ -40,9 +40,9 @@ struct segment_header {
     char boot[40];
     std::array<std::byte, 16> identity;
     std::uint64_t generation;
-    file_identity mark;
+    file_identity file;
 
-    static constexpr std::uint32_t current_format = 3;
+    static constexpr std::uint32_t current_format = 4;
     /// The file is a page.
     static constexpr std::size_t page_bytes = 4096;
 };
@@ -50,31 +50,29 @@ static_assert(sizeof(segment_header) == 136);
 
 } // namespace chainbase
 
-/// What is read from a segment's header, and written to it, as a file.
+/// Reading and writing a segment's header as a file.
 namespace chainbase::detail {
 
-/// Of what never changes in a header.
+/// The checksum of the constant part of a header.
 [[nodiscard]] std::uint32_t static_checksum(const segment_header& header);
-/// Whether it begins as a header does and its checksum is right.
+/// Whether its magic and its checksum are right.
 [[nodiscard]] bool is_whole(const segment_header& header);
-/// Of the segment in `folder`, if it is whole. Throws access_error, io_error.
+/// The header of the segment in `folder`, if it is whole. Throws access_error, io_error.
 [[nodiscard]] std::optional<segment_header> header_in(const std::filesystem::path& folder);
-/// Whether the content of a file begins as that of a header does.
+/// Whether the content of a file begins with a header's magic.
 [[nodiscard]] bool has_magic(std::string_view content);
 
-/// Says in the segment's header, which is open as `file` and named `name`, that it is this file: so
-/// a copy counts as the segment itself, whatever is remembered of that. Throws io_error.
+/// Stores the identity of the open header file `file`, named `name`, in the header: so a copy
+/// counts as the segment itself. Throws io_error.
 void claim_header(const file_descriptor& file, const std::filesystem::path& name);
 
-/// Different after every start of the machine. Throws io_error.
-[[nodiscard]] std::string boot_id();
-/// In which it was last opened for writing.
+/// The boot id under which it was last opened for writing.
 [[nodiscard]] std::string boot_of(const segment_header& header);
 
-/// CRC-32 over the header pages and the lengths of all windows: what a closed state's words are.
+/// CRC-32 over the header pages and the lengths of all windows of a closed state.
 class roots_checksum {
 public:
-    /// Reads them from the file, since its mapping may not have been touched. Throws io_error.
+    /// Reads the file, not the mapping, whose pages need not be in memory. Throws io_error.
     void add(const window& file);
     [[nodiscard]] std::uint32_t value() const noexcept { return crc_; }
 
@@ -82,9 +80,9 @@ private:
     std::uint32_t crc_ = 0;
 };
 
-/// Of a segment that is not closed and was never opened.
+/// The header of a segment that is not closed and was never opened.
 [[nodiscard]] segment_header fresh_header(std::uint64_t window_bytes, std::uint32_t windows);
-/// Replaces `folder`/header, which then says that it is this file. Throws as replace_file does.
+/// Replaces `folder`/header and stores the new file's identity in it. Throws as replace_file does.
 void write_header(const std::filesystem::path& folder, const segment_header& header);
 
 } // namespace chainbase::detail

@@ -1,11 +1,10 @@
-#include <chainbase/file_identity.hpp>
-#include <chainbase/files.hpp>
-#include <chainbase/folder.hpp>
-#include <chainbase/json.hpp>
 #include <chainbase/segment/segment_header.hpp>
 #include <chainbase/segment/segment_place.hpp>
-#include <pool_allocator/error.hpp>
-#include <pool_allocator/private_folder.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/file_identity.hpp>
+#include <pool_allocator/base/files.hpp>
+#include <pool_allocator/base/json.hpp>
+#include <pool_allocator/base/private_folder.hpp>
 
 #include <boost/uuid/random_generator.hpp>
 #include <fcntl.h>
@@ -52,8 +51,8 @@ std::string hexadecimal(std::span<const std::byte> bytes) {
     return text;
 }
 
-/// Whether `written_down` is the same as what is there now. It may be of a time when the birth was
-/// not known.
+/// Whether `written_down` identifies the present file. It may have been recorded without a time of
+/// birth.
 bool is_same(const file_identity& written_down, const file_identity& now) {
     return written_down.device == now.device && written_down.inode == now.inode &&
            (written_down.born == 0 || written_down.born == now.born);
@@ -77,7 +76,7 @@ std::uint64_t nanoseconds(const timespec& time) {
            static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-/// What the kernel says of a file or folder.
+/// The kernel's attributes of a file or folder.
 struct file_now {
     file_identity which;
     std::uint64_t written = 0; ///< nanoseconds since 1970
@@ -98,9 +97,9 @@ struct file_now {
     }
 };
 
-/// What a home says of the state that it belongs to.
+/// The record in a home about the state that it belongs to.
 struct tie {
-    std::string state; ///< its path when it was made, for people
+    std::string state; ///< its path at creation, for people
     std::string identity;
     file_identity folder; ///< of the state
     file_identity file;   ///< segment.json
@@ -165,10 +164,10 @@ private:
     }
 };
 
-/// Where a segment is, or will be.
+/// The content of segment.json: where a segment is, or will be.
 struct place {
     fs::path home;
-    std::string identity; ///< empty as long as it is not settled
+    std::string identity; ///< empty until settled
 
     [[nodiscard]] std::string text() const {
         return json_object(/*for_people=*/true)
@@ -201,8 +200,8 @@ bool is_there(const fs::path& file) {
     throw_file_error(file, "examine");
 }
 
-/// A foreign owner is none of ours to judge: what is there is not the segment. But who lets others
-/// into our own is told.
+/// A home of another owner is not the segment, and no error. Our own home with too wide permissions
+/// is an error.
 bool is_ours(const fs::path& home, const fs::path& state) {
     struct stat found{};
     struct stat of_state{};
@@ -233,14 +232,14 @@ segment_place::segment_place(fs::path state) : state_(std::move(state)), home_(s
     find_tie();
 }
 
-/// Whether the home is this state's.
+/// Checks whether the home belongs to this state.
 void segment_place::find_tie() {
     if (!is_there(home_)) return;
     try {
         private_folder(state_, /*writing=*/false).require_same_owner({home_, /*writing=*/false});
         tie found = tie::read(home_);
         bool holds = found.is_to(state_, place_file(state_));
-        for (tie again = found; !holds; found = again) { // a writer may be moving it on
+        for (tie again = found; !holds; found = again) { // a writer may be updating it
             again = tie::read(home_);
             holds = again.is_to(state_, place_file(state_));
             if (again == found) break;
@@ -254,7 +253,7 @@ void segment_place::find_tie() {
     } catch (const access_error& e) {
         if (is_ours(home_, state_)) throw;
         why_foreign_ = e.what();
-    } catch (const io_error& e) { // it says nothing
+    } catch (const io_error& e) { // it cannot be read
         why_foreign_ = e.what();
     } catch (const json_error& e) {
         why_foreign_ = tie_file(home_).string() + ": " + e.what();
@@ -264,7 +263,7 @@ void segment_place::find_tie() {
 segment_place segment_place::prepare(const fs::path& state, const fs::path& memory) {
     if (memory.empty()) return {state, state};
     const boost::uuids::uuid random = boost::uuids::random_generator()();
-    const std::string name = hexadecimal(std::as_bytes(std::span(random.data)));
+    const std::string name = hexadecimal(std::as_bytes(std::span(random.begin(), random.size())));
     segment_place made(state, existing_folder(memory) / (home_prefix + name));
     {
         (void)open_private(unsettled_file(state), file_use::replace);
@@ -294,7 +293,7 @@ void segment_place::confirm() {
     is_confirmed_ = true;
 }
 
-/// As segment.json is now.
+/// Records the present segment.json.
 void segment_place::write_tie() {
     const fs::path file = place_file(state_);
     tie made = tie::to(state_, file);
@@ -303,12 +302,12 @@ void segment_place::write_tie() {
     made.write(home_);
 }
 
-/// Whenever it is killed, the tie has the time that the file has. A home that is full keeps the
-/// one that it had.
+/// Whenever it is killed, the tie has the time of the file. If the home has no space, its tie is
+/// unchanged.
 void segment_place::renew() noexcept {
     if (!is_in_memory() || !why_foreign_.empty() || !is_confirmed_) return;
     try {
-        if (!is_there(home_)) return; // a restore makes another one
+        if (!is_there(home_)) return; // a restore creates another one
         const fs::path file = place_file(state_);
         const file_descriptor opened = open_private(file, file_use::write);
         const file_now now = file_now::of(opened, file);
@@ -335,7 +334,7 @@ void segment_place::discard_unsettled(const fs::path& state) {
         const fs::path home = place::read(file).home;
         if (home.filename().string().starts_with(home_prefix) && tie::read(home).is_to(state, file))
             remove_tree(home);
-    } catch (const std::exception&) { // torn, or another's: nobody knows what it made
+    } catch (const std::exception&) { // torn or foreign: what it prepared is unknown
     }
     fs::remove(file);
 }

@@ -37,7 +37,7 @@ bool gives_way(const node_draft& draft, unsigned level) {
 
 child_draft drafter::replace(const std::optional<child>& old, std::span<const leaf_change> changes,
                              unsigned level) {
-    constexpr std::size_t least_ways = 4; // for fewer, looking takes longer than waiting
+    constexpr std::size_t least_ways = 4; // for fewer, prefetching costs more than it saves
     ahead_ = changes;
     ahead_from_.reset();
     if (old && !old->is_leaf && changes.size() >= least_ways)
@@ -46,10 +46,10 @@ child_draft drafter::replace(const std::optional<child>& old, std::span<const le
     return replace_child(old, changes, level);
 }
 
-/// When the work comes to a change behind those that it looked ahead to, asks for the memory of the
-/// nodes on the ways to the next ones: all of a group go down together, so that waiting for one
-/// overlaps with waiting for the others (group prefetching: Chen, Ailamaki, Gibbons and Mowry, ICDE
-/// 2004). No more than the processor's nearest cache holds.
+/// When the work passes the changes prefetched so far, prefetches the nodes on the paths to the
+/// next group: the whole group descends together, so that memory latencies overlap (group
+/// prefetching: Chen, Ailamaki, Gibbons and Mowry, ICDE 2004). No more than the processor's nearest
+/// cache holds.
 void drafter::look_ahead(const leaf_change* at) {
     constexpr std::size_t ways_in_group = 24;
     struct way {
@@ -154,11 +154,11 @@ child_draft drafter::assemble(std::optional<node_ref> old, std::span<const chang
     }
     for (const changed_child& one : children)
         put(draft, one);
-    if (gives_way(draft, level)) return give_way(draft, children);
+    if (gives_way(draft, level)) return collapse(draft, children);
     draft.changed = keep(children);
     child_draft made{true, {}, nullptr};
     make_digest(made, draft);
-    if (old && children.empty()) { // all is as it was, but that is for the caller to see
+    if (old && children.empty()) { // nothing changed, which the caller detects
         made.entry.reference = old->bits();
         return made;
     }
@@ -167,8 +167,8 @@ child_draft drafter::assemble(std::optional<node_ref> old, std::span<const chang
     return made;
 }
 
-/// To the leaf that is left, or to nothing.
-child_draft drafter::give_way(const node_draft& draft, std::span<const changed_child> children) {
+/// Collapses a node to its one remaining leaf, or to nothing.
+child_draft drafter::collapse(const node_draft& draft, std::span<const changed_child> children) {
     if (draft.old) gone_.push_back(*draft.old);
     if (draft.branches == 0) return {};
     for (const changed_child& one : children)
@@ -199,7 +199,7 @@ void drafter::make_digest(child_draft& made, node_draft& draft) {
     draft.groups = allocator.new_object<std::array<sha256_digest, groups_per_node>>(groups);
 }
 
-/// Those below which nothing changes are as they were, if that is kept.
+/// Groups without a change keep their digest, if the node keeps them.
 std::array<sha256_digest, groups_per_node> drafter::groups_of(const node_draft& draft) {
     std::array<sha256_digest, groups_per_node> groups{};
     unsigned changed = 0; // groups

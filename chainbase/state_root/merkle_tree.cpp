@@ -1,9 +1,9 @@
-#include <chainbase/segment.hpp>
+#include <chainbase/segment/segment.hpp>
 #include <chainbase/state_root/draft.hpp>
 #include <chainbase/state_root/merkle_tree.hpp>
 #include <chainbase/state_root/thread_pool.hpp>
 #include <chainbase/state_root/tree_hash.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #include <boost/container/static_vector.hpp>
 
@@ -21,13 +21,13 @@
 
 namespace chainbase::state_root {
 
-/// The changes of many objects at once, on their way into a tree: first made out, in all branches
-/// of the root at the same time; then written.
+/// An update of many objects: first computed, in all branches of the root in parallel, then
+/// written.
 class tree_update {
 public:
-    /// Makes out what changes. `changes` are in the order of their keys, no two of one key, and
-    /// must outlive this; so must the tree, as it is, until write(). `pool` may be null. Throws
-    /// what drafter::replace throws.
+    /// Computes the changes. `changes` are in the order of their keys, without duplicates, and must
+    /// outlive this object; the tree must not change until write(). `pool` may be null. Throws what
+    /// drafter::replace throws.
     tree_update(const node_store& tree, std::span<const leaf_change> changes, thread_pool* pool);
     ~tree_update();
     tree_update(const tree_update&) = delete;
@@ -64,7 +64,7 @@ constexpr std::size_t worth_sharing = 64;
 template <typename T>
 using one_per_branch = boost::container::static_vector<T, branches_per_node>;
 
-/// Whether the digests are all that differs from the node that it was.
+/// Whether only digests differ from the old node.
 bool has_same_children(const node_draft& draft) {
     const node_view& old = draft.was;
     if (old.branches() != draft.branches || old.leaves() != draft.leaves) return false;
@@ -89,7 +89,7 @@ one_per_branch<child> children_of(const node_draft& draft) {
 
 } // namespace
 
-/// The changes below one branch of the root, and memory for what they come to.
+/// The changes below one branch of the root, and memory for their drafts.
 struct tree_update::branch {
     branch(const node_store& tree, unsigned number, std::span<const leaf_change> below)
         : digit(number), changes(below), making(tree, memory) {
@@ -153,10 +153,10 @@ void tree_update::write(node_store& tree) {
     for (const auto& one : branches_) {
         added += one->making.added();
         for (const node_ref gone : one->making.gone())
-            tree.let_go(gone);
+            tree.free(gone);
     }
     for (const node_ref gone : making_.gone())
-        tree.let_go(gone);
+        tree.free(gone);
     tree_head head = tree.head();
     head.leaves += static_cast<std::uint64_t>(added);
     head.digest = root_.exists ? root_.entry.digest : sha256_digest{};
@@ -165,7 +165,7 @@ void tree_update::write(node_store& tree) {
     tree.write_head(head);
 }
 
-/// Children come before their node, which refers to them.
+/// Writes children before their node, which refers to them.
 node_ref tree_update::write(node_store& tree, const node_draft& draft) {
     for (node_draft::changed_child& one : draft.changed)
         if (one.now.node) one.now.entry.reference = write(tree, *one.now.node).bits();
@@ -183,7 +183,7 @@ node_ref tree_update::write(node_store& tree, const node_draft& draft) {
     }
     const node_ref made = tree.take(draft.capacity_class());
     tree.write(made, content);
-    if (draft.old) tree.let_go(*draft.old);
+    if (draft.old) tree.free(*draft.old);
     return made;
 }
 
@@ -207,12 +207,12 @@ void merkle_tree::update(std::vector<leaf_change> changes, thread_pool* pool) {
     all.squash();
 }
 
-void merkle_tree::begin_anew(const std::set<std::string>& types) {
+void merkle_tree::reset(const std::set<std::string>& types) {
     session all = state_.start_session();
     if (types.empty())
-        nodes_.clear(); // there will be no tree for long
+        nodes_.clear(); // there will be no tree for a long time
     else
-        nodes_.let_all_go();
+        nodes_.reset();
     nodes_.set_types(types);
     all.squash();
 }
@@ -279,8 +279,8 @@ private:
 
 using place = std::optional<child>;
 
-/// What one side has in a place of `level`, by the digits below it: a node its children, a leaf
-/// itself, where its key leads. Copies: a source need not keep a node when it is asked for others.
+/// The children of one side at `level` by digit: those of a node, or a leaf at the digit of its
+/// key. Copied, since a source need not keep a node when others are read.
 std::array<place, branches_per_node> children_of(side& of, const place& at, unsigned level) {
     std::array<place, branches_per_node> children;
     if (!at) return children;
@@ -295,7 +295,7 @@ std::array<place, branches_per_node> children_of(side& of, const place& at, unsi
     return children;
 }
 
-/// Goes down both trees at once, in the order of the keys, and keeps nothing but the way there.
+/// Descends both trees at once, in the order of the keys, keeping only the current path.
 class comparison {
 public:
     comparison(const node_source& first, const node_source& second,

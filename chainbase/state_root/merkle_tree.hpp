@@ -1,9 +1,9 @@
 #pragma once
 
-#include <chainbase/sha256.hpp>
 #include <chainbase/state_root/draft.hpp>
 #include <chainbase/state_root/node_source.hpp>
 #include <chainbase/state_root/node_store.hpp>
+#include <chainbase/state_root/sha256.hpp>
 
 #include <array>
 #include <cstdint>
@@ -19,16 +19,15 @@ namespace chainbase::state_root {
 class thread_pool;
 
 /// A Merkle tree of radix 16 over the objects of a state: the digest of the root commits to all of
-/// them, whatever the order and the history in which they came to be (tree_hash.hpp says what is
-/// hashed).
+/// them, independent of their order and history (tree_hash.hpp defines what is hashed).
 ///
 /// Its nodes are objects of the state that it commits to, changed under the same write barrier:
-/// undo, a kill and a restore give back the tree with the rest.
+/// undo, recovery after a kill, and a restore bring back the tree with the rest.
 ///
 /// Invariants, between two calls:
-///  1. There is a node where two leaves or more have the digits that lead to it, and at the root if
-///     there is any; nowhere else. So the tree is the same for the same leaves.
-///  2. The digest beside a reference is that of what it refers to.
+///  1. There is a node exactly where two or more leaves share the digits that lead to it, and at
+///     the root if there is any leaf. So the tree depends on the set of leaves only.
+///  2. The digest beside a reference is that of its target.
 ///  3. The array of a node is the smallest that its children fit, or the next one.
 ///  4. Nodes of the largest array keep the digests of their groups.
 ///
@@ -39,32 +38,32 @@ public:
     /// database::add_type throws.
     explicit merkle_tree(database& state) : state_(state), nodes_(state) {}
 
-    /// Applies changes, in any order, no two of one object: from here on the root is that of the
-    /// objects as they are then. Changes to what is not there count as nothing. Part of the session
-    /// under way. `pool` may be null. Throws format_error when another version made the tree,
-    /// out_of_space_error, limit_error, damaged_error, std::bad_alloc; then nothing changed.
+    /// Applies changes, in any order, at most one per object: then the root is that of the changed
+    /// objects. Removing an absent object does nothing. Part of the current session. `pool` may be
+    /// null. Throws format_error when another version made the tree, out_of_space_error,
+    /// limit_error, damaged_error, std::bad_alloc; then nothing changed.
     void update(std::vector<leaf_change> changes, thread_pool* pool);
 
-    /// Takes all leaves out, and commits to objects of these types from here on, by the digests of
-    /// this version. The nodes stay, free for the next leaves; with no types, as who turns the root
-    /// off, they are removed. Throws what database::clear and create throw, limit_error.
-    void begin_anew(const std::set<std::string>& types);
-    /// Declares the tree to be that of the state as it is now, as which it has this revision.
+    /// Removes all leaves, and from then on commits to objects of these types, with the digests of
+    /// this version. The nodes are kept, free for the next leaves; with no types, which turns the
+    /// root off, they are removed. Throws what database::clear and create throw, limit_error.
+    void reset(const std::set<std::string>& types);
+    /// Declares that the tree matches the present state, whose revision is `revision`.
     void note_revision(std::int64_t revision);
-    /// The same, after what is done in the session under way or before.
+    /// The same, with the state's present revision.
     void note_revision() { note_revision(state_.revision()); }
 
-    /// Whether the tree is by the digests of this version, or there is none.
+    /// Whether the tree has the digests of this version, or there is no tree.
     [[nodiscard]] bool is_of_this_format() const {
         return nodes_.head().format == tree_head::current_format;
     }
-    /// The digest that stands for all objects: 32 zeros when there are none.
+    /// The digest of all objects: 32 zeros when there are none.
     [[nodiscard]] sha256_digest root() const { return nodes_.head().digest; }
     /// How many there are.
     [[nodiscard]] std::uint64_t size() const { return nodes_.head().leaves; }
-    /// The revision of the state as which update() left it, -1 if it was not since it began.
+    /// The revision of the state that the tree matches, -1 if it was never updated.
     [[nodiscard]] std::int64_t revision() const { return nodes_.head().revision; }
-    /// The types by name, each with the number that leaf_change::type is of.
+    /// The types by name, each with its number for leaf_change::type.
     [[nodiscard]] std::map<std::string, std::uint16_t> type_numbers() const {
         return nodes_.type_numbers();
     }
@@ -80,11 +79,11 @@ struct whole_leaf {
     sha256_digest leaf; ///< tree_hash::leaf
 };
 
-/// The root of these leaves, in any order, no two of one key: what a merkle_tree of them has,
-/// without one. Throws what class sha256 throws.
+/// The root of a merkle_tree of these leaves, in any order and without duplicate keys, computed
+/// without a tree. Throws what class sha256 throws.
 [[nodiscard]] sha256_digest root_of(std::vector<whole_leaf> leaves);
 
-/// An object that two states do not have in common.
+/// An object that differs between two states.
 struct difference {
     std::string_view type; ///< valid during the call
     std::uint32_t id;
@@ -92,10 +91,10 @@ struct difference {
     bool in_second; ///< with in_first: in both, with other content
 };
 
-/// Calls visit for every object that is not the same in two trees, in the order of their keys.
-/// Looks only at what lies below nodes that differ: in a tree of N objects of which k differ,
-/// about k log16(N) of them. Keeps nothing but the way to where it is. Throws what `visit` throws,
-/// and damaged_error: then what it was called for says nothing. Both under their read lock.
+/// Calls visit for every object that differs between two trees, in the order of their keys. Reads
+/// only below nodes that differ: in a tree of N objects of which k differ, about k log16(N) nodes.
+/// Keeps only the current path. Throws what `visit` throws, and damaged_error: then the visited
+/// objects prove nothing. Requires both read locks.
 void diff(const node_source& first, const node_source& second,
           const std::function<void(const difference&)>& visit);
 

@@ -2,7 +2,7 @@
 
 #include <chainbase/id.hpp>
 #include <chainbase/keys.hpp>
-#include <chainbase/sha256.hpp>
+#include <chainbase/state_root/sha256.hpp>
 
 #include <boost/describe.hpp>
 
@@ -17,12 +17,12 @@ namespace chainbase::state_root {
 
 inline constexpr unsigned branches_per_node = 16;
 
-/// Of so many parts at most the digest of a node is made that hashes by groups (tree_hash.hpp).
+/// The groups of a node that hashes by groups (tree_hash.hpp).
 inline constexpr unsigned groups_per_node = 4;
 
-/// How many children the arrays of nodes hold. A node has the smallest that its children fit; of
-/// random keys most nodes have two or three children, and those above them nine or all (README.md
-/// shows how these were chosen).
+/// How many children the arrays of nodes hold. A node has the smallest that its children fit; with
+/// random keys most nodes have two or three children, and those above them nine or all
+/// (tools/bench/figures.md, Root shows how these were chosen).
 inline constexpr std::array<std::uint8_t, 8> capacities{2, 3, 5, 7, 8, 9, 11, 16};
 
 /// How many bits are set. Without std::popcount, which is a function call where the compiler does
@@ -36,8 +36,7 @@ inline constexpr std::array<std::uint8_t, 8> capacities{2, 3, 5, 7, 8, 9, 11, 16
 }
 static_assert(count_of(0) == 0 && count_of(0x8001) == 2 && count_of(0xffff) == 16);
 
-/// The smallest of the capacities that holds so many children, as its place among them. Requires 1
-/// to 16.
+/// The index in `capacities` of the smallest one that holds `children` children. Requires 1 to 16.
 [[nodiscard]] constexpr unsigned capacity_class_of(unsigned children) noexcept {
     unsigned number = 0;
     while (capacities[number] < children)
@@ -75,8 +74,8 @@ private:
     std::uint32_t bits_ = 0;
 };
 
-/// An inner node, as an object of the state. Its children stand in the order of their digits, in
-/// the first places of the arrays; what is behind them is of no meaning.
+/// An inner node, as an object of the state. Its children are in the order of their digits, in the
+/// first places of the arrays; the places behind them have no meaning.
 ///
 ///     0  id          4
 ///     4  branches    2       bit i: there is a child at digit i
@@ -87,8 +86,8 @@ private:
 ///        groups      32 each of the largest capacity only: tree_hash::group of each four digits,
 ///                            which is kept because most changes are below one of them
 ///
-/// One that is free (no node of the tree, but kept for the next one of its capacity) has no
-/// branches; references[0] is the next free one's id + 1, 0 in the last one.
+/// A free node (not in the tree, but kept for reuse) has no branches; references[0] is the id + 1
+/// of the next free node, 0 in the last one.
 template <unsigned Capacity>
 struct node {
     chainbase::id<node> id;
@@ -125,7 +124,7 @@ struct child {
     bool is_leaf = false;
 };
 
-/// A node of whatever capacity, read in place: valid as long as the node is not changed.
+/// A node of any capacity, read in place: valid until the node is changed.
 class node_view {
 public:
     /// `place` is where a node<capacity> lies.
@@ -137,8 +136,8 @@ public:
     [[nodiscard]] unsigned size() const noexcept { return count_of(branches()); }
     [[nodiscard]] bool has(unsigned digit) const noexcept { return branches() >> digit & 1; }
     [[nodiscard]] bool is_leaf(unsigned digit) const noexcept { return leaves() >> digit & 1; }
-    /// Whether a node of a tree can look so: it has children, not more than fit, and its leaves are
-    /// some of them.
+    /// Whether a tree can have such a node: it has children, not more than fit, and its leaves are
+    /// among them.
     [[nodiscard]] bool is_possible() const noexcept {
         const unsigned all = branches();
         return all != 0 && (leaves() & ~all) == 0 && size() <= capacity_;
@@ -172,7 +171,7 @@ public:
     [[nodiscard]] std::span<const std::byte> all() const noexcept {
         return {place_, bytes(capacity_)};
     }
-    /// Asks for its memory, so that waiting for it overlaps with that for others.
+    /// Prefetches it, so that memory latencies of several nodes overlap.
     void prefetch() const noexcept {
         for (std::size_t line = 0; line < bytes(capacity_); line += 64)
             __builtin_prefetch(place_ + line);

@@ -1,5 +1,5 @@
 #include <chainbase/state_root/node_source.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #include <algorithm>
 #include <string>

@@ -3,8 +3,8 @@
 #include <chainbase/fixed_string.hpp>
 #include <chainbase/id.hpp>
 #include <chainbase/keys.hpp>
-#include <chainbase/sha256.hpp>
 #include <chainbase/state_root/node.hpp>
+#include <chainbase/state_root/sha256.hpp>
 #include <chainbase/state_root/tree_hash.hpp>
 
 #include <boost/describe.hpp>
@@ -27,11 +27,11 @@ struct tree_head {
 
     chainbase::id<tree_head> id;
     std::uint32_t format = current_format;
-    std::uint64_t leaves = 0;   ///< objects that the root commits to
-    std::int64_t revision = -1; ///< of the state when it was brought up to date; -1: never
-    sha256_digest digest{};     ///< the root
-    std::uint32_t has_root = 0; ///< 0: there is no object, and so no node
-    std::uint32_t root = 0;     ///< a node_ref
+    std::uint64_t leaves = 0;                            ///< objects that the root commits to
+    std::int64_t revision = -1;                          ///< of the state that it matches; -1: none
+    sha256_digest digest{};                              ///< the root
+    std::uint32_t has_root = 0;                          ///< 0: there is no object, and so no node
+    std::uint32_t root = 0;                              ///< a node_ref
     std::array<std::uint32_t, capacities.size()> free{}; ///< first free node's id + 1, by capacity
 
     using keys = chainbase::keys<>;
@@ -59,48 +59,48 @@ struct named_type {
 static_assert(std::is_standard_layout_v<named_type> && offsetof(named_type, name) == 8 &&
               sizeof(named_type) == 16);
 
-/// Where the nodes of a tree are read: those of a database (node_store), or of a state that is
-/// looked at from outside. What the functions below promise of a tree, they promise of any.
+/// Reads the nodes of a tree: in a database (node_store), or in a state that is inspected from
+/// outside. The functions below work on any source.
 class node_source {
 public:
     virtual ~node_source() = default;
 
     [[nodiscard]] virtual const tree_head& head() const = 0;
-    /// A node of the tree, or a free one: which of them it is, the caller has to see to. Valid
-    /// at least until the next call. Throws damaged_error when there is none.
+    /// A node of the tree, or a free one; the caller must distinguish them. Valid at least until
+    /// the next call. Throws damaged_error when there is no such node.
     [[nodiscard]] virtual node_view view(node_ref node) const = 0;
     /// Throws damaged_error when no type has this number.
     [[nodiscard]] virtual std::string_view type_name(std::uint16_t number) const = 0;
 
-    /// What the tree is called in what damaged() says.
+    /// The name of the tree in the messages of damaged().
     [[nodiscard]] virtual std::string name() const = 0;
 
     [[nodiscard]] std::optional<node_ref> root() const {
         if (head().has_root == 0) return std::nullopt;
         return node_ref(head().root);
     }
-    /// The node of `level` to which the tree's root, or another node, leads. Throws damaged_error
-    /// when there is none, when it cannot be one of a tree, and beyond the last level: so whatever
-    /// goes down from the root comes to an end.
+    /// The node of `level` that the root or another node refers to. Throws damaged_error when it
+    /// does not exist, when no tree can have it, and beyond the last level, so that every descent
+    /// from the root ends.
     [[nodiscard]] node_view node_at(node_ref node, unsigned level) const {
         const node_view found = view(node);
         if (level >= max_levels || !found.is_possible()) throw_impossible(node, level);
         return found;
     }
-    /// Throws damaged_error: the tree is not sound, as `what` says.
+    /// Throws damaged_error: the tree is damaged, as `what` says.
     [[noreturn]] void damaged(const std::string& what) const;
 
 private:
     [[noreturn]] void throw_impossible(node_ref node, unsigned level) const;
 };
 
-/// How many nodes a walk over a tree came to. In a tree none is below two others, but in a damaged
-/// one it may be, and then the ways to it double from level to level.
+/// Counts the nodes visited by a walk over a tree. In a damaged tree a node may be below two
+/// others, and then the paths double from level to level.
 class walked_nodes {
 public:
     explicit walked_nodes(const node_source& tree) noexcept : tree_(tree) {}
-    /// Before each node. Throws damaged_error when there are more than the leaves of a tree have
-    /// above them.
+    /// Call it before each node. Throws damaged_error when there are more nodes than a tree of that
+    /// many leaves can have.
     void count() {
         if (++count_ / max_levels > tree_.head().leaves) throw_too_many();
     }
@@ -115,7 +115,7 @@ private:
 /// The leaf of a key, if the tree has one. Throws damaged_error.
 [[nodiscard]] std::optional<child> find_leaf(const node_source& tree, const sha256_digest& key);
 
-/// How the nodes of a tree look.
+/// Statistics of the nodes of a tree.
 struct tree_shape {
     /// Nodes that have so many children; [0] is of no meaning.
     std::array<std::uint64_t, branches_per_node + 1> nodes_by_children{};
@@ -123,7 +123,7 @@ struct tree_shape {
     std::array<std::uint64_t, capacities.size()> nodes_by_capacity{};
     std::array<std::uint64_t, capacities.size()> free_by_capacity{};
     std::uint64_t leaves = 0;
-    unsigned levels = 0; ///< on the longest way from the root to a leaf
+    unsigned levels = 0; ///< on the longest path from the root to a leaf
 
     /// Visits all nodes. Throws damaged_error.
     [[nodiscard]] static tree_shape of(const node_source& tree);

@@ -1,6 +1,6 @@
-#include <chainbase/segment.hpp>
+#include <chainbase/segment/segment.hpp>
 #include <chainbase/state_root/node_store.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <undo/undo_log.hpp>
 
 #include <boost/mp11.hpp>
@@ -28,7 +28,7 @@ void each_node_type(Visitor&& visit) {
         with_node_type(number, visit);
 }
 
-/// To be written: what this module makes is const only to others.
+/// A writable view: nodes are const only outside of this module.
 template <typename T>
 std::byte* bytes_of(const T& value) {
     return reinterpret_cast<std::byte*>(const_cast<T*>(&value));
@@ -111,7 +111,7 @@ std::uint32_t node_store::made(unsigned capacity_class) const {
     });
 }
 
-void node_store::let_all_go() {
+void node_store::reset() {
     session all = state_.start_session();
     make_head();
     apply([&] {
@@ -191,7 +191,7 @@ node_ref node_store::take(unsigned capacity_class) {
     return taken;
 }
 
-void node_store::let_go(node_ref node) {
+void node_store::free(node_ref node) {
     tree_head now = head();
     std::uint32_t& first = now.free[node.capacity_class()];
     write_free(node, first);
@@ -242,7 +242,7 @@ void node_store::write_head(const tree_head& head) {
                      sizeof head);
 }
 
-/// In words, as the log has them.
+/// Compares by words of 4 bytes, the log's unit.
 void node_store::write_difference(std::byte* place, const std::byte* wanted, std::size_t bytes) {
     constexpr std::size_t word = sizeof(std::uint32_t);
     write_barrier& barrier = write_barrier::active();

@@ -16,7 +16,7 @@
 
 namespace chainbase::state_root {
 
-/// What a node is going to have.
+/// The new content of a node.
 struct node_content {
     std::uint16_t branches = 0;
     std::uint16_t leaves = 0;
@@ -24,9 +24,9 @@ struct node_content {
     const std::array<sha256_digest, groups_per_node>* groups = nullptr; ///< of the largest capacity
 };
 
-/// The nodes of a tree as objects of a database, under the write barrier, so that undo, kills and
-/// checkpoints treat them as all others. Nodes that are let go are kept for the next ones of their
-/// capacity: ids, which a database gives out once, would be used up else.
+/// The nodes of a tree as objects of a database, under the write barrier, so that undo, recovery
+/// and checkpoints treat them like all others. Freed nodes are kept for reuse by capacity: a
+/// database gives out each id once, so new objects would use up the ids.
 ///
 /// Reading is thread-safe while nobody writes.
 class node_store final : public node_source {
@@ -35,9 +35,9 @@ public:
     /// database::add_type throws.
     explicit node_store(database& state);
 
-    /// That of an empty tree when there is none: it goes with the block that it came with.
+    /// The head of an empty tree when there is none: undoing the block that made it removes it.
     [[nodiscard]] const tree_head& head() const override;
-    /// Makes one, if there is none. Throws what create throws.
+    /// Creates the head if there is none. Throws what create throws.
     void make_head();
     [[nodiscard]] node_view view(node_ref node) const override {
         return {place_of(node), node.capacity()};
@@ -45,36 +45,37 @@ public:
     [[nodiscard]] std::string name() const override;
     /// The types by name, each with its number.
     [[nodiscard]] std::map<std::string, std::uint16_t> type_numbers() const;
-    /// Lets there be these types: those that are there already keep their numbers. Requires that no
-    /// leaf names another one. Throws what create throws, limit_error.
+    /// Sets the types: existing ones keep their numbers. Requires that no leaf names another type.
+    /// Throws what create throws, limit_error.
     void set_types(const std::set<std::string>& names);
     [[nodiscard]] std::string_view type_name(std::uint16_t number) const override;
-    /// The nodes made so far of a capacity, those that are free too.
+    /// The number of nodes of a capacity, including free ones.
     [[nodiscard]] std::uint32_t made(unsigned capacity_class) const;
 
-    /// Lets the tree be empty, of this version and of no revision. All nodes that there are stay,
-    /// free: the next tree takes them, so that making it anew uses no ids up. Throws
-    /// out_of_space_error, and what create throws; then nothing changed.
-    void let_all_go();
-    /// The same, but removes the nodes: their memory is for others, their ids are used up. Throws
-    /// what database::clear and create throw; then nothing changed.
+    /// Empties the tree, with this version and no revision. All nodes are kept, free for the next
+    /// tree, so that rebuilding it uses up no ids. Throws out_of_space_error, and what create
+    /// throws; then nothing changed.
+    void reset();
+    /// The same, but removes the nodes: frees their memory, and their ids are used up. Throws what
+    /// database::clear and create throw; then nothing changed.
     void clear();
-    /// Sees to it that the next take()s of each capacity succeed. Throws what create throws.
+    /// Ensures that the next `nodes` calls of take() per capacity succeed. Throws what create
+    /// throws.
     void reserve(const std::array<std::uint32_t, capacities.size()>& nodes);
 
-    /// Requires a head. Changes nodes and head in one operation: `change` calls take, let_go, write
+    /// Requires a head. Changes nodes and head in one operation: `change` calls take, free, write
     /// and write_head. Throws out_of_space_error when the log cannot grow, and what `change`
-    /// throws; then nothing was changed.
+    /// throws; then nothing changed.
     void apply(const std::function<void()>& change);
 
     /// @name Within apply()
     /// @{
-    /// A node that was free. Throws damaged_error when the list of them leads to one that is not.
+    /// Takes a free node. Throws damaged_error when the free list leads to a node in use.
     [[nodiscard]] node_ref take(unsigned capacity_class);
-    void let_go(node_ref node);
-    /// Lets a node have this content. Only what differs is written.
+    void free(node_ref node);
+    /// Sets the content of a node. Writes only what differs.
     void write(node_ref node, const node_content& content);
-    /// Lets the child at `digit` have another digest.
+    /// Sets the digest of the child at `digit`.
     void write_digest(const node_view& node, unsigned digit, const sha256_digest& digest);
     /// Of a node of the largest capacity.
     void write_groups(const node_view& node,
@@ -84,14 +85,14 @@ public:
 
 private:
     [[nodiscard]] std::byte* place_of(node_ref node) const;
-    /// The first in the list of free nodes that begins with `first`, an id + 1.
+    /// The first node of the free list that begins with `first`, an id + 1.
     [[nodiscard]] node_view free_node(std::uint32_t first, unsigned capacity_class) const;
     /// Of an empty tree.
     void write_empty_head(const std::array<std::uint32_t, capacities.size()>& free);
-    /// Puts all nodes of a capacity into the list of free ones, the lowest ids first; the first
-    /// one's id + 1.
+    /// Puts all nodes of a capacity into the free list, lowest ids first. Returns the first one's
+    /// id + 1.
     [[nodiscard]] std::uint32_t free_all(unsigned capacity_class);
-    /// Lets a node be free, `next` being the next free one's id + 1.
+    /// Marks a node as free; `next` is the next free node's id + 1.
     void write_free(node_ref node, std::uint32_t next);
     static void write_difference(std::byte* place, const std::byte* wanted, std::size_t bytes);
 

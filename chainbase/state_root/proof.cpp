@@ -1,6 +1,6 @@
 #include <chainbase/state_root/proof.hpp>
 #include <chainbase/state_root/tree_hash.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #include <boost/container/static_vector.hpp>
 #include <boost/endian/conversion.hpp>
@@ -19,21 +19,21 @@ enum class ending : std::uint8_t { object, nothing, another };
 
 using digests = boost::container::static_vector<sha256_digest, branches_per_node>;
 
-/// A node's children by groups: the digests that a step has, in their order.
+/// The digests of a step, in order, for a node that hashes by groups.
 struct grouping {
-    /// Of a node with these branches, seen from the child at `digit`.
+    /// For a node with these branches and the child at `digit`.
     grouping(std::uint16_t branches, unsigned digit)
         : branches_(branches), has_child(branches >> digit & 1),
           is_grouped(tree_hash::is_grouped(branches)), own_group(digit / 4),
           own_place(below(branches, digit)),
           place_in_group(below(tree_hash::group_of(branches, own_group), digit % 4)) {}
 
-    /// How many digests a step has that are not the child's.
+    /// How many sibling digests the step has.
     [[nodiscard]] std::size_t siblings() const {
         if (!is_grouped) return count_of(branches_) - (has_child ? 1 : 0);
         return others_of_group() + groups() - (has_child ? 1 : 0);
     }
-    /// The children of the own group but the own one; none when the group's digest stands for them.
+    /// The number of other children in the child's group.
     [[nodiscard]] std::size_t others_of_group() const {
         return has_child ? size_of(own_group) - 1 : 0;
     }
@@ -46,7 +46,7 @@ struct grouping {
             count += size_of(group) != 0;
         return count;
     }
-    /// Where the own group is among those that have any.
+    /// The index of the child's group among the non-empty groups.
     [[nodiscard]] std::size_t place_of_group() const {
         std::size_t place = 0;
         for (unsigned group = 0; group < own_group; ++group)
@@ -68,7 +68,7 @@ private:
     }
 };
 
-/// What a step has of a node.
+/// The step of a proof for a node.
 digests siblings_of(const node_view& node, unsigned digit, tree_hash& hash) {
     const grouping by(node.branches(), digit);
     digests children;
@@ -132,7 +132,7 @@ private:
     std::vector<std::byte> bytes_;
 };
 
-/// Reads as much as there is; then it has failed.
+/// A reader that fails when the bytes run out.
 class reader {
 public:
     explicit reader(std::span<const std::byte> bytes) : rest_(bytes) {}
@@ -147,7 +147,7 @@ public:
         if (take(one.size())) std::memcpy(one.data(), last_.data(), one.size());
         return one;
     }
-    /// Whether all was read, and nothing was missing.
+    /// Whether everything was read and nothing was missing.
     [[nodiscard]] bool is_read() const noexcept { return good_ && rest_.empty(); }
     [[nodiscard]] bool is_good() const noexcept { return good_; }
 
@@ -169,7 +169,7 @@ struct step {
     digests siblings;
 };
 
-/// A proof taken apart; nothing when it is none.
+/// Parses a proof; nothing when it is malformed.
 struct parts {
     std::vector<step> steps;
     ending end = ending::nothing;
@@ -200,8 +200,7 @@ struct parts {
     }
 };
 
-/// The root that the steps lead to from a leaf at their end; nothing when they do not fit each
-/// other.
+/// The root computed from the steps and the leaf at their end; nothing when they are inconsistent.
 std::optional<sha256_digest> root_of(const parts& proof, const sha256_digest& key,
                                      std::optional<sha256_digest> leaf, tree_hash& hash) {
     if (proof.steps.empty()) {
@@ -218,11 +217,11 @@ std::optional<sha256_digest> root_of(const parts& proof, const sha256_digest& ke
     return leaf;
 }
 
-/// The way from the root to where a key leads.
+/// The path from the root towards a key.
 struct way {
     writer steps;
     std::uint8_t levels = 0;
-    std::optional<child> end; ///< the leaf there
+    std::optional<child> end; ///< the leaf at its end
 
     static way to(const sha256_digest& key, const node_source& tree, tree_hash& hash) {
         way found;
@@ -270,24 +269,24 @@ std::vector<std::byte> prove(const node_source& tree, std::string_view type, std
     return std::move(proof.bytes());
 }
 
-shown verify(const sha256_digest& root, std::string_view type, std::uint32_t id,
-             const std::optional<sha256_digest>& content, std::span<const std::byte> proof) {
+proof_result verify(const sha256_digest& root, std::string_view type, std::uint32_t id,
+                    const std::optional<sha256_digest>& content, std::span<const std::byte> proof) {
     tree_hash hash;
     const sha256_digest key = hash.key(type, id);
     const auto found = parts::of(proof, key);
-    if (!found) return shown::nothing;
+    if (!found) return proof_result::invalid;
     std::optional<sha256_digest> leaf;
     if (found->end == ending::object) {
-        if (!content) return shown::nothing;
+        if (!content) return proof_result::invalid;
         leaf = hash.leaf(key, *content);
     } else if (found->end == ending::another) {
         const auto levels = static_cast<unsigned>(found->steps.size());
         if (found->other_key == key || !begin_alike(found->other_key, key, levels))
-            return shown::nothing;
+            return proof_result::invalid;
         leaf = hash.leaf(found->other_key, found->other_content);
     }
-    if (root_of(*found, key, leaf, hash) != root) return shown::nothing;
-    return found->end == ending::object ? shown::included : shown::excluded;
+    if (root_of(*found, key, leaf, hash) != root) return proof_result::invalid;
+    return found->end == ending::object ? proof_result::included : proof_result::excluded;
 }
 
 } // namespace chainbase::state_root

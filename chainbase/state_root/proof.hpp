@@ -1,7 +1,7 @@
 #pragma once
 
-#include <chainbase/sha256.hpp>
 #include <chainbase/state_root/node_source.hpp>
+#include <chainbase/state_root/sha256.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -13,9 +13,9 @@
 
 namespace chainbase::state_root {
 
-/// What a proof shows of one object, to who trusts a root and nothing else.
-enum class shown {
-    nothing,  ///< it is none: damaged, made up, or of another root or object
+/// What a proof shows about one object, to a verifier that trusts only the root.
+enum class proof_result {
+    invalid,  ///< no valid proof: damaged, forged, or for another root or object
     included, ///< the state of this root has the object, with this content
     excluded, ///< the root commits to no such object: see verify() for types
 };
@@ -23,8 +23,8 @@ enum class shown {
 /// The digest of the record of an object.
 using content_of = std::function<sha256_digest(std::string_view type, std::uint32_t id)>;
 
-/// A proof that a state has the object `id` of the type called `type`, or that it has none. At most
-/// once, and only for the latter, `content` is asked for another object of the state.
+/// Makes a proof that a state has the object `id` of the type called `type`, or that it does not.
+/// `content` is called at most once, for another object of the state, and only to prove absence.
 ///
 ///     proof := 01  levels:u8  step*  end           a step for each node from the root on
 ///     step  := branches:u16  digest*               what is missing to make the node's digest
@@ -35,22 +35,22 @@ using content_of = std::function<sha256_digest(std::string_view type, std::uint3
 ///            | 01                                  nothing is
 ///            | 02 key content                      another object's leaf is
 ///
-/// Integers are little-endian. Of a million objects that is a kilobyte. Thread-safe under the read
-/// lock. Throws what `content` throws, and damaged_error. Whether the digests hold is not looked
-/// at: where `content` is wrong, or the tree, the proof shows nothing.
+/// Integers are little-endian. With a million objects a proof takes a kilobyte. Thread-safe under
+/// the read lock. Throws what `content` throws, and damaged_error. The digests are not verified: if
+/// `content` or the tree is wrong, the proof is invalid.
 [[nodiscard]] std::vector<std::byte> prove(const node_source& tree, std::string_view type,
                                            std::uint32_t id, const content_of& content);
 
-/// What `proof` shows of the object `id` of the type called `type` in the state of this root.
-/// `content` is the digest of its record as the caller has it; without one only that there is no
-/// such object can be shown. Needs no database. Takes any bytes for a proof. Thread-safe. Throws
-/// what class sha256 throws.
+/// Verifies what `proof` shows about the object `id` of the type called `type` in the state of this
+/// root. `content` is the digest of its record as the caller has it; without it only absence can be
+/// verified. Needs no database. Accepts any bytes as a proof. Thread-safe. Throws what class sha256
+/// throws.
 ///
-/// To which types a root commits is not part of it: of a type that it does not commit to, or whose
-/// name is misspelt, each object is excluded. So who takes `excluded` for an answer has to know the
-/// types from where the root comes from, as it knows the root.
-[[nodiscard]] shown verify(const sha256_digest& root, std::string_view type, std::uint32_t id,
-                           const std::optional<sha256_digest>& content,
-                           std::span<const std::byte> proof);
+/// A proof does not cover the set of types that a root commits to: every object of another type, or
+/// of a misspelt one, is excluded. So a caller that relies on `excluded` must learn the types from
+/// the source that it trusts for the root.
+[[nodiscard]] proof_result verify(const sha256_digest& root, std::string_view type,
+                                  std::uint32_t id, const std::optional<sha256_digest>& content,
+                                  std::span<const std::byte> proof);
 
 } // namespace chainbase::state_root

@@ -24,7 +24,7 @@ thread_pool::~thread_pool() {
     if (origin_.is_here())
         pool_->pool.join();
     else
-        leave_behind(std::move(pool_));
+        leak(std::move(pool_));
 }
 
 void thread_pool::run(std::size_t count, const std::function<void(std::size_t)>& work) {
@@ -37,7 +37,7 @@ void thread_pool::run(std::size_t count, const std::function<void(std::size_t)>&
             for (std::size_t number = next++; number < count; number = next++)
                 work(number);
         } catch (...) {
-            next = count; // the others need not go on
+            next = count; // stops the other threads
             const std::lock_guard lock(failing);
             if (!failure) failure = std::current_exception();
         }
@@ -51,7 +51,7 @@ void thread_pool::run(std::size_t count, const std::function<void(std::size_t)>&
                 take_part();
                 done.count_down();
             });
-    } catch (...) { // those that were posted use what is here: it has to outlive them
+    } catch (...) { // posted tasks use local variables: wait for them
         next = count;
         done.count_down(others - posted);
         done.wait();

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <pool_allocator/process_of_origin.hpp>
+#include <pool_allocator/base/process_of_origin.hpp>
 
 #include <cstddef>
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace chainbase::state_root {
 
-/// Threads that share work which is ready at once with the one that has it.
+/// Threads that share a batch of work with the calling thread.
 class thread_pool {
 public:
     /// Throws std::system_error when no thread can be started.
@@ -19,8 +19,7 @@ public:
 
     /// Calls work(0) to work(count - 1), each once, in these threads and the caller's, and returns
     /// when all are done. Throws what the first of them that failed threw, and std::bad_alloc; then
-    /// no thread is at work any more, and some of the parts were not done. For one caller at a
-    /// time.
+    /// all threads have stopped, and some parts may not be done. For one caller at a time.
     void run(std::size_t count, const std::function<void(std::size_t)>& work);
 
 private:

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <chainbase/sha256.hpp>
 #include <chainbase/state_root/node.hpp>
+#include <chainbase/state_root/sha256.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace chainbase::state_root {
 /// The levels that keys have digits for; the root is level 0.
 inline constexpr unsigned max_levels = 64;
 
-/// What the digests of the tree are of. All nodes of a chain must agree on it:
+/// Defines the digests of the tree. All nodes of a chain must agree on it:
 ///
 ///     key     := SHA-256(03 id:u32 name)            where an object belongs, by its type's name
 ///     leaf    := SHA-256(00 key content)            content := SHA-256 of the object's record
@@ -27,13 +27,13 @@ inline constexpr unsigned max_levels = 64;
 /// Integers are little-endian; bit i of `branches` says whether there is a child at digit i of the
 /// keys below. Groups keep proofs short (three digests and three more, not fifteen, for a full
 /// node) and full nodes cheap to change; a node that is not full is cheaper to hash as it is. The
-/// first byte tells what a digest is of, so no leaf can be shown as a node or the other way round,
-/// and a node's children are bound to their places by its branches.
+/// first byte separates the domains, so a leaf cannot pass for a node or vice versa, and `branches`
+/// binds a node's children to their places.
 ///
 /// For one thread.
 class tree_hash {
 public:
-    /// Where the object `id` of the type called `type` belongs.
+    /// The key of the object `id` of the type called `type`.
     [[nodiscard]] sha256_digest key(std::string_view type, std::uint32_t id);
     [[nodiscard]] sha256_digest content(std::span<const std::byte> record) {
         return sha256_.of(record);
@@ -54,7 +54,8 @@ public:
     }
     /// Requires a child or more.
     [[nodiscard]] sha256_digest group(std::span<const sha256_digest> children);
-    /// Of the groups that have any, in order; or, of a node that is not grouped, the children.
+    /// The digest of a node from its non-empty groups, in order, or from its children if it is not
+    /// grouped.
     [[nodiscard]] sha256_digest node_of_parts(std::uint16_t branches,
                                               std::span<const sha256_digest> parts);
 
@@ -62,7 +63,7 @@ private:
     sha256 sha256_;
 };
 
-/// The digit of a key that says which branch leads to it from a node of `level`.
+/// The digit of a key that selects the branch at a node of `level`.
 [[nodiscard]] constexpr unsigned digit(const sha256_digest& key, unsigned level) noexcept {
     const auto byte = std::to_integer<unsigned>(key[level / 2]);
     return level % 2 == 0 ? byte >> 4 : byte & 15u;

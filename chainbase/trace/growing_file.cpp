@@ -1,6 +1,6 @@
-#include <chainbase/files.hpp>
+#include <chainbase/trace/background_thread.hpp>
 #include <chainbase/trace/growing_file.hpp>
-#include <chainbase/trace/quiet_thread.hpp>
+#include <pool_allocator/base/files.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -31,10 +31,10 @@ growing_file::growing_file(std::filesystem::path file, existing how)
     struct stat status{};
     if (::fstat(descriptor_.number(), &status) != 0) throw_file_error(file_, "examine");
     bytes_ = static_cast<std::uint64_t>(status.st_size);
-    cut_half_a_line();
+    cut_partial_line();
 }
 
-void growing_file::cut_half_a_line() {
+void growing_file::cut_partial_line() {
     std::uint64_t end = bytes_;
     std::array<char, 4096> read;
     while (end > 0) {
@@ -69,7 +69,7 @@ void growing_file::append(std::string_view lines) {
 }
 
 ticker::ticker(const char* name, std::chrono::milliseconds pace, std::function<void()> tick)
-    : tick_(std::move(tick)), thread_(quiet_thread(name, [this, pace] { run(pace); })) {}
+    : tick_(std::move(tick)), thread_(background_thread(name, [this, pace] { run(pace); })) {}
 
 ticker::~ticker() {
     {

@@ -1,7 +1,7 @@
-#include <chainbase/json.hpp>
 #include <chainbase/trace/interval_log.hpp>
-#include <pool_allocator/error.hpp>
-#include <pool_allocator/trace_clock.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/json.hpp>
+#include <pool_allocator/trace/trace_clock.hpp>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -24,12 +24,12 @@ std::string in_iso_8601(std::chrono::system_clock::time_point time) {
     return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(seconds), ms % 1000);
 }
 
-/// Readings grow between two looks at a number, so a difference may be of two moments.
+/// Numbers grow while a reading is taken, so a difference may mix two moments.
 std::uint64_t since(std::uint64_t now, std::uint64_t before) {
     return now > before ? now - before : 0;
 }
 
-/// The longest of an interval: exact if it is the longest ever, else to its bucket's end.
+/// The longest span of an interval: exact if it is the longest ever, else its bucket's end.
 std::uint64_t longest_in(const histogram& added, const span_reading& before,
                          const span_reading& now) {
     if (now.longest_ns > before.longest_ns) return now.longest_ns;
@@ -72,7 +72,7 @@ std::string span_json(const span_reading& before, const span_reading& now, const
     return told.text();
 }
 
-/// By how its first line begins.
+/// Recognised by the beginning of its first line.
 bool is_missing_or_log(const std::filesystem::path& file) {
     if (!std::filesystem::exists(file)) return true;
     if (!std::filesystem::is_regular_file(file)) return false;
@@ -129,7 +129,7 @@ interval_log::interval_log(const std::filesystem::path& file, const interval_log
 }
 
 interval_log::~interval_log() {
-    if (writer_ && !writer_->is_here()) leave_behind(std::move(writer_));
+    if (writer_ && !writer_->is_here()) leak(std::move(writer_));
     writer_.reset(); // before what it uses
 }
 
@@ -153,7 +153,7 @@ std::filesystem::path interval_log::numbered(unsigned number) const {
                        : std::filesystem::path(path_.string() + "." + std::to_string(number));
 }
 
-/// Files are renamed and removed here, so none may be somebody's.
+/// Files are renamed and removed here, so none may be foreign.
 void interval_log::require_own_files() const {
     for (unsigned number = 0; number <= options_.kept; ++number)
         if (!is_missing_or_log(numbered(number)))

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <chainbase/trace/growing_file.hpp>
-#include <pool_allocator/trace_reading.hpp>
+#include <pool_allocator/trace/trace_reading.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace chainbase::trace {
 
-/// What happened between two readings, as one JSON object without a newline:
+/// The difference between two readings, as one JSON object without a newline:
 ///
 ///     time       when it ended, UTC, as ISO 8601
 ///     seconds    how long it was
@@ -41,9 +41,9 @@ struct interval_log_options {
 };
 
 /// A file to which a thread of its own adds a line every interval, and one when it is destroyed. A
-/// file that exists is continued if it is such a log. A disk that refuses, or somebody's file where
-/// a renamed one is to be, ends the log with one warning; the program goes on. Tracing must be on
-/// for anything to be counted.
+/// file that exists is continued if it is such a log. A disk error, or a foreign file in the place
+/// of a renamed one, ends the log with one warning; the program goes on. Tracing must be on for
+/// anything to be counted.
 class interval_log {
 public:
     /// Throws io_error, out_of_space_error, and usage_error when `file` or one that it is renamed

@@ -1,7 +1,7 @@
-#include <chainbase/json.hpp>
 #include <chainbase/trace/perfetto_file.hpp>
-#include <pool_allocator/error.hpp>
-#include <pool_allocator/trace_clock.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/json.hpp>
+#include <pool_allocator/trace/trace_clock.hpp>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -29,17 +29,17 @@ std::string json_string(const std::string& text) {
 perfetto_file::perfetto_file(const std::filesystem::path& file, const perfetto_options& options)
     : options_(options), file_(file, growing_file::existing::is_refused),
       spans_(std::in_place, options.spans_per_thread), last_(snapshot()) {
-    // Without a comma before or after, it may be the only one.
+    // Without a comma before or after: it may be the only element.
     file_.append(fmt::format("[\n{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{},\"tid\":0,"
                              "\"args\":{{\"name\":\"chainbase\"}}}}\n",
                              ::getpid()));
     writer_ = std::make_unique<ticker>("trace-file", std::chrono::milliseconds(100),
-                                       [this] { write_down(); });
+                                       [this] { write_pending(); });
 }
 
 perfetto_file::~perfetto_file() {
     if (writer_ && !writer_->is_here()) {
-        leave_behind(std::move(writer_));
+        leak(std::move(writer_));
         return; // the file is the other process's
     }
     writer_.reset();
@@ -50,7 +50,7 @@ perfetto_file::~perfetto_file() {
     }
 }
 
-void perfetto_file::write_down() noexcept {
+void perfetto_file::write_pending() noexcept {
     if (stopped_) return;
     try {
         std::string text;
@@ -153,7 +153,7 @@ void perfetto_file::give_up(std::string_view why) noexcept {
     stopped_ = true;
     try {
         spdlog::warn("{}: no more is traced to it: {}", file_.path().string(), why);
-    } catch (const std::exception&) { // nobody to tell
+    } catch (const std::exception&) { // nobody to report to
     }
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <chainbase/trace/growing_file.hpp>
-#include <pool_allocator/trace_reading.hpp>
+#include <pool_allocator/trace/trace_reading.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -26,7 +26,7 @@ struct perfetto_options {
 
 /// A file of Chrome trace events (JSON) that ui.perfetto.dev opens: every span of a timed site on
 /// its thread's track; once a second the rate of every counter and sampled site, and every gauge,
-/// on a track of its own. Written by a thread of its own, for nobody to wait for.
+/// on a track of its own. Written by a thread of its own, so nobody waits for it.
 ///
 /// The format is an array that need not be closed, so the file is good up to the last line that was
 /// written also after a kill. At `most_bytes`, or when the disk is full, it ends with a note
@@ -43,11 +43,11 @@ public:
 
     /// Spans that were not written because a ring was full.
     [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_; }
-    /// Whether it ended before its time.
+    /// Whether it ended early.
     [[nodiscard]] bool stopped() const noexcept { return stopped_; }
 
 private:
-    void write_down() noexcept;
+    void write_pending() noexcept;
     void add_events(std::string& text);
     void learn_names();
     void add_values(std::string& text);

@@ -1,13 +1,13 @@
 #pragma once
 
-#include <pool_allocator/trace_reading.hpp>
+#include <pool_allocator/trace/trace_reading.hpp>
 
 #include <string>
 #include <string_view>
 
 namespace chainbase::trace {
 
-/// What a server says is in prometheus_text().
+/// The content type for serving prometheus_text().
 inline constexpr std::string_view prometheus_content_type =
     "text/plain; version=0.0.4; charset=utf-8";
 

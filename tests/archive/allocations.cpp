@@ -1,7 +1,7 @@
-// What writing a row takes from the heap: next to nothing of its own. RocksDB's writer of sorted
-// files makes a string of each key.
-#include <archive/key.hpp>
-#include <archive/rocksdb_store.hpp>
+// The heap allocations of writing a row: almost none. RocksDB's writer of sorted files makes a
+// string for each key.
+#include <archive/record/key.hpp>
+#include <archive/rocksdb/store.hpp>
 
 #include <rocksdb/write_batch.h>
 
@@ -30,7 +30,7 @@ void* operator new(std::size_t size) {
 void* operator new[](std::size_t size) {
     return counted(size);
 }
-// The ones that do not throw, too: those of a sanitizer would not go with this delete.
+// Replaces the non-throwing forms, too: a sanitizer's would not match this delete.
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
     ++allocations;
     return std::malloc(size);
@@ -56,7 +56,7 @@ namespace {
 
 constexpr std::uint32_t rows = 4000;
 
-/// Of one row in a batch of new ones, with what RocksDB takes on this thread.
+/// Allocations per row in a batch of new rows, including RocksDB's on this thread.
 double allocations_per_row(std::size_t ingest_rows) {
     scratch_folder folder;
     store_options options;
@@ -68,7 +68,7 @@ double allocations_per_row(std::size_t ingest_rows) {
         keys.push_back(make_key("a title that is not short", id * 2654435761u));
     const byte_buffer record(150);
     write_batch batch;
-    for (std::uint32_t from : {0u, rows}) { // the first one is to find out what the table has
+    for (std::uint32_t from : {0u, rows}) { // the first batch only loads the table's extent
         batch.clear();
         allocations = 0;
         for (std::uint32_t id = from; id < from + rows; ++id) {

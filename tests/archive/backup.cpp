@@ -1,11 +1,11 @@
-// A backup of state and archive: what was there comes back, what is not whole is refused by name,
-// and a writer may be at work beside it.
+// A backup of state and archive: restores its source, refuses an incomplete one by name, and may be
+// made beside a writer.
 
 #include <chainbase/checkpoint/restore.hpp>
-#include <chainbase/files.hpp>
-#include <chainbase/unfinished_name.hpp>
-#include <pool_allocator/error.hpp>
-#include <pool_allocator/private_folder.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/files.hpp>
+#include <pool_allocator/base/private_folder.hpp>
+#include <pool_allocator/base/unfinished_name.hpp>
 
 #include <sys/resource.h>
 #include <tests/archive/pair.hpp>
@@ -30,7 +30,7 @@ namespace {
 
 constexpr revision_number half = 50;
 
-/// What `work` throws, which has to be an E.
+/// The message of `work`'s exception, which must be an E.
 template <typename E, typename Work>
 std::string thrown_by(Work&& work) {
     try {
@@ -43,7 +43,7 @@ std::string thrown_by(Work&& work) {
     return "nothing was thrown";
 }
 
-/// Nothing has been made under the name, nor under the one that it has meanwhile.
+/// Nothing was made under the name, nor under its temporary name.
 void check_nothing_at(const fs::path& target) {
     CHECK_FALSE(fs::exists(target));
     CHECK_FALSE(fs::exists(target.string() + ".unfinished"));
@@ -57,7 +57,7 @@ struct backed_up {
 
     explicit backed_up(store_kind kind = store_kind::rocksdb) {
         make_pair(state, kind, half);
-        REQUIRE(works_apart([&] { (void)back_up(state, backup); }));
+        REQUIRE(succeeds_in_child([&] { (void)back_up(state, backup); }));
     }
 };
 
@@ -72,7 +72,7 @@ TEST_CASE("a backup is restored to what was there and goes on to the same end") 
     CHECK(said.revision == half);
     CHECK(said.committed == half - lag);
     if (kind == store_kind::rocksdb) CHECK(said.rows.at("note") > 20);
-    fs::remove_all(one.state); // it relies on nothing of what it was made of
+    fs::remove_all(one.state); // the backup does not rely on its source
     (void)restore_backup(one.backup, one.again);
     check_pair(one.again, half);
     (void)check_backup(one.backup); // which what was made of it does not touch
@@ -91,7 +91,7 @@ TEST_CASE("a backup leaves its state as it was") {
         return all;
     };
     const auto before = content();
-    REQUIRE(works_apart([&] { (void)back_up(folder / "state", folder / "backup"); }));
+    REQUIRE(succeeds_in_child([&] { (void)back_up(folder / "state", folder / "backup"); }));
     CHECK(content() == before);
 }
 
@@ -99,7 +99,7 @@ TEST_CASE("a backup of a restored state is one again, with its reversible blocks
     const backed_up one;
     (void)restore_backup(one.backup, one.again);
     const fs::path second = one.folder / "second";
-    CHECK(works_apart([&] {
+    CHECK(succeeds_in_child([&] {
         pair_of_state_and_archive pair(one.again);
         pair.state.undo();
         pair.run_to(half + 2);
@@ -112,14 +112,14 @@ TEST_CASE("a backup of a restored state is one again, with its reversible blocks
 
 TEST_CASE("rows that are written while a backup is made leave the archive ahead of the state") {
     const scratch_folder folder;
-    CHECK(works_apart([&] {
+    CHECK(succeeds_in_child([&] {
         pair_of_state_and_archive pair(folder / "state", store_kind::rocksdb);
         pair.run_to(20);
         pair.state.make_checkpoint();
         archive::backup_options how;
         how.remarks = [&](const backup_manifest& copied) {
             if (copied.revision != 20) throw error("another checkpoint");
-            pair.run_to(half); // the state's part is copied, the archive's is not
+            pair.run_to(half); // the state's part is copied, the archive's not yet
             return std::map<std::string, std::string>{{"said", "between"}};
         };
         const backup_manifest made = back_up(folder / "state", folder / "backup", how);
@@ -134,7 +134,7 @@ TEST_CASE("rows that are written while a backup is made leave the archive ahead 
 TEST_CASE("backups beside a writer, whose checkpoints and files come and go, are whole") {
     const store_kind kind = GENERATE(store_kind::rocksdb, store_kind::memory);
     const scratch_folder folder;
-    CHECK(works_apart([&] {
+    CHECK(succeeds_in_child([&] {
         pair_of_state_and_archive pair(folder / "state", kind);
         pair.run_to(8);
         pair.state.make_checkpoint();
@@ -149,7 +149,7 @@ TEST_CASE("backups beside a writer, whose checkpoints and files come and go, are
             }
             is_done = true;
         });
-        while (!is_done) { // there and back, so that it is at work as long as the other one is
+        while (!is_done) { // there and back, to stay busy as long as the other thread
             if (pair.state.revision() < last_block)
                 pair.apply(pair.state.revision() + 1);
             else
@@ -168,7 +168,7 @@ TEST_CASE("backups beside a writer, whose checkpoints and files come and go, are
 
 TEST_CASE("what a writer replaces while pages are copied is copied anew") {
     const scratch_folder folder;
-    CHECK(works_apart([&] {
+    CHECK(succeeds_in_child([&] {
         pair_of_state_and_archive pair(folder / "state", store_kind::none);
         const auto title = [](char filler, std::uint32_t n) { // more pages than are read at once
             return std::string(3'000, filler) + std::to_string(n);
@@ -181,14 +181,14 @@ TEST_CASE("what a writer replaces while pages are copied is copied anew") {
         archive::backup_options how;
         how.tell = [&](std::uint64_t, std::uint64_t) {
             if (++calls > 9 || calls % 3 != 0) return;
-            for (int checkpoints = 0; checkpoints < 8; ++checkpoints) { // the slots are used again
+            for (int checkpoints = 0; checkpoints < 8; ++checkpoints) { // the slots are reused
                 session block = pair.state.start_session();
                 for (std::uint32_t n = 0; n < 1'000; ++n)
                     pair.state.modify(pair.state.get(id<note>(n)), [&](note& one) {
                         one.title = title(static_cast<char>('A' + calls * 3 + checkpoints), n);
                     });
                 block.push();
-                pair.state.commit(pair.state.revision()); // buffers are used again, too
+                pair.state.commit(pair.state.revision()); // buffers are reused, too
                 pair.state.make_checkpoint();
             }
         };
@@ -200,7 +200,7 @@ TEST_CASE("what a writer replaces while pages are copied is copied anew") {
     }));
     (void)restore_backup(folder / "backup", folder / "again");
     const std::string expected = read_all(folder / "digest");
-    CHECK(works_apart([&] {
+    CHECK(succeeds_in_child([&] {
         const pair_of_state_and_archive pair(folder / "again");
         require_digest(pair, expected);
     }));
@@ -351,6 +351,20 @@ TEST_CASE("what is there already, or is somebody else's, is not touched") {
     (void)check_backup(one.backup);
 }
 
+TEST_CASE("what a call left that died while it wrote its mark, wherever in it, is no hindrance") {
+    const backed_up one;
+    const fs::path other = unfinished_path(one.again);
+    const std::string mark = read_all(one.backup / "lock");
+    REQUIRE(mark.size() > 10);
+    for (std::size_t bytes = 0; bytes <= mark.size(); bytes += 6) {
+        private_folder::make(other, {});
+        write_all(other / "lock", mark.substr(0, bytes));
+        (void)restore_backup(one.backup, one.again);
+        CHECK_FALSE(fs::exists(other));
+        fs::remove_all(one.again);
+    }
+}
+
 TEST_CASE("two at once of one name: the second is told") {
     const backed_up one;
     const fs::path other = unfinished_path(one.again);
@@ -363,7 +377,7 @@ TEST_CASE("two at once of one name: the second is told") {
 
 TEST_CASE("a state without a checkpoint has no backup") {
     const scratch_folder folder;
-    REQUIRE(works_apart([&] {
+    REQUIRE(succeeds_in_child([&] {
         database state(folder / "state", small_state());
         (void)archive::open_archive(state, folder / "state" / "archive", store_kind::none);
         state.close();
@@ -389,7 +403,7 @@ TEST_CASE("a page of the checkpoint, or a table of the archive, that is damaged 
         content[at] = static_cast<char>(content[at] ^ 1);
     content[20] = static_cast<char>(content[20] ^ (file.filename() == "pages" ? 0 : 1));
     write_all(file, content);
-    CHECK(works_apart([&] {
+    CHECK(succeeds_in_child([&] {
         try {
             (void)back_up(folder / "state", folder / "backup");
         } catch (const damaged_error& problem) {
@@ -404,7 +418,7 @@ TEST_CASE("a page of the checkpoint, or a table of the archive, that is damaged 
 
 TEST_CASE("where a file may not be so long, nothing is left that looks like a backup") {
     const backed_up one;
-    CHECK(works_apart([&] {
+    CHECK(succeeds_in_child([&] {
         std::signal(SIGXFSZ, SIG_IGN);
         const rlimit little{64 << 10, 64 << 10};
         if (::setrlimit(RLIMIT_FSIZE, &little) != 0) throw error("no limit");

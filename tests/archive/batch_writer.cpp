@@ -1,11 +1,12 @@
 // batch_writer FOLDER FROM [LAST SYNC INGEST]
 //
-// Writes batches to a store, and says on stdout after each one how many are in: until it is killed,
-// or until LAST are in, when it ends without closing. Syncs after SYNC batches, else now and then.
-// Batch n puts the rows 10 n ... 10 n + 9 and one more of a table that every batch rewrites; batch
-// 0 also the only row of a table, which stays in the log that was written first.
-// Batches of INGEST rows go in as sorted files.
-#include <archive/key.hpp>
+// Writes batches to a store and prints their number on stdout after each: until it is killed, or
+// until LAST are written, when it ends without closing. Syncs after SYNC batches, else now and
+// then. Batch n puts the rows 10 n ... 10 n + 9 and one row of a table that every batch rewrites;
+// batch 0 also the only row of a table that stays in the first log. Batches of INGEST rows are
+// ingested as sorted files.
+#include <archive/open_archive.hpp>
+#include <archive/record/key.hpp>
 #include <archive/store.hpp>
 
 #include <unistd.h>

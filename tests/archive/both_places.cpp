@@ -1,5 +1,4 @@
-// Objects in memory and rows in the archive as one, removals and keys that are taken again among
-// them.
+// Objects in memory and rows in the archive as one set, including removals and reused keys.
 
 #include <archive/open_archive.hpp>
 
@@ -23,8 +22,8 @@
 using namespace chainbase;
 using namespace chainbase::test;
 
-// Objects that are in memory, in the archive, or in both, or were removed, against a naive model:
-// lookups, ranges, and what is found under keys that are taken again.
+// Objects that are in memory, in the archive, in both, or removed, against a naive model: lookups,
+// ranges, and lookups of reused keys.
 
 namespace {
 
@@ -53,8 +52,7 @@ const std::pair<const std::uint32_t, known>* find_in(const model& all, const std
     return found == all.end() ? nullptr : &*found;
 }
 
-/// Objects that are made, changed, retired, handed over, removed and popped, and what is to be
-/// found.
+/// Makes, changes, retires, hands over, removes and pops objects, and keeps what lookups must find.
 class walk {
 public:
     walk(std::uint64_t seed, archive::store_kind kind) : kind_(kind), random_(seed) { open(); }
@@ -192,7 +190,7 @@ private:
         for (const auto& [id, one] : now_)
             if (one.author == author) expected.push_back(id);
         std::vector<std::uint32_t> found = ids_of(all_->range<by_author>(author));
-        std::ranges::sort(found); // equal keys have no order between the two places
+        std::ranges::sort(found); // equal keys are unordered between memory and archive
         REQUIRE(found == expected);
         std::string last;
         for (auto at = all_->from<by_author>(author); at.valid(); at.next()) {
@@ -219,7 +217,7 @@ private:
     std::optional<notes> all_;
     random_source random_;
     model now_;
-    std::vector<model> blocks_; ///< what each one that can be popped began with
+    std::vector<model> blocks_; ///< at the begin of each block that can be popped
 };
 
 } // namespace
@@ -263,7 +261,7 @@ TEST_CASE("a range that cannot be read throws and does not end early") {
     CHECK_THROWS_AS(at.next(), error);
 }
 
-/// Finished objects that are removed, wherever they are, and others that take their keys.
+/// Finished objects are removed in any place, and others reuse their keys.
 using namespace chainbase;
 using namespace chainbase::test;
 
@@ -320,7 +318,7 @@ TEST_CASE("an archived object that is removed is found by nothing, until that is
     CHECK(w.all.range<by_weight>(20).valid() == false);
     CHECK(w.all_visited() == 2);
     CHECK(w.all.archived() == 0);
-    CHECK(w.in_store(1)); // for states of an earlier time
+    CHECK(w.in_store(1)); // for earlier states
     CHECK(digest_of(w.all) != before);
     w.state.undo();
     CHECK(w.weight_of_second() == 20);
@@ -337,7 +335,7 @@ TEST_CASE("the key of an archived object is taken, until that is removed") {
                           Catch::Contains("is that of note 1 in the archive, so 3 cannot have it"));
     CHECK_THROWS_AS(w.write_again(70), duplicate_key_error);
     CHECK(w.all.in_memory() == 2);
-    CHECK(digest_of(w.all) == before); // nor is an id used up
+    CHECK(digest_of(w.all) == before); // no id is used up either
     w.remove_second();
     const id<note> third = w.write_again(70);
     CHECK(third.value == 3);
@@ -434,9 +432,9 @@ TEST_CASE(
     w.three_notes();
     w.block([&] { w.all.retire(w.state.get<note>(id<note>(2))); });
     w.state.commit(w.state.revision());
-    w.block([&] { w.all.remove(second); }); // which has no row yet
+    w.block([&] { w.all.remove(second); }); // not archived yet
     if (behind) CHECK(w.hand_over_behind(1) == 0);
-    CHECK(w.hand_over() == 1); // the one that was retired after it
+    CHECK(w.hand_over() == 1); // the one retired after it
     while (w.state.revision() > w.state.committed_revision())
         w.state.undo();
     CHECK(w.all.waiting() == 2);
@@ -446,14 +444,28 @@ TEST_CASE(
     CHECK(w.all.find(second)->get<&note::weight>() == 20);
 }
 
+TEST_CASE("a removal that is popped before its object is written is no reason to write it twice") {
+    const bool behind = GENERATE(false, true);
+    note_world w;
+    w.three_notes();
+    w.block([&] { w.all.remove(second); });
+    w.state.undo();
+    if (behind) CHECK(w.hand_over_behind(1) == 0);
+    CHECK(w.hand_over() == 1);
+    w.state.undo();
+    CHECK(w.hand_over() == 1);
+    CHECK(w.rows->stats().batches.count() == 1);
+    CHECK(w.rows->count(archive::table_id{0}) == 1);
+}
+
 TEST_CASE("an object that is removed while its row is being written") {
     const bool again = GENERATE(false, true);
     note_world w;
     w.three_notes();
-    CHECK(w.hand_over_behind(1) == 0); // gives the row to the thread
+    CHECK(w.hand_over_behind(1) == 0); // passes the row to the thread
     if (again) {
         CHECK(w.hand_over() == 1);
-        w.state.undo(); // is in both places
+        w.state.undo(); // it is in both places
     }
     const std::string before = digest_of(w.all);
     w.block([&] { w.all.remove(second); });
@@ -487,25 +499,39 @@ TEST_CASE("removing one whose row is being written waits for that") {
     CHECK(w.all.archived() == 0);
 }
 
-TEST_CASE("one whose row is from before a restart is removed, and its row is counted") {
-    const scratch_folder folder;
-    const auto open_and = [&](auto work) {
-        database state(folder / "state", small_state());
-        const auto rows = archive::open_store(folder / "rows");
+namespace {
+
+/// Note 0 was handed over in the last block of an earlier process.
+struct handed_over_before {
+    handed_over_before() {
+        open_and([](database& state, archive::store&, notes& all) {
+            session one = state.start_session();
+            all.retire(write(state, "alice", "two", 20));
+            one.push();
+            state.commit(state.revision());
+            session two = state.start_session();
+            CHECK(all.hand_over(state.committed_revision()) == 1);
+            two.push();
+        });
+    }
+    template <typename Work>
+    void open_and(Work work) {
+        database state(folder_ / "state", small_state());
+        const auto rows = archive::open_store(folder_ / "rows");
         state.add_type<note>("note");
         notes all(state, *rows, "note");
         work(state, *rows, all);
-    };
-    open_and([](database& state, archive::store&, notes& all) {
-        session one = state.start_session();
-        all.retire(write(state, "alice", "two", 20));
-        one.push();
-        state.commit(state.revision());
-        session two = state.start_session();
-        CHECK(all.hand_over(state.committed_revision()) == 1);
-        two.push();
-        state.undo();
-    });
+    }
+
+private:
+    scratch_folder folder_;
+};
+
+} // namespace
+
+TEST_CASE_METHOD(handed_over_before,
+                 "one whose row is from before a restart is removed, and its row is counted") {
+    open_and([](database& state, archive::store&, notes&) { state.undo(); });
     open_and([](database& state, archive::store& rows, notes& all) {
         CHECK(all.find(id<note>(0))->in_memory());
         all.remove(id<note>(0));
@@ -524,12 +550,22 @@ TEST_CASE("one whose row is from before a restart is removed, and its row is cou
     });
 }
 
+TEST_CASE_METHOD(handed_over_before,
+                 "what an earlier process handed over, and this one pops, is not counted twice") {
+    open_and([](database& state, archive::store& rows, notes& all) {
+        state.undo();
+        CHECK(all.find(id<note>(0))->in_memory());
+        CHECK(all.hand_over(state.committed_revision()) == 1);
+        CHECK(rows.count(archive::table_id{0}) == 1);
+    });
+}
+
 TEST_CASE("one that may have a row is not removed while the store cannot be read") {
     note_world w(std::make_unique<fragile_store>());
     w.three_notes();
     CHECK(w.hand_over_behind(1) == 0);
-    CHECK_THROWS_AS(w.block([&] { w.all.remove(second); }), io_error); // what the thread met
-    CHECK_THROWS_AS(w.block([&] { w.all.remove(second); }), io_error); // and what this met
+    CHECK_THROWS_AS(w.block([&] { w.all.remove(second); }), io_error); // the thread's error
+    CHECK_THROWS_AS(w.block([&] { w.all.remove(second); }), io_error); // and this call's error
     CHECK(w.all.find(second)->in_memory());
     CHECK(w.all.is_retired(second));
 }
@@ -542,7 +578,7 @@ TEST_CASE("what is not there is not removed") {
     };
     CHECK_THROWS_WITH(removing(1)(), "note 1: cannot be removed: there is none");
     CHECK_THROWS_AS(removing(99)(), usage_error);
-    w.block([&] { w.all.remove(id<note>(0)); }); // that nothing is special about
+    w.block([&] { w.all.remove(id<note>(0)); }); // an ordinary object
     CHECK_THROWS_AS(removing(0)(), usage_error);
     CHECK(w.all.in_memory() == 1);
 }

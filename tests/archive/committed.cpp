@@ -1,13 +1,14 @@
 // The archive and the root of the committed state.
 
 #include <archive/committed_state.hpp>
-#include <pool_allocator/error.hpp>
+#include <archive/open_archive.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/archive/note.hpp>
 #include <tests/archive/stores.hpp>
 #include <tests/archive/world.hpp>
-#include <tests/state_root/told_tree.hpp>
+#include <tests/state_root/modelled_tree.hpp>
 #include <tests/support/child_process.hpp>
 #include <tests/support/mismatch.hpp>
 #include <tests/support/random_source.hpp>
@@ -27,8 +28,8 @@ using namespace chainbase;
 using namespace chainbase::test;
 using archive::committed_state;
 
-// The state root of objects that live, are finished, leave memory, are removed anywhere and come
-// back when blocks are popped: always that of the objects as they are.
+// The state root while objects live, are finished, leave memory, are removed anywhere and come back
+// when blocks are popped: it always matches the current objects.
 
 namespace {
 
@@ -213,12 +214,12 @@ TEST_CASE("sessions within a block are told of one by one") {
     CHECK(w.root.tree().size() == 3);
 }
 
-// Which types the state root commits to: what is not of them does not touch it, and when they
-// change, or the program starts again, it is the root of the objects of those types all the same.
+// The types of the state root: other types do not affect it, and after a change of the types or a
+// restart it is the root of the objects of those types.
 
 namespace {
 
-/// Comes before "note" where types are in order.
+/// Sorts before "note".
 struct coin {
     chainbase::id<coin> id;
     std::uint64_t amount = 0;
@@ -254,7 +255,7 @@ struct two_types {
             }
         });
     }
-    /// Of a state that is made: the root is current, and of some objects.
+    /// Begins a new state: the root is current and covers some objects.
     void begin() {
         root.catch_up();
         some_objects();
@@ -266,7 +267,7 @@ struct two_types {
         state.modify(state.get(id<note>(3)), [](note& one) { ++one.weight; });
     }
 
-    /// Visits key and leaf of each object of one of these types.
+    /// Visits key and leaf of each object of these types.
     template <typename Visitor>
     void each_leaf(const names& of, Visitor&& visit) const {
         state_root::tree_hash hash;
@@ -467,12 +468,12 @@ TEST_CASE("the digest of a block tells objects and what is gone apart") {
     CHECK(std::set<sha256_digest>(std::begin(all), std::end(all)).size() == std::size(all));
 }
 
-// A process that writes state, archive and root forks: nothing that the fork does or destroys
+// A process that writes state, archive and root forks: nothing that the child does or destroys
 // changes them.
 
 namespace {
 
-/// All that a node has, with every thread of it.
+/// A whole node, with all its threads.
 struct node {
     explicit node(const std::filesystem::path& folder)
         : state(folder / "state", with_redo_log()), rows(open(folder)),
@@ -482,7 +483,7 @@ struct node {
     }
     static open_options with_redo_log() {
         open_options how = small_state();
-        how.promise = durability::commit;
+        how.durability = durability::commit;
         return how;
     }
     static std::unique_ptr<archive::store> open(const std::filesystem::path& folder) {
@@ -529,7 +530,7 @@ TEST_CASE("a fork of a process with an archive leaves it to its parent") {
             }
             expect(is_refused, "the store was synced");
             parent.reset();
-            ::_exit(0); // exit() waits for threads of RocksDB that are not here
+            ::_exit(0); // exit() would wait for RocksDB's threads, which the child lacks
         });
         REQUIRE_FALSE(ended.killed);
         digest = digest_of(parent->all);

@@ -1,11 +1,11 @@
-// An archive becomes one of another kind: with the same content, wherever a process died meanwhile,
-// and whatever was done with the state in between.
+// Converting an archive to another kind keeps its content, wherever a process dies, and whatever
+// happens to the state in between.
 
-#include <archive/conversion.hpp>
-#include <archive/detail/fault_steps.hpp>
+#include <archive/fault_steps.hpp>
 #include <archive/memory_store.hpp>
 #include <chainbase/checkpoint/publication.hpp>
-#include <pool_allocator/error.hpp>
+#include <chainbase/offline/conversion.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #include <tests/archive/pair.hpp>
 #include <tests/support/failures.hpp>
@@ -31,9 +31,9 @@ struct kinds {
     store_kind to;
 };
 
-/// A state of so many blocks of which none can be undone, closed.
+/// Makes a closed state of so many blocks, all irreversible.
 void make_irreversible(const fs::path& folder, store_kind kind) {
-    REQUIRE(works_apart([&] {
+    REQUIRE(succeeds_in_child([&] {
         pair_of_state_and_archive one(folder, kind);
         one.run_to(half);
         one.state.commit(one.state.revision());
@@ -55,19 +55,19 @@ void copy_folder(const fs::path& from, const fs::path& to) {
     REQUIRE(std::system(call.c_str()) == 0);
 }
 
-/// Of the other kinds nothing is left.
+/// No files of other kinds are left.
 void check_only(const fs::path& folder, store_kind kind) {
     std::set<std::string> names;
     for (const auto& entry : fs::directory_iterator(folder / "archive"))
         names.insert(entry.path().filename());
     names.erase("ingest");
-    names.erase("statistics"); // of whoever opens it
+    names.erase("statistics"); // made by every opening
     if (kind == store_kind::rocksdb)
         CHECK(names == std::set<std::string>{"format", "rocksdb", "synced"});
     else
         CHECK(names == std::set<std::string>{"format"});
     CHECK(archive::kind_of(folder / "archive") == kind);
-    CHECK(works_apart([&] {
+    CHECK(succeeds_in_child([&] {
         database state(folder, pair_of_state_and_archive::options());
         if (state.memory().types().find("archive.row") == nullptr) return;
         state.add_type<archive::detail::kept_row>("archive.row");
@@ -80,11 +80,11 @@ void check_only(const fs::path& folder, store_kind kind) {
     }));
 }
 
-/// It is after `half` blocks, and goes on to the end.
+/// The state is after `half` blocks, and continues to the end.
 void check_goes_on(const fs::path& folder) {
     static const std::string now = digest_after(half);
     static const std::string at_end = digest_after(last_block);
-    CHECK(works_apart([&] {
+    CHECK(succeeds_in_child([&] {
         pair_of_state_and_archive one(folder);
         one.check();
         require_digest(one, now);
@@ -96,11 +96,11 @@ void check_goes_on(const fs::path& folder) {
     }));
 }
 
-/// A conversion that is killed, of a copy of the state in `made`.
+/// A conversion, to be killed, of a copy of the state in `made`.
 kill_trial conversion_trial(const fs::path& made, store_kind to) {
     kill_trial trial;
     trial.setup = [=](const fs::path& state) { copy_folder(made, state); };
-    trial.work = [=](const fs::path& state, const doomed& self) {
+    trial.work = [=](const fs::path& state, const killed_process& self) {
         self.arm();
         convert(state, to);
     };
@@ -120,7 +120,7 @@ kinds every_pair() {
 
 template <typename E>
 void check_thrown(const std::string& what, const std::function<void()>& work) {
-    CHECK(works_apart([&] {
+    CHECK(succeeds_in_child([&] {
         try {
             work();
         } catch (const E& problem) {
@@ -138,16 +138,16 @@ TEST_CASE("a converted archive has the same content and goes on to the same end"
     CAPTURE(archive::to_string(from), archive::to_string(to));
     const scratch_folder folder;
     make_irreversible(folder / "state", from);
-    CHECK(works_apart([&] { convert(folder / "state", to); }));
+    CHECK(succeeds_in_child([&] { convert(folder / "state", to); }));
     if (from != store_kind::none) check_only(folder / "state", to);
     check_goes_on(folder / "state");
-    // And there and back again, with more rows by now.
+    // And back again, with more rows by now.
     for (const store_kind kind : {store_kind::memory, store_kind::rocksdb, store_kind::memory}) {
-        CHECK(works_apart([&] { convert(folder / "state", kind); }));
+        CHECK(succeeds_in_child([&] { convert(folder / "state", kind); }));
         check_only(folder / "state", kind);
     }
     const std::string at_end = digest_after(last_block);
-    CHECK(works_apart([&] {
+    CHECK(succeeds_in_child([&] {
         const pair_of_state_and_archive one(folder / "state");
         one.check();
         require_digest(one, at_end);
@@ -168,17 +168,17 @@ TEST_CASE("killed at every step of a conversion, it is usable, and the same call
         const auto kind = archive::kind_of(state / "archive");
         CHECK((kind == from || kind == to));
         if (step < conversion_step::flipped && step != conversion_step::moved) CHECK(kind == from);
-        // As it is, used by who knows nothing of the conversion; then the same call again.
+        // Uses the state as it is, without the conversion; then repeats the call.
         if (tried++ % 2 == 0) {
             const fs::path used = folder / "used";
             copy_folder(state, used);
             check_goes_on(used);
-            CHECK(works_apart([&] { convert(used, to); }));
+            CHECK(succeeds_in_child([&] { convert(used, to); }));
             if (from != store_kind::none) check_only(used, to);
             fs::remove_all(used);
         }
-        // At once.
-        CHECK(works_apart([&] { convert(state, to); }));
+        // Without a retry.
+        CHECK(succeeds_in_child([&] { convert(state, to); }));
         if (from != store_kind::none) check_only(state, to);
         check_goes_on(state);
     };
@@ -201,7 +201,7 @@ TEST_CASE("a conversion that was given up leaves nothing when it is called for t
     kill_trial trial = conversion_trial(folder / "made", to);
     trial.check = [&](const fs::path& state, const progress&) {
         CHECK(archive::kind_of(state / "archive") == from);
-        CHECK(works_apart([&] { convert(state, from); }));
+        CHECK(succeeds_in_child([&] { convert(state, from); }));
         check_only(state, from);
         check_goes_on(state);
     };
@@ -215,7 +215,7 @@ TEST_CASE("after a loss of all memory either checkpoint belongs to the new kind"
     const bool is_newest_lost = GENERATE(false, true);
     const scratch_folder folder;
     make_irreversible(folder / "state", from);
-    // Killed when the old kind is about to go: the last moment at which both are there.
+    // Killed just before the old kind is removed: the last moment with both.
     CHECK(run_process([&] {
               at_step(conversion_step::flipped).arm(0);
               convert(folder / "state", to);

@@ -1,7 +1,7 @@
-// A store whose files are altered, cut, missing, or whose log is torn: each row is right or an
-// error.
+// A store with altered, cut or missing files, or a torn log: each row is right or an error.
 
-#include <archive/key.hpp>
+#include <archive/open_archive.hpp>
+#include <archive/record/key.hpp>
 
 #include <tests/support/lowered_limit.hpp>
 #include <tests/support/seeded.hpp>
@@ -15,7 +15,7 @@
 using namespace archive_test;
 namespace fs = std::filesystem;
 
-// What cannot be read is an error that names store, table and key; it is never "not found".
+// An unreadable row is an error that names store, table and key; it is never "not found".
 
 namespace {
 
@@ -51,7 +51,7 @@ std::vector<fs::path> files(const fs::path& folder, const std::string& extension
     return found;
 }
 
-/// The table files of rows and their keys: those of the catalogue are far smaller.
+/// The table files of rows and keys; those of the catalogue are far smaller.
 std::vector<fs::path> row_files(const fs::path& folder) {
     std::vector<fs::path> found = files(folder, ".sst");
     std::erase_if(found, [](const fs::path& file) { return fs::file_size(file) < 4096; });
@@ -59,7 +59,7 @@ std::vector<fs::path> row_files(const fs::path& folder) {
     return found;
 }
 
-/// Changes the bytes from `from` on, `count` at most, without changing the file's size.
+/// Overwrites at most `count` bytes from `from` on; the file's size stays.
 void scribble(const fs::path& file, std::size_t from, std::size_t count) {
     const std::size_t size = fs::file_size(file);
     std::fstream out(file, std::ios::in | std::ios::out | std::ios::binary);
@@ -68,7 +68,7 @@ void scribble(const fs::path& file, std::size_t from, std::size_t count) {
         out.put('\x5a');
 }
 
-/// What a lookup of each row comes to; a row that is there but not found ends the test.
+/// Counts the results of looking up each row; a row that is wrongly not found ends the test.
 struct outcome {
     int found = 0;
     int failed = 0;
@@ -104,7 +104,7 @@ outcome look_everywhere(const store& in) {
 
 TEST_CASE("altered table files: each row is right or an error") {
     scratch_folder folder;
-    make(folder / "a", GENERATE(SIZE_MAX, 1)); // from the buffer, ingested
+    make(folder / "a", GENERATE(SIZE_MAX, 1)); // from the write buffer, ingested
     for (const fs::path& file : row_files(folder / "a"))
         scribble(file, 100, 1000);
     const auto s = open_store(folder / "a");
@@ -131,7 +131,7 @@ TEST_CASE("table files deleted under an open store: each row is right or an erro
         fs::remove(file);
     const outcome all = look_everywhere(*s);
     CHECK(all.found + all.failed == 2 * row_count);
-    // RocksDB may have opened the files already; then it reads them still.
+    // RocksDB may have opened the files before; it can still read them then.
     if (all.failed > 0) CHECK_THAT(all.message, Catch::Contains("\"posts\""));
 }
 
@@ -145,7 +145,7 @@ TEST_CASE("an error names the key that was asked for") {
     CHECK_THROWS_WITH((void)s->find(table_id{0}, 0, make_key(17u)),
                       Catch::Contains("by_number = \\00\\00\\00\\11"));
     CHECK_THROWS_AS((void)s->contains(table_id{0}, 17), damaged_error);
-    CHECK_THROWS_AS(put_rows(*s, 17, 18), damaged_error); // a put must know what it replaces
+    CHECK_THROWS_AS(put_rows(*s, 17, 18), damaged_error); // a put must read the row it replaces
 }
 
 TEST_CASE("missing or cut files are found when the store is opened, not changed, and reported") {
@@ -210,12 +210,12 @@ TEST_CASE("a write that the disk refuses throws, is not applied, and the rest st
     CHECK(s->contains(table_id{0}, written));
 }
 
-// A log torn behind what was synced is a crash like any other; torn before it, rows are lost, and
-// opening says so and spoils nothing.
+// A log torn behind the last sync is an ordinary crash; torn before it, rows are lost, and opening
+// reports that without further damage.
 
 namespace {
 
-/// Leaves a store of `last` batches, synced after `synced`, by a process that died.
+/// Leaves a store of `last` batches, synced after `synced`, by killing its process.
 void write_and_die(const fs::path& folder, int last, int synced, int first = 0) {
     const std::string command = std::string(BATCH_WRITER) + " " + folder.string() + " " +
                                 std::to_string(first) + " " + std::to_string(last) + " " +
@@ -300,7 +300,7 @@ TEST_CASE("a closed store needs no log") {
 
 namespace {
 
-/// Cuts, empties, alters or removes a log somewhere.
+/// Cuts, empties, alters or removes a log at a random place.
 void damage(const fs::path& log, random_source& random) {
     const std::uint64_t size = fs::file_size(log);
     const std::uint64_t place = random.below(size + 1);
@@ -321,7 +321,8 @@ void damage(const fs::path& log, random_source& random) {
     }
 }
 
-/// What became of a damaged store: an error (false), or whole batches with all that was synced.
+/// The result of opening a damaged store: an error (false), or whole batches including all synced
+/// ones.
 bool opens_with(std::uint32_t synced_batches, const fs::path& folder) {
     try {
         const auto s = open_store(folder);
@@ -381,7 +382,7 @@ TEST_CASE("logs that are needed no more may have gaps among them: a kill while t
     write_and_die(folder / "a", 100, 100);
     const fs::path old = logs_of(folder / "a").front();
     fs::copy(old, folder / "kept");
-    write_and_die(folder / "a", 400, 400, 200); // reads the old logs into table files first
+    write_and_die(folder / "a", 400, 400, 200); // moves the old logs into table files first
     REQUIRE_FALSE(fs::exists(old));
     fs::copy(folder / "kept", old);
     const auto s = open_store(folder / "a");

@@ -1,4 +1,6 @@
-// Handing over by another thread, and what is durable of it.
+// Handing over in another thread, and what is durable of it.
+
+#include <archive/open_archive.hpp>
 
 #include <catch2/catch.hpp>
 #include <pthread.h>
@@ -23,11 +25,11 @@ using namespace chainbase;
 using namespace chainbase::test;
 namespace fs = std::filesystem;
 
-// Rows that a thread of its own writes, while the caller goes on.
+// Another thread writes the rows while the caller continues.
 
 namespace {
 
-/// No thread can be started while it lives: each asks for a stack that no address space has.
+/// Prevents starting threads while it lives: no stack fits in the address space.
 class no_threads {
 public:
     no_threads() noexcept {
@@ -64,7 +66,7 @@ TEST_CASE("rows are written behind the caller's back, and objects leave when the
     while (left < 8)
         left += w.hand_over_behind(2); // four times as many at most
     CHECK(left == 8);
-    CHECK(w.hand_over_behind(2) == 0); // the last one is too few
+    CHECK(w.hand_over_behind(2) == 0); // the rest is too small a batch
     CHECK(w.all.in_memory() == 1);
     CHECK(w.hand_over() == 1);
     CHECK(w.all.archived() == 9);
@@ -93,7 +95,7 @@ TEST_CASE("what a pop brings back is not written once more") {
     for (int again = 0; again < 3; ++again) {
         w.state.undo();
         CHECK(w.all.in_memory() == 3);
-        CHECK(w.hand_over_behind(3) == 3); // at once: there is nothing to wait for
+        CHECK(w.hand_over_behind(3) == 3); // at once: no write is in progress
     }
     CHECK(w.rows->stats().batches.count() == 1);
     for (std::uint32_t n = 0; n < 3; ++n)
@@ -135,7 +137,7 @@ TEST_CASE("what is written behind is popped and handed over like anything else")
 TEST_CASE("what is retired in a nested session is written before it leaves, like anything else") {
     note_world w;
     w.block([&] {
-        session inner = w.state.start_session(); // its revision is above that of the block
+        session inner = w.state.start_session(); // its revision is above the block's
         w.all.retire(write(w.state, "alice", "nested", 1));
         inner.squash();
         w.all.retire(write(w.state, "alice", "not nested", 2));
@@ -157,7 +159,7 @@ TEST_CASE("nothing is waited for while rows are written, until too much waits") 
     latched_store& latch = *store;
     note_world w(std::move(store));
     w.retired_notes(2);
-    CHECK(w.hand_over_behind(2) == 0); // the write of these two does not end
+    CHECK(w.hand_over_behind(2) == 0); // the write of these two is blocked
     while (span_called("archive.write").in_flight == 0)
         std::this_thread::yield(); // of the other thread
     for (int more = 3; more <= 7; ++more) {
@@ -167,7 +169,7 @@ TEST_CASE("nothing is waited for while rows are written, until too much waits") 
             REQUIRE(w.all.find(id<note>(static_cast<std::uint32_t>(n)))->in_memory());
         CHECK(w.all.in_memory() == static_cast<std::size_t>(more));
     }
-    w.retired_notes(1); // 8 wait now, four times as many as leave at once
+    w.retired_notes(1); // 8 wait now, four times the batch
     const std::uint64_t waits = span_called("archive.wait").count;
     std::atomic<bool> returned{false};
     bool waited = false;
@@ -221,12 +223,12 @@ TEST_CASE("what handing over took is counted by its steps") {
     archive::statistics_summary now;
     for (now = w.rows->stats().summarized(); now.batches.count == 0;)
         now = w.rows->stats().summarized(); // the other thread writes
-    now = w.rows->stats().summarized();     // what it counted before that, too
+    now = w.rows->stats().summarized();     // the counts from before, too
     CHECK(now.encodings.count == 1);
     CHECK(now.removals.count == 0);
     CHECK(now.objects_handed_over == 0);
     CHECK(now.largest_batch_rows == 3);
-    CHECK(w.hand_over() == 5); // what was written, and the rest
+    CHECK(w.hand_over() == 5); // the written ones, and the rest
     now = w.rows->stats().summarized();
     CHECK(now.encodings.count == 2);
     CHECK(now.batches.count == 2);
@@ -255,19 +257,19 @@ TEST_CASE("a write behind the caller's back that fails is thrown, and nothing is
     }
 }
 
-// With durability::commit the machine loses power after objects went to the archive: where a block
-// is durable that let go of an object, its row is.
+// With durability::commit the machine loses power after objects moved to the archive: if the block
+// that removed an object from memory is durable, so is the object's row.
 
 namespace {
 
 open_options durable() {
     open_options how = small_state();
-    how.promise = durability::commit;
+    how.durability = durability::commit;
     how.checkpoints.interval = std::chrono::milliseconds(0);
     return how;
 }
 
-/// A state and its archive, of which another folder has what was synced.
+/// A state and its archive; another folder holds their synced content.
 class durable_notes {
 public:
     explicit durable_notes(const fs::path& folder) : folder_(folder) {
@@ -281,7 +283,7 @@ public:
         });
     }
 
-    ~durable_notes() { copying_.reset(); } // the rows go first
+    ~durable_notes() { copying_.reset(); } // rows are destroyed first
 
     template <typename Work>
     void block(Work&& work) {
@@ -303,7 +305,7 @@ public:
         block([&] { moved = all->hand_over(state.committed_revision()); });
         return moved;
     }
-    /// The segment goes, and what of the archive was not synced.
+    /// Removes the segment and the unsynced part of the archive.
     void lose_power() {
         state.abandon();
         all.reset();

@@ -1,12 +1,13 @@
-// A process dies while objects are on their way to the archive, while a large batch goes into
-// RocksDB as sorted files, while a backup is made or restored. Whatever the moment, each object is
-// in one place or in both, never in none; what was cut off passes for nothing; and doing it over
-// leads to the same end.
+// A process dies while objects move to the archive, while a large batch is ingested into RocksDB as
+// sorted files, while a backup is made or restored. At any moment each object is in one place or in
+// both, never in none; a partial result is not accepted; and repeating the work leads to the same
+// end.
 
-#include <archive/detail/fault_steps.hpp>
-#include <archive/key.hpp>
-#include <archive/rocksdb_store.hpp>
-#include <pool_allocator/error.hpp>
+#include <archive/fault_steps.hpp>
+#include <archive/open_archive.hpp>
+#include <archive/record/key.hpp>
+#include <archive/rocksdb/store.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #include <sys/stat.h>
 #include <tests/archive/pair.hpp>
@@ -33,7 +34,8 @@ constexpr revision_number few_blocks = 60;
 /// Whether another thread writes the rows.
 bool behind = false;
 
-/// The process under test. RocksDB keeps threads, which a fork loses, so only children open it.
+/// The process under test. RocksDB keeps threads, which a fork loses, so only child processes open
+/// it.
 struct node {
     database state;
     std::unique_ptr<archive::store> rows;
@@ -43,8 +45,8 @@ struct node {
         : state(folder, small_state()), rows(archive::open_store(folder / "archive")),
           all((state.add_type<note>("note"), state), *rows, "note") {}
 
-    /// Block n: writes a note while there are some left, retires one that is due, hands over. When
-    /// all are written, every second block removes one, and the next one writes it again.
+    /// Block n: writes a note while any are left, retires one that is due, hands over. Afterwards
+    /// every second block removes one, and the next one writes it again.
     void apply(revision_number number) {
         session block = state.start_session();
         if (behind)
@@ -70,7 +72,7 @@ struct node {
             apply(state.revision() + 1);
     }
 
-    /// Every note that is written now is found by every way, and nothing else.
+    /// Every existing note is found by every key, and nothing else.
     void check() const {
         std::size_t written = 0;
         for (revision_number n = 1; n <= few_notes; ++n)
@@ -88,7 +90,7 @@ private:
                      [](note& one) { one.weight += 1; });
     }
 
-    /// The block that wrote note n as it is now; 0: it is not there.
+    /// The block that last wrote note n; 0: there is no such note.
     [[nodiscard]] revision_number written_in(revision_number n) const {
         const revision_number now = state.revision();
         const revision_number removed = few_notes + n;
@@ -106,11 +108,11 @@ private:
     }
 };
 
-/// What a run that nobody disturbs comes to.
+/// The digest after an undisturbed run.
 std::string reference() {
     static const std::string digest = [] {
         const scratch_folder folder;
-        REQUIRE(works_apart([&] {
+        REQUIRE(succeeds_in_child([&] {
             node one(folder / "state");
             one.run();
             one.check();
@@ -122,7 +124,7 @@ std::string reference() {
     return digest;
 }
 
-/// A second process finds everything, goes on to the end, and comes to the same state.
+/// A second process finds everything, continues to the end, and reaches the same state.
 void check_and_finish(const fs::path& state, const std::string& expected) {
     node one(state);
     one.check();
@@ -132,14 +134,14 @@ void check_and_finish(const fs::path& state, const std::string& expected) {
     expect(one.all.archived() != 0, "nothing was archived");
 }
 
-/// Kills a node at `first` and every `stride`-th time after it that it comes to the point. Where
-/// another thread writes the rows, how often it does depends on how fast that is.
+/// Kills a node at its `first` and every `stride`-th later arrival at the point. If another thread
+/// writes the rows, the number of arrivals depends on its speed.
 std::uint64_t kills_at(const kill_point& at, std::uint64_t first, std::uint64_t stride) {
     behind = GENERATE(false, true);
     const std::string expected = reference();
     kill_trial trial;
-    trial.all_apart = true;
-    trial.work = [](const fs::path& state, const doomed& self) {
+    trial.in_children = true;
+    trial.work = [](const fs::path& state, const killed_process& self) {
         node one(state);
         self.arm();
         one.run();
@@ -177,8 +179,8 @@ TEST_CASE("killed at any log append") {
 
 TEST_CASE("killed while objects are handed over without a session") {
     kill_trial trial;
-    trial.all_apart = true;
-    trial.work = [](const fs::path& state, const doomed& self) {
+    trial.in_children = true;
+    trial.work = [](const fs::path& state, const killed_process& self) {
         node one(state);
         write(one.state, "alice", "one", 1);
         write(one.state, "alice", "two", 2);
@@ -206,7 +208,7 @@ TEST_CASE("killed at random times") {
     INFO("CHAINBASE_TEST_SEED=" << seed);
     random_source random(seed);
     const auto begin = clock::now();
-    REQUIRE(works_apart([] {
+    REQUIRE(succeeds_in_child([] {
         const scratch_folder undisturbed;
         node(undisturbed / "state").run();
     }));
@@ -222,7 +224,7 @@ TEST_CASE("killed at random times") {
                      .killed;
             killed += finished ? 0 : 1;
         }
-        CHECK(works_apart([&] { check_and_finish(folder / "state", expected); }));
+        CHECK(succeeds_in_child([&] { check_and_finish(folder / "state", expected); }));
     }
 }
 
@@ -239,7 +241,7 @@ std::string record_text(std::uint32_t id) {
     return "row " + std::to_string(id);
 }
 
-/// Rows of two tables, so that both are in it or neither.
+/// Rows of two tables, so that a batch has both or neither.
 void put_rows(store& to, std::uint32_t from, std::uint32_t count) {
     write_batch batch;
     for (std::uint32_t id = from; id < from + count; ++id) {
@@ -260,8 +262,8 @@ std::unique_ptr<rocksdb_store> open(const fs::path& folder) {
     return made;
 }
 
-/// Small, large, small: through the log, as files, through the log again.
-void write_batches(const fs::path& folder, const doomed& self) {
+/// Small, large, small: through the log, as sorted files, through the log again.
+void write_batches(const fs::path& folder, const killed_process& self) {
     const auto s = open(folder);
     self.arm();
     put_rows(*s, 0, small_batch);
@@ -281,7 +283,7 @@ void check_rows(const store& in, std::uint32_t rows) {
     expect(!in.find({rows % 2}, rows), "one too many");
 }
 
-/// Of table files; they are for the owner only, whatever the umask.
+/// Total size of the table files, which must be private whatever the umask.
 std::uint64_t bytes_of_tables(const fs::path& folder) {
     std::uint64_t bytes = 0;
     for (const auto& entry : fs::directory_iterator(folder / "rocksdb")) {
@@ -315,7 +317,7 @@ TEST_CASE("a kill at any step of an ingest loses nothing and leaves nothing behi
     constexpr std::uint32_t before_the_last = small_batch + large_batch;
     const mode_t mask = ::umask(0);
     kill_trial trial;
-    trial.all_apart = true;
+    trial.in_children = true;
     trial.work = write_batches;
     trial.check = [](const fs::path& state, const progress&) {
         check_and_go_on(state);
@@ -331,9 +333,11 @@ TEST_CASE("a kill at any step of an ingest loses nothing and leaves nothing behi
               write_batches(folder / "store", {[] {}, *shared_progress()});
               ::raise(SIGKILL);
           }).killed);
-    CHECK(works_apart([&] { check_rows(*open(folder / "store"), before_the_last + small_batch); }));
-    CHECK(works_apart([&] { check_and_go_on(folder / "store"); }));
-    CHECK(works_apart([&] { check_rows(*open(folder / "store"), before_the_last + small_batch); }));
+    CHECK(succeeds_in_child(
+        [&] { check_rows(*open(folder / "store"), before_the_last + small_batch); }));
+    CHECK(succeeds_in_child([&] { check_and_go_on(folder / "store"); }));
+    CHECK(succeeds_in_child(
+        [&] { check_rows(*open(folder / "store"), before_the_last + small_batch); }));
 }
 
 // --- a backup, and what is restored from it ---
@@ -344,10 +348,10 @@ using archive::fault::backup_step;
 
 constexpr revision_number half = 50;
 
-/// What was cut off is no backup, and says so.
+/// An incomplete backup is refused by name.
 void check_refused(const fs::path& unfinished, const fs::path& to) {
     if (!fs::exists(unfinished)) return;
-    if (fs::exists(unfinished / "manifest")) return; // whole, it only has not its name yet
+    if (fs::exists(unfinished / "manifest")) return; // complete except for its name
     try {
         (void)archive::restore_backup(unfinished, to);
         FAIL("it was restored");
@@ -364,8 +368,8 @@ TEST_CASE("killed at every step of a backup, the same call makes it") {
     const scratch_folder folder;
     make_pair(folder / "state", kind, half);
     std::set<backup_step> seen;
-    kill_trial trial; // of the folder that a backup is made in
-    trial.work = [&](const fs::path& to, const doomed& self) {
+    kill_trial trial; // kills the making of a backup
+    trial.work = [&](const fs::path& to, const killed_process& self) {
         self.arm();
         (void)archive::back_up(folder / "state", to);
     };
@@ -375,7 +379,7 @@ TEST_CASE("killed at every step of a backup, the same call makes it") {
         CHECK(fs::exists(to) == (step == backup_step::in_place));
         check_refused(unfinished, folder / "none");
         const auto make = [&] { (void)archive::back_up(folder / "state", to); };
-        if (!fs::exists(to)) REQUIRE(works_apart(make));
+        if (!fs::exists(to)) REQUIRE(succeeds_in_child(make));
         CHECK_FALSE(fs::exists(unfinished));
         CHECK(archive::check_backup(to).revision == half);
         seen.insert(step);
@@ -389,11 +393,12 @@ TEST_CASE("killed at every step of a restore, the same call makes it") {
     const store_kind kind = GENERATE(store_kind::rocksdb, store_kind::memory);
     const scratch_folder folder;
     make_pair(folder / "state", kind, half);
-    REQUIRE(works_apart([&] { (void)archive::back_up(folder / "state", folder / "backup"); }));
+    REQUIRE(
+        succeeds_in_child([&] { (void)archive::back_up(folder / "state", folder / "backup"); }));
     std::set<backup_step> seen;
     int files = 0;
-    kill_trial trial; // of the folder that is restored
-    trial.work = [&](const fs::path& to, const doomed& self) {
+    kill_trial trial; // kills a restore
+    trial.work = [&](const fs::path& to, const killed_process& self) {
         self.arm();
         (void)archive::restore_backup(folder / "backup", to);
     };
@@ -401,7 +406,7 @@ TEST_CASE("killed at every step of a restore, the same call makes it") {
         const auto step = static_cast<backup_step>(told.step.load());
         CHECK(fs::exists(to) == (step == backup_step::in_place));
         const auto restore = [&] { (void)archive::restore_backup(folder / "backup", to); };
-        if (!fs::exists(to)) REQUIRE(works_apart(restore));
+        if (!fs::exists(to)) REQUIRE(succeeds_in_child(restore));
         CHECK_FALSE(fs::exists(to.string() + ".unfinished"));
         if (step != backup_step::file_copied || files++ % 4 == 0) check_pair(to, half);
         seen.insert(step);

@@ -9,7 +9,7 @@
 
 #include <vector>
 
-/// Objects on their way from memory to the archive, and back when a block is popped.
+/// Objects move from memory to the archive, and back when a block is popped.
 using namespace chainbase;
 using namespace chainbase::test;
 
@@ -119,7 +119,7 @@ TEST_CASE("the digest takes memory before the archive, and depends on every obje
     w.three_notes();
     w.hand_over();
     const std::string archived = digest_of(w.all);
-    w.state.undo(); // object 1 is in both places now, with a row that a digest must not read
+    w.state.undo(); // object 1 is in both places now; a digest must ignore its row
     archive::write_batch wrong;
     wrong.put(archive::table_id{0}, 1, archive::as_bytes("no record at all"));
     w.rows->write(wrong);
@@ -150,7 +150,7 @@ TEST_CASE("a retired object is not modified") {
     CHECK_THROWS_AS(w.all.modify(retired, change), usage_error);
     CHECK(retired.weight == 20);
     CHECK_THROWS_AS(w.all.retire(retired), usage_error);
-    w.state.modify(retired, change); // past the life cycle
+    w.state.modify(retired, change); // without the life cycle
     CHECK(message_of<usage_error>([&] { w.hand_over(); }) ==
           "note 1: was changed after it was retired; nothing was written. Change objects of this "
           "type through its life cycle");
@@ -163,7 +163,7 @@ TEST_CASE("only an object of the state is retired") {
     w.three_notes();
     const note copy = w.state.get<note>(id<note>(0));
     CHECK_THROWS_AS(w.all.retire(copy), usage_error);
-    w.state.remove(w.state.get<note>(id<note>(1))); // a retired one, behind the life cycle's back
+    w.state.remove(w.state.get<note>(id<note>(1))); // a retired one, without the life cycle
     CHECK_THROWS_AS(w.hand_over(), usage_error);
 }
 
@@ -275,7 +275,7 @@ TEST_CASE("a store that fails never means that an object is not there") {
     CHECK_THROWS_AS(w.hand_over(), io_error);
     CHECK(w.all.find(id<note>(1))->in_memory());
     CHECK(w.all.waiting() == 1);
-    CHECK_FALSE(w.all.find(id<note>(7))); // the state never gave that out
+    CHECK_FALSE(w.all.find(id<note>(7))); // the state never assigned that id
     disk.plug_in();
     CHECK(w.hand_over() == 1);
     disk.unplug();
@@ -341,7 +341,7 @@ TEST_CASE("an archive that was opened for reading and then left behind never say
     {
         const notes all(state, *before, "note");
         CHECK(all.find<by_title>("alice", "one"));
-        CHECK_FALSE(all.find<by_title>("alice", "three")); // the state knows
+        CHECK_FALSE(all.find<by_title>("alice", "three")); // decided by the state
         CHECK_THROWS_WITH(all.find(id<note>(1)), Catch::Contains("with 1 rows") &&
                                                      Catch::Contains("handed over 2") &&
                                                      Catch::Contains("open the archive again"));
@@ -360,7 +360,7 @@ namespace {
 
 struct by_name;
 
-/// Has the key of a note, byte by byte.
+/// Its key has the same bytes as a note's.
 struct memo {
     chainbase::id<memo> id;
     fixed_string<16> author;

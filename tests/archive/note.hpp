@@ -12,7 +12,7 @@ struct by_title;
 struct by_weight;
 struct by_author;
 
-/// Something that is written, weighed, finished and archived.
+/// An object that is written, weighed, finished and archived.
 struct note {
     chainbase::id<note> id;
     fixed_string<16> author;
@@ -32,7 +32,7 @@ using notes = archive::lifecycle<note>;
 inline open_options small_state() {
     open_options options;
     options.sync = false;
-    options.promise = durability::process;
+    options.durability = durability::process;
     options.advise = false;
     options.window_bytes = std::size_t{64} << 20;
     return options;

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <archive/backup.hpp>
 #include <archive/open_archive.hpp>
+#include <chainbase/offline/backup.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/archive/note.hpp>
@@ -15,14 +15,14 @@
 #include <optional>
 #include <string>
 
-/// A chain whose notes go to an archive of any kind, as tests of state and archive together use it.
+/// A chain whose notes go to an archive of any kind, for tests of state and archive together.
 namespace chainbase::test {
 
 inline constexpr revision_number notes_written = 60;
 inline constexpr revision_number last_block = 90;
 inline constexpr revision_number lag = 3;
 
-/// RocksDB keeps threads, which a fork loses, so only children open one.
+/// RocksDB keeps threads, which a fork loses, so only child processes open one.
 class pair_of_state_and_archive {
 public:
     explicit pair_of_state_and_archive(const std::filesystem::path& folder,
@@ -32,7 +32,7 @@ public:
 
     static open_options options() {
         open_options how = small_state();
-        how.promise = durability::checkpoint;
+        how.durability = durability::checkpoint;
         how.checkpoints = {std::chrono::milliseconds(0), 7};
         return how;
     }
@@ -41,11 +41,11 @@ public:
                                                   const std::filesystem::path& folder,
                                                   std::optional<archive::store_kind> kind) {
         archive::store_options how;
-        how.ingest_rows = 3; // some batches go the one way, some the other
+        how.ingest_rows = 3; // some batches are ingested, others are not
         return archive::open_archive(state, folder / "archive", kind, how);
     }
 
-    /// Block n: writes a note while there are some left, retires one that is due, hands over.
+    /// Block n: writes a note while any are left, retires one that is due, hands over.
     void apply(revision_number number) {
         session block = state.start_session();
         all.hand_over(state.committed_revision(), number % 5 == 0 ? 4 : 1);
@@ -70,7 +70,7 @@ public:
         state.close();
     }
 
-    /// Every note that was written by now is found by every way, and nothing else.
+    /// Every note written by now is found by every key, and nothing else.
     void check() const {
         const auto written = std::min(state.revision(), notes_written);
         for (revision_number n = 1; n <= written; ++n) {
@@ -91,10 +91,10 @@ public:
     notes all;
 };
 
-/// What a run that nobody disturbs comes to, after so many blocks.
+/// The digest of an undisturbed run after so many blocks.
 inline std::string digest_after(revision_number blocks) {
     const scratch_folder folder;
-    REQUIRE(works_apart([&] {
+    REQUIRE(succeeds_in_child([&] {
         pair_of_state_and_archive one(folder / "state", archive::store_kind::none);
         one.run_to(blocks);
         write_all(folder / "digest", digest_of(one.all));
@@ -111,18 +111,18 @@ inline void require_digest(const pair_of_state_and_archive& of, const std::strin
 /// Makes a state of so many blocks, closed.
 inline void make_pair(const std::filesystem::path& folder, archive::store_kind kind,
                       revision_number blocks) {
-    REQUIRE(works_apart([&] {
+    REQUIRE(succeeds_in_child([&] {
         pair_of_state_and_archive one(folder, kind);
         one.run_to(blocks);
         one.close();
     }));
 }
 
-/// Opens it in another process: it is after so many blocks, and goes on to the same end.
+/// Opens it in another process: it is after so many blocks, and continues to the same end.
 inline void check_pair(const std::filesystem::path& folder, revision_number blocks) {
     const std::string now = digest_after(blocks);
     const std::string at_end = digest_after(last_block);
-    CHECK(works_apart([&] {
+    CHECK(succeeds_in_child([&] {
         pair_of_state_and_archive one(folder);
         if (one.state.revision() != blocks) throw error("of another block");
         one.check();

@@ -1,7 +1,7 @@
-// Keys and records: orders, encodings, what is malformed.
+// Keys and records: orders, encodings, malformed input.
 
-#include <archive/key.hpp>
 #include <archive/lifecycle.hpp>
+#include <archive/record/key.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/archive/note.hpp>
@@ -20,7 +20,7 @@
 
 using namespace archive_test;
 
-// The order of encoded keys is the order of the values, alone and in tuples.
+// Encoded keys sort like their values, alone and in tuples.
 
 namespace {
 
@@ -47,8 +47,8 @@ V random_number(random_source& random) {
     return static_cast<V>(random.next() >> random.below(64));
 }
 
-/// Compares `count` random pairs of values with the order of their keys, and of the descending
-/// ones.
+/// Compares the order of `count` random pairs of values with that of their keys, ascending and
+/// descending.
 template <typename Make>
 void check_order(random_source& random, int count, Make make) {
     for (int i = 0; i < count; ++i) {
@@ -136,7 +136,7 @@ TEST_CASE("the bytes of a key are those the header promises") {
     CHECK(as_text(make_key(true, id<post>(258))) == std::string("\1\0\0\1\2", 5));
 }
 
-/// What a state knows of the keys of objects that left its memory.
+/// What a state remembers of the keys of archived objects.
 using namespace chainbase;
 using namespace chainbase::test;
 using filter = archive::detail::key_filter<note>;
@@ -170,7 +170,7 @@ TEST_CASE_METHOD(seeded, "a record gives back the object, and equal objects have
     for (int i = 0; i < 2000; ++i) {
         const post before = random_post(random);
         const byte_buffer record = record_of(before);
-        post after = random_post(random); // what it held before must not shine through
+        post after = random_post(random); // its old content must not remain
         decode(record, after);
         REQUIRE(after == before);
         REQUIRE(record_of(after) == record);
@@ -241,7 +241,7 @@ TEST_CASE("the bytes of a record are those the header promises") {
           "state:enum i16,transaction:[u8;20],tags:[text;2],voters:[u64],picture:[enum u8],"
           "prices:[{base:i64,inverted:bool}],last:{base:i64,inverted:bool},"
           "shares:[{account:text<16>,weight:u16};2]}");
-    // Written down, so that no compiler or change of ours can alter what is on disk.
+    // Fixed values: no compiler or change of ours may alter the disk format.
     CHECK(record_fingerprint<wide> == 0x6d6b7d59u);
 }
 
@@ -323,11 +323,12 @@ TEST_CASE("the name of the type is no part of its layout") {
     CHECK(after.number == 1);
 }
 
-// Bytes that are no record: only typed errors, naming type, field and offset; no reading outside.
+// Bytes that are no record: only typed errors naming type, field and offset; no out-of-bounds
+// reads.
 
 namespace {
 
-/// The bytes at the very end of a heap block, so that a sanitizer sees a read behind them.
+/// The bytes at the end of a heap block, so that a sanitizer detects a read behind them.
 struct exact_copy {
     explicit exact_copy(bytes_view bytes) : size(bytes.size()), memory(new std::byte[size]) {
         if (size != 0) std::memcpy(memory.get(), bytes.data(), size);
@@ -337,7 +338,7 @@ struct exact_copy {
     std::unique_ptr<std::byte[]> memory;
 };
 
-/// Whether the bytes are a record; anything thrown but the two typed errors ends the test.
+/// Whether the bytes decode; any exception but the two typed errors ends the test.
 bool decodes(bytes_view bytes) {
     post p;
     try {
@@ -347,7 +348,7 @@ bool decodes(bytes_view bytes) {
     } catch (const schema_error&) {
         return false;
     }
-    // Bytes that are accepted are the encoding of what they gave: there is only one.
+    // Accepted bytes are the only encoding of their value.
     REQUIRE(same(record_of(p), bytes));
     return true;
 }
@@ -391,7 +392,7 @@ TEST_CASE_METHOD(seeded, "changed bytes give typed errors or another record, nev
         accepted += decodes(bytes);
         view_all(bytes);
     }
-    CHECK(accepted > 0); // changed numbers are records too: the test reaches both sides
+    CHECK(accepted > 0); // changed numbers are valid: the test covers both outcomes
 }
 
 TEST_CASE_METHOD(seeded, "random bytes behind a right fingerprint give typed errors") {
@@ -436,7 +437,7 @@ TEST_CASE("a count without elements behind it allocates nothing") {
     byte_buffer record = record_of(p);
     const auto voters = record_view<post>(record).get<&post::voters>();
     REQUIRE(voters.empty());
-    // The count of voters stands before the other empty sequences, the price and the shares.
+    // The count of voters precedes the other empty sequences, the price and the shares.
     const std::size_t at = record.size() - (2 * (4 + 2)) - (8 + 1) - 3 * 4;
     archive::detail::store_little(record.data() + at, std::uint32_t{0xffffffff});
     CHECK_THROWS_WITH(decode(record, p), Catch::Contains("field voters"));

@@ -1,6 +1,7 @@
-// What only the store on disk promises: it stays, it is locked, it is read beside its writer.
-#include <archive/key.hpp>
-#include <pool_allocator/private_folder.hpp>
+// Properties of the store on disk only: it persists, is locked, and can be read beside its writer.
+#include <archive/open_archive.hpp>
+#include <archive/record/key.hpp>
+#include <pool_allocator/base/private_folder.hpp>
 
 #include <sys/stat.h>
 #include <tests/support/lowered_limit.hpp>
@@ -39,7 +40,7 @@ std::string contents(const fs::path& folder) {
     return all;
 }
 
-/// Of all that is in `folder`, and its own.
+/// Requires the modes of the folder and of everything in it.
 void require_modes(const fs::path& folder, mode_t of_folders, mode_t of_files) {
     std::size_t files = 0;
     std::vector<fs::path> all{folder};
@@ -64,7 +65,7 @@ TEST_CASE("who may look at the folder of a store may look at all that is in it")
     const mode_t before = umask(umask_now);
     chainbase::private_folder::make(folder / "state",
                                     has_readers ? std::optional(getegid()) : std::nullopt);
-    for (const std::uint32_t id : {1U, 2U, 3U}) { // made, and opened again
+    for (const std::uint32_t id : {1U, 2U, 3U}) { // created, then reopened
         const auto s = open(folder / "state/archive");
         put(*s, s->open_table("posts", {"k"}), id, "row");
         if (id == 2) s->flush();
@@ -121,7 +122,7 @@ TEST_CASE("a reader beside the writer sees what was written before, flushed or n
     at.next();
     CHECK(at.id() == 2);
 
-    // Whatever the writer does to its files, the reader keeps its own.
+    // Whatever the writer does to its files, the reader keeps its view.
     for (std::uint32_t id = 3; id < 200; ++id)
         put(*writer, posts, id, std::string(5000, 'x'));
     writer->flush();
@@ -225,4 +226,18 @@ TEST_CASE("a write that failed: no other is taken, reading goes on, opened again
     CHECK(s->count(s->open_table("posts", {"k"})) == rows);
     put(*s, posts, rows, "room");
     s->sync();
+}
+
+TEST_CASE("an opening that fails behind RocksDB's leaves the store as it was, to be opened again") {
+    scratch_folder folder;
+    {
+        const auto s = open(folder / "a");
+        put(*s, s->open_table("posts", {"k"}), 1, "row");
+    }
+    const fs::path conflicting_lock = folder / "a/synced.new"; // the mark is written here first
+    fs::create_directory(conflicting_lock);
+    CHECK_THROWS_AS(open(folder / "a"), io_error);
+    fs::remove(conflicting_lock);
+    const auto s = open(folder / "a");
+    CHECK(s->count(s->open_table("posts", {"k"})) == 1);
 }

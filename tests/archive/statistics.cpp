@@ -1,4 +1,5 @@
-// Percentiles against sorted durations, nothing lost between threads, and what others see of it.
+// Percentiles against sorted durations; counts from several threads; reading another process's
+// statistics.
 #include <archive/statistics.hpp>
 
 #include <catch2/catch.hpp>
@@ -25,7 +26,7 @@ using std::chrono::nanoseconds;
 
 namespace {
 
-/// Durations of many sizes: those of a cache, of a disk, and the one that takes a minute.
+/// Durations of many magnitudes: of a cache, of a disk, and one of a minute.
 std::vector<std::uint64_t> durations(random_source& random, std::size_t count) {
     std::vector<std::uint64_t> all;
     for (std::size_t i = 0; i < count; ++i)
@@ -95,7 +96,7 @@ TEST_CASE_METHOD(seeded, "percentiles are those of the sorted durations, at most
 TEST_CASE("nothing recorded has no percentiles, and what is longer than all buckets counts") {
     const auto times = std::make_unique<latency_histogram>();
     CHECK(times->read().quantile(0.5) == 0);
-    times->record(nanoseconds(-5)); // a clock that was set
+    times->record(nanoseconds(-5)); // the clock was set back
     CHECK(times->read().quantile(1.0) == 0);
     CHECK(times->count() == 1);
     const std::int64_t hours = std::int64_t{1} << 43;
@@ -106,7 +107,7 @@ TEST_CASE("nothing recorded has no percentiles, and what is longer than all buck
 TEST_CASE("lookups of many threads all count, measured or not") {
     trace::clock::calibrate();
     const auto stats = std::make_unique<statistics>();
-    constexpr int thread_count = 40; // more than have a cache line of their own
+    constexpr int thread_count = 40; // more threads than cache lines
     constexpr int each = 5000;
     std::vector<std::thread> threads;
     for (int t = 0; t < thread_count; ++t)
@@ -145,7 +146,7 @@ TEST_CASE("what is measured stands for all: the total is estimated") {
           Approx(measured / static_cast<double>(all.measured) * 10'000).epsilon(0.001));
 }
 
-TEST_CASE("distances between measured lookups have no rhythm") {
+TEST_CASE("distances between measured lookups are random") {
     std::vector<int> distances;
     std::thread([&] {
         int since = 0;
@@ -159,7 +160,7 @@ TEST_CASE("distances between measured lookups have no rhythm") {
     CHECK(distances.size() < 1250);
     std::ranges::sort(distances);
     const auto repeated = std::ranges::unique(distances);
-    CHECK(repeated.begin() - distances.begin() > 100); // of 127 that there are
+    CHECK(repeated.begin() - distances.begin() > 100); // of 127 possible ones
     CHECK(distances.front() <= 1);
     CHECK(*(repeated.begin() - 1) == 127);
 }
@@ -188,7 +189,7 @@ TEST_CASE("others see what a process counts while it runs, when it ended and whe
         CHECK(seen->figures.misses.longest_ns == 3000);
         CHECK(seen->figures.rows_put == 17);
     }
-    { // the next one begins at zero, and says when it ends
+    { // the next one begins at zero and is marked as ended
         const statistics_page page(folder);
         CHECK(statistics_page::look(folder)->figures.misses.count == 0);
         page->failures.add(1);

@@ -1,7 +1,7 @@
-// What every store promises, one promise per case; runs over all kinds.
-#include <archive/key.hpp>
+// The contract of every store, one property per case; runs over all kinds.
 #include <archive/memory_store.hpp>
 #include <archive/open_archive.hpp>
+#include <archive/record/key.hpp>
 
 #include <tests/archive/stores.hpp>
 
@@ -43,14 +43,14 @@ void over(engine which, Case run) {
     }
 }
 
-/// Runs a case over the engines that keep rows.
+/// Runs a case over the engines that store rows.
 template <typename Case>
 void over_keeping_stores(Case run) {
     for (const engine which : {engine::rocksdb, engine::memory, engine::heap})
         over(which, run);
 }
 
-/// The same over those that may be read without a lock while they are written.
+/// Runs a case over the engines that can be read without a lock beside their writer.
 template <typename Case>
 void over_stores_without_locks(Case run) {
     for (const engine which : {engine::rocksdb, engine::heap})
@@ -105,7 +105,7 @@ TEST_CASE("a row that is replaced is no longer found by the keys it had") {
         CHECK(text_of(s.find(posts, 0, bob)) == "new");
         CHECK_FALSE(s.find(posts, 0, alice));
         CHECK(s.count(posts) == 1);
-        put(s, posts, 2, "two", {by(0, alice)}); // the key is free again
+        put(s, posts, 2, "two", {by(0, alice)}); // the key is unused again
         CHECK(s.find(posts, 0, alice)->id() == 2);
     });
 }
@@ -113,7 +113,7 @@ TEST_CASE("a row that is replaced is no longer found by the keys it had") {
 TEST_CASE("a key leads to all rows that have it, the newest that counts first") {
     over_keeping_stores([](store& s, table_id posts) {
         put(s, posts, 2, "two", {by(0, alice)});
-        CHECK(text_of(s.find(posts, 0, alice)) == "two"); // and remembered, where a store does
+        CHECK(text_of(s.find(posts, 0, alice)) == "two"); // and cached, where a store does that
         put(s, posts, 5, "five", {by(0, alice)});
         CHECK(text_of(s.find(posts, 0, alice)) == "five");
         put(s, posts, 3, "three", {by(0, alice)});
@@ -259,14 +259,14 @@ TEST_CASE("batches are counted with the largest one") {
     over_keeping_stores([](store& s, table_id posts) {
         put(s, posts, 1, "first", {});
         write_batch batch;
-        for (std::uint32_t id = 1; id <= 7; ++id) // the first one is there already
+        for (std::uint32_t id = 1; id <= 7; ++id) // the first one exists already
             batch.put(posts, id, as_bytes(std::string_view("first")));
         s.write(batch);
         put(s, posts, 8, "eighth", {});
         const statistics_summary all = s.stats().summarized();
         CHECK(all.batches.count == 3);
         CHECK(all.largest_batch_rows == 7);
-        CHECK(all.largest_batch_bytes == 7 * (5 + 2)); // with the number of keys
+        CHECK(all.largest_batch_bytes == 7 * (5 + 2)); // including the number of keys
         CHECK(all.rows_put == 8);
         CHECK(all.rows_unchanged == 1);
         CHECK(all.record_bytes_put == 7 * 5 + 6);
@@ -304,7 +304,7 @@ TEST_CASE("readers beside a writer find whole rows or none") {
         done = true;
         reader.join();
         CHECK(torn == 0);
-        CHECK(s.stats().failures == 0); // in particular no key that leads nowhere
+        CHECK(s.stats().failures == 0); // in particular no dangling key
     });
 }
 

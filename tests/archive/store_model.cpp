@@ -1,5 +1,5 @@
 // Every store against a naive model: random puts, rewrites, erases, finds, scans and reopenings.
-#include <archive/key.hpp>
+#include <archive/record/key.hpp>
 
 #include <tests/archive/stores.hpp>
 #include <tests/support/mismatch.hpp>
@@ -22,7 +22,7 @@ using chainbase::test::operation_sequence;
 namespace {
 
 constexpr std::uint32_t ids = 300;
-constexpr std::uint32_t key_values = 400; // so that rows share many
+constexpr std::uint32_t key_values = 400; // so that rows share keys
 
 struct model_row {
     std::string record;
@@ -32,7 +32,7 @@ struct model_row {
 struct model_table {
     std::map<std::uint32_t, model_row> rows;
 
-    /// What each key leads to, the newest first.
+    /// The ids of each key, newest first.
     std::map<std::string, std::vector<std::uint32_t>> keys(std::uint32_t index) const {
         std::map<std::string, std::vector<std::uint32_t>> found;
         for (const auto& [id, row] : std::views::reverse(rows))
@@ -42,7 +42,7 @@ struct model_table {
     }
 };
 
-/// A store and its model, driven by the same random steps. Throws mismatch.
+/// A store and its model under the same random steps. Throws mismatch.
 class trial {
 public:
     trial(engine which, std::function<void(std::string)> tell)
@@ -104,7 +104,7 @@ private:
 
     void put(write_batch& batch, std::uint32_t table, std::uint32_t id) {
         auto& rows = models_[table].rows;
-        if (!random_.one_in(3) || !rows.contains(id)) rows[id] = random_row(); // else as it is
+        if (!random_.one_in(3) || !rows.contains(id)) rows[id] = random_row(); // else unchanged
         std::vector<secondary_key> keys;
         for (const auto& [index, key] : rows[id].keys)
             keys.push_back({index, as_bytes(key)});
@@ -182,7 +182,7 @@ private:
     scratch_folder folder_;
     any_store store_;
     std::function<void(std::string)> tell_;
-    random_source random_{0}; ///< of the step under way
+    random_source random_{0}; ///< for the current step
     std::array<table_id, 2> tables_{table_id{0}, table_id{1}};
     std::array<model_table, 2> models_;
 };

@@ -1,8 +1,8 @@
-// Power is lost at any change of the disk that RocksDB makes: what was promised is there, of the
-// rest the first batches, whole. So does an embedder's state with its archive: no object is lost.
+// Power is lost at any change of the disk by RocksDB: synced batches are there, and of the others
+// the first ones, whole. The same for an embedder's state with its archive: no object is lost.
 
-#include <archive/key.hpp>
 #include <archive/open_archive.hpp>
+#include <archive/record/key.hpp>
 #include <archive/rocksdb/database.hpp>
 #include <archive/store.hpp>
 
@@ -31,32 +31,32 @@ namespace fs = std::filesystem;
 
 namespace chainbase::test {
 
-/// Real files below RocksDB, of which it is known at any time what a loss of power would leave:
+/// Real files below RocksDB that track what a power loss would leave:
 ///
-///  - of a file what was synced, and of what was appended since as much as chance has it;
-///  - of names (files that were made, renamed, linked or deleted) those before the last sync of
-///    their folder, and of the later ones the first few, as many as chance has it, in their order.
+///  - of a file's content what was synced, and a random prefix of what was appended since;
+///  - of names (files created, renamed, linked or deleted) the changes before the last sync of
+///    their folder, and a random prefix of the later ones, in order.
 ///
-/// All files below it are made through it. Thread-safe.
+/// All files below it must be made through it. Thread-safe.
 class simulated_files final : public rocksdb::FileSystemWrapper {
 public:
-    /// Some number below the limit.
+    /// A random number below the limit.
     using chance = std::function<std::uint64_t(std::uint64_t limit)>;
 
-    /// `shadows`: a folder on the same file system, for the contents of files that lost their name.
+    /// `shadows`: a folder on the same file system, for the contents of files without a name.
     explicit simulated_files(std::filesystem::path shadows);
 
     [[nodiscard]] const char* Name() const override { return "simulated_files"; }
 
-    /// Calls before(number) before each change of the disk, counted from 0, with no change of
-    /// another thread under way.
+    /// Calls before(number) before each change of the disk, counted from 0; no other thread changes
+    /// it meanwhile.
     void watch(std::function<void(std::uint64_t)> before) {
         const std::lock_guard alone(changing_);
         before_ = std::move(before);
     }
 
-    /// Makes in `to` what a loss of power would leave now of the files below `folder`. Only to be
-    /// called from the watching function.
+    /// Makes in `to` what a power loss would leave now of the files below `folder`. Call it only
+    /// from the function passed to watch().
     void copy_after_power_loss(const std::filesystem::path& folder, const std::filesystem::path& to,
                                const chance& below) const;
 
@@ -87,14 +87,14 @@ private:
     class written_file;
     class synced_folder;
 
-    /// A file whatever its names are; its bytes are in the folder of shadows, too.
+    /// A file's content, independent of its names; its bytes are in the folder of shadows, too.
     struct content {
         std::filesystem::path shadow;
         std::uint64_t bytes = 0;
         std::uint64_t synced = 0;
     };
     using content_ptr = std::shared_ptr<content>;
-    /// `name` becomes that of `target`, or of nothing.
+    /// `name` now means `target`, or nothing.
     struct renaming {
         std::string name;
         content_ptr target;
@@ -102,7 +102,7 @@ private:
     };
     using names = std::map<std::string, content_ptr>;
 
-    /// A change of the disk, alone.
+    /// Runs a change of the disk exclusively.
     template <typename Change>
     rocksdb::IOStatus change(Change&& work);
     [[nodiscard]] content_ptr add(const std::string& file);
@@ -115,7 +115,7 @@ private:
     std::uint64_t changes_ = 0;
     names now_;
     names synced_;
-    std::vector<renaming> since_; ///< in their order
+    std::vector<renaming> since_; ///< in order
 };
 
 using rocksdb::IODebugContext;
@@ -277,7 +277,7 @@ IOStatus simulated_files::NewWritableFile(const std::string& file,
                                           IODebugContext* debug) {
     return change([&] {
         std::error_code none;
-        fs::remove(file, none); // it would be emptied; what a shadow has must stay
+        fs::remove(file, none); // it would be truncated; the shadow's content must stay
         std::unique_ptr<rocksdb::FSWritableFile> made;
         const IOStatus done = FileSystemWrapper::NewWritableFile(file, options, &made, debug);
         if (done.ok()) *result = std::make_unique<written_file>(*this, std::move(made), add(file));
@@ -368,7 +368,7 @@ archive::store_options small_files() {
     return options;
 }
 
-/// Every eleventh batch goes into RocksDB as sorted files.
+/// Every eleventh batch is ingested as sorted files.
 bool is_large(std::uint32_t batch) {
     return batch % 11 == 7;
 }
@@ -376,7 +376,7 @@ std::uint32_t rows_in(std::uint32_t batch) {
     return is_large(batch) ? rows_of_large : rows_of_small;
 }
 
-/// A row of batch n is found by a key of its own, and by one that rows of other batches share.
+/// A row of batch n has its own key, and one shared with rows of other batches.
 void write(archive::store& to, archive::table_id table, std::uint32_t number, std::uint32_t first) {
     archive::write_batch batch;
     for (std::uint32_t id = first; id < first + rows_in(number); ++id) {
@@ -393,15 +393,15 @@ archive::table_id table_in(archive::store& of) {
     return of.open_table("rows", {"own", "shared"});
 }
 
-/// What a loss of power left, and what had been promised before.
+/// The files after a power loss, and the batches synced before.
 struct remains {
     fs::path folder;
     std::uint32_t promised = 0; ///< batches
     std::uint32_t begun = 0;
 };
 
-/// Writes all batches, and makes a copy of what a loss of power would leave before every
-/// `stride`-th change of the disk.
+/// Writes all batches, and copies what a power loss would leave before every `stride`-th change of
+/// the disk.
 std::vector<remains> losses_of(const fs::path& scratch, std::uint32_t offset, std::uint32_t stride,
                                random_source& random) {
     const fs::path folder = scratch / "store";
@@ -418,7 +418,7 @@ std::vector<remains> losses_of(const fs::path& scratch, std::uint32_t offset, st
             if (change % stride != offset) return;
             const remains one{scratch / ("after " + std::to_string(change)), promised, begun};
             fs::create_directories(one.folder);
-            for (const char* name : {"format", "synced"}) // which no RocksDB writes
+            for (const char* name : {"format", "synced"}) // files that RocksDB does not write
                 fs::copy_file(folder / name, one.folder / name);
             disk->copy_after_power_loss(folder, one.folder,
                                         [&](std::uint64_t limit) { return random.next() % limit; });
@@ -441,7 +441,7 @@ std::vector<remains> losses_of(const fs::path& scratch, std::uint32_t offset, st
     return all;
 }
 
-/// The batches that are there; they are whole, and none is missing before.
+/// The number of batches in the store; requires that they are whole, without a gap.
 std::uint32_t batches_in(const archive::store& store, archive::table_id table) {
     std::uint32_t first = 0;
     std::uint32_t number = 0;
@@ -476,7 +476,7 @@ void check(const remains& one) {
         found = batches_in(*store, table);
         CHECK(found >= one.promised);
         CHECK(found <= one.begun);
-        if (found < batches) // it goes on
+        if (found < batches) // continues
             write(*store, table, found, static_cast<std::uint32_t>(store->count(table)));
     }
     const auto again = archive::open_store(one.folder, small_files());
@@ -500,19 +500,19 @@ namespace {
 
 constexpr std::uint32_t notes_to_write = 40;
 
-/// What of the program's objects goes first, and when the archive is opened.
+/// The order of destruction of the program's objects, and when the archive is opened.
 enum class order {
-    of_declaration,     ///< state, archive, life cycle; gone in reverse
-    state_first,        ///< the archive outlives its state
-    archive_comes_late, ///< after blocks and a checkpoint
-    archive_goes_early, ///< and the state goes on, closes
+    of_declaration,     ///< state, archive, life cycle; destroyed in reverse
+    state_first,        ///< the archive outlives the state
+    archive_comes_late, ///< opened after blocks and a checkpoint
+    archive_goes_early, ///< destroyed first; the state continues, then closes
 };
 
 class embedder {
 public:
     embedder(const fs::path& folder, disk& checkpoints) : folder_(folder) {
         open_options how = small_state();
-        how.promise = durability::checkpoint;
+        how.durability = durability::checkpoint;
         how.checkpoints = {std::chrono::milliseconds(0), 3};
         how.checkpoint_disk = &checkpoints;
         state_.emplace(folder / "state", how);
@@ -530,7 +530,7 @@ public:
     void close_state() { state_.reset(); }
     [[nodiscard]] database& state() { return *state_; }
 
-    /// Writes a note, retires the one before, hands over what is irreversible.
+    /// Writes a note, retires the previous one, hands over irreversible ones.
     void apply_block() {
         session block = state_->start_session();
         const auto number = state_->next_id<note>().value;
@@ -567,7 +567,7 @@ public:
             REQUIRE(found->id() == id<note>(number));
         }
         REQUIRE(all_->in_memory() + all_->archived() == written);
-        apply_block(); // it goes on
+        apply_block(); // continues
     }
 
 private:
@@ -577,13 +577,13 @@ private:
     std::optional<notes> all_;
 };
 
-/// What a loss of power left of the state's checkpoints and of the archive.
+/// What a power loss left of the state's checkpoints and of the archive.
 struct both_remains {
     fs::path folder; ///< of the archive
     std::unique_ptr<simulated_disk> checkpoints;
 };
 
-/// Of every `stride`-th change of either disk.
+/// Before every `stride`-th change of either disk.
 std::vector<both_remains> losses_of(order in, const fs::path& scratch, std::uint32_t stride,
                                     random_source& random) {
     std::vector<both_remains> all;
@@ -624,7 +624,7 @@ TEST_CASE_METHOD(seeded,
     for (both_remains& one : all) {
         CAPTURE(one.folder.string());
         one.checkpoints->lose_power(random);
-        // Its checkpoints lie where they did; of the rest of its folder nothing is needed.
+        // Its checkpoints are elsewhere; the rest of its folder is not needed.
         fs::remove_all(scratch / "state");
         fs::rename(one.folder / "archive", scratch / "archive of the lost");
         fs::remove_all(scratch / "archive");

@@ -1,6 +1,7 @@
-// A store that a process writes: beside readers, and killed.
+// A store written by another process: with readers, and killed.
 
-#include <archive/key.hpp>
+#include <archive/open_archive.hpp>
+#include <archive/record/key.hpp>
 
 #include <catch2/catch.hpp>
 #include <sys/wait.h>
@@ -20,7 +21,7 @@ using namespace archive_test;
 
 namespace archive_test {
 
-/// A batch_writer at work in a process of its own.
+/// A batch_writer in its own process.
 class writer_process {
 public:
     writer_process(const std::string& folder, std::uint32_t from, bool ingests = false)
@@ -49,10 +50,10 @@ public:
         if (child_ > 0) kill();
     }
 
-    /// How many batches it has said to be written.
+    /// Number of batches that it reported as written.
     std::uint32_t acknowledged() const { return acknowledged_; }
 
-    /// Waits until it has said so of `batches`; fails if that takes minutes, as when it ended.
+    /// Waits until it reported `batches`; fails after minutes, or when it ended.
     void wait_until_acknowledged(std::uint32_t batches) const {
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
         while (acknowledged_ < batches) {
@@ -68,7 +69,7 @@ public:
         int status = 0;
         ::waitpid(child_, &status, 0);
         child_ = -1;
-        CHECK(WIFSIGNALED(status)); // it had not ended by itself
+        CHECK(WIFSIGNALED(status)); // it must not end by itself
     }
 
 private:
@@ -79,17 +80,17 @@ private:
 
 } // namespace archive_test
 
-// A real process that writes batches is killed at random moments; what it was told is written is
-// there, whole batches only, and the counts are exact.
+// A process that writes batches is killed at random moments; every acknowledged batch is there,
+// batches are whole, and the counts are exact.
 
 namespace {
 
-/// How many batches a writer puts once more.
+/// Number of batches that a restarted writer repeats.
 constexpr std::uint32_t repeated = 3;
 
-/// Starts the writer at batch `from`, kills it after `lifetime`, which begins at its start or, if
-/// `at_work`, once it acknowledged something. It may ingest all batches. Returns how many batches
-/// it acknowledged.
+/// Starts the writer at batch `from` and kills it after `lifetime`, which begins at its start or,
+/// if `at_work`, at its first acknowledgement. It may ingest all batches. Returns the number of
+/// acknowledged batches.
 std::uint32_t run_and_kill(const std::string& folder, std::uint32_t from, bool at_work,
                            std::chrono::milliseconds lifetime, bool ingests) {
     writer_process writer(folder, from, ingests);
@@ -99,8 +100,8 @@ std::uint32_t run_and_kill(const std::string& folder, std::uint32_t from, bool a
     return writer.acknowledged();
 }
 
-/// Checks all that is in the store, returns how many batches are. There were `before` already, the
-/// last ones of which the writer put once more.
+/// Checks the store's whole content and returns its number of batches. `before` existed already;
+/// the writer repeated the last of them.
 std::uint32_t check(const std::string& folder, std::uint32_t before) {
     const auto s = open_store(folder);
     const table_id rows = s->open_table("rows", {"by_record"});
@@ -140,7 +141,7 @@ TEST_CASE_METHOD(seeded, "every acknowledged batch survives kill -9") {
     std::uint32_t batches = 0;
     for (int kill = 0; kill < 25; ++kill) {
         const auto lifetime = std::chrono::milliseconds(random.below(80));
-        // Some batches once more: after a crash the caller cannot know which arrived.
+        // Repeats some batches: after a crash the caller cannot know which arrived.
         const std::uint32_t from = batches > repeated ? batches - repeated : 0;
         const std::uint32_t acknowledged =
             run_and_kill(path, from, kill % 4 != 0, lifetime, kill % 3 == 1);
@@ -153,8 +154,8 @@ TEST_CASE_METHOD(seeded, "every acknowledged batch survives kill -9") {
     CHECK(batches > 0);
 }
 
-// A reader that opens while another process writes, flushes and compacts sees everything that was
-// written before it opened, whole batches only, and goes on seeing it.
+// A reader that opens while another process writes, flushes and compacts sees everything written
+// before, whole batches only, and keeps seeing it.
 
 namespace {
 
@@ -165,7 +166,7 @@ std::uint32_t walk(const store& s, table_id rows) {
     return expected;
 }
 
-/// An opening beside a writer that is much faster says that it is to be tried again.
+/// Opening beside a much faster writer asks for a retry.
 std::unique_ptr<store> open_reader(const std::string& path) {
     store_options options;
     options.read_only = true;
@@ -196,7 +197,7 @@ TEST_CASE("a reader misses nothing that was written before it opened") {
             REQUIRE(s->contains(rows, id));
         REQUIRE_FALSE(s->contains(rows, count));
         if (i % 8 != 0) continue;
-        writer.wait_until_acknowledged(count / 10 + 50); // flushes and compacts meanwhile
+        writer.wait_until_acknowledged(count / 10 + 50); // it flushes and compacts meanwhile
         REQUIRE(walk(*s, rows) == count);
         REQUIRE(s->find(rows, 0, make_key("row 0"))->id() == 0);
     }

@@ -1,4 +1,4 @@
-#include <archive/detail/batch_plan.hpp>
+#include <archive/batch_plan.hpp>
 #include <archive/write_batch.hpp>
 
 #include <tests/archive/stores.hpp>
@@ -40,7 +40,7 @@ private:
     const heap_store& store_;
 };
 
-// Holds the row it stands on and looks for the next one when asked: no lock between calls.
+// Holds its current row and looks up the next one when asked: no lock between calls.
 class heap_store::row_source final : public row_cursor_source {
 public:
     row_source(const heap_store& of, table_id table, std::uint32_t from)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <archive/memory_store.hpp>
+#include <archive/open_archive.hpp>
 #include <archive/store.hpp>
 #include <chainbase/database.hpp>
 
@@ -16,8 +17,8 @@
 
 namespace chainbase::test {
 
-/// A store in ordered maps of this process, gone with it: the naive engine that tests compare
-/// others with. sync() has nothing to do.
+/// A store in ordered maps of this process: the naive engine that tests compare others with. Not
+/// persistent; sync() does nothing.
 class heap_store final : public archive::store {
 public:
     [[nodiscard]] std::string name() const override { return "heap store"; }
@@ -48,7 +49,7 @@ private:
         archive::byte_buffer bytes;
         std::uint32_t row;
     };
-    struct key_order { // those of equal bytes by falling row
+    struct key_order { // equal keys by falling row
         bool operator()(const key& a, const key& b) const {
             if (a.bytes != b.bytes) return archive::bytes_less()(a.bytes, b.bytes);
             return a.row > b.row;
@@ -63,14 +64,14 @@ private:
     class row_source;
     class key_source;
 
-    mutable std::shared_mutex mutex_; // of everything below
+    mutable std::shared_mutex mutex_; // protects everything below
     std::vector<table> content_;
 };
 
 enum class engine {
     rocksdb,
     memory,
-    heap ///< the naive one that others are compared with
+    heap ///< the naive one
 };
 
 /// A store of any engine in a folder, and what it needs.
@@ -85,7 +86,7 @@ public:
     [[nodiscard]] archive::store& operator*() noexcept { return *rows_; }
     [[nodiscard]] archive::store* operator->() noexcept { return rows_.get(); }
 
-    /// Closes and opens it; what goes with the process stays open.
+    /// Closes and reopens it, unless it exists only in this process.
     void reopen() {
         if (which_ == engine::heap) return;
         close();
@@ -116,7 +117,7 @@ private:
     std::unique_ptr<archive::store> rows_;
 };
 
-/// A store whose disk is gone, at once or later.
+/// A store whose disk fails, at once or later.
 class fragile_store final : public archive::store {
 public:
     void plug_in() { plugged_in_ = true; }
@@ -140,7 +141,8 @@ protected:
                                             const archive::row_predicate&) const override {
         fail();
     }
-    std::uint64_t row_count(archive::table_id) const override { return 0; } // by heart
+    // known without the disk
+    std::uint64_t row_count(archive::table_id) const override { return 0; }
     std::unique_ptr<archive::row_cursor_source> scan(archive::table_id,
                                                      std::uint32_t) const override {
         fail();
@@ -157,7 +159,7 @@ private:
     bool plugged_in_ = false;
 };
 
-/// A store whose writes wait until it is opened.
+/// A store whose writes block until it is unlatched.
 class latched_store final : public archive::store {
 public:
     [[nodiscard]] std::string name() const override { return "latched store"; }

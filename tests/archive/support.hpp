@@ -1,6 +1,6 @@
 #pragma once
 
-#include <archive/record.hpp>
+#include <archive/record/record.hpp>
 #include <archive/store.hpp>
 #include <chainbase/fixed_string.hpp>
 #include <chainbase/id.hpp>
@@ -24,7 +24,7 @@ using chainbase::test::random_source;
 using chainbase::test::scratch_folder;
 using chainbase::test::seeded;
 
-/// At most so many bytes of any value, often zero, one or 0xff: where escapes and ends are.
+/// Random bytes of limited length, often zero, one or 0xff: the boundary cases of escapes.
 inline std::string random_bytes(random_source& random, std::uint32_t longest) {
     std::string bytes(random.below(longest + 1), '\0');
     for (char& c : bytes)
@@ -33,7 +33,7 @@ inline std::string random_bytes(random_source& random, std::uint32_t longest) {
     return bytes;
 }
 
-/// As the vectors of shared memory: read as data() and size(), assigned from a span.
+/// With the interface of shared vectors: read by data() and size(), assigned from a span.
 template <typename E>
 class span_vector {
 public:

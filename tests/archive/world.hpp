@@ -25,7 +25,7 @@ struct note_world {
         work();
         one.push();
     }
-    /// So many, each retired, every block irreversible.
+    /// So many notes, all retired, every block irreversible.
     void retired_notes(int count) {
         block([&] {
             for (; count > 0; --count) {
@@ -35,7 +35,7 @@ struct note_world {
         });
         state.commit(state.revision());
     }
-    /// What left memory.
+    /// Returns the number of notes that left memory.
     std::size_t hand_over_behind(std::size_t limit) {
         std::size_t left = 0;
         block([&] { left = all.hand_over_behind(state.committed_revision(), limit); });

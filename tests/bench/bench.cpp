@@ -12,18 +12,17 @@
 #include <utility>
 #include <vector>
 
-/// The engines that the benchmark holds chainbase against must do their work: random changes in
-/// nested sessions that are undone, squashed and committed agree with copies of a std::map. And how
-/// figures are printed. What the program prints as a whole is tested in
-/// tests/programs/test_bench.py.
+/// The benchmark's other engines do their work: random changes in nested sessions that are undone,
+/// squashed and committed agree with copies of a std::map. And the format of figures.
+/// tests/programs/test_bench.py tests the program's output.
 using namespace chainbase;
 using namespace chainbase::bench;
 using chainbase::test::random_source;
 
 namespace {
 
-/// An engine beside a model that copies everything at each session's start. What is particular to
-/// an engine is in Engine: make, change, remove, start, undo, squash, commit and agrees.
+/// An engine beside a model that copies everything at each session's start. Engine has the
+/// engine-specific parts: make, change, remove, start, undo, squash, commit and agrees.
 template <class Engine>
 class checked {
 public:
@@ -115,7 +114,7 @@ struct paper {
 };
 BOOST_DESCRIBE_STRUCT(paper, (), (id, title, score, note))
 
-/// A type that no change is about: sessions touch it all the same.
+/// A type that is never changed: sessions touch it anyway.
 struct bystander {
     chainbase::id<bystander> id;
     std::uint32_t value = 0;

@@ -1,7 +1,7 @@
-// Checkpoints of a state: what is restored, when, and what it says of itself.
+// Checkpoints of a state: what is restored and when, and the reports about it.
 
 #include <chainbase/database.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/support/sample_types.hpp>
@@ -55,12 +55,12 @@ public:
     database db;
 };
 
-/// What a machine that starts again finds of a segment in memory.
+/// Leaves what a restarted machine finds of a segment in memory.
 void restart_the_machine(const fs::path& state) {
     fs::remove_all(state / "segment");
 }
 
-/// The same of a segment on a disk.
+/// As restart_the_machine(), for a segment on a disk.
 void restart_beside(const fs::path& state) {
     std::fstream header(state / "segment" / "header",
                         std::ios::binary | std::ios::in | std::ios::out);
@@ -110,7 +110,7 @@ TEST_CASE("while a state is opened its header never says that it was closed with
     const counters some(state);
     const auto opened = chainbase::detail::header_in(state / "segment");
     REQUIRE((opened && opened->clean == 0));
-    CHECK(opened->generation == closed->generation); // one store said that it is open
+    CHECK(opened->generation == closed->generation); // the header was marked as open once
 }
 
 TEST_CASE("after another boot a segment is believed if it was put on storage, else not") {
@@ -149,7 +149,7 @@ TEST_CASE("after another boot a segment is believed if it was put on storage, el
         some.db.close();
     }
     {
-        counters some(state, quick_options()); // promises nothing
+        counters some(state, quick_options()); // without durability
         some.add(4);
         some.db.close();
     }
@@ -168,7 +168,7 @@ TEST_CASE("a look at a closed state changes nothing and makes no checkpoint") {
         some.db.close();
     }
     open_options how = with_checkpoints();
-    how.promise = GENERATE(durability::process, durability::checkpoint);
+    how.durability = GENERATE(durability::process, durability::checkpoint);
     {
         counters(state, how).db.close();
     }
@@ -188,7 +188,7 @@ TEST_CASE("what changes after a checkpoint in the middle of a session is in the 
         some.set(0, 2);
         some.add(10);
         CHECK(some.db.make_checkpoint().generation == 1);
-        some.set(0, 3); // its image is in the log already
+        some.set(0, 3); // its before-image is in the log already
         some.set(1, 11);
         some.add(12);
         block.push();
@@ -208,7 +208,7 @@ TEST_CASE("what changes after a checkpoint in the middle of a session is in the 
         CHECK(some.db.count<counter>() == 1);
         some.db.abandon();
     }
-    // The first one had the session open: it is rolled back.
+    // The first checkpoint was made in the open session, which is rolled back.
     restart_the_machine(state);
     const fs::path newest = state / "checkpoint" / "published.1";
     REQUIRE(fs::exists(newest));
@@ -242,7 +242,7 @@ TEST_CASE("a checkpoint writes what changed, also after the state was closed") {
         CHECK(some.db.make_checkpoint().pages < 10);
         some.db.abandon();
     }
-    { // nobody knows what a writer that died had changed: compared, and not written again
+    { // a dead writer's changes are unknown: pages are compared, and not rewritten if equal
         counters some(state);
         some.set(7, 70);
         CHECK(some.db.make_checkpoint().pages < 10);
@@ -278,9 +278,21 @@ TEST_CASE("the checkpoint of another state is not taken for one's own") {
     fs::remove_all(folder / "one" / "checkpoint");
     fs::copy(folder / "other" / "checkpoint", folder / "one" / "checkpoint");
     CHECK_THROWS_WITH(counters(folder / "one"), Contains("another state"));
-    restart_beside(folder / "one");
-    CHECK_THROWS_WITH(counters(folder / "one"), Contains("another state"));
-    CHECK(fs::exists(folder / "one" / "segment" / "counter.objects"));
+    SECTION("after its writer died, and then nothing is rolled back") {
+        {
+            counters one(folder / "one", quick_options());
+            one.db.start_session().push();
+            one.db.abandon();
+        }
+        const std::string log = read_file(folder / "one" / "segment" / "undo_log");
+        CHECK_THROWS_WITH(counters(folder / "one"), Contains("another state"));
+        CHECK(read_file(folder / "one" / "segment" / "undo_log") == log);
+    }
+    SECTION("after a restart") {
+        restart_beside(folder / "one");
+        CHECK_THROWS_WITH(counters(folder / "one"), Contains("another state"));
+        CHECK(fs::exists(folder / "one" / "segment" / "counter.objects"));
+    }
 }
 
 TEST_CASE("what a state relies on is synced before its checkpoints") {
@@ -297,7 +309,7 @@ TEST_CASE("what a state relies on is synced before its checkpoints") {
     CHECK(some.db.memory().sync_before_checkpoints([&] { ++synced; }, &some) == other);
     some.add(2);
     CHECK_THROWS_WITH(some.db.make_checkpoint(), Contains("rows are not on storage"));
-    other.reset(); // which fails: nobody is left to bring them there
+    other.reset(); // which fails: no writer is left to sync the files
     CHECK_THROWS_WITH(some.db.make_checkpoint(), Contains("rows are not on storage"));
     CHECK_THROWS_WITH(some.db.close(), Contains("rows are not on storage"));
     some.db.abandon();
@@ -313,7 +325,7 @@ TEST_CASE("what a state relies on may go before it, or after it") {
         counters some(folder / "state");
         auto sooner = some.db.memory().sync_before_checkpoints([&] { ++synced; });
         sooner.reset();
-        CHECK(synced == 1); // a last time
+        CHECK(synced == 1); // one last time
         some.add(1);
         some.db.make_checkpoint();
         CHECK(synced == 1);
@@ -322,13 +334,13 @@ TEST_CASE("what a state relies on may go before it, or after it") {
     CHECK(synced >= 2); // closing relies on it
     const std::uint64_t by_then = synced;
     later.reset();
-    CHECK(synced == by_then); // nothing comes to storage any more
+    CHECK(synced == by_then); // no further sync
 }
 
 TEST_CASE("what a state relies on is synced before it counts as closed without checkpoints") {
     const scratch_folder folder;
     open_options how = quick_options();
-    how.promise = durability::process;
+    how.durability = durability::process;
     how.sync = true;
     database db(folder / "state", how);
     db.add_type<counter>("counter");

@@ -1,8 +1,8 @@
-// What is said about a machine when a state is opened: from facts that are made up, from files that
-// look like the kernel's, and on this machine.
+// The advice about a machine when a state is opened: from made-up facts, from files like the
+// kernel's, and on this machine.
 
 #include <chainbase/database.hpp>
-#include <chainbase/doctor.hpp>
+#include <chainbase/segment/doctor.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/support/captured_log.hpp>
@@ -28,7 +28,7 @@ namespace {
 constexpr std::uint64_t mebi = std::uint64_t{1} << 20;
 constexpr std::uint64_t gibi = std::uint64_t{1} << 30;
 
-/// A state of 8 GiB in memory, its checkpoints on a disk, on a machine that is as it should be.
+/// A state of 8 GiB in memory with checkpoints on a disk, on a well-configured machine.
 facts all_is_well() {
     facts found;
     found.of = {"/var/chain/state", "/dev/shm/chainbase-1/segment", false, 64 * gibi, 384, true};
@@ -49,8 +49,8 @@ facts all_is_well() {
 
 using alteration = std::function<void(facts&)>;
 
-/// The only thing there is to say; empty if that is nothing.
-std::string said_after(const alteration& make, severity expected = severity::warn) {
+/// The only message; empty if there is none.
+std::string message_after(const alteration& make, severity expected = severity::warn) {
     facts found = all_is_well();
     make(found);
     const std::vector<doctor::advice> all = advise(found);
@@ -75,7 +75,7 @@ void write(const fs::path& file, const std::string& content) {
     std::ofstream(file) << content;
 }
 
-/// A root folder with the kernel's files of some machine.
+/// A root folder with copies of a machine's kernel files.
 struct machine {
     scratch_folder folder;
     fs::path root = folder / "root";
@@ -98,22 +98,22 @@ struct machine {
 TEST_CASE("nothing is said where nothing is wrong, or nothing is known") {
     CHECK(advise(all_is_well()).empty());
     CHECK(advise(facts{}).empty());
-    CHECK(said_after([](facts& f) { f.free_bytes.reset(); }).empty());
-    CHECK(said_after([](facts& f) { f.segment_mount.huge = "advise"; }).empty());
+    CHECK(message_after([](facts& f) { f.free_bytes.reset(); }).empty());
+    CHECK(message_after([](facts& f) { f.segment_mount.huge = "advise"; }).empty());
 }
 
 TEST_CASE("advice: a state whose checkpoints are in memory") {
-    CHECK(has(said_after([](facts& f) { f.state_mount = f.segment_mount; }),
+    CHECK(has(message_after([](facts& f) { f.state_mount = f.segment_mount; }),
               {"tmpfs at /dev/shm", "restart", "--memory-folder '/dev/shm'"}));
 }
 
 TEST_CASE("advice: commands can be pasted whatever a folder is called") {
-    CHECK(has(said_after([](facts& f) { f.open_folders = {"/it's mine; rm"}; }),
+    CHECK(has(message_after([](facts& f) { f.open_folders = {"/it's mine; rm"}; }),
               {R"(chmod o-w -- '/it'\''s mine; rm')"}));
 }
 
 TEST_CASE("advice: a folder in which everybody may rename") {
-    CHECK(has(said_after([](facts& f) { f.open_folders = {"/var/chain", "/mem"}; }),
+    CHECK(has(message_after([](facts& f) { f.open_folders = {"/var/chain", "/mem"}; }),
               {"2 folder(s)", "sticky", "chmod o-w -- '/var/chain' '/mem'"}));
 }
 
@@ -125,21 +125,21 @@ TEST_CASE("advice: too few addresses") {
             f.addresses = used;
         };
     };
-    CHECK(said_after(limit(needed + gibi + 1, gibi)).empty());
-    CHECK(has(said_after(limit(needed + gibi, gibi)),
+    CHECK(message_after(limit(needed + gibi + 1, gibi)).empty());
+    CHECK(has(message_after(limit(needed + gibi, gibi)),
               {"RLIMIT_AS leaves 24582 GiB", "384 windows", "ulimit -v"}));
-    CHECK(has(said_after(limit(gibi, 2 * gibi)), {"leaves 0 MiB"}));
+    CHECK(has(message_after(limit(gibi, 2 * gibi)), {"leaves 0 MiB"}));
 }
 
 TEST_CASE("advice: too few files") {
-    CHECK(said_after([](facts& f) { f.file_limit = 60 + 256 + 128; }).empty());
-    CHECK(has(said_after([](facts& f) { f.file_limit = 60 + 256 + 127; }),
+    CHECK(message_after([](facts& f) { f.file_limit = 60 + 256 + 128; }).empty());
+    CHECK(has(message_after([](facts& f) { f.file_limit = 60 + 256 + 127; }),
               {"RLIMIT_NOFILE is 443", "60 files", "ulimit -n 1024"}));
-    CHECK(has(said_after([](facts& f) { f.segment_files = 2000; }), {"ulimit -n 2384"}));
+    CHECK(has(message_after([](facts& f) { f.segment_files = 2000; }), {"ulimit -n 2384"}));
 }
 
 TEST_CASE("advice: a file system that is nearly full") {
-    CHECK(has(said_after([](facts& f) { f.free_bytes = 2 * gibi - 1; }),
+    CHECK(has(message_after([](facts& f) { f.free_bytes = 2 * gibi - 1; }),
               {"/dev/shm (tmpfs) has 2047 MiB left", "a state of 8192 MiB wants 2048 MiB",
                "mount -o remount,size=25G '/dev/shm'"}));
     const auto young = [](std::uint64_t bytes) {
@@ -148,20 +148,21 @@ TEST_CASE("advice: a file system that is nearly full") {
             f.free_bytes = f.mount_bytes = bytes;
         };
     };
-    CHECK(said_after(young(256 * mebi)).empty());
-    CHECK(has(said_after(young(64 * mebi)), {"64 MiB left", "of 2 MiB wants 256 MiB", "size=1G"}));
-    CHECK(has(said_after([](facts& f) {
+    CHECK(message_after(young(256 * mebi)).empty());
+    CHECK(
+        has(message_after(young(64 * mebi)), {"64 MiB left", "of 2 MiB wants 256 MiB", "size=1G"}));
+    CHECK(has(message_after([](facts& f) {
                   f.segment_bytes = 0;
                   f.free_bytes = mebi;
               }),
               {"1 MiB left", "a young state wants 256 MiB", "size=25G"}));
-    CHECK(has(said_after([](facts& f) {
+    CHECK(has(message_after([](facts& f) {
                   f.segment_mount = {"/var", "ext4"};
                   f.free_bytes = gibi;
               }),
               {"/var (ext4) has 1024 MiB", "df -h '/var'"}));
-    CHECK(has(said_after([](facts& f) {
-                  f.of.is_made = true; // a restore of 8 GiB and what comes after it
+    CHECK(has(message_after([](facts& f) {
+                  f.of.is_made = true; // a restore of 8 GiB and further growth
                   f.free_memory.reset();
                   f.free_bytes = 9 * gibi;
                   f.segment_mount.huge = "advise";
@@ -170,7 +171,7 @@ TEST_CASE("advice: a file system that is nearly full") {
 }
 
 TEST_CASE("advice: a file system that reserves no room for later stores") {
-    CHECK(has(said_after([](facts& f) { f.segment_mount = {"/data", "btrfs", ""}; }),
+    CHECK(has(message_after([](facts& f) { f.segment_mount = {"/data", "btrfs", ""}; }),
               {"/data is btrfs", "SIGBUS", "chattr +C", "--memory-folder"}));
 }
 
@@ -178,30 +179,30 @@ TEST_CASE("advice: a disk without room for the checkpoints of a state in memory"
     const auto room = [](std::uint64_t bytes) {
         return [=](facts& f) { f.free_for_checkpoints = bytes; };
     };
-    CHECK(has(said_after(room(18 * gibi - 1)),
+    CHECK(has(message_after(room(18 * gibi - 1)),
               {"/var (ext4) has 17 GiB left", "a state of 8192 MiB want 18 GiB", "df -h '/var'"}));
     const auto much_is_taken = [](std::uint64_t bytes) {
         return [=](facts& f) {
-            f.checkpoint_bytes = 30 * gibi; // of a state that was larger
+            f.checkpoint_bytes = 30 * gibi; // of a formerly larger state
             f.free_for_checkpoints = bytes;
         };
     };
-    CHECK(said_after(much_is_taken(2 * gibi)).empty());
-    CHECK(has(said_after(much_is_taken(gibi)), {"1024 MiB left", "want 2048 MiB"}));
-    CHECK(said_after([&](facts& f) {
+    CHECK(message_after(much_is_taken(2 * gibi)).empty());
+    CHECK(has(message_after(much_is_taken(gibi)), {"1024 MiB left", "want 2048 MiB"}));
+    CHECK(message_after([&](facts& f) {
               room(0)(f);
               f.of.makes_checkpoints = false;
           }).empty());
-    CHECK(said_after([&](facts& f) {
+    CHECK(message_after([&](facts& f) {
               room(0)(f);
               f.segment_mount = f.state_mount; // one disk for both
           }).empty());
 }
 
 TEST_CASE("advice: a machine without memory") {
-    CHECK(has(said_after([](facts& f) { f.free_memory = gibi; }),
+    CHECK(has(message_after([](facts& f) { f.free_memory = gibi; }),
               {"1024 MiB of memory and swap left", "2048 MiB", "--memory-folder"}));
-    CHECK(said_after([](facts& f) {
+    CHECK(message_after([](facts& f) {
               f.free_memory = gibi;
               f.segment_mount = {"/var", "ext4"};
           }).empty());
@@ -213,12 +214,12 @@ TEST_CASE("advice: a cgroup that is too small or nearly used up") {
             f.cgroup = {bytes - std::min(bytes, used), bytes, "/sys/fs/cgroup/node"};
         };
     };
-    CHECK(said_after(group(10 * gibi, 9 * gibi)).empty());
-    CHECK(has(said_after(group(10 * gibi, 10 * gibi - 256 * mebi + 1)),
+    CHECK(message_after(group(10 * gibi, 9 * gibi)).empty());
+    CHECK(has(message_after(group(10 * gibi, 10 * gibi - 256 * mebi + 1)),
               {"/sys/fs/cgroup/node/memory.max allows 10 GiB, of which 255 MiB are left", "kills",
                "echo 12G > '/sys/fs/cgroup/node/memory.max'"}));
-    CHECK(has(said_after(group(8 * gibi, 0)), {"allows 8192 MiB", "echo 11G >"}));
-    CHECK(has(said_after([&](facts& f) {
+    CHECK(has(message_after(group(8 * gibi, 0)), {"allows 8192 MiB", "echo 11G >"}));
+    CHECK(has(message_after([&](facts& f) {
                   group(4 * gibi, gibi)(f);
                   f.segment_mount = {"/var", "ext4"};
               }),
@@ -232,23 +233,23 @@ TEST_CASE("advice: memory that is not overcommitted") {
             f.committed = used;
         };
     };
-    CHECK(said_after(limit(12 * gibi, 10 * gibi)).empty());
-    CHECK(has(said_after(limit(12 * gibi, 11 * gibi)),
+    CHECK(message_after(limit(12 * gibi, 10 * gibi)).empty());
+    CHECK(has(message_after(limit(12 * gibi, 11 * gibi)),
               {"overcommit_memory=2", "1024 MiB of 12 GiB", "sysctl vm.overcommit_memory=0"}));
 }
 
 TEST_CASE("advice: no huge pages") {
-    CHECK(has(said_after([](facts& f) { f.shmem_enabled = "deny"; }, severity::info),
+    CHECK(has(message_after([](facts& f) { f.shmem_enabled = "deny"; }, severity::info),
               {"shmem_enabled is deny", "958", "echo advise >"}));
-    CHECK(has(said_after([](facts& f) { f.can_collapse = false; }, severity::info),
+    CHECK(has(message_after([](facts& f) { f.can_collapse = false; }, severity::info),
               {"/dev/shm", "MADV_COLLAPSE", "mount -o remount,huge=advise '/dev/shm'"}));
     const alteration restored = [](facts& f) {
         f.of.is_made = true;
         f.free_bytes = f.free_memory = 20 * gibi;
     };
-    CHECK(has(said_after(restored, severity::info),
+    CHECK(has(message_after(restored, severity::info),
               {"8192 MiB that are restored", ": mount -o remount,huge=advise"}));
-    CHECK(has(said_after(
+    CHECK(has(message_after(
                   [&](facts& f) {
                       restored(f);
                       f.huge_enabled = "never";
@@ -257,11 +258,11 @@ TEST_CASE("advice: no huge pages") {
               {"echo madvise > /sys/kernel/mm/transparent_hugepage/enabled; mount"}));
     for (const alteration& fine : std::vector<alteration>{
              [](facts& f) { f.shmem_enabled = "force"; },
-             [](facts& f) { f.shmem_enabled.clear(); }, // a kernel without any
+             [](facts& f) { f.shmem_enabled.clear(); }, // a kernel without this setting
              [](facts& f) { f.segment_mount.huge = "within_size"; },
              [](facts& f) { f.segment_mount = {"/var", "ext4"}; },
          })
-        CHECK(said_after([&](facts& f) {
+        CHECK(message_after([&](facts& f) {
                   f.can_collapse = false;
                   fine(f);
               }).empty());
@@ -396,7 +397,7 @@ TEST_CASE("advice is given once when a state is opened for writing, if that is w
         CHECK(names_it == (count == 1));
         return count;
     };
-    CHECK(said(open_mode::read_write, true) == 1); // it is made
+    CHECK(said(open_mode::read_write, true) == 1); // the state is created
     CHECK(said(open_mode::read_write, true) == 1);
     CHECK(said(open_mode::read_only, true) == 0);
     CHECK(said(open_mode::read_write, false) == 0);

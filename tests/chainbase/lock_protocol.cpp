@@ -1,8 +1,7 @@
-// The protocol by which processes take turns, in every order of its steps: two readers and a
-// writer, each of which may die between any two steps and is followed by another process in its
-// place.
+// The lock protocol between processes, in every order of its steps: two readers and a writer, each
+// of which may die between any two steps and is replaced by another process.
 
-#include <chainbase/lock/lock_protocol.hpp>
+#include <chainbase/locks/lock_protocol.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/support/random_source.hpp>
@@ -24,22 +23,22 @@ constexpr std::uint8_t writer = readers; ///< the actor behind them
 constexpr std::uint8_t actors = readers + 1;
 constexpr std::uint8_t nothing = 0xFF;
 
-/// One access to what the processes share.
+/// One access to shared memory or the kernel.
 struct step {
     enum class kind : std::uint8_t {
-        claim,    ///< the slot, or the writers' lock: a process begins
-        store,    ///< a word
-        exchange, ///< a word
-        load,     ///< a word
+        claim,    ///< a process begins: the slot, or the writers' lock
+        store,    ///< of a word
+        exchange, ///< of a word
+        load,     ///< of a word
         phase,
         set_phase,
         slots,
         wake,
-        sleep,     ///< on a word
-        is_held,   ///< a slot
-        bury,      ///< a slot
-        is_anyone, ///< writing, or about to roll back
-        enter,     ///< what the lock protects
+        sleep,        ///< on a word
+        is_held,      ///< a slot
+        reclaim_slot, ///< a slot
+        is_anyone,    ///< writing, or about to roll back
+        enter,        ///< what the lock protects
         leave,
     };
     kind what = kind::claim;
@@ -50,22 +49,22 @@ struct step {
     friend bool operator==(const step&, const step&) = default;
 };
 
-/// What an actor did since its round began, as the answers it got: that determines where it is.
+/// The answers that an actor got since its round began; they determine its position.
 using answers = std::vector<std::uint8_t>;
 
-/// An actor's code, run from the begin of a round until it comes to a step without an answer.
+/// An actor's code, run from the begin of a round to the first step without an answer.
 class script {
 public:
     struct reached {
         step next;
-        std::size_t repeated; ///< answers, the newest, that led back to where the code was before
+        std::size_t repeated; ///< length of the last loop iteration in the answers
     };
     explicit script(const answers& past) : past_(past) {}
     std::uint8_t ask(const step& one) {
         if (at_ == past_.size()) throw reached{one, repeated_};
         return past_[at_++];
     }
-    /// The code is about to be where it was so many answers ago, if it is a loop.
+    /// Marks a loop: the code is about to be where it was so many answers ago.
     void repeat(std::size_t answers) {
         if (at_ == past_.size()) repeated_ = answers;
     }
@@ -113,15 +112,15 @@ struct slots_of_model {
     void wake(std::uint32_t n) { run.ask({step::kind::wake, at(n)}); }
     void await_reader(std::uint32_t n, turn seen) {
         if (run.ask({step::kind::is_held, at(n)}) == 0)
-            run.ask({step::kind::bury, at(n)});
+            run.ask({step::kind::reclaim_slot, at(n)});
         else
             run.ask({step::kind::sleep, at(n), seen});
-        run.repeat(3); // word, is_held, sleep or bury
+        run.repeat(3); // word, is_held, sleep or reclaim_slot
     }
     static std::uint8_t at(std::uint32_t n) { return static_cast<std::uint8_t>(n); }
 };
 
-/// Where an actor is in an acquisition, when it begins anew to give answers.
+/// A phase of an acquisition; answers are recorded from its begin.
 enum class stage : std::uint8_t { claims, enters, is_in, ends };
 
 stage play_reader(script& run, std::uint8_t n, stage at) {
@@ -145,7 +144,7 @@ stage play_writer(script& run, stage at) {
     return stage::ends;
 }
 
-/// Returns the stage that follows.
+/// Returns the next stage.
 stage play(std::uint8_t actor, stage at, const answers& past) {
     script run(past);
     if (at == stage::claims) {
@@ -155,30 +154,30 @@ stage play(std::uint8_t actor, stage at, const answers& past) {
     return actor == writer ? play_writer(run, at) : play_reader(run, actor, at);
 }
 
-/// How much is tried.
+/// The extent of the search.
 struct extent {
     std::array<std::uint8_t, actors> rounds; ///< of each actor
-    std::uint8_t deaths = 0;                 ///< in all
-    bool claims = false;                     ///< readers come without slots
+    std::uint8_t deaths = 0;                 ///< in total
+    bool claims = false;                     ///< readers must claim slots first
 };
 
-/// What all processes share, and what the checks remember; plain bytes, so that equal ones are
-/// found.
+/// The memory shared by all processes, and the bookkeeping of the checks; plain bytes, so that
+/// equal states are recognised.
 struct memory {
     std::uint8_t phase = 0;
     std::uint8_t slots = 0;
     std::array<turn, readers> words{};
-    std::array<bool, actors> is_alive{}; ///< as the kernel tells
+    std::array<bool, actors> is_alive{}; ///< as reported by the kernel
     std::array<std::uint8_t, actors> sleeps_on{nothing, nothing, nothing};
     std::array<bool, actors> was_woken{};
     std::array<bool, actors> is_in{};
     std::array<std::uint8_t, actors> rounds_done{};
     std::array<stage, actors> stages{};
-    bool is_torn = false; ///< a writer died within
+    bool is_torn = false; ///< a writer died in the protected section
     std::uint8_t deaths = 0;
-    // For fairness, while nobody has died:
-    std::array<std::uint8_t, readers> writers_since{}; ///< that entered since this one asked
-    std::array<bool, readers> asked_behind{};          ///< the writer that waits
+    // For fairness, while no process has died:
+    std::array<std::uint8_t, readers> writers_since{}; ///< entered since this reader asked
+    std::array<bool, readers> asked_behind{};          ///< behind a waiting writer
     bool is_writer_waiting = false;
 };
 
@@ -204,12 +203,12 @@ struct situation {
     }
 };
 
-/// Tries every order of steps, and every death, from a begin.
+/// Tries every order of steps, and every death, from an initial situation.
 class explorer {
 public:
     explicit explorer(const extent& how) : how_(how) {}
 
-    /// Throws a text that says what went wrong, with the steps that led there.
+    /// Throws a text with the fault and the steps that led there.
     void run() {
         situation begin;
         if (!how_.claims)
@@ -250,11 +249,11 @@ private:
         if (is_over) ++ends_;
         if (is_over || has_moved) return;
         require(now.shared.deaths > 0, "all sleep, and nobody died: a wake-up was lost");
-        for (std::uint8_t actor = 0; actor < actors; ++actor) // so much time passes
+        for (std::uint8_t actor = 0; actor < actors; ++actor) // time passes
             if (now.shared.sleeps_on[actor] != nothing) end_sleep(now, actor);
     }
 
-    /// Returns whether the actor could move by itself.
+    /// Returns whether the actor could continue by itself.
     bool advance(const situation& now, std::uint8_t actor) {
         const memory& m = now.shared;
         if (m.sleeps_on[actor] != nothing) {
@@ -262,7 +261,7 @@ private:
                 end_sleep(now, actor);
                 return true;
             }
-            end_sleep(now, actor); // a signal may come; nothing may rely on it
+            end_sleep(now, actor); // spurious wake-up: nothing may rely on the sleep
             return false;
         }
         situation next = now;
@@ -280,8 +279,7 @@ private:
         return true;
     }
 
-    /// Without it there would be no end of situations. Only if what came before leads to the same
-    /// step.
+    /// Bounds the number of situations. Only if the earlier answers lead to the same step.
     static void forget_loop(situation& next, std::uint8_t actor, const script::reached& at) {
         const answers& past = next.past[actor];
         const answers before(past.begin(), past.end() - static_cast<std::ptrdiff_t>(at.repeated));
@@ -295,7 +293,8 @@ private:
     void end_round(situation& next, std::uint8_t actor) const {
         next.shared.stages[actor] = stage::enters;
         ++next.shared.rounds_done[actor];
-        if (is_done(next, actor)) next.shared.is_alive[actor] = false; // it goes, and its locks do
+        // the process ends and its locks are released
+        if (is_done(next, actor)) next.shared.is_alive[actor] = false;
     }
 
     void end_sleep(situation next, std::uint8_t actor) {
@@ -305,7 +304,7 @@ private:
         visit(std::move(next));
     }
 
-    /// Its place is taken by another process with as much left to do.
+    /// Another process with the same remaining work replaces it.
     void die(situation next, std::uint8_t actor) {
         memory& m = next.shared;
         if (m.deaths == how_.deaths || !m.is_alive[actor]) return;
@@ -357,7 +356,7 @@ private:
             return 0;
         case step::kind::is_held:
             return m.is_alive[one.slot];
-        case step::kind::bury:
+        case step::kind::reclaim_slot:
             if (!m.is_alive[one.slot]) word = turn::idle;
             return 0;
         case step::kind::is_anyone:
@@ -371,7 +370,7 @@ private:
         }
         return 0;
     }
-    /// As reader_file::claim does.
+    /// As reader_file::claim.
     static std::uint8_t claim(memory& m, std::uint8_t actor) {
         m.is_alive[actor] = true;
         if (actor == writer) return 0;
@@ -400,7 +399,7 @@ private:
                 require(!m.is_in[n], "a writer came in beside a reader");
                 ++m.writers_since[n];
             }
-            m.is_torn = false; // it rolls back
+            m.is_torn = false; // rolls back
             m.is_writer_waiting = false;
             return;
         }
@@ -417,7 +416,7 @@ private:
     std::size_t ends_ = 0;
 };
 
-/// Empty if nothing went wrong.
+/// Empty if no fault was found.
 std::string explore(const extent& how) {
     explorer all(how);
     try {
@@ -426,11 +425,11 @@ std::string explore(const extent& how) {
         return what;
     }
     CHECK(all.ends() > 0);
-    CHECK(all.situations() > 10'000); // else something is not tried
+    CHECK(all.situations() > 10'000); // else something was not tried
     return {};
 }
 
-/// A soak tries more.
+/// A soak searches further.
 bool has_time() {
     return chainbase::test::test_operations(0) >= 1'000'000;
 }

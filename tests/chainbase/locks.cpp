@@ -1,7 +1,7 @@
 // Locks between threads and between processes.
 
-#include <chainbase/lock/process_lock.hpp>
-#include <pool_allocator/error.hpp>
+#include <chainbase/locks/process_lock.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #include <catch2/catch.hpp>
 #include <sys/wait.h>
@@ -26,8 +26,8 @@ using namespace chainbase::test;
 using Catch::Matchers::Contains;
 namespace fs = std::filesystem;
 
-// Readers under the read lock beside a writer under the write lock never see half a change. Meant
-// to run under the thread sanitizer as well.
+// Readers under the read lock beside a writer under the write lock never see a partial change. Also
+// run under the thread sanitizer.
 
 TEST_CASE("readers see whole blocks while a writer applies and undoes them") {
     one_type<item> s;
@@ -61,7 +61,7 @@ TEST_CASE("readers see whole blocks while a writer applies and undoes them") {
     for (int i = 0; i < 3; ++i)
         readers.emplace_back(read);
     while (rounds < 3)
-        std::this_thread::yield(); // else the last block may be there before the first reader
+        std::this_thread::yield(); // else the last block may be done before the first read
     for (std::uint32_t block = 1; block <= 200; ++block) {
         s.db.with_write_lock([&] {
             auto session = s.db.start_session();
@@ -76,7 +76,7 @@ TEST_CASE("readers see whole blocks while a writer applies and undoes them") {
                 session.push();
             s.db.commit(s.db.revision() - 2);
         });
-        while (rounds < static_cast<int>(block)) // as many looks as blocks, all along
+        while (rounds < static_cast<int>(block)) // spreads the reads over all blocks
             std::this_thread::yield();
     }
     stop = true;
@@ -88,7 +88,7 @@ TEST_CASE("readers see whole blocks while a writer applies and undoes them") {
 
 namespace {
 
-/// Threads that run until the last line of a test, however it gets there.
+/// Threads that run until the end of a test, even if it fails.
 class crowd {
 public:
     template <typename Work>
@@ -121,9 +121,10 @@ TEST_CASE("a writer gets in beside readers that never pause") {
     one_type<item> s;
     std::atomic<int> inside{0};
     std::atomic<int> reads{0};
-    std::atomic<int> patience{INT_MAX}; // reads at which the readers give up: the writer starves
+    // number of reads after which readers give up on a starving writer
+    std::atomic<int> patience{INT_MAX};
     crowd readers;
-    for (int i = 0; i < 3; ++i) // each leaves only when another one is in: there is no gap
+    for (int i = 0; i < 3; ++i) // each leaves only when another one is in, so there is no gap
         readers.add([&] {
             if (reads > patience) return;
             s.db.with_read_lock([&] {
@@ -171,7 +172,7 @@ TEST_CASE("readers get in beside writers that never pause") {
 
 namespace {
 
-/// How many of five writers that stand in line come before a reader that stands behind them.
+/// How many of five queued writers come before a reader queued behind them.
 int writers_before_reader() {
     state_lock lock;
     std::atomic<int> writes{0};
@@ -197,7 +198,7 @@ int writers_before_reader() {
     });
     while (waiting < 6)
         std::this_thread::yield();
-    std::this_thread::sleep_for(std::chrono::milliseconds(10)); // most likely it stands there now
+    std::this_thread::sleep_for(std::chrono::milliseconds(10)); // most likely queued by now
     lock.unlock();
     for (std::thread& one : threads)
         one.join();
@@ -209,14 +210,14 @@ int writers_before_reader() {
 
 TEST_CASE("a reader waits for one writer at most, however many stand in line") {
     int least = 5;
-    for (int i = 0; i < 20 && least > 1; ++i) // a busy machine may let it come late
+    for (int i = 0; i < 20 && least > 1; ++i) // a busy machine may delay it
         least = std::min(least, writers_before_reader());
     CHECK(least <= 1);
 }
 
 TEST_CASE("writers exclude each other and readers, readers do not exclude readers") {
     state_lock lock;
-    std::uint64_t first = 0; // plain: the thread sanitizer sees them touched without the lock
+    std::uint64_t first = 0; // plain: the thread sanitizer reports unlocked accesses
     std::uint64_t second = 0;
     std::atomic<int> torn{0};
     std::vector<std::thread> threads;
@@ -244,7 +245,7 @@ TEST_CASE("writers exclude each other and readers, readers do not exclude reader
 
     lock.lock_shared();
     std::thread([&] {
-        lock.lock_shared(); // comes back although another reader stays
+        lock.lock_shared(); // does not wait for the other reader to leave
         lock.unlock_shared();
     }).join();
     lock.unlock_shared();
@@ -260,7 +261,8 @@ TEST_CASE("who is in keeps out whom it has to, in turn a reader and a writer") {
         lock.lock();
         lock.unlock();
     };
-    // Whether another thread is still outside when this one leaves, some time after it came.
+    // Whether another thread is still kept out when this one leaves, some time after the other
+    // came.
     const auto keeps_out = [](const auto& come_and_go, const auto& leave) {
         std::atomic<bool> comes{false};
         std::atomic<bool> went{false};
@@ -285,8 +287,8 @@ TEST_CASE("who is in keeps out whom it has to, in turn a reader and a writer") {
     CHECK(keeps_out(write, [&] { lock.unlock(); }));
 }
 
-// The lock between processes, as one process sees it: two databases of one state have it between
-// them like any two others.
+// The lock between processes within one process: two databases of one state share it like any two
+// processes.
 
 namespace {
 
@@ -347,7 +349,7 @@ TEST_CASE("a reader sees what the writer did before and waits while it is in") {
     }
     const lock_report now = lock_report::read(folder / "state");
     CHECK(now.writer.what == lock_report::doing::idle);
-    REQUIRE(now.readers.size() == 1); // one for as many threads as ever read at once
+    REQUIRE(now.readers.size() == 1); // one slot for all reading threads
     CHECK(now.readers[0].what == lock_report::doing::idle);
 }
 
@@ -467,7 +469,7 @@ TEST_CASE("after a writer died between blocks readers go on") {
 TEST_CASE("a reader of what a checkpoint took the place of is told to open it again") {
     const scratch_folder folder;
     open_options how = quick_options();
-    how.promise = durability::checkpoint;
+    how.durability = durability::checkpoint;
     random_source random(test_seed(5));
     {
         two_sides written(folder / "state", how);
@@ -476,7 +478,7 @@ TEST_CASE("a reader of what a checkpoint took the place of is told to open it ag
     }
     const two_sides seen(folder / "state", to_read());
     CHECK(height_of(seen) == 1);
-    fs::remove_all(folder / "state" / "segment"); // as a restart of the machine does
+    fs::remove_all(folder / "state" / "segment"); // as a machine restart does
     const two_sides written(folder / "state", how);
     CHECK(written.db.opened().how == opening::way::restored);
     CHECK_THROWS_AS(height_of(seen), replaced_error);
@@ -498,7 +500,7 @@ TEST_CASE("whatever ends the writer's turn, readers get theirs") {
     written = std::make_unique<two_sides>(folder / "state");
     CHECK_THROWS_AS(two_sides(folder / "state"), locked_error);
     CHECK(height_of(seen) == 0);
-    written->db.with_write_lock([&] { written->db.abandon(); }); // as a kill: not over
+    written->db.with_write_lock([&] { written->db.abandon(); }); // as a kill: the turn is not ended
     CHECK_THROWS_AS(height_of(seen), unclean_error);
     written = std::make_unique<two_sides>(folder / "state");
     CHECK(height_of(seen) == 0);
@@ -515,15 +517,15 @@ TEST_CASE("a file of readers of before a restart is emptied, another file is ref
         out.seekp(offset);
         out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     };
-    write_at(offsetof(reader_header, phase), std::string("\1\0\0\0", 4)); // a writer was in
+    write_at(offsetof(reader_header, phase), std::string("\1\0\0\0", 4)); // a writer died within
     write_at(offsetof(reader_header, slots), std::string("\2\0\0\0", 4));
-    write_at(reader_file::header_bytes, std::string("\1\0\0\0", 4)); // and a reader, at once
+    write_at(reader_file::header_bytes, std::string("\1\0\0\0", 4)); // together with a reader
     CHECK_THROWS_AS(two_sides(folder / "state", to_read(std::chrono::milliseconds(1))),
                     unclean_error);
     write_at(offsetof(reader_header, boot), "of another boot");
     CHECK(height_of(two_sides(folder / "state", to_read(std::chrono::milliseconds(1)))) == 0);
     CHECK_NOTHROW(two_sides(folder / "state"));
-    write_at(offsetof(reader_header, slots), "\xff\xff\xff\xff"); // more than there can be
+    write_at(offsetof(reader_header, slots), "\xff\xff\xff\xff"); // above the maximum
     CHECK_NOTHROW(two_sides(folder / "state"));
     write_at(0, "something else");
     CHECK_THROWS_AS(two_sides(folder / "state", to_read()), damaged_error);

@@ -1,7 +1,7 @@
-// A state whose segment is in a folder of memory.
+// A state whose segment is in a memory folder.
 
 #include <chainbase/database.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #include <catch2/catch.hpp>
 #include <sys/stat.h>
@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A state folder and a folder of memory.
+/// A state folder and a memory folder.
 class sample {
 public:
     sample() {
@@ -34,13 +34,13 @@ public:
 
     [[nodiscard]] open_options how() const {
         open_options options = quick_options();
-        options.promise = durability::checkpoint;
+        options.durability = durability::checkpoint;
         options.checkpoints.interval = std::chrono::milliseconds(0);
         options.memory_folder = memory;
         return options;
     }
 
-    /// What is in the folder of memory.
+    /// The number of entries in the memory folder.
     [[nodiscard]] std::size_t homes() const {
         return static_cast<std::size_t>(
             std::distance(fs::directory_iterator(memory), fs::directory_iterator()));
@@ -55,7 +55,7 @@ public:
     fs::path state = folder / "state";
 };
 
-/// A database with a type, whose objects count how often it was written.
+/// A database whose type counts how often it was written.
 class things {
 public:
     things(const fs::path& state, const open_options& how) : db(state, how) {
@@ -97,7 +97,7 @@ TEST_CASE("a segment in memory is attached again by writers and readers") {
     CHECK_FALSE(fs::exists(s.state / "segment"));
     {
         open_options without = s.how();
-        without.memory_folder.clear(); // counts when it is made
+        without.memory_folder.clear(); // used when the state is created
         things all(s.state, without);
         CHECK(all.way() == opening::way::rolled_back);
         CHECK(all.segment() == s.home() / "segment");
@@ -150,7 +150,7 @@ TEST_CASE("after the machine restarted the checkpoint is restored into a new hom
     fs::remove_all(before);
     CHECK_THROWS_WITH(things(s.state, reading()), Contains("restores its last checkpoint"));
     open_options how = s.how();
-    if (GENERATE(false, true)) how.memory_folder.clear(); // where it was before
+    if (GENERATE(false, true)) how.memory_folder.clear(); // the previous place
     things all(s.state, how);
     CHECK(all.way() == opening::way::restored);
     CHECK(all.count() == 1);
@@ -231,16 +231,16 @@ TEST_CASE("what is put back from a copy goes on from its own checkpoint") {
     const int how = GENERATE(0, 1, 2);
     CAPTURE(how);
     const auto time = fs::last_write_time(s.state / "segment.json");
-    if (how == 0) fs::remove_all(s.state); // else over what is there
+    if (how == 0) fs::remove_all(s.state); // else over the existing files
     fs::copy(s.folder / "backup", s.state, all_of_it);
-    if (how == 2) { // as what keeps times does
+    if (how == 2) { // like programs that keep times
         fs::last_write_time(s.state / "segment.json", time_of_backup);
-        CHECK(time != time_of_backup); // so that what looks at times alone copies it, too
+        CHECK(time != time_of_backup); // so that comparing times alone finds a difference
     }
     things all(s.state, s.how());
     CHECK(all.way() == opening::way::restored);
     CHECK(all.count() == 1);
-    CHECK(s.homes() == 2); // the other one is nobody's to remove
+    CHECK(s.homes() == 2); // the other one is never removed
 }
 
 TEST_CASE("links to segment.json, and new rights, leave the segment tied") {
@@ -275,7 +275,7 @@ TEST_CASE("a copy made of hard links does not get the original's segment") {
     CHECK_THROWS_WITH(things(s.folder / "copy", reading()), Contains("is a copy"));
     CHECK(things(s.state, s.how()).way() == opening::way::attached);
     fs::rename(s.state, s.folder / "renamed");
-    fs::rename(s.folder / "copy", s.state); // the name is not what counts
+    fs::rename(s.folder / "copy", s.state); // the name does not matter
     CHECK_THROWS_WITH(things(s.state, reading()), Contains("is a copy"));
     CHECK(things(s.folder / "renamed", s.how()).way() == opening::way::attached);
 }
@@ -317,7 +317,7 @@ TEST_CASE("what was planted under the segment's name is not attached") {
         if (geteuid() != 0) return;
         fs::copy(s.folder / "elsewhere", home, fs::copy_options::recursive);
         REQUIRE(chown(home.c_str(), 54'321, 54'321) == 0);
-    } else { // of another state of ours
+    } else { // of another state of the same user
         sample other;
         write_one(other);
         fs::copy(other.home(), home, fs::copy_options::recursive);
@@ -349,7 +349,7 @@ TEST_CASE("a segment whose header is another state's is refused") {
 TEST_CASE("without checkpoints nothing is kept in memory that a crash takes") {
     const sample s;
     open_options how = s.how();
-    how.promise = durability::process;
+    how.durability = durability::process;
     const bool is_memory = fs::path(s.folder.path()).string().starts_with("/dev/shm");
     if (!is_memory) WARN("skipped: no memory to put a segment in");
     if (!is_memory) return;
@@ -380,8 +380,8 @@ TEST_CASE("a segment that was not finished is removed by the next writer") {
     write_one(s);
     const fs::path other = s.memory / "chainbase-other";
     if (GENERATE(false, true)) {
-        // As if it had died before it settled: the same file under the name that it had then, and
-        // the time of its last change not known yet.
+        // As if it died before completing the move: the same file under its former name, its time
+        // of change not recorded yet.
         const fs::path tie = s.home() / "state.json";
         std::ostringstream text;
         text << std::ifstream(tie).rdbuf();
@@ -390,7 +390,7 @@ TEST_CASE("a segment that was not finished is removed by the next writer") {
         fs::rename(s.state / "segment.json", s.state / "segment.json.new");
         CHECK(things(s.state, s.how()).count() == 1);
         CHECK(s.homes() == 1);
-    } else { // one that another state is making
+    } else { // another state's unfinished one
         fs::copy(s.home(), other, fs::copy_options::recursive);
         std::ofstream(s.state / "segment.json.new")
             << R"({"format":1,"home":")" << other.string() << R"(","identity":""})";

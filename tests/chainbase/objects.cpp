@@ -1,4 +1,4 @@
-// Objects: found by id and by key, referred to, touched, few of a type; and as a program uses them.
+// Objects: lookups by id and by key, references, touched objects, small types; and typical use.
 
 #include <chainbase/statistics.hpp>
 #include <undo/session_changes.hpp>
@@ -17,7 +17,7 @@ using namespace chainbase;
 using namespace chainbase::test;
 using Catch::Matchers::Contains;
 
-// Lookups by the leading parts of a key, by computed keys, and what values can be passed.
+// Lookups by the leading parts of a key and by computed keys, and the accepted argument types.
 
 namespace {
 
@@ -25,7 +25,7 @@ struct by_owner;
 struct by_half;
 struct by_remainder;
 
-/// A composite key of text and a descending number, and keys that are computed.
+/// A composite key of text and a descending number, and computed keys.
 struct entry {
     chainbase::id<entry> id;
     std::uint32_t number = 0;
@@ -76,7 +76,7 @@ TEST_CASE("a composite key is looked up by its first part, in order of the secon
     CHECK(s.db.find<entry, by_owner>("zoe") == nullptr);
     CHECK(s.db.find<entry, by_owner>(std::string("bob"), 4U) != nullptr);
     CHECK(s.db.find<entry, by_owner>("bob", 6U) == nullptr);
-    CHECK(view.equal_range("carol").first == view.equal_range("carol").second);
+    CHECK(view.equal_range("carol").empty());
 }
 
 TEST_CASE("a computed key follows what it is computed from") {
@@ -91,8 +91,8 @@ TEST_CASE("a computed key follows what it is computed from") {
         Contains("by_half") && Contains("(8)"));
     CHECK(snapshot(s.db.memory()) == before);
     const auto fives = s.db.view<entry, by_remainder>().equal_range(5U);
-    REQUIRE(std::distance(fives.first, fives.second) == 1);
-    CHECK(&*fives.first == &e);
+    REQUIRE(std::distance(fives.begin(), fives.end()) == 1);
+    CHECK(&fives.front() == &e);
     s.db.modify(e, [](entry& t) { t.number = 1001; });
     CHECK(s.db.find<entry, by_half>(7U) == nullptr);
     CHECK(s.db.find<entry, by_half>(500U) == &e);
@@ -145,28 +145,7 @@ TEST_CASE("objects and their strings cannot be changed past the database") {
     CHECK(e.owner.view() == "alice");
 }
 
-TEST_CASE("prefetching changes nothing, whether the key is there or not") {
-    entries s;
-    const snapshot before(s.db.memory());
-    const auto look = [&](auto value) {
-        s.db.prefetch<entry, by_half>(value);
-        s.db.prefetch_object<entry, by_half>(value);
-        s.db.prefetch_id<entry, by_half>(value);
-    };
-    for (std::uint32_t half = 0; half < 200; ++half)
-        look(half);
-    look(std::int64_t{-1});       // no value of the part's type
-    look(std::uint64_t{1} << 40); // nor this
-    scratch_folder folder;
-    database empty(folder / "state", quick_options());
-    empty.add_type<entry>("entry");
-    empty.prefetch<entry, by_half>(1u);
-    empty.prefetch_object<entry, by_half>(1u);
-    empty.prefetch_id<entry, by_half>(1u);
-    CHECK(snapshot(s.db.memory()) == before);
-}
-
-// References to objects stay valid whatever happens to others.
+// References to objects stay valid when others change.
 
 namespace {
 
@@ -205,7 +184,7 @@ TEMPLATE_TEST_CASE("a reference outlives a growth that is undone", "", item, car
         add_many(s);
         CHECK(a.value == 3);
         s.db.remove(a);
-        s.add(0, 9); // in its slot
+        s.add(0, 9); // reuses its slot
     }
     CHECK(s.now() == before);
     CHECK(s.at(0) == &a);
@@ -215,7 +194,7 @@ TEMPLATE_TEST_CASE("a reference outlives a growth that is undone", "", item, car
     CHECK(s.at(0) == &a);
 }
 
-// Which objects the log of sessions names: all that were touched, each once, and nothing else.
+// The objects in a session's log: all touched ones, each once, and no others.
 
 namespace {
 
@@ -243,9 +222,9 @@ struct items_and_cards {
     void remove(std::uint32_t number) {
         db.remove(db.get(id<T>(number)));
     }
-    /// Requires that nothing else was touched, and the order.
+    /// Requires exactly these, in order.
     void require_touched(revision_number since, const ids& items, const ids& cards) const {
-        undo_log& log = *db.memory().log();
+        const undo_log& log = *db.memory().log();
         const auto begin = log.find_session(since);
         REQUIRE(begin);
         std::vector<std::pair<std::uint32_t, std::uint32_t>> found;
@@ -272,13 +251,13 @@ TEST_CASE("touched objects are those that a session created, modified and remove
     s.change<card>(7);
     s.change<item>(9);
     s.change<item>(3);
-    s.change<item>(3); // once
+    s.change<item>(3); // listed once
     s.remove<item>(4);
     s.make<card>(100);
     s.require_touched(block.revision(), {3, 4, 9}, {7, 20});
     s.make<item>(101); // of which nothing is left
     s.remove<item>(20);
-    s.db.modify(s.db.get(id<card>(5)), [](card&) {}); // is as it was
+    s.db.modify(s.db.get(id<card>(5)), [](card&) {}); // unchanged
     s.require_touched(block.revision(), {3, 4, 9, 20}, {5, 7, 20});
 }
 
@@ -306,11 +285,11 @@ TEST_CASE("sessions within a session leave nothing but what they touched") {
     s.require_touched(first, {1, 2, 3, 4, 5}, {1});
 }
 
-// A type without objects, or with one, takes little: an application has dozens of types.
+// A type with no object or one takes little space: an application has dozens of types.
 
 namespace {
 
-/// What the files of the type occupy on the file system.
+/// Allocated bytes of the type's files.
 template <typename T>
 std::uint64_t allocated(const one_type<T>& s) {
     std::uint64_t bytes = 0;
@@ -349,7 +328,7 @@ TEMPLATE_TEST_CASE("a type without objects, or with one, takes little", "", item
     CHECK(counted(s) <= 3 * bound);
 }
 
-// Calls that are wrong are refused with a message, and change nothing.
+// Invalid calls are refused with a message, and change nothing.
 
 TEST_CASE("a type or a name can be registered once only") {
     one_type<item> s;
@@ -386,13 +365,13 @@ TEST_CASE("undo, squash and changes need a session") {
     one_type<item> s;
     CHECK_THROWS_AS(s.db.undo(), usage_error);
     CHECK_THROWS_AS(s.db.squash(), usage_error);
-    CHECK_THROWS_AS(s.db.changes<item>(1), usage_error);
+    CHECK_THROWS_AS(s.db.changes(1).of<item>(), usage_error);
     CHECK_NOTHROW(s.db.undo_all());
     CHECK_NOTHROW(s.db.commit(5));
     auto session = s.db.start_session();
     CHECK_THROWS_AS(s.db.compact(), usage_error);
-    CHECK_THROWS_AS(s.db.changes<item>(2), usage_error);
-    CHECK(s.db.changes<item>(1).empty());
+    CHECK_THROWS_AS(s.db.changes(2).of<item>(), usage_error);
+    CHECK(s.db.changes(1).of<item>().empty());
 }
 
 TEST_CASE("a database that was closed is found closed, and does nothing any more") {

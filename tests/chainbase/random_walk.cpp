@@ -9,8 +9,7 @@ using namespace chainbase::test;
 
 namespace {
 
-/// Walks `operations` random steps in a new state and compares the database with the model all
-/// along.
+/// Walks `operations` random steps in a new state, comparing the database with the model.
 void walk(std::uint64_t seed, std::uint64_t operations, walk_options options) {
     check_random_operations(seed, operations, [&](operation_sequence& steps) {
         const scratch_folder folder;
@@ -22,7 +21,7 @@ void walk(std::uint64_t seed, std::uint64_t operations, walk_options options) {
         w.check(random);
         w.undo_all();
         w.check(random);
-        if (steps.played() < operations) return; // a part, of a sequence that failed
+        if (steps.played() < operations) return; // a shrunk part of a failing sequence
         WARN("seed " << seed << ": " << steps.played() << " steps, " << w.peak()
                      << " objects of a type, " << w.refusals() << " refused, " << w.undone()
                      << " sessions undone");
@@ -30,8 +29,8 @@ void walk(std::uint64_t seed, std::uint64_t operations, walk_options options) {
     });
 }
 
-/// Walks of at most `longest` steps each, from one seed and those that follow it: what a state
-/// costs to look at grows with the ids that it has given.
+/// Walks of at most `longest` steps, from one seed and its successors: the cost of comparing a
+/// state grows with the ids it has assigned.
 void walks(std::uint64_t seed, std::uint64_t operations, std::uint64_t longest,
            const walk_options& options) {
     for (; operations > 0; ++seed) {

@@ -1,4 +1,4 @@
-// Sessions: nested, squashed, pushed, committed; what changed in them; two states side by side.
+// Sessions: nested, squashed, pushed, committed; their changes; two states side by side.
 
 #include <catch2/catch.hpp>
 #include <tests/support/one_type.hpp>
@@ -15,7 +15,7 @@ using namespace chainbase;
 using namespace chainbase::test;
 using Catch::Matchers::Contains;
 
-// What sessions and revisions promise.
+// The contract of sessions and revisions.
 
 TEST_CASE("revisions count sessions") {
     one_type<item> s;
@@ -180,7 +180,7 @@ TEST_CASE("a session guard undoes what it still holds when it goes") {
     s.add(1);
     auto inner = s.db.start_session();
     s.add(2);
-    outer.undo(); // takes the one above with it
+    outer.undo(); // undoes the nested one, too
     CHECK(s.db.revision() == 0);
     inner.undo();
     CHECK(s.db.revision() == 0);
@@ -251,7 +251,7 @@ TEST_CASE("what was pushed is undoable after opening again, what was not is gone
                 inner.push();
             }
             outer.push();
-            // Left open for good: the process may end anywhere.
+            // Intentionally left open: the process may end at any point.
             static auto& left_open = *new std::vector<session>;
             left_open.push_back(db.start_session());
             db.create<item>([](item& t) { t.key = 3; });
@@ -303,7 +303,7 @@ TEST_CASE("a thousand hot objects cost log once per session") {
         for (const item& object : s.db.objects<item>())
             s.db.modify(object, [](item& t) { ++t.value; });
     };
-    for (int round = 0; round < 20; ++round) // until the cache has grown to fit
+    for (int round = 0; round < 20; ++round) // until the cache has its full size
         touch_all();
     const auto bytes = log.bytes_in_use();
     for (int round = 0; round < 50; ++round)
@@ -313,7 +313,7 @@ TEST_CASE("a thousand hot objects cost log once per session") {
     CHECK(s.now() == before);
 }
 
-// What changes() tells of a session.
+// The result of changes() for a session.
 
 namespace {
 
@@ -336,7 +336,7 @@ struct posts {
     }
     [[nodiscard]] std::map<std::uint32_t, change<post>> since(revision_number revision) const {
         std::map<std::uint32_t, change<post>> by_id;
-        for (auto& one : db.changes<post>(revision))
+        for (auto& one : db.changes(revision).of<post>())
             by_id.emplace(one.id.value, std::move(one));
         return by_id;
     }
@@ -356,7 +356,7 @@ TEST_CASE("changes lists what was created, modified and removed, with what was b
     });
     s.db.modify(s.at("a"), [](post& p) { p.likes = 5; });
     s.db.remove(s.at("b"));
-    s.add("e", "new"); // in the slot of b
+    s.add("e", "new"); // reuses the slot of b
     s.db.modify(s.at("e"), [](post& p) { p.body = std::string_view("newer"); });
     s.add("f", "gone again");
     s.db.remove(s.at("f"));
@@ -410,12 +410,12 @@ TEST_CASE("changes of a session include those of the sessions above it") {
                                     throw 1;
                                 }),
                     int);
-    CHECK(s.since(2).empty()); // what failed is no change
+    CHECK(s.since(2).empty()); // a failed operation is no change
     next.undo();
     CHECK(s.since(1).size() == 2);
 }
 
-// Several databases in one process, many types in one.
+// Several databases in one process, many types in one database.
 
 TEST_CASE("two databases in one process do not see each other") {
     one_type<item> a;
@@ -424,7 +424,7 @@ TEST_CASE("two databases in one process do not see each other") {
     b.add(1);
     auto in_a = a.db.start_session();
     auto in_b = b.db.start_session();
-    // A modifier of one reads the other.
+    // A modifier of one database reads the other.
     b.db.modify(*b.at(1), [&](item& t) { t.value = a.at(1)->key + 4; });
     a.add(2);
     in_a.undo();

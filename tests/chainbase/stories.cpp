@@ -1,4 +1,4 @@
-// The stories of undo and of colliding changes, with all going well.
+// The scenarios of undo and of colliding changes, without failures.
 
 #include <catch2/catch.hpp>
 #include <tests/chainbase/stories.hpp>
@@ -29,7 +29,7 @@ TEMPLATE_TEST_CASE("a key may be set to what it is", "", item, card, ticket) {
     same_key<one_type<TestType>>();
 }
 
-// Undo of changes that a store which undoes one object after the other stumbles over.
+// Undo of changes that a store fails at if it undoes object by object.
 
 TEMPLATE_TEST_CASE("undo gives two objects that swapped their keys their own back", "", item,
                    card) {
@@ -48,7 +48,7 @@ TEMPLATE_TEST_CASE("a ring of keys passed on is undone", "", item, card) {
     ring_of_keys<one_type<TestType>>();
 }
 
-// Removing under undo: what is new, what was changed, what is reused, everything.
+// Removing under undo: new objects, changed ones, reused slots, everything.
 
 TEMPLATE_TEST_CASE("removing an object that the session made, then undo", "", item, card) {
     removing_new<one_type<TestType>>();

@@ -6,12 +6,12 @@
 #include <optional>
 #include <utility>
 
-// The bodies of tests that are run over more than one kind of state: with all going well, and with
-// every acquisition failing in turn. `State` is a one_type.
+// Test bodies that run over several kinds of state: without failures, and with every acquisition
+// failing in turn. `State` is a one_type.
 
 namespace chainbase::test {
 
-/// Whether the objects at hand are older than the session, new in it, or there is no session.
+/// Whether the objects are older than the session, created in it, or there is no session.
 enum class situation { no_session, old_objects, new_objects, pushed_session };
 
 constexpr situation all_situations[] = {situation::no_session, situation::old_objects,
@@ -29,7 +29,7 @@ struct pair_of : State {
         guard->push();
         guard.reset();
     }
-    /// Undoes the session, if there is one: nothing is left of what was done in it.
+    /// Undoes the session, if any, and with it everything done in it.
     void undo() {
         if (!begin) return;
         if (guard)
@@ -51,7 +51,7 @@ private:
     std::optional<decltype(std::declval<State&>().db.start_session())> guard;
 };
 
-/// Undoes what `work` does: nothing of it is left.
+/// Requires that undo reverts everything that `work` does.
 template <typename State, typename Work>
 void undone(State& s, Work&& work) {
     const snapshot before = s.now();
@@ -62,7 +62,7 @@ void undone(State& s, Work&& work) {
     CHECK(s.now() == before);
 }
 
-/// Undo gives two objects that swapped their keys their own back.
+/// Undo restores the keys of two objects that swapped them.
 template <typename State>
 void swapped_keys() {
     using T = typename State::object;
@@ -81,7 +81,7 @@ void swapped_keys() {
     CHECK(s.at(3) == nullptr);
 }
 
-/// Undo gives an object its key back that a new object took.
+/// Undo restores a key that a new object took.
 template <typename State>
 void taken_key() {
     using T = typename State::object;
@@ -96,7 +96,7 @@ void taken_key() {
     CHECK(s.count() == 1);
 }
 
-/// Undo brings a removed object back whose key was used again.
+/// Undo restores a removed object whose key was reused.
 template <typename State>
 void key_used_again() {
     using T = typename State::object;
@@ -114,7 +114,7 @@ void key_used_again() {
     CHECK(a.value == 7);
 }
 
-/// A ring of keys passed on is undone.
+/// Undo of a rotation of keys.
 template <typename State>
 void ring_of_keys() {
     State s;
@@ -132,7 +132,7 @@ void ring_of_keys() {
         CHECK(s.at(k)->id.value == k);
 }
 
-/// Removing an object that the session made, then undo.
+/// Removes an object created in the session, then undoes.
 template <typename State>
 void removing_new() {
     using T = typename State::object;
@@ -146,7 +146,7 @@ void removing_new() {
     CHECK(s.count() == 1);
 }
 
-/// Removing an object that the session changed, then undo.
+/// Removes an object changed in the session, then undoes.
 template <typename State>
 void removing_changed() {
     using T = typename State::object;
@@ -169,7 +169,7 @@ void removing_changed() {
     CHECK(a.group == 4);
 }
 
-/// A slot freed in an inner session and reused comes back when the outer is undone.
+/// Undoing the outer session restores a slot freed and reused in an inner one.
 template <typename State>
 void reused_slot() {
     using T = typename State::object;
@@ -196,7 +196,7 @@ void reused_slot() {
     CHECK(a.value == 0);
 }
 
-/// Ids that were undone are given again.
+/// Undone ids are assigned again.
 template <typename State>
 void ids_given_again() {
     using T = typename State::object;
@@ -213,11 +213,11 @@ void ids_given_again() {
     CHECK(again.id.value == 1);
     CHECK(s.find(1) == &again);
     s.db.remove(again);
-    CHECK(s.add(5).id.value == 2); // but not those that were removed
+    CHECK(s.add(5).id.value == 2); // but not those of removed objects
     CHECK(s.find(1) == nullptr);
 }
 
-/// Clear is undone like anything else.
+/// Undo of clear().
 template <typename State>
 void clearing() {
     State s;
@@ -240,7 +240,7 @@ void clearing() {
     CHECK(s.add(1).id.value == 500);
 }
 
-/// A modification that collides leaves the object as it was.
+/// A colliding modification leaves the object unchanged.
 template <typename State>
 void colliding_modification() {
     using T = typename State::object;
@@ -268,7 +268,7 @@ void colliding_modification() {
     }
 }
 
-/// A creation that collides leaves no trace.
+/// A colliding creation leaves no trace.
 template <typename State>
 void colliding_creation() {
     for (const situation when : all_situations) {
@@ -283,7 +283,7 @@ void colliding_creation() {
     }
 }
 
-/// After a collision that was caught the session is still undone.
+/// After a caught collision the session can still be undone.
 template <typename State>
 void caught_collision() {
     using T = typename State::object;
@@ -302,7 +302,7 @@ void caught_collision() {
     CHECK(a.value == 0);
 }
 
-/// A key may be set to what it is.
+/// A key may be set to its own value.
 template <typename State>
 void same_key() {
     using T = typename State::object;

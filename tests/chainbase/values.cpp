@@ -1,4 +1,4 @@
-// What objects hold: vectors, large buffers, large changes; and functions that throw half way.
+// Member values: vectors, large buffers, large changes; and functions that throw midway.
 
 #include <chainbase/database.hpp>
 
@@ -21,8 +21,7 @@ using namespace chainbase;
 using namespace chainbase::test;
 using Catch::Matchers::Contains;
 
-// Bytes and vectors of structures as members: kept, compared, undone, and there after opening
-// again.
+// Bytes and vectors of structs as members: stored, compared, undone, and read after reopening.
 
 namespace {
 
@@ -124,7 +123,7 @@ TEST_CASE("changes tells the bytes and vectors that were") {
     s.add(50, 1);
     auto session = s.db->start_session();
     s.db->modify(s.db->get(id<basket>(0)), [](basket& b) { baskets::put(b, 7, 2); });
-    const auto changes = s.db->changes<basket>(session.revision());
+    const auto changes = s.db->changes(session.revision()).of<basket>();
     REQUIRE(changes.size() == 1);
     REQUIRE(changes[0].before);
     CHECK(std::ranges::equal(changes[0].before->seal, bytes_of(150, 1)));
@@ -132,7 +131,7 @@ TEST_CASE("changes tells the bytes and vectors that were") {
     s.check(0, 7, 2);
 }
 
-// Strings larger than any size class live in runs of pages.
+// Strings larger than any size class are stored in page runs.
 
 namespace {
 
@@ -176,10 +175,10 @@ TEST_CASE("free runs merge with both neighbours") {
     for (int i = 0; i < 9; ++i)
         all.push_back(&s.add(text_of(static_cast<char>('a' + i), 100'000)));
     const auto used = s.runs().slots_live + s.runs().slots_free;
-    for (const int i : {0, 2, 4, 6, 8, 7, 1, 5, 3}) // alone, before, after, between
+    for (const int i : {0, 2, 4, 6, 8, 7, 1, 5, 3}) // single, before, after, between
         s.db.remove(*all[static_cast<std::size_t>(i)]);
     CHECK(s.runs().slots_live == 0);
-    s.add(text_of('z', used * 4096)); // all of it as one run
+    s.add(text_of('z', used * 4096)); // all as one run
     CHECK(s.runs().slots_free == 0);
     CHECK(s.runs().slots_live == used);
 }
@@ -218,7 +217,7 @@ TEST_CASE("strings of every length around the classes are kept and freed") {
     CHECK(s.db.memory().buffers().measure().slots_live == nothing.slots_live);
 }
 
-// Whoever chooses keys cannot choose their hashes, which are keyed with the state's random seed.
+// A user who chooses keys cannot choose their hashes, which depend on the state's random seed.
 
 namespace {
 
@@ -238,7 +237,7 @@ constexpr std::uint64_t inverse(std::uint64_t odd) {
     return found;
 }
 
-/// A number that MurmurHash3's finaliser, which everybody knows, gives the hash `hash`.
+/// A number whose hash under MurmurHash3's public finaliser is `hash`.
 constexpr std::uint64_t number_of_hash(std::uint32_t hash, std::uint32_t more) {
     std::uint64_t h = std::uint64_t{hash} << 32 | more;
     h ^= h >> 33;
@@ -248,7 +247,7 @@ constexpr std::uint64_t number_of_hash(std::uint32_t hash, std::uint32_t more) {
     return h ^ h >> 33;
 }
 
-/// What of the table of `wide` a state has, from its first area on.
+/// The bytes of the hash table of `wide`, from its first area on.
 std::string table_of_wide(const std::filesystem::path& state) {
     return read_all(state / "segment/wide.0.hash").substr(window_header::page_bytes);
 }
@@ -262,7 +261,7 @@ TEST_CASE("keys that were chosen for one hash are spread as others are") {
     constexpr std::uint32_t count = 60'000;
     for (std::uint32_t i = 0; i < count; ++i)
         db.create<wide>([&](wide& w) { w.key = number_of_hash(77, i); });
-    // What a removal logs grows with the run of entries that it shifts.
+    // The log space of a removal grows with the run of entries that it shifts.
     auto block = db.start_session();
     undo_log& log = *db.memory().log();
     std::uint64_t most = 0;
@@ -298,7 +297,7 @@ TEST_CASE("two states hash the same keys in ways of their own") {
     CHECK(tables[0] != tables[1]);
 }
 
-// What a caller's function throws passes through; the state is what it was.
+// A caller's exception passes through; the state is unchanged.
 
 namespace {
 

@@ -2,5 +2,5 @@
 
 #include "account.hpp"
 
-// What works on all accounts is compiled once, in account_index.cpp, and not by every source.
+// Compiled once in account_index.cpp instead of by every source.
 extern template class chainbase::object_index<account>;

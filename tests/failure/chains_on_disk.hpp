@@ -1,6 +1,6 @@
 #pragma once
 
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #include <spdlog/spdlog.h>
 #include <tests/support/chain_model.hpp>
@@ -18,10 +18,10 @@
 #include <string>
 #include <vector>
 
-/// Chains whose checkpoints are on a disk that a test has in its hands.
+/// Chains whose checkpoints are on a simulated disk.
 namespace chainbase::test {
 
-/// Nothing is logged while it lives: failures are what the test is about.
+/// Disables logging while it lives: the tests provoke failures.
 class quiet_log {
 public:
     quiet_log() { spdlog::set_level(spdlog::level::off); }
@@ -32,8 +32,8 @@ public:
 
 class quietly_seeded : protected quiet_log, protected seeded {};
 
-/// Runs `restore` while the folder `state` is out of the way and nothing in its place (a disk knows
-/// files by their paths). Returns what an exception of the engine said; throws mismatch on.
+/// Runs `restore` while the folder `state` is moved away (a disk identifies files by path). Returns
+/// the message of an engine's exception; passes mismatch on.
 template <typename Restore>
 std::string in_place_of(const std::filesystem::path& state, Restore restore) {
     const std::filesystem::path away = state.parent_path() / "away";
@@ -53,54 +53,54 @@ std::string in_place_of(const std::filesystem::path& state, Restore restore) {
     return refusal;
 }
 
-/// What a checkpoint is to hold.
-struct stand {
+/// The expected content of a checkpoint.
+struct state_summary {
     std::uint64_t digest;
     revision_number revision;
     revision_number committed;
 
-    bool operator==(const stand&) const = default;
+    bool operator==(const state_summary&) const = default;
 };
 
-/// A chain whose state is in checkpoints of a disk that a test has in its hands.
+/// A chain whose state is in checkpoints on a simulated disk.
 class checkpointed_chain {
 public:
-    checkpointed_chain(std::uint64_t seed, const checkpoint::rhythm& when)
+    checkpointed_chain(std::uint64_t seed, const checkpoint::schedule& when)
         : seed_(seed), when_(when) {
         chain_.emplace(state(), seed, options_on(disk, when));
     }
 
-    static chain_options options_on(simulated_disk& on, const checkpoint::rhythm& when) {
+    static chain_options options_on(simulated_disk& on, const checkpoint::schedule& when) {
         chain_options options;
-        options.how.promise = durability::checkpoint;
+        options.how.durability = durability::checkpoint;
         options.how.checkpoints = when;
         options.how.checkpoint_disk = &on;
         return options;
     }
-    static checkpoint::rhythm when_asked() { return {std::chrono::milliseconds(0), 0}; }
+    static checkpoint::schedule when_asked() { return {std::chrono::milliseconds(0), 0}; }
 
     void apply(std::uint64_t steps = 1) {
         for (; steps > 0; --steps)
             chain_->apply(steps_++);
     }
-    /// Throws what the checkpoint throws; then it may be there all the same, and the next one has
-    /// its number or, by another process, a higher one.
+    /// Throws what the checkpoint throws; it may exist all the same, and the next one then has its
+    /// number or, in another process, a higher one.
     void make_checkpoint() {
-        const stand now{digest_of(db()), db().revision(), db().committed_revision()};
+        const state_summary now{digest_of(db()), db().revision(), db().committed_revision()};
         for (std::uint64_t next = 1; next <= 3; ++next)
             expected[promised + next].push_back(now);
         promised = db().make_checkpoint().generation;
         expected[promised] = {now};
     }
-    /// As a kill, but for the checkpoint under way, which is finished.
+    /// As a kill, but the checkpoint in progress is completed.
     void abandon() { db().abandon(); }
-    /// By another process, after this one was killed.
+    /// In another process, after a kill.
     void reopen() {
         abandon();
         chain_.reset();
         chain_.emplace(state(), seed_, options_on(disk, when_));
     }
-    /// Which makes a checkpoint.
+    /// Makes a checkpoint.
     void close_and_reopen() {
         expected[++promised] = {{digest_of(db()), db().revision(), db().committed_revision()}};
         db().close();
@@ -110,8 +110,8 @@ public:
     [[nodiscard]] database& db() { return chain_->state().db(); }
     [[nodiscard]] std::filesystem::path state() const { return folder_ / "state"; }
 
-    /// What is restored from `from` while this chain is out of its folder (the disk knows files by
-    /// their paths). Throws mismatch when it is no checkpoint that was made.
+    /// Restores from `from` while this chain is moved out of its folder (the disk identifies files
+    /// by path). Throws mismatch when the result is no checkpoint that was made.
     std::uint64_t restored_from(simulated_disk& from, std::string* why = nullptr) const {
         std::uint64_t generation = 0;
         const std::string refusal = in_place_of(state(), [&] {
@@ -126,8 +126,8 @@ public:
         return generation;
     }
 
-    /// Restores from `on` in place of this chain, is killed, opens what is left, and makes a
-    /// checkpoint, which is restored. Throws mismatch when that is not what was checkpointed.
+    /// Restores from `on` in place of this chain, kills, reopens, makes a checkpoint, and restores
+    /// that. Throws mismatch when it differs from what was checkpointed.
     opening checkpointed_again(simulated_disk& on) const {
         const auto how = options_on(on, when_asked()).how;
         opening result;
@@ -150,13 +150,14 @@ public:
     }
 
     simulated_disk disk;
-    /// By generation: of one that was made the last, of one that failed all attempts.
-    std::map<std::uint64_t, std::vector<stand>> expected;
-    std::uint64_t promised = 0; ///< the last one that was made
+    /// by generation: the last one made, and those that failed all attempts
+    std::map<std::uint64_t, std::vector<state_summary>> expected;
+    std::uint64_t promised = 0; ///< generation of the last successful one
 
 private:
-    static void expect_one_of(const std::vector<stand>& all, const database& restored) {
-        const stand now{digest_of(restored), restored.revision(), restored.committed_revision()};
+    static void expect_one_of(const std::vector<state_summary>& all, const database& restored) {
+        const state_summary now{digest_of(restored), restored.revision(),
+                                restored.committed_revision()};
         if (std::ranges::count(all, now) == 0)
             throw mismatch("restored revision " + std::to_string(now.revision) +
                            " with objects that are in no checkpoint of this generation");
@@ -165,22 +166,21 @@ private:
 
     scratch_folder folder_;
     std::uint64_t seed_;
-    checkpoint::rhythm when_;
+    checkpoint::schedule when_;
     std::optional<chain_model> chain_;
     std::uint64_t steps_ = 0;
 };
 
-/// A chain with durability::commit on a disk that a test has in its hands, and what every step of
-/// it comes to.
+/// A chain with durability::commit on a simulated disk, and the expected state after every step.
 class durable_chain {
 public:
-    /// Checkpoints every so many blocks; 0: only when one is needed.
+    /// Makes checkpoints every so many blocks; 0: only when one is needed.
     durable_chain(std::uint64_t seed, std::uint64_t steps, std::uint64_t blocks = 0)
         : seed_(seed), blocks_(blocks) {
         chain_model reference(folder_ / "reference", seed);
         const auto add = [&] {
             const database& db = reference.state().db();
-            stands_.push_back({digest_of(db), db.revision(), db.committed_revision()});
+            summaries_.push_back({digest_of(db), db.revision(), db.committed_revision()});
         };
         add();
         for (std::uint64_t step = 0; step < steps; ++step) {
@@ -192,13 +192,13 @@ public:
 
     [[nodiscard]] chain_options options_on(simulated_disk& on) const {
         chain_options options;
-        options.how.promise = durability::commit;
+        options.how.durability = durability::commit;
         options.how.checkpoints = {std::chrono::milliseconds(0), blocks_};
         options.how.checkpoint_disk = &on;
         return options;
     }
 
-    /// Each step ends with a block that is pushed, or in another way.
+    /// Applies steps, the last of which may be other than a pushed block.
     void apply(std::uint64_t steps = 1) {
         for (; steps > 0; --steps) {
             const revision_number before = db().revision();
@@ -212,7 +212,7 @@ public:
         db().wait_until_durable();
         durable_ = pushed;
     }
-    /// By another process, after this one was killed.
+    /// In another process, after a kill.
     void reopen() {
         db().abandon();
         chain_.reset();
@@ -226,12 +226,12 @@ public:
     [[nodiscard]] std::uint64_t durable() const { return durable_; }
 
     struct found {
-        std::optional<std::uint64_t> step; ///< the last one that it can be; none: refused
+        std::optional<std::uint64_t> step; ///< the last possible one; nothing: refused
         opening opened;
         std::string refusal;
     };
-    /// What is restored from `from` while this chain is out of its folder (the disk knows files by
-    /// their paths). Throws mismatch when it is nothing that the chain ever came to.
+    /// Restores from `from` while this chain is moved out of its folder (the disk identifies files
+    /// by path). Throws mismatch when the result is no state of the chain.
     found restored_from(simulated_disk& from) const {
         found result;
         result.refusal = in_place_of(state(), [&] {
@@ -243,9 +243,9 @@ public:
         });
         return result;
     }
-    /// After a loss of power: at least what was durable.
+    /// After a power loss: requires at least the durable blocks.
     found restored_after_a_loss(random_source& random) const {
-        const std::uint64_t least = durable_; // first: other threads go on
+        const std::uint64_t least = durable_; // read first: other threads continue
         simulated_disk after(disk);
         after.lose_power(random);
         found result = restored_from(after);
@@ -261,8 +261,8 @@ private:
     void open() { chain_.emplace(state(), seed_, options_on(disk)); }
     [[nodiscard]] std::uint64_t step_of(const database& db) const {
         const std::uint64_t digest = digest_of(db);
-        for (std::uint64_t step = stands_.size(); step-- > 0;) {
-            const stand& one = stands_[step];
+        for (std::uint64_t step = summaries_.size(); step-- > 0;) {
+            const state_summary& one = summaries_[step];
             if (one.digest != digest || one.revision != db.revision()) continue;
             expect(db.committed_revision() <= one.committed, "what was committed later");
             return step;
@@ -274,10 +274,10 @@ private:
     scratch_folder folder_;
     std::uint64_t seed_;
     std::uint64_t blocks_;
-    std::vector<stand> stands_; ///< after so many steps
+    std::vector<state_summary> summaries_; ///< after so many steps
     std::optional<chain_model> chain_;
     std::atomic<std::uint64_t> steps_ = 0;
-    std::uint64_t pushed_ = 0; ///< steps up to the last block that was
+    std::uint64_t pushed_ = 0; ///< steps up to the last pushed block
     std::atomic<std::uint64_t> durable_ = 0;
 };
 

@@ -1,8 +1,8 @@
-// The disk of checkpoints fails, or loses power, at each call: what was promised is restored.
+// The checkpoint disk fails, or loses power, at each call: the promised checkpoint is restored.
 
 #include <chainbase/checkpoint/slot_file.hpp>
 #include <chainbase/segment/segment_header.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #include <catch2/catch.hpp>
 #include <sys/syscall.h>
@@ -27,14 +27,14 @@ using namespace chainbase;
 using namespace chainbase::test;
 namespace fs = std::filesystem;
 
-// The disk of checkpoints fails: the state goes on, the checkpoint before stays, and the next one
-// is whole. A sync that failed loses what was written, and no later one brings it back.
+// The checkpoint disk fails: the state continues, the previous checkpoint stays, and the next one
+// is whole. A failed sync loses what was written, and no later sync restores it.
 
 namespace {
 
 using failure = std::function<void()>;
 
-/// After the machine restarted: from the disk alone.
+/// After a machine restart: from the disk alone.
 std::uint64_t restored_after_a_loss(const checkpointed_chain& chain, random_source& random) {
     simulated_disk after(chain.disk);
     after.lose_power(random);
@@ -45,7 +45,7 @@ void apply_some(checkpointed_chain& chain, random_source& random) {
     chain.apply(1 + random.below(4));
 }
 
-/// Whether the next checkpoint comes to call number `n`, which then does as `fail` says.
+/// Whether the next checkpoint reaches call number `n`, which then fails by `fail`.
 bool fail_at(checkpointed_chain& chain, std::uint64_t n, const failure& fail) {
     std::uint64_t calls = 0;
     chain.disk.before = [&](simulated_disk::call which, const fs::path&) {
@@ -62,7 +62,7 @@ bool fail_at(checkpointed_chain& chain, std::uint64_t n, const failure& fail) {
     return failed;
 }
 
-/// Lets call number `n` of a checkpoint fail. Returns whether there was one.
+/// Makes call number `n` of a checkpoint fail. Returns whether there was such a call.
 bool fail_call(std::uint64_t n, const failure& fail, random_source& random) {
     checkpointed_chain chain(random.next(), checkpointed_chain::when_asked());
     chain.disk.part_of_a_failed_write = random.below(8192);
@@ -78,8 +78,8 @@ bool fail_call(std::uint64_t n, const failure& fail, random_source& random) {
     expect(restored_after_a_loss(chain, random) >= chain.promised, "what was promised");
     if (random.chance(500)) chain.reopen();
     apply_some(chain, random);
-    // The power goes in the middle of the next one, which may not touch what the failed one may
-    // have left on the disk.
+    // Loses power during the next checkpoint, which must not overwrite what the failed one may have
+    // left on the disk.
     if (failed) {
         fail_at(chain, random.below(8), [&] {
             expect(restored_after_a_loss(chain, random) >= chain.promised, "what was promised");
@@ -130,7 +130,7 @@ TEST_CASE_METHOD(seeded, "checkpoints that are made beside the writer are of one
         }
         const auto options =
             checkpointed_chain::options_on(chain.disk, checkpointed_chain::when_asked());
-        chain.abandon(); // and with it the checkpoint under way is finished
+        chain.abandon(); // completes the checkpoint in progress
         fs::remove_all(chain.state() / "segment");
         const world restored(chain.state(), {.verify = false, .how = options.how});
         const opening& opened = restored.db().opened();
@@ -147,10 +147,9 @@ TEST_CASE_METHOD(seeded, "checkpoints that are made beside the writer are of one
     CHECK(copied_ahead > 0);
 }
 
-// The machine loses power at each call that a checkpoint makes to its disk, which then has kept,
-// torn or lost what was not synced: what opens afterwards is a published checkpoint, the last one
-// that was promised or one that was under way. If that one is damaged besides, it is the one
-// before.
+// Power is lost at each call of a checkpoint to its disk, which keeps, tears or loses unsynced
+// data: the restored state is a published checkpoint, the last acknowledged one or one in progress.
+// If that one is also damaged, it is the previous one.
 
 namespace {
 
@@ -159,7 +158,7 @@ public:
     loss_of_power(const checkpointed_chain& chain, random_source& random)
         : chain_(chain), random_(random) {}
 
-    /// Before call number count() of the chain's disk.
+    /// Called before call number count() of the chain's disk.
     void happen(simulated_disk::call which, const fs::path& file) {
         if (!problem.empty() || which == simulated_disk::call::read) return;
         is_publishing_ = is_publishing_ || file.filename().string().starts_with("published");
@@ -187,7 +186,7 @@ private:
     void lose_power_and_newest() {
         simulated_disk after(chain_.disk);
         after.lose_power(random_);
-        const auto number = (chain_.promised - 1) % 2; // they take turns
+        const auto number = (chain_.promised - 1) % 2; // the two slots alternate
         after.flip(chain_.state() / "checkpoint" / ("published." + std::to_string(number)), 0);
         const std::uint64_t found = chain_.restored_from(after);
         expect(found == chain_.promised - 1, "restored " + std::to_string(found) +
@@ -224,7 +223,7 @@ TEST_CASE("power lost at each call of checkpoints") {
         }
         losses += loss.count;
     }
-    WARN(losses << " losses of power"); // each as chance had it
+    WARN(losses << " losses of power"); // each with a random outcome
     CHECK(losses > 100 * chains);
 }
 
@@ -237,7 +236,7 @@ TEST_CASE_METHOD(
         chain.make_checkpoint();
     }
     apply_some(chain, random);
-    // Reads show what was written, also to the next process; storage does not have it.
+    // Reads return the written data, in the next process, too; storage lacks it.
     chain.disk.before = [](simulated_disk::call which, const fs::path& file) {
         if (which == simulated_disk::call::sync && file.filename() != "pages")
             throw io_error("broken, as asked for");
@@ -249,7 +248,7 @@ TEST_CASE_METHOD(
     std::string problem;
     chain.disk.before = [&](simulated_disk::call which, const fs::path& file) {
         if (which != simulated_disk::call::sync || file.filename() == "pages") return;
-        for (int loss = 0; loss < 24; ++loss) // the newest one is torn now and then
+        for (int loss = 0; loss < 24; ++loss) // sometimes tears the newest one
             if (restored_after_a_loss(chain, random) < chain.promised) problem = file;
     };
     chain.make_checkpoint();
@@ -257,8 +256,8 @@ TEST_CASE_METHOD(
     CHECK(problem == "");
 }
 
-// A file of the segment cannot be brought to storage when a state is closed. The system tells that
-// once, and a second attempt seems to work.
+// Syncing a file of the segment fails while a state is closed. The system reports that once; a
+// second attempt seems to succeed.
 
 namespace {
 
@@ -266,7 +265,7 @@ int calls_until_failure = 0; ///< 0: none
 
 }
 
-/// In place of the C library's, for this program.
+/// Replaces the C library's function in this program.
 extern "C" int fdatasync(int file) {
     if (calls_until_failure != 0 && --calls_until_failure == 0) {
         errno = EIO;
@@ -278,7 +277,7 @@ extern "C" int fdatasync(int file) {
 TEST_CASE("a state whose sync failed once never counts as closed") {
     const quiet_log quiet;
     open_options how = quick_options();
-    how.promise = durability::process;
+    how.durability = durability::process;
     how.sync = true;
     for (int call = 1; call < 12; ++call) {
         const scratch_folder folder;
@@ -298,7 +297,7 @@ TEST_CASE("a state whose sync failed once never counts as closed") {
     }
 }
 
-// Sums of a checkpoint's pages stand for their contents after a kill, so they are each state's own.
+// After a kill page sums are trusted for their contents, so each state seeds its own.
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

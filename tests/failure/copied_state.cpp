@@ -1,7 +1,8 @@
-// States that were copied or put back while a writer had them open: pages of different times.
+// States that were copied or restored by a copy while a writer had them open, so that their pages
+// are of different times.
 
 #include <chainbase/segment/log_witness.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #include <catch2/catch.hpp>
 #include <fcntl.h>
@@ -28,15 +29,15 @@ void add_item(database& db, std::uint32_t key) {
     block.push();
 }
 
-/// A state that was copied while its writer had it open, at revision 2.
+/// A state copied while its writer had it open, at revision 2.
 struct copied_state {
-    /// The writer does `then`, and dies.
+    /// The writer runs `then` and dies.
     explicit copied_state(const open_options& with, const std::function<void(database&)>& then = {})
         : how(with) {
         database db(state, how);
         db.add_type<item>("item");
         add_item(db, 1);
-        if (how.promise != durability::process) (void)db.make_checkpoint();
+        if (how.durability != durability::process) (void)db.make_checkpoint();
         add_item(db, 2);
         fs::copy(state, copy, all_of_it);
         if (then) then(db);
@@ -65,7 +66,7 @@ TEST_CASE("a copy of a state that was open does not pass for one whose writer di
     CHECK_THROWS_AS(database(s.copy, quick_options(open_mode::read_only)), unclean_error);
     CHECK(s.open(s.state).how == opening::way::rolled_back);
     fs::remove_all(s.copy);
-    fs::copy(s.state, s.copy, all_of_it); // it is closed now
+    fs::copy(s.state, s.copy, all_of_it); // closed now
     CHECK(s.open(s.copy).how == opening::way::attached);
 }
 
@@ -79,7 +80,7 @@ TEST_CASE("a copy of a state that was open goes on from its checkpoint") {
 
 TEST_CASE("what was put back over a state that was open does not pass for it") {
     const copied_state s(quick_options(), [](database& db) { add_item(db, 3); });
-    fs::copy(s.copy, s.state, all_of_it); // the same files, with what they held before
+    fs::copy(s.copy, s.state, all_of_it); // the same files with their earlier content
     CHECK_THROWS_WITH(s.open(s.state), Contains("put back") && Contains("repair --from copy"));
 }
 

@@ -1,9 +1,9 @@
-// A checkpoint with flipped bits, or cut: the newest one, or the one before it with the reason, or
-// a refusal that names the file; never anything else. Every flip in what is used is found by a
-// check.
+// A checkpoint with flipped bits, or truncated: restores the newest one, or the previous one with
+// the reason, or refuses with the file's name; never anything else. A check finds every flip in
+// used bytes.
 
-#include <chainbase/check/checkpoint_check.hpp>
-#include <pool_allocator/error.hpp>
+#include <chainbase/offline/check/checkpoint_check.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/failure/chains_on_disk.hpp>
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A chain with two checkpoints that are not the first ones, at rest.
+/// A chain with two checkpoints, not the first ones, closed.
 class damaged_chain {
 public:
     explicit damaged_chain(std::uint64_t seed)
@@ -46,7 +46,7 @@ public:
     random_source random;
 };
 
-/// A chain that was closed, opened again and changed since.
+/// A chain that was closed, reopened and changed since.
 class reopened_chain : public checkpointed_chain {
 public:
     /// With one checkpoint or two.
@@ -105,10 +105,10 @@ TEST_CASE_METHOD(quietly_seeded, "bits of a checkpoint flipped") {
     }
     CAPTURE(newest, older, refused);
     CHECK(newest > 0);
-    CHECK(older >= 50); // each one in the newer publication
+    CHECK(older >= 50); // each in the newer publication
 }
 
-// Zeros say something in the tables of pages: that a page is of zeros itself.
+// Zeros are meaningful in page tables: they mark a page of zeros.
 TEST_CASE_METHOD(quietly_seeded, "a sector of a checkpoint reads as zeros") {
     damaged_chain all(seed);
     constexpr std::uint64_t page = 4096;
@@ -120,7 +120,7 @@ TEST_CASE_METHOD(quietly_seeded, "a sector of a checkpoint reads as zeros") {
         disk.open(pages, disk::mode::write)->write(at, sector);
         INFO("byte " << at);
         const bool is_found = problems_in(disk, all) > 0;
-        // What is restored is compared with what was checkpointed.
+        // Compares the restored state with the checkpointed one.
         if (all.open(disk).generation == all.chain.promised) continue;
         CHECK(is_found);
         ++found;
@@ -137,7 +137,7 @@ TEST_CASE_METHOD(quietly_seeded, "nothing is built upon a checkpoint whose pages
         disk.flip(pages, all.random.next() % (disk.sizes().at(pages) * 8));
         simulated_disk restored(disk);
         if (all.open(restored).generation != all.chain.promised - 1) continue;
-        // The state was restored from the older one, then killed, and goes on.
+        // The state was restored from the older one, then killed, and continues.
         const auto next = all.chain.checkpointed_again(restored);
         REQUIRE(next.generation >= all.chain.promised);
         CHECK(problems_in(restored, all) == 0);
@@ -149,7 +149,7 @@ TEST_CASE_METHOD(quietly_seeded, "nothing is built upon a checkpoint whose pages
 TEST_CASE_METHOD(
     quietly_seeded,
     "a checkpoint has all that was in the one before when that cannot be read any more") {
-    const bool has_failed = GENERATE(false, true); // one before, in the same process
+    const bool has_failed = GENERATE(false, true); // an earlier one in the same process
     std::uint64_t faults = 0;
     for (std::uint64_t n = 0; n < 30; ++n) {
         INFO("read " << n);
@@ -169,7 +169,7 @@ TEST_CASE_METHOD(
         };
         try {
             chain.make_checkpoint();
-        } catch (const io_error&) { // of the file's first page
+        } catch (const io_error&) { // on reading the file's first page
             chain.make_checkpoint();
         }
         chain.disk.before = nullptr;
@@ -187,7 +187,7 @@ TEST_CASE_METHOD(
         INFO("call " << n);
         reopened_chain chain(random.next(), n % 2 == 0);
         std::uint64_t reads = 0;
-        std::uint64_t calls = 0; // since it was set aside
+        std::uint64_t calls = 0; // since the segment was moved aside
         chain.disk.before = [&](simulated_disk::call which, const fs::path& file) {
             using enum simulated_disk::call;
             if (which == read && file.filename() == "pages" && reads++ == 1)
@@ -222,7 +222,7 @@ TEST_CASE_METHOD(
 
 TEST_CASE_METHOD(seeded, "checkpoints go on where the pages of the older one are cut off") {
     std::uint64_t went_on = 0;
-    // Where the older one has nothing at the end of the file, nobody misses what is cut off.
+    // Truncation has no effect where the older one has nothing at the end of the file.
     for (std::uint64_t i = 0; went_on < 3; ++i) {
         REQUIRE(i < 100);
         damaged_chain all(seed + i);
@@ -234,7 +234,7 @@ TEST_CASE_METHOD(seeded, "checkpoints go on where the pages of the older one are
             disk.open(pages, disk::mode::write)->resize(left);
             simulated_disk restored(disk);
             if (all.open(restored).generation != all.chain.promised) break;
-            if (problems_in(disk, all) == 0) continue; // nobody misses them
+            if (problems_in(disk, all) == 0) continue; // unused bytes
             REQUIRE(all.chain.checkpointed_again(restored).generation > all.chain.promised);
             CHECK(problems_in(restored, all) == 0);
             ++went_on;

@@ -1,11 +1,11 @@
-// Files of a state that are altered, cut, missing or of another program: opening refuses with a
-// typed exception that says what and where, with nothing on disk changed; or restores all from a
-// checkpoint; or the damage is harmless. Which of them is a table, damage.csv. Nothing ends the
+// Altered, truncated, missing or foreign files of a state: opening refuses with a typed exception
+// that names cause and place, with nothing on disk changed; or restores everything from a
+// checkpoint; or the damage is harmless. The table damage.csv lists the outcomes. Nothing ends the
 // process.
 
-#include <chainbase/segment.hpp>
+#include <chainbase/segment/segment.hpp>
 #include <chainbase/statistics.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <pool_allocator/window.hpp>
 
 #include <boost/crc.hpp>
@@ -42,7 +42,7 @@ constexpr std::size_t page_bytes = 4096;
 /// A row of damage.csv.
 struct damage {
     std::string files, mutation, where;
-    std::map<std::string, std::string> outcomes; ///< by the kind of state
+    std::map<std::string, std::string> outcomes; ///< by kind of state
 };
 
 class damage_table {
@@ -83,7 +83,7 @@ private:
     std::vector<damage> rows_;
 };
 
-/// Places in a file, by region; pages of zeros are nobody's.
+/// Sample positions in a file, by region; skips pages of zeros.
 std::map<std::string, std::set<std::size_t>> regions_of(const std::string& content) {
     std::map<std::string, std::set<std::size_t>> all;
     if (content.empty()) return all;
@@ -100,7 +100,7 @@ std::map<std::string, std::set<std::size_t>> regions_of(const std::string& conte
     return all;
 }
 
-/// The lengths to cut a file to: at its ends, and at pages and within them.
+/// Lengths to truncate a file to: near its ends, at page boundaries and within pages.
 std::set<std::size_t> shorter_lengths(const std::string& name, std::size_t whole) {
     std::set<std::size_t> lengths{0, 1, 100, 4095, 4096, whole / 2, whole / 8192 * 4096, whole - 1};
     if (whole > 4096) lengths.insert(whole - 4096);
@@ -109,7 +109,7 @@ std::set<std::size_t> shorter_lengths(const std::string& name, std::size_t whole
     return lengths;
 }
 
-/// Opens for writing and looks at what a program sees before it asks for an object.
+/// Opens for writing and reads what a program sees before it asks for an object.
 void only_open(const fs::path& state) {
     database db(state, quick_options());
     db.add_type<note>("note");
@@ -117,10 +117,10 @@ void only_open(const fs::path& state) {
     db.abandon();
 }
 
-/// A state of one of the kinds of the table, to be maltreated file by file.
-class maltreated_state {
+/// A state of one kind of the table; damages its files one by one.
+class damage_trial {
 public:
-    explicit maltreated_state(const std::string& kind) : kind_(kind) {
+    explicit damage_trial(const std::string& kind) : kind_(kind) {
         (kind == "closed"      ? make_closed
          : kind == "abandoned" ? make_abandoned
                                : make_restarted)(path());
@@ -134,7 +134,7 @@ public:
                     write_at(path() / name, at,
                              std::string(1, static_cast<char>(content[at] ^ 0x41)));
                     INFO(name << ": byte " << at << " of " << content.size());
-                    // Objects of pages that have no sum are not looked at.
+                    // Objects in pages without a sum are not compared.
                     check(name, "flip", where, kind_ == "restarted" ? open_and_compare : only_open);
                 }
         CHECK_NOTHROW(open_and_compare(path()));
@@ -165,29 +165,28 @@ public:
 private:
     [[nodiscard]] fs::path path() const { return folder_ / "state"; }
 
-    /// Opens the state as it is now, which must come to what the table says; afterwards it is whole
-    /// again. Returns what was said.
+    /// Opens the current state, compares the outcome with the table, and restores the files.
+    /// Returns the message.
     std::string check(const std::string& name, const std::string& mutation,
                       const std::string& where, void (*open)(const fs::path&)) const {
         const std::string& outcome = table_.outcome(name, mutation, where, kind_);
         std::string said;
         if (outcome != "-") {
             const state_image before(path());
-            const attempt result = attempt_apart([&] { open(path()); });
+            const attempt result = attempt_in_child([&] { open(path()); });
             said = result.said;
             INFO(outcome << " expected: " << said);
             const bool is_refused = result.result == verdict::refused;
             if (outcome != "any") CHECK(is_refused == (outcome == "refused"));
-            // Where all is read before, what is refused stays as it is, and what is refused is
-            // named.
+            // If everything is read before opening, a refusal changes nothing and names the file.
             if (is_refused && mutation != "flip") CHECK(state_image(path()) == before);
             if (is_refused) CHECK_THAT(said, Contains(place_of(name, where).string()));
         }
         whole_->restore();
         return said;
     }
-    /// What a refusal names: the file whose header is wrong, else at least its folder; the state
-    /// where the header of the segment tells of another boot.
+    /// The path in the message: the file with the wrong header, or at least its folder; the state
+    /// when the segment's header is of another boot.
     [[nodiscard]] fs::path place_of(const std::string& name, const std::string& where) const {
         if (kind_ == "restarted" || !name.starts_with("segment/") || name == "segment/header")
             return path();
@@ -209,7 +208,7 @@ void flip_bytes(const fs::path& state, const std::string& name, std::size_t end,
         write_at(state / name, at, std::string(1, static_cast<char>(content[at] ^ 0x21)));
         INFO(name << ": byte " << at);
         const state_image before(state);
-        const attempt result = attempt_apart([&] { open_and_compare(state); });
+        const attempt result = attempt_in_child([&] { open_and_compare(state); });
         INFO(result.said);
         if (result.result == verdict::refused) CHECK(state_image(state) == before);
         whole.restore();
@@ -221,19 +220,19 @@ void flip_bytes(const fs::path& state, const std::string& name, std::size_t end,
 TEST_CASE("a byte of any region of any file altered") {
     const std::string kind = GENERATE("closed", "abandoned", "restarted");
     CAPTURE(kind);
-    maltreated_state(kind).flip_every_region();
+    damage_trial(kind).flip_every_region();
 }
 
 TEST_CASE("a state with a file cut short") {
     const std::string kind = GENERATE("closed", "abandoned");
     CAPTURE(kind);
-    maltreated_state(kind).cut_every_file();
+    damage_trial(kind).cut_every_file();
 }
 
 TEST_CASE("a missing file is named, a folder in its place is refused") {
     const std::string kind = GENERATE("closed", "abandoned");
     CAPTURE(kind);
-    maltreated_state(kind).remove_every_file();
+    damage_trial(kind).remove_every_file();
 }
 
 TEST_CASE("an abandoned state with flipped bytes") {
@@ -256,7 +255,7 @@ TEST_CASE("a log that points out of its file is not read, by who only reads eith
          {offsetof(log_words, tail), offsetof(log_words, newest), offsetof(log_words, oldest)}) {
         write_at(state / "segment/undo_log", words + word + 4, "\x7f");
         INFO("word " << word);
-        const attempt result = attempt_apart([&] {
+        const attempt result = attempt_in_child([&] {
             open_options options = quick_options(open_mode::read_only);
             options.allow_unclean = true;
             segment opened(state, options);
@@ -272,7 +271,7 @@ TEST_CASE("what is left of a damaged segment moves away for its last checkpoint"
     const scratch_folder folder;
     const fs::path state = folder / "state";
     open_options how = quick_options();
-    how.promise = durability::checkpoint;
+    how.durability = durability::checkpoint;
     {
         database db(state, how);
         db.add_type<note>("note");
@@ -317,7 +316,7 @@ flips flip_each(const sample_state& state, const fs::path& file, std::size_t beg
             write_at(file, at, std::string(1, static_cast<char>(content[at] ^ mask)));
             INFO(file << ": byte " << at << " flipped by " << int{mask});
             verdict result{};
-            REQUIRE_NOTHROW(result = open_maltreated(state));
+            REQUIRE_NOTHROW(result = open_damaged(state));
             ++done.tried;
             if (result == verdict::refused) {
                 ++done.refused;
@@ -354,8 +353,8 @@ TEST_CASE("each byte of the segment's header flipped") {
 TEST_CASE("each byte of the catalogue flipped") {
     const sample_state state;
     const fs::path file = state.path / "segment/catalogue.json";
-    // One mask, since a thousand opens take seconds. It makes digits other digits, and letters
-    // other letters, so that most of what comes out is a catalogue still.
+    // Only one mask, since a thousand opens take seconds. It turns digits into digits and letters
+    // into letters, so that most results are still a catalogue.
     const flips all = flip_each(state, file, 0, SIZE_MAX, 1, "\x01");
     CHECK(all.tried == fs::file_size(file));
     CHECK(all.refused == all.tried);
@@ -392,7 +391,7 @@ TEST_CASE("a catalogue that places a type outside the windows is refused") {
         write_all(file, changed);
         std::string said;
         INFO(other);
-        CHECK(open_maltreated(state, &said) == verdict::refused);
+        CHECK(open_damaged(state, &said) == verdict::refused);
     }
 }
 
@@ -405,7 +404,7 @@ TEST_CASE("another format is refused by name") {
         put(header, 16, segment_header::current_format + 1);
         put(header, 32, crc(header, 32));
         write_all(state.path / "segment/header", header);
-        CHECK(open_maltreated(state, &said) == verdict::refused);
+        CHECK(open_damaged(state, &said) == verdict::refused);
         CHECK_THAT(said, Contains("format " + std::to_string(segment_header::current_format + 1)));
         whole.restore();
     }
@@ -414,7 +413,7 @@ TEST_CASE("another format is refused by name") {
         put(header, 8, 7);
         put(header, 60, crc(header, 60));
         write_all(state.path / "segment/thing.ids", header);
-        CHECK(open_maltreated(state, &said) == verdict::refused);
+        CHECK(open_damaged(state, &said) == verdict::refused);
         CHECK_THAT(said, Contains("format 7") && Contains("thing.ids"));
         whole.restore();
     }
@@ -426,7 +425,7 @@ TEST_CASE("a state that was open when the machine restarted is refused with the 
     write_at(file, 36, std::string(4, '\0'));
     write_at(file, 48, "00000000-0000-0000-0000-000000000000");
     std::string said;
-    CHECK(open_maltreated(state, &said) == verdict::refused);
+    CHECK(open_damaged(state, &said) == verdict::refused);
     CHECK_THAT(said, Contains("restarted") && Contains("replay"));
     CHECK_THROWS_AS(database(state.path, quick_options(open_mode::read_only)), unclean_error);
 }

@@ -1,8 +1,8 @@
-// Bits of a running state that flip below its program: entries of hash tables and ids, rings of
-// equal keys, free lists. Every call ends, with an error that says so or as if nothing were wrong;
-// what an error leaves is undone.
+// Bits of an open state flip under its program: entries of hash tables and ids, rings of equal
+// keys, free lists. Every call ends, with an error about it or normally; undo reverts what a failed
+// call left.
 
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <pool_allocator/flat_tables.hpp>
 
 #include <catch2/catch.hpp>
@@ -15,6 +15,7 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <string>
 
 using namespace chainbase;
@@ -24,7 +25,7 @@ namespace {
 
 constexpr std::uint32_t cards = 30;
 
-/// Cards in groups of five; every sixth one is gone.
+/// Cards in groups of five; every sixth one was removed.
 class flipped_state : public one_type<card> {
 public:
     flipped_state() {
@@ -34,7 +35,7 @@ public:
             db.remove(*at(k));
     }
 
-    /// Does everything with each bit of a word flipped in turn.
+    /// Runs all calls with each bit of a word flipped in turn.
     void flip(std::uint32_t& word) {
         for (unsigned bit = 0; bit < 32; ++bit) {
             INFO("bit " << bit);
@@ -57,10 +58,10 @@ private:
         } catch (const damaged_error& problem) {
             CHECK(std::string(problem.what()).find("chainbase-inspect check") != std::string::npos);
             ++refused_;
-        } catch (const error&) { // an object that seems not to be there, a key that is free
+        } catch (const error&) { // an object that seems missing, or a key that seems unused
         }
     }
-    /// Goes through objects of which there cannot be more than there are slots.
+    /// Visits objects, which cannot be more than the slots.
     template <typename Range>
     static void count(const Range& all) {
         std::uint32_t met = 0;
@@ -71,10 +72,13 @@ private:
         for (std::uint32_t k = 0; k < cards; ++k) {
             attempt([&] { static_cast<void>(at(k)); });
             attempt([&] { static_cast<void>(find(k)); });
-            attempt([&] { db.prefetch_id<card, by_key>(k); });
             attempt([&] { count(db.view<card, by_group>().equal_range(k / 5)); });
         }
-        attempt([&] { db.view<card, by_group>().each([](const card&) {}); });
+        std::vector<std::uint32_t> keys(cards);
+        std::iota(keys.begin(), keys.end(), 0U);
+        std::vector<const card*> found(cards);
+        attempt([&] { db.find_many<card, by_key>(keys, found); });
+        attempt([&] { count(db.view<card, by_group>()); });
         attempt([&] { count(db.objects<card>()); });
     }
     void change() {
@@ -88,7 +92,7 @@ private:
         }
         all.undo();
     }
-    /// Throws not_found_error for what seems not to be there.
+    /// Throws not_found_error for an object that seems missing.
     [[nodiscard]] const card* value(std::uint32_t k) const {
         return &db.get(chainbase::id<card>(k));
     }
@@ -131,7 +135,7 @@ TEST_CASE_METHOD(flipped_state, "a flipped bit in the ring of equal keys, or in 
         INFO("slot " << slot);
         auto* const words = reinterpret_cast<std::uint32_t*>(
             files().objects->base() + header.first_slot + std::size_t{slot} * header.slot_bytes);
-        flip(words[0]); // of a free slot: the next one
+        flip(words[0]); // the next one of a free slot
         flip(words[1]);
     }
     CHECK(refused() > 1000);

@@ -1,10 +1,10 @@
-// With durability::commit: the machine loses power at each call to the disk, calls fail, bits flip.
-// What opens afterwards is the state after the last block that was synced or a later one, never
-// anything else, and bit for bit what it was.
+// With durability::commit: power is lost at each call to the disk, calls fail, bits flip. Opening
+// restores the state after the last synced block or a later one, never anything else, and bit for
+// bit.
 
 #include <chainbase/checkpoint/redo_files.hpp>
 #include <chainbase/checkpoint/restore.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #include <catch2/catch.hpp>
 #include <spdlog/spdlog.h>
@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Loses power before calls of the chain's disk, in whatever thread.
+/// Loses power before calls of the chain's disk, in any thread.
 class losses {
 public:
     losses(durable_chain& chain, random_source& random) : chain_(chain), random_(random) {
@@ -56,7 +56,7 @@ private:
     std::mutex mutex_;
 };
 
-/// Of all records that can be undone.
+/// A digest of all records that can be undone.
 std::uint64_t digest_of_log(const database& db) {
     const undo_log& log = *db.memory().log();
     digest all;
@@ -72,8 +72,8 @@ bool is_redo(const fs::path& file) {
     return file.filename().string().starts_with("redo.");
 }
 
-/// Opened as it was closed: with the newest checkpoint, whose page table is damaged then, and an
-/// older one that another run of the redo log follows.
+/// A closed chain, reopened: the newest checkpoint, whose page table gets damaged, and an older one
+/// followed by another part of the redo log.
 class damaged_newest {
 public:
     explicit damaged_newest(std::uint64_t seed) : chain(seed, 400) {
@@ -104,7 +104,7 @@ public:
     durable_chain chain;
 
 private:
-    /// A slot of the newest one's page table that the older one does not name.
+    /// A slot of the newest page table that the older one does not use.
     static std::uint64_t own_leaf(const checkpoint::published& of) {
         std::set<checkpoint::slot> others{0};
         for (const auto& file : of.older()->files)
@@ -159,7 +159,7 @@ TEST_CASE_METHOD(quietly_seeded, "what was made durable is restored without a ch
     CHECK(most > 5);
     REQUIRE(now.redo);
     CHECK(now.redo->is_whole);
-    CHECK(now.redo->durable >= chain.db().revision()); // the last steps may go back
+    CHECK(now.redo->durable >= chain.db().revision()); // the last steps may be undone
     CHECK(now.redo->failed == 0);
 }
 
@@ -168,7 +168,7 @@ TEST_CASE_METHOD(quietly_seeded,
     const scratch_folder folder;
     simulated_disk disk;
     walk_options options{.changes = {.objects = 150}, .verify = false, .how = quick_options()};
-    options.how.promise = durability::commit;
+    options.how.durability = durability::commit;
     options.how.checkpoints.interval = std::chrono::milliseconds(0);
     options.how.checkpoint_disk = &disk;
     const fs::path state = folder / "state";
@@ -183,13 +183,13 @@ TEST_CASE_METHOD(quietly_seeded,
         if (round % 12 == 11) chain.db().make_checkpoint(); // within a block, and a run begins
         for (std::uint32_t changes = random.below(round % 4 == 1 ? 4000 : 100); changes > 0;
              --changes)
-            chain.change_plainly(random);
+            chain.change_unchecked(random);
         chain.push();
         if (random.chance(200)) chain.undo();
         if (chain.depth() > 4) chain.commit(random.below(3));
-        if (random.chance(150)) chain.commit(chain.depth()); // the log begins anew, lower
-        chain.start(); // what is not pushed comes to storage with the next block
-        chain.change_plainly(random);
+        if (random.chance(150)) chain.commit(chain.depth()); // the log restarts at a lower revision
+        chain.start(); // unpushed changes reach storage with the next block
+        chain.change_unchecked(random);
         chain.push();
         chain.db().wait_until_durable();
         simulated_disk after(disk);
@@ -204,7 +204,7 @@ TEST_CASE_METHOD(quietly_seeded,
             REQUIRE(digest_of_log(restored.db()) == digest_of_log(chain.db()));
             REQUIRE(restored.db().revision() == chain.db().revision());
             REQUIRE(restored.db().committed_revision() == chain.db().committed_revision());
-            if (round == 59) { // the last one: both go back
+            if (round == 59) { // the last round: both are damaged
                 restored.db().undo_all();
                 chain.db().undo_all();
                 REQUIRE(restored.take_snapshot().difference(chain.take_snapshot()) == "");
@@ -229,7 +229,7 @@ TEST_CASE_METHOD(quietly_seeded,
         std::atomic<bool> has_failed = false;
         chain.disk.before = [&](simulated_disk::call which, const fs::path& file) {
             const bool may_fail = which != simulated_disk::call::read &&
-                                  which != simulated_disk::call::remove; // is only told
+                                  which != simulated_disk::call::remove; // not a failing call
             if (!may_fail || !is_redo(file) || calls++ != n) return;
             has_failed = true;
             if (n % 2 == 0) throw out_of_space_error("full, as asked for");
@@ -294,7 +294,7 @@ TEST_CASE_METHOD(quietly_seeded, "bits of the redo log flipped") {
         if (found.opened.blocks > 0) ++earlier;
     }
     CHECK(earlier > 0);
-    for (int i = 0; i < 20; ++i) { // what the end mark says is said by later blocks, too
+    for (int i = 0; i < 20; ++i) { // later blocks repeat what the end mark says
         simulated_disk damaged(chain.disk);
         damaged.flip(log, bytes * 8 + random.below(8 * sizeof(checkpoint::redo_block::head)));
         simulated_disk more(damaged);
@@ -304,7 +304,7 @@ TEST_CASE_METHOD(quietly_seeded, "bits of the redo log flipped") {
                    Contains("are lost, though they had been synced"));
     }
     for (int i = 0; i < 20; ++i) {
-        simulated_disk broken(chain.disk); // a sector that cannot be read
+        simulated_disk broken(chain.disk); // an unreadable sector
         bool was_read = false;
         broken.before = [&](simulated_disk::call which, const fs::path& file) {
             if (which != simulated_disk::call::read || file != log || !random.chance(50)) return;
@@ -315,7 +315,7 @@ TEST_CASE_METHOD(quietly_seeded, "bits of the redo log flipped") {
         REQUIRE(found.step);
         if (was_read) CHECK_THAT(found.opened.why, Contains("no such sector"));
     }
-    for (int i = 0; i < 40; ++i) { // cut: nothing tells that more was there
+    for (int i = 0; i < 40; ++i) { // truncated: nothing tells that there was more
         simulated_disk cut(chain.disk);
         cut.open(log, disk::mode::write)->resize(random.next() % bytes);
         const auto found = chain.restored_from(cut);
@@ -349,7 +349,7 @@ TEST_CASE_METHOD(quietly_seeded,
     chain.apply(12);
     chain.wait_until_durable();
     chain.reopen();
-    static std::atomic<bool> has_pages; // of the next checkpoint, which is not published
+    static std::atomic<bool> has_pages; // of the next, unpublished checkpoint
     has_pages = false;
     chain.disk.before = [](simulated_disk::call which, const fs::path& file) {
         if (which != simulated_disk::call::sync || is_redo(file)) return;
@@ -396,11 +396,11 @@ TEST_CASE_METHOD(quietly_seeded,
     const checkpoint::published now = of.published();
     const checkpoint::redo_run newest = of.newest_run(now);
     REQUIRE(of.has_files_of(of.older_run(now)));
-    std::atomic<int> writes = 0; // the first one fails, and so a new run is wanted
+    std::atomic<int> writes = 0; // the first one fails, so a new run is requested
     chain.disk.before = [&](simulated_disk::call which, const fs::path& file) {
         if (which != simulated_disk::call::write) return;
         const bool is_of_pages = file.filename() == "pages";
-        if (is_of_pages) // and that run begins meanwhile
+        if (is_of_pages) // which begins meanwhile
             std::this_thread::sleep_for(std::chrono::milliseconds(200));
         if (is_of_pages || (is_redo(file) && writes++ == 0)) throw io_error("broken, as asked for");
     };
@@ -439,13 +439,13 @@ TEST_CASE_METHOD(quietly_seeded, "blocks that ended with no change are closed as
 
 TEST_CASE_METHOD(quietly_seeded,
                  "a block that was popped before the state was closed does not come back") {
-    const bool has_run = GENERATE(true, false); // else a checkpoint is made where the block ends
+    const bool has_run = GENERATE(true, false); // else a checkpoint is made at the end of the block
     durable_chain chain(seed, 20);
     chain.apply(20);
     chain.close();
     if (!has_run) { // by a process without a redo log
         open_options how = chain.options_on(chain.disk).how;
-        how.promise = durability::checkpoint;
+        how.durability = durability::checkpoint;
         world other(chain.state(), {.verify = false, .how = how});
         other.db().start_session().push();
         other.db().undo();
@@ -472,23 +472,23 @@ TEST_CASE_METHOD(
     quietly_seeded,
     "blocks are durable again soon after a checkpoint failed that they were to follow") {
     std::atomic<int> failing = 3;
-    durable_chain chain(seed, 400); // checkpoints only when one is needed
+    durable_chain chain(seed, 400); // checkpoints only when needed
     chain.disk.before = [&](simulated_disk::call which, const fs::path& file) {
         const bool is_publication = file.filename().string().starts_with("published.");
         if (which == simulated_disk::call::sync && is_publication && failing-- > 0)
             throw io_error("broken, as asked for");
     };
     const auto now = [&] { return *chain.db().memory().checkpoints().redo; };
-    std::uint64_t most_files = 0;
+    std::uint64_t max_files = 0;
     while (!now().is_whole) {
         REQUIRE(chain.steps() < 400);
         chain.apply();
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
-        most_files = std::max<std::uint64_t>(
-            most_files, checkpoint::redo_files(chain.disk, chain.state() / "checkpoint").size());
+        max_files = std::max<std::uint64_t>(
+            max_files, checkpoint::redo_files(chain.disk, chain.state() / "checkpoint").size());
     }
     CHECK(failing < 0);
-    CHECK(most_files <= 2); // what is of no use does not pile up
+    CHECK(max_files <= 2); // what is of no use does not pile up
     chain.apply();
     const std::uint64_t made = chain.db().memory().checkpoints().made;
     chain.wait_until_durable();

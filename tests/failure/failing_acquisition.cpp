@@ -1,10 +1,10 @@
-// Every slot, chunk of the log and growth of a file that an operation acquires fails in turn.
+// Every acquisition of a slot, a log chunk or file space by an operation fails in turn.
 
 #include <chainbase/database.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/chainbase/stories.hpp>
-#include <tests/state_root/told_tree.hpp>
+#include <tests/state_root/modelled_tree.hpp>
 #include <tests/support/failing_database.hpp>
 #include <tests/support/failures.hpp>
 #include <tests/support/mismatch.hpp>
@@ -23,13 +23,13 @@
 using namespace chainbase;
 using namespace chainbase::test;
 
-// Every slot, chunk of the log and growth of a file that an operation acquires fails in turn: the
-// first, the second, ... until none is left. After each failure the state is what it was, byte by
-// byte, and works.
+// Every acquisition of a slot, a log chunk or file space by an operation fails in turn: the first,
+// the second, ... until none is left. After each failure the state is unchanged, byte by byte, and
+// usable.
 
 namespace {
 
-/// One random operation under failures; then the random numbers go on after it.
+/// One random operation under failures; afterwards the random numbers continue as if without them.
 void change_until_success(world& w, random_source& random, failures& seen) {
     const snapshot before = w.take_snapshot();
     random_source after = random;
@@ -37,7 +37,7 @@ void change_until_success(world& w, random_source& random, failures& seen) {
         seen,
         [&] {
             after = random;
-            w.change_plainly(after);
+            w.change_unchecked(after);
         },
         [&] {
             const snapshot now = w.take_snapshot();
@@ -46,7 +46,7 @@ void change_until_success(world& w, random_source& random, failures& seen) {
     random = after;
 }
 
-/// So often at least each kind of acquisition is to fail in a test.
+/// The required number of failures of each kind of acquisition in a test.
 using wanted_failures = std::map<fault::point, std::uint64_t>;
 
 bool is_covered(const failures& seen, const wanted_failures& wanted) {
@@ -56,9 +56,9 @@ bool is_covered(const failures& seen, const wanted_failures& wanted) {
     });
 }
 
-/// So many operations, and as many more as it takes to meet all that is wanted, whatever the seed
+/// So many operations, and as many more as are needed for all required failures, whatever the seed
 /// and the length.
-void random_operations(std::uint64_t seed, std::uint64_t operations, const habits& how,
+void random_operations(std::uint64_t seed, std::uint64_t operations, const change_options& how,
                        const wanted_failures& wanted) {
     const scratch_folder folder;
     world w(folder / "state", {.changes = how});
@@ -113,7 +113,7 @@ TEST_CASE("starting a session survives each failing acquisition") {
     world w(folder / "state");
     random_source random(3);
     for (int i = 0; i < 200; ++i)
-        w.change_plainly(random);
+        w.change_unchecked(random);
     const snapshot before = w.take_snapshot();
     failures seen;
     std::vector<session> sessions;
@@ -142,7 +142,7 @@ TEST_CASE("creating a state and its types survives each failing acquisition") {
     CHECK(seen[fault::point::growth] > 20);
     random_source random(5);
     for (int i = 0; i < 2000; ++i)
-        w->change_plainly(random);
+        w->change_unchecked(random);
     w->check(random);
     w->reopen();
 }
@@ -186,7 +186,7 @@ TEST_CASE("compaction survives each failing acquisition") {
     random_source random(test_seed(8));
     w.fill(random);
     for (int i = 0; i < 4000; ++i)
-        w.change_plainly(random);
+        w.change_unchecked(random);
     const std::uint64_t wanted = digest_of(w.db());
     failures seen;
     until_success(
@@ -197,7 +197,7 @@ TEST_CASE("compaction survives each failing acquisition") {
         });
     CHECK(digest_of(w.db()) == wanted);
     for (int i = 0; i < 1000; ++i)
-        w.change_plainly(random);
+        w.change_unchecked(random);
     w.check(random);
 }
 
@@ -209,7 +209,7 @@ TEST_CASE("opening again survives each failing acquisition") {
     w->fill(random);
     w->start();
     for (int i = 0; i < 500; ++i)
-        w->change_plainly(random);
+        w->change_unchecked(random);
     w->push();
     const snapshot before = w->take_snapshot();
     w.reset();
@@ -226,7 +226,7 @@ TEST_CASE("opening again survives each failing acquisition") {
 TEST_CASE_METHOD(seeded, "an update of the state root survives each failing acquisition") {
     const scratch_folder folder;
     database state(folder / "state", quick_options());
-    told_tree told(state);
+    modelled_tree told(state);
     failures seen;
     std::vector<session> undoable;
     for (std::uint64_t step = 0; step < short_test_operations(150); ++step) {
@@ -248,8 +248,8 @@ TEST_CASE_METHOD(seeded, "an update of the state root survives each failing acqu
     CHECK(seen[fault::point::slot] > 50);
 }
 
-// The tests of undo and of operations again, with each acquisition of each call in them failing in
-// turn; ending a session acquires nothing.
+// Repeats the tests of undo and of operations, with each acquisition in each call failing in turn;
+// ending a session acquires nothing.
 
 namespace {
 
@@ -305,8 +305,8 @@ TEST_CASE("hash tables that grow within sessions survive each failing acquisitio
         CHECK(s.at(k)->group == k);
 }
 
-// A removal finds no room in the log half way: between leaving one hash table and leaving the next.
-// What it had done by then is taken back, also to objects that are new in the session.
+// A removal runs out of log space midway, between leaving two hash tables. Its changes are undone,
+// also for objects that are new in the session.
 
 namespace {
 
@@ -331,7 +331,7 @@ const player& add(database& db, std::uint32_t number) {
     });
 }
 
-/// Removes an object while no chunk is to be had. Whether that failed.
+/// Removes an object while no chunk is available. Returns whether that failed.
 bool fails_to_remove(database& db, const player& object) {
     const fail_nth failing(0);
     try {

@@ -1,6 +1,6 @@
-// Files and folders of a state that another user could have written, or may read.
+// Files and folders of a state that another user can write, or read.
 
-#include <pool_allocator/private_folder.hpp>
+#include <pool_allocator/base/private_folder.hpp>
 
 #include <catch2/catch.hpp>
 #include <grp.h>
@@ -51,7 +51,7 @@ struct stat status_of(const fs::path& file) {
     return found;
 }
 
-/// All that is in a state, and itself.
+/// The state's folder and everything in it.
 std::vector<fs::path> all_of(const fs::path& state) {
     std::vector<fs::path> all{state};
     for (const auto& entry : fs::recursive_directory_iterator(state))
@@ -64,19 +64,19 @@ void require_rights(const fs::path& state, mode_t file, mode_t folder, gid_t gro
         CAPTURE(one.string());
         const struct stat found = status_of(one);
         mode_t wanted = S_ISDIR(found.st_mode) ? folder : file;
-        if (one.filename() == "readers" && file == 0640) wanted = 0660; // who reads writes it
+        if (one.filename() == "readers" && file == 0640) wanted = 0660; // readers must write to it
         CHECK((found.st_mode & 07777) == wanted);
         CHECK(found.st_gid == group);
     }
 }
 
-/// What opening the state says, which changes nothing.
+/// The message of a refused opening, which changes nothing.
 std::string refusal(const fs::path& state, const open_options& how = with_checkpoints()) {
     return message_of<access_error>([&] { (void)count_things(state, how); });
 }
 
-/// Does what a message says is to be done.
-void obey(const std::string& said) {
+/// Follows the advice in a message.
+void run_advice(const std::string& said) {
     const std::size_t begin = said.find('`') + 1;
     const std::string command = said.substr(begin, said.find('`', begin) - begin);
     CAPTURE(said, command);
@@ -109,11 +109,11 @@ const std::vector<std::string> named = {"lock",
                                         "checkpoint/pages",
                                         "checkpoint/published.0"};
 
-/// A state with a thing.
+/// A state with one object.
 struct written_state {
     written_state() { write_thing(state, with_checkpoints()); }
 
-    /// Its folders and the files that are named.
+    /// Its folders and the named files.
     [[nodiscard]] std::vector<fs::path> named_paths() const {
         std::vector<fs::path> all{state, state / "segment", state / "checkpoint"};
         for (const std::string& name : named)
@@ -148,7 +148,7 @@ TEST_CASE("a state of a group is read by its members and by nobody else") {
     const mode_t before = umask(GENERATE(as<mode_t>{}, 0000, 0077));
     write_thing(state, for_readers());
     fs::remove_all(state / "segment");
-    write_thing(state, with_checkpoints()); // restored, and the group is known without naming it
+    write_thing(state, with_checkpoints()); // restored; the group is known without naming it
     umask(before);
     require_rights(state, 0640, 0750, readers);
     const open_options reading = quick_options(open_mode::read_only);
@@ -194,7 +194,7 @@ TEST_CASE("a group is let in by the command that is named when a state was not m
     const state_image before(state);
     const std::string said = refusal(state, how);
     CHECK(state_image(state) == before);
-    obey(said);
+    run_advice(said);
     require_rights(state, 0640, 0750, readers);
     CHECK(count_things(state, how) == 1);
     as_stranger(readers, [&] {
@@ -227,12 +227,12 @@ TEST_CASE("a file open to others is refused until the command that is named was 
     write_thing(state, with_checkpoints());
     for (const fs::path& one : {state, state / "segment", state / "checkpoint"}) {
         const mode_t folder_mode = 0700 | more;
-        if (more == 0040) continue; // a group that may not enter
+        if (more == 0040) continue; // a group without permission to enter
         REQUIRE(chmod(one.c_str(), folder_mode) == 0);
         const std::string said = refusal(state);
         CHECK_THAT(said, Contains(one.string() + ": has mode"));
         CHECK((status_of(one).st_mode & 07777) == folder_mode);
-        obey(said);
+        run_advice(said);
         CHECK(count_things(state) == 1);
     }
     for (const std::string& name : named) {
@@ -240,7 +240,7 @@ TEST_CASE("a file open to others is refused until the command that is named was 
         REQUIRE(chmod(file.c_str(), 0600 | more) == 0);
         const std::string said = refusal(state);
         CHECK_THAT(said, Contains(file.string() + ": has mode"));
-        obey(said);
+        run_advice(said);
         CHECK(count_things(state) == 1);
     }
 }
@@ -251,7 +251,7 @@ TEST_CASE("one command makes a state private that an earlier version wrote") {
     write_thing(state, with_checkpoints());
     for (const fs::path& one : all_of(state))
         fs::permissions(one, fs::is_directory(one) ? fs::perms(0755) : fs::perms(0644));
-    obey(refusal(state));
+    run_advice(refusal(state));
     CHECK(count_things(state) == 1);
     require_rights(state, 0600, 0700, getegid());
 }
@@ -262,7 +262,7 @@ TEST_CASE_METHOD(written_state, "a file of another user is refused") {
         REQUIRE(lchown(one.c_str(), stranger, getegid()) == 0);
         const std::string said = refusal(state);
         CHECK_THAT(said, Contains(one.string() + ": belongs to user 54321"));
-        obey(said);
+        run_advice(said);
         CHECK(count_things(state) == 1);
     }
 }
@@ -324,7 +324,7 @@ TEST_CASE("a state is not made in a folder that others may look into") {
     fs::permissions(state, fs::perms(0755));
     const std::string said = refusal(state);
     CHECK(fs::is_empty(state));
-    obey(said);
+    run_advice(said);
     write_thing(state, with_checkpoints());
     CHECK_THAT(message_of<access_error>([] { private_folder("/tmp", true); }),
                Contains("of the state's own"));

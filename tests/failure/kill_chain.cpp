@@ -1,6 +1,6 @@
-// A process that applies, rolls back and pops blocks is killed: at the points where the log grows,
-// between the words of the log, while before-images are copied back, and at random times. Opening
-// again brings the state after the last block that was complete.
+// A process that applies, rolls back and pops blocks is killed: where the log grows, between the
+// words of the log, while before-images are copied back, and at random times. Reopening restores
+// the state after the last complete block.
 
 #include <catch2/catch.hpp>
 #include <tests/support/failures.hpp>
@@ -26,7 +26,7 @@ const chain_options large{
     .transactions = 9,
     .operations = 900};
 
-/// Kills the chain of `reference` all along a run of at least `least` steps that comes to the point
+/// Kills the chain of `reference` throughout a run of at least `least` steps that reaches the point
 /// more than `wanted` times.
 void kill_chain_all_along(reference_chain& reference, fault::point at, std::uint64_t wanted,
                           std::uint64_t least, std::uint64_t tries) {
@@ -36,7 +36,7 @@ void kill_chain_all_along(reference_chain& reference, fault::point at, std::uint
     kill_all_along(at, trial, points, tries, 7);
 }
 
-/// A process that is killed at a random time after it is ready. Its work does not end.
+/// Kills a process at a random time after it is ready. Its work does not end.
 void kill_at_random(random_source& random, std::uint32_t longest,
                     const std::function<void(progress&)>& work, progress& told) {
     const pid_t process = fork_process([&] { work(told); });
@@ -46,11 +46,11 @@ void kill_at_random(random_source& random, std::uint32_t longest,
     REQUIRE(wait_for(process).killed);
 }
 
-/// A new state, or none, that works.
+/// The state, new or missing, works.
 void check_works(const fs::path& state, random_source& random) {
     world w(state);
     for (int i = 0; i < 50; ++i)
-        w.change_plainly(random);
+        w.change_unchecked(random);
     w.check(random);
 }
 
@@ -101,7 +101,7 @@ TEST_CASE("killed at random times") {
 TEST_CASE("killed at each growth of a file while the state and its types are made") {
     random_source random(test_seed(4));
     kill_trial trial;
-    trial.work = [](const fs::path& state, const doomed& self) {
+    trial.work = [](const fs::path& state, const killed_process& self) {
         self.arm();
         const world made(state, {.verify = false});
     };
@@ -135,7 +135,7 @@ TEST_CASE(
     const auto told = shared_progress();
     std::uint64_t at = 0;
     int kills = 0;
-    while (at < 400 || kills <= 10) { // however seldom this seed's chain comes to so many
+    while (at < 400 || kills <= 10) { // even if this seed's chain rarely reaches that many
         const std::uint64_t until = std::max<std::uint64_t>(400, at + 40);
         const std::uint64_t n = random.below(4000);
         const ending end = run_process([&] {
@@ -165,7 +165,7 @@ TEST_CASE("killed again and again while the log takes a chunk, its file does not
             database db(folder / "state", quick_options());
             db.add_type<item>("item");
             const auto block = db.start_session();
-            kill_point(log_word).arm(0); // the chunk is taken, and the tail not yet in it
+            kill_point(log_word).arm(0); // the chunk is taken, but the tail is not in it yet
             for (std::uint32_t key = 0;; ++key)
                 db.create<item>([&](item& made) { made.key = key; });
         });
@@ -200,14 +200,14 @@ TEST_CASE("blocks in several chunks of the log are undone after opening again, b
         while (w.db().memory().log()->bytes_in_use() < 3 * undo_log::chunk_bytes || at.size() < 6) {
             w.start();
             for (int i = 0; i < 1500; ++i)
-                w.change_plainly(random);
+                w.change_unchecked(random);
             w.push();
             at.emplace(w.db().revision(), w.take_snapshot());
         }
     }
     REQUIRE(at.size() > 5);
     {
-        world w(folder / "state", {.verify = false}); // opening again walks the chunks
+        world w(folder / "state", {.verify = false}); // reopening walks the chunks
         CHECK(w.take_snapshot() == at.at(w.db().revision()));
         while (w.depth() > at.size() / 2) {
             w.undo();
@@ -257,7 +257,7 @@ TEST_CASE("recovery that is killed again and again comes to the same end") {
 
 TEST_CASE("killed between the words that pop a block, the one below lists its own changes only") {
     kill_trial trial;
-    trial.work = [](const fs::path& state, const doomed& self) {
+    trial.work = [](const fs::path& state, const killed_process& self) {
         database db(state, quick_options());
         db.add_type<item>("item");
         for (const std::uint32_t key : {1U, 2U}) {
@@ -272,7 +272,7 @@ TEST_CASE("killed between the words that pop a block, the one below lists its ow
         database db(state, quick_options());
         db.add_type<item>("item");
         REQUIRE(db.revision() == 1);
-        const auto changes = db.changes<item>(1);
+        const auto changes = db.changes(1).of<item>();
         REQUIRE(changes.size() == 1);
         REQUIRE(changes[0].now != nullptr);
         CHECK(changes[0].now->key == 1);
@@ -287,7 +287,7 @@ TEST_CASE("popping all blocks, killed at every copy, goes back block by block") 
     };
     std::uint64_t kills = 0;
     for (std::uint64_t seed = test_seed(13); kills <= 30; ++seed) {
-        // What the state is at each revision that the chain can go back to.
+        // The expected state at each revision that the chain can return to.
         std::map<revision_number, std::uint64_t> by_revision;
         {
             const scratch_folder folder;
@@ -301,7 +301,7 @@ TEST_CASE("popping all blocks, killed at every copy, goes back block by block") 
             }
         }
         kill_trial trial;
-        trial.work = [&](const fs::path& state, const doomed& self) {
+        trial.work = [&](const fs::path& state, const killed_process& self) {
             chain_model chain(state, seed);
             prepare(chain);
             self.arm();

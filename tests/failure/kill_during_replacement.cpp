@@ -1,11 +1,11 @@
-// Another segment takes the place of a state's where two names are not exchanged, since the file
-// system cannot, as some network file systems, or since the old one is kept: whoever is killed
-// between its steps, or told that one failed, leaves a state that the next opening finds whole.
+// Another segment replaces a state's where two names cannot be exchanged atomically, because the
+// file system does not support it, as some network file systems, or because the old one is kept: a
+// kill or a failure between the steps leaves a state that the next opening recovers.
 
-#include <chainbase/bulk_load/segment_replacement.hpp>
-#include <chainbase/check/state_check.hpp>
 #include <chainbase/database.hpp>
-#include <pool_allocator/error.hpp>
+#include <chainbase/offline/bulk_load/segment_replacement.hpp>
+#include <chainbase/offline/check/state_check.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #include <catch2/catch.hpp>
 #include <fcntl.h>
@@ -30,11 +30,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The file system, as this process sees it while it is on.
+/// A simulated file system of this process.
 struct simulation {
     bool is_on = false;
-    int exchanges = 0;    ///< that were refused
-    int renames = 0;      ///< that were asked for
+    int exchanges = 0;    ///< refused calls
+    int renames = 0;      ///< calls
     int kill_before = -1; ///< kill -9 at the rename of that number, from 0
     int fail_at = -1;     ///< EIO at it
 };
@@ -55,7 +55,7 @@ int rename_file(const char* from, const char* to) {
 
 } // namespace
 
-/// @name In place of the C library's, in this program
+/// @name Replacements of the C library's functions in this program
 /// @{
 extern "C" int rename(const char* from, const char* to) noexcept {
     return rename_file(from, to);
@@ -75,7 +75,7 @@ namespace {
 
 constexpr std::uint32_t accounts = 500;
 
-/// Which file it is.
+/// Identifies the file.
 ino_t header_of(const fs::path& segment) {
     struct stat found{};
     REQUIRE(::stat((segment / "header").c_str(), &found) == 0);
@@ -102,12 +102,12 @@ public:
     }
 
     [[nodiscard]] fs::path path() const { return folder_ / "state"; }
-    /// Where what was in place goes, in whose stead the copy comes.
+    /// Where the replaced segment is moved.
     [[nodiscard]] fs::path kept(bool is_kept) const {
         return is_kept ? path() / "segment.damaged.1" : fs::path();
     }
 
-    /// Makes a copy of the segment and puts it in the segment's place, on such a file system.
+    /// Makes a copy of the segment and replaces the segment with it on this file system.
     void replace(const fs::path& keep_as, int kill_before, int fail_at = -1) const {
         bulk_load::segment_replacement replacement(path());
         load_copy(path(), replacement.folder());
@@ -121,7 +121,7 @@ public:
         disk_without_exchange.is_on = false;
     }
 
-    /// Opens it for writing, as the program does that it is of, and goes on in it.
+    /// Opens it for writing as its own program would, and continues.
     void require_whole() const {
         {
             database db(path(), options_of(has_checkpoints_));
@@ -169,10 +169,10 @@ TEST_CASE("a replacement killed between its steps where names cannot be exchange
                               Contains("segment.former") && Contains("for writing"));
         }
         for (const fs::path& old : {former, state.kept(true)})
-            if (fs::exists(old)) REQUIRE(header_of(old) == before); // no name but its own
+            if (fs::exists(old)) REQUIRE(header_of(old) == before); // under its own name only
         state.require_whole();
         REQUIRE(fs::exists(former) == (is_former && !is_missing));
-        if (is_former && !is_missing) { // the one before, complete: nobody removes it unasked
+        if (is_former && !is_missing) { // the previous one, complete: nobody removes it unasked
             CHECK_THROWS_WITH(bulk_load::segment_replacement(state.path()),
                               Contains("segment.former") && Contains("move it away"));
             fs::remove_all(former);

@@ -1,11 +1,11 @@
-// A process is killed while it does more than apply blocks: while it moves objects together, gives
-// space back, grows hash tables, or updates the tree of the state root. Every object is still
-// there, under every key, and what the process did is done or not.
+// A process is killed during work other than blocks: compaction, releasing space, growing hash
+// tables, updating the tree of the state root. Every object is still there, under every key, and
+// the work was done or not.
 
 #include <chainbase/database.hpp>
 
 #include <catch2/catch.hpp>
-#include <tests/state_root/told_tree.hpp>
+#include <tests/state_root/modelled_tree.hpp>
 #include <tests/support/failing_database.hpp>
 #include <tests/support/one_type.hpp>
 #include <tests/support/sample_types.hpp>
@@ -28,16 +28,16 @@ TEST_CASE("killed while compacting, no object is lost") {
     const auto fill = [&](world& w) {
         random_source random(seed);
         for (int i = 0; i < 6000; ++i)
-            w.change_plainly(random);
+            w.change_unchecked(random);
     };
     kill_trial trial;
-    trial.work = [&](const fs::path& state, const doomed& self) {
+    trial.work = [&](const fs::path& state, const killed_process& self) {
         world w(state, many);
         fill(w);
         self.arm();
         w.db().compact();
     };
-    // Of what a fill leaves some seeds' have few holes.
+    // Some seeds leave few holes.
     std::uint64_t points = points_of(fault::point::log_append, trial);
     for (int more = 0; points <= 300; ++more) {
         REQUIRE(more < 20);
@@ -59,7 +59,7 @@ TEST_CASE("killed while compacting, no object is lost") {
         CHECK_NOTHROW(check_keys_of(left.db()));
         random_source random(seed_of_changes++);
         for (int k = 0; k < 300; ++k)
-            left.change_plainly(random);
+            left.change_unchecked(random);
         CHECK_NOTHROW(left.check(random));
         CHECK_NOTHROW(left.compact());
     };
@@ -81,7 +81,7 @@ void add_label(database& db, std::uint32_t number) {
     });
 }
 
-/// Labels with holes between them, and a log that stands in a later chunk.
+/// Labels with holes between them, and a log that is in a later chunk.
 void fill_with_holes(database& db) {
     db.add_type<label>("label");
     for (std::uint32_t n = 0; n < 120; ++n)
@@ -110,7 +110,7 @@ void check_labels(const database& db) {
 
 TEST_CASE("killed while space is given back, at any word and any record") {
     kill_trial trial;
-    trial.work = [](const fs::path& state, const doomed& self) {
+    trial.work = [](const fs::path& state, const killed_process& self) {
         database db(state, quick_options());
         fill_with_holes(db);
         self.arm();
@@ -162,7 +162,7 @@ void require_cards(const database& db, std::uint32_t count) {
         if (!db.find<card, by_key>(k)) FAIL("key " << k << " of " << count);
 }
 
-/// Kills the growth; opening again brings the smaller tables back, byte for byte.
+/// Kills the growth; reopening restores the smaller tables, byte for byte.
 class growing_tables {
 public:
     growing_tables() {
@@ -172,7 +172,7 @@ public:
             add_cards(db, 0, 300);
             before_.emplace(db.memory());
         };
-        trial.work = [](const fs::path& state, const doomed& self) {
+        trial.work = [](const fs::path& state, const killed_process& self) {
             database db(state, quick_options());
             db.add_type<card>("card");
             self.arm();
@@ -217,7 +217,7 @@ namespace {
 
 constexpr std::uint64_t blocks = 30;
 
-/// Blocks that change random objects, the same for the same seed.
+/// Blocks that change random objects, equal for equal seeds.
 class rooted_chain {
 public:
     rooted_chain(const std::filesystem::path& folder, std::uint64_t seed)
@@ -238,11 +238,11 @@ public:
 
 private:
     database state_;
-    told_tree told_;
+    modelled_tree told_;
     std::uint64_t seed_;
 };
 
-/// The roots after 0, 1, 2, ... blocks, at the revisions that these have.
+/// The roots after 0, 1, 2, ... blocks, at their revisions.
 std::vector<sha256_digest> reference_roots(std::uint64_t seed) {
     const scratch_folder folder;
     rooted_chain chain(folder / "state", seed);
@@ -254,17 +254,17 @@ std::vector<sha256_digest> reference_roots(std::uint64_t seed) {
     return roots;
 }
 
-/// A killed chain stands after a whole block, the last that was done or the one under way, and its
-/// blocks can be undone, each to its root.
+/// A killed chain is after a whole block, the last completed or the current one, and its blocks can
+/// be undone, each to its root.
 void kill_rooted_chain(fault::point at, std::uint64_t more_than, std::uint64_t tries) {
     const std::uint64_t seed = test_seed(new_seed());
     INFO("seed " << seed);
     const auto roots = reference_roots(seed);
     kill_trial trial;
-    trial.setup = [&](const fs::path& state) { // types and tree are there
+    trial.setup = [&](const fs::path& state) { // types and tree exist already
         const rooted_chain chain(state, seed);
     };
-    trial.work = [&](const fs::path& state, const doomed& self) {
+    trial.work = [&](const fs::path& state, const killed_process& self) {
         rooted_chain chain(state, seed);
         self.arm();
         for (std::uint64_t number = 0; number < blocks; ++number) {
@@ -275,10 +275,10 @@ void kill_rooted_chain(fault::point at, std::uint64_t more_than, std::uint64_t t
     };
     trial.check = [&](const fs::path& state, const progress& told) {
         rooted_chain chain(state, seed);
-        auto stands_at = static_cast<std::uint64_t>(chain.revision());
-        REQUIRE((stands_at == told.done || stands_at == told.begun));
-        for (;; --stands_at) {
-            REQUIRE(chain.root() == roots[stands_at]);
+        auto revision_found = static_cast<std::uint64_t>(chain.revision());
+        REQUIRE((revision_found == told.done || revision_found == told.begun));
+        for (;; --revision_found) {
+            REQUIRE(chain.root() == roots[revision_found]);
             chain.require_sound();
             if (!chain.can_undo()) break;
             chain.undo();

@@ -1,5 +1,5 @@
-// A control group whose memory is used up. The kernel answers fallocate on a tmpfs with SIGKILL
-// there, so the room is counted before.
+// A control group without free memory. The kernel answers fallocate on a tmpfs there with SIGKILL,
+// so the engine checks the space first.
 
 #include <catch2/catch.hpp>
 #include <linux/magic.h>
@@ -33,7 +33,7 @@ bool are_groups_mounted() {
     return statfs(groups, &system) == 0 && system.f_type == CGROUP2_SUPER_MAGIC;
 }
 
-/// A group of one's own below the top, with `bytes` of memory and no swap.
+/// A control group below the top, with `bytes` of memory and no swap.
 class small_group {
 public:
     explicit small_group(std::uint64_t bytes)
@@ -42,7 +42,7 @@ public:
         std::error_code why;
         made_ = fs::create_directory(at_, why) && !why;
         if (!made_) return;
-        put(at_ / "memory.swap.max", "0"); // not there without swap
+        put(at_ / "memory.swap.max", "0"); // missing without swap
         usable_ = put(at_ / "memory.max", std::to_string(bytes));
     }
     small_group(const small_group&) = delete;
@@ -63,7 +63,7 @@ private:
     bool usable_ = false;
 };
 
-/// Blocks of notes that are large, while the process itself needs little. Returns what was said.
+/// Blocks of large notes in a process that needs little memory itself. Returns the message.
 std::string write_blocks(database& db, std::uint32_t& written, std::uint32_t most) {
     constexpr std::uint32_t each = 20;
     try {
@@ -89,7 +89,7 @@ void require_blocks(const database& db, std::uint32_t written) {
     }
 }
 
-void use_up(const small_group& group, const fs::path& state) {
+void exhaust(const small_group& group, const fs::path& state) {
     group.enter();
     std::uint32_t written = 0;
     {
@@ -122,5 +122,5 @@ TEST_CASE("the memory of a control group is used up: refused before the kernel k
     const scratch_folder place;
     const char* at = place.path().c_str();
     run_with_mounts([&] { return mount("none", at, "tmpfs", 0, "size=400m") == 0; },
-                    [&] { use_up(group, place / "state"); });
+                    [&] { exhaust(group, place / "state"); });
 }

@@ -1,9 +1,9 @@
-// Memory runs out: each allocation of the C++ library's fails, alone or with all that
-// follow, while a state is made, opened, given a type, checkpointed, closed and restored. Each time
-// the caller gets an exception, and the next opening finds a whole state.
+// Memory runs out: each allocation of the C++ library fails, alone or with all later ones, while a
+// state is made, opened, given a type, checkpointed, closed and restored. Each time the caller gets
+// an exception, and the next opening finds a whole state.
 
 #include <chainbase/database.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #include <catch2/catch.hpp>
 #include <spdlog/sinks/null_sink.h>
@@ -29,11 +29,11 @@ using namespace chainbase::test;
 
 namespace {
 
-/// Of all threads, while it is armed.
+/// For all threads, while armed.
 struct shortage {
     std::atomic<bool> is_on{false};
-    std::atomic<std::int64_t> left{0}; ///< until the first one fails
-    std::atomic<bool> lasts{false};    ///< all that follow fail, too
+    std::atomic<std::int64_t> left{0}; ///< until the first failure
+    std::atomic<bool> lasts{false};    ///< all later ones fail, too
 };
 shortage memory;
 
@@ -51,14 +51,14 @@ void* required(void* got) {
     throw std::bad_alloc();
 }
 
-/// Apart: inlined, g++ takes it for a mistake that what `new` gave is freed.
+/// Not inlined: g++ would warn that memory from `new` is freed.
 [[gnu::noinline]] void release(void* at) noexcept {
     std::free(at);
 }
 
 } // namespace
 
-/// @name In place of the C++ library's, in this program
+/// @name Replacements of the C++ library's functions in this program
 /// @{
 void* operator new(std::size_t size) {
     return required(allocated(size));
@@ -108,7 +108,7 @@ namespace {
 
 struct by_weight;
 
-/// A type that the state does not have.
+/// A type that the state does not have yet.
 struct parcel {
     chainbase::id<parcel> id;
     std::uint64_t weight = 0;
@@ -130,7 +130,7 @@ void add_account(database& db) {
     db.commit(db.revision());
 }
 
-/// A state with some accounts, and a checkpoint that has them.
+/// A state with some accounts, and a checkpoint of them.
 void make_state(const fs::path& state, const open_options& how) {
     database db(state, how);
     db.add_type<account>("account");
@@ -151,34 +151,35 @@ void require_whole(const fs::path& state, const open_options& how) {
     }
 }
 
-/// Calls `work` under a shortage from allocation n on. Whether it came so far that one failed.
+/// Calls `work` with allocations failing from n on. Returns whether one failed.
 bool falls_short(std::int64_t n, bool lasts, const std::function<void()>& work) {
     memory.left = n;
     memory.lasts = lasts;
     memory.is_on = true;
     try {
         work();
-    } catch (const std::exception&) { // std::bad_alloc, or what the engine makes of it
+    } catch (const std::exception&) { // std::bad_alloc, or the engine's exception for it
     }
     memory.is_on = false;
     return memory.left < 0;
 }
 
-/// What is done to a state while memory runs out.
+/// The work done while memory runs out.
 struct trial {
     const char* name;
-    bool has_state = true;                                   ///< before
-    std::function<void(const fs::path&)> lose = {};          ///< what is not there any more
-    std::function<void(std::optional<database>&)> work = {}; ///< on it, open; null: opening
+    bool has_state = true;                          ///< before
+    std::function<void(const fs::path&)> lose = {}; ///< removes parts of the state first
+    /// on the open database; null: opening
+    std::function<void(std::optional<database>&)> work = {};
 };
 
-open_options how_to_open(durability promise) {
+open_options how_to_open(durability level) {
     open_options how = with_checkpoints();
-    how.promise = promise;
+    how.durability = level;
     return how;
 }
 
-/// What comes before and after the work meets no shortage.
+/// No failures before and after the work.
 bool falls_short(std::int64_t n, bool lasts, const trial& of, const fs::path& state,
                  const open_options& how) {
     std::optional<database> db;
@@ -189,16 +190,17 @@ bool falls_short(std::int64_t n, bool lasts, const trial& of, const fs::path& st
     return falls_short(n, lasts, [&] { of.work(db); });
 }
 
-/// Allocations between two that fail: all do in a soak, else those that chance has.
+/// Distance between failing allocations: 1 in a soak, else random.
 std::uint32_t step(random_source& random) {
     return test_operations(1) >= 1'000'000 ? 1 : 1 + random.below(25);
 }
 
-/// Each n in a state of its own, all in this process. `told`: the n under way.
-void run(const trial& of, durability promise, bool lasts, random_source random, progress& told) {
-    spdlog::set_default_logger(spdlog::null_logger_mt("silent")); // which formats all the same
+/// Each n in its own state, all in this process. `told`: the current n.
+void run(const trial& of, durability level, bool lasts, random_source random, progress& told) {
+    // which still formats all messages
+    spdlog::set_default_logger(spdlog::null_logger_mt("silent"));
     const scratch_folder folder;
-    const open_options how = how_to_open(promise);
+    const open_options how = how_to_open(level);
     const fs::path made = folder / "made";
     make_state(made, how);
     for (std::int64_t n = step(random) - 1;; n += step(random)) {
@@ -220,7 +222,7 @@ void run(const trial& of, durability promise, bool lasts, random_source random, 
 
 TEST_CASE_METHOD(seeded, "memory that runs out gives an exception and leaves a whole state") {
     const bool lasts = GENERATE(false, true);
-    const durability promise = GENERATE(durability::checkpoint, durability::commit);
+    const durability level = GENERATE(durability::checkpoint, durability::commit);
     const trial of =
         GENERATE(trial{.name = "making", .has_state = false}, trial{.name = "opening"},
                  trial{.name = "restoring",
@@ -230,10 +232,10 @@ TEST_CASE_METHOD(seeded, "memory that runs out gives an exception and leaves a w
                  trial{.name = "a checkpoint", .work = [](auto& db) { db->make_checkpoint(); }},
                  trial{.name = "closing", .work = [](auto& db) { db->close(); }},
                  trial{.name = "destroying", .work = [](auto& db) { db.reset(); }});
-    CAPTURE(of.name, lasts, static_cast<int>(promise));
+    CAPTURE(of.name, lasts, static_cast<int>(level));
     const auto told = shared_progress();
-    const bool works = works_apart([&] { run(of, promise, lasts, random, *told); });
+    const bool works = succeeds_in_child([&] { run(of, level, lasts, random, *told); });
     INFO("the allocation that failed: " << told->begun);
     CHECK(works);
-    CHECK(told->begun > 20); // it does allocate
+    CHECK(told->begun > 20); // the work does allocate
 }

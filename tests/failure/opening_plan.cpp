@@ -1,8 +1,8 @@
-// What opening does, for each combination of facts: a table. That opening, `info` and `check` keep
-// to it is tried by damaged_state.cpp and tests/programs/test_inspect_damage.py.
+// The opening plan for each combination of facts, as a table. damaged_state.cpp and
+// tests/programs/test_inspect_damage.py test that opening, `info` and `check` follow it.
 
 #include <chainbase/segment/opening_plan.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #include <catch2/catch.hpp>
 
@@ -16,7 +16,7 @@ namespace {
 
 using fact = std::function<void(opening_facts&)>;
 
-/// Of a state in its folder, with a checkpoint, that was closed properly on this boot.
+/// A state in its own folder, with a checkpoint, closed properly on this boot.
 opening_facts closed() {
     opening_facts found;
     found.state = "/state";
@@ -41,7 +41,7 @@ void open(opening_facts& to) {
     to.header->clean = 0;
     to.header->generation = 0;
 }
-/// As the header is while a state is open that was closed with a checkpoint.
+/// The header while a state is open that was closed with a checkpoint.
 void open_again(opening_facts& to) {
     to.header->clean = 0;
 }

@@ -1,5 +1,8 @@
 // No space: in the windows, on the disk, in a small file system.
 
+#include <pool_allocator/address_space.hpp>
+#include <pool_allocator/base/private_folder.hpp>
+#include <pool_allocator/base/resource_limits.hpp>
 #include <pool_allocator/window.hpp>
 
 #include <catch2/catch.hpp>
@@ -21,29 +24,28 @@
 #include <tests/support/sample_types.hpp>
 #include <tests/support/scratch_state.hpp>
 #include <tests/support/seeded.hpp>
-#include <tests/support/simulated_disk.hpp>
 #include <unistd.h>
 
 #include <algorithm>
-#include <condition_variable>
+#include <bit>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <mutex>
+#include <optional>
 #include <string>
 
 using namespace chainbase;
 using namespace chainbase::test;
 namespace fs = std::filesystem;
 
-// Files may not grow, the file system is read-only, a window or the address space is used up: a
-// typed exception that names the file, and a state that is what it was and works on.
+// Files may not grow, the file system is read-only, a window or the address space is full: a typed
+// exception names the file, and the state is unchanged and usable.
 
 namespace {
 
-/// Limits the length of files that this process writes.
+/// Limits the length of files written by this process.
 void limit_files(rlim_t bytes) {
     std::signal(SIGXFSZ, SIG_IGN);
     const rlimit limit{bytes, RLIM_INFINITY};
@@ -77,7 +79,7 @@ std::string fill_with_cards(database& db) {
     }
 }
 
-/// Works on in the room that is left: changes, removes, undoes.
+/// Uses the remaining space: changes, removes, undoes.
 void use_what_is_left(database& db) {
     const snapshot before(db.memory());
     {
@@ -199,6 +201,23 @@ TEST_CASE("a log that is as long as it may be: the session is still undone") {
     CHECK_NOTHROW(change('z'));
 }
 
+TEST_CASE("more memory than the machine has is refused before the kernel kills") {
+    const scratch_folder place;
+    const char* at = place.path().c_str();
+    run_with_mounts([&] { return mount("none", at, "tmpfs", 0, "size=1000g") == 0; },
+                    [&] {
+                        private_folder::make(place / "own", std::nullopt);
+                        const std::uint64_t free = resource_limits::available_memory().value();
+                        const address_space addresses(std::bit_ceil(4 * free), 1);
+                        window file = window::create({&addresses, 0}, place / "own/file",
+                                                     {window_kind::objects, 64, 4096});
+                        expect_names(
+                            message_of<out_of_space_error>([&] { file.grow_to(3 * free); }),
+                            "the machine has ");
+                        expect(file.bytes() == 4096, "length");
+                    });
+}
+
 TEST_CASE("no window left for a type") {
     const scratch_folder folder;
     open_options options = quick_options();
@@ -217,23 +236,11 @@ TEST_CASE("no window left for a type") {
     CHECK(db.count<card>() == 1);
 }
 
-// A tmpfs without a free page, where also reading a hole of a file takes one.
+// A tmpfs without a free page, where even reading a hole of a file allocates one.
 
 namespace {
 
-/// Takes all space that is left.
-void fill_up(const fs::path& place) {
-    const int file = open((place / "ballast").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    expect(file >= 0, "no ballast");
-    for (std::size_t bytes = std::size_t{1} << 20; bytes >= 512; bytes /= 2) {
-        const std::string part(bytes, 'b');
-        while (write(file, part.data(), bytes) == static_cast<ssize_t>(bytes))
-            ;
-    }
-    close(file);
-}
-
-/// Runs `work` in a process with a small file system of its own.
+/// Runs `work` in a process with its own small file system.
 void on_small_disk(const std::function<void(const fs::path&)>& work) {
     const scratch_folder place;
     const char* at = place.path().c_str();
@@ -241,7 +248,7 @@ void on_small_disk(const std::function<void(const fs::path&)>& work) {
                     [&] { work(place.path()); });
 }
 
-/// One random change of the database and of the model. Returns whether there was room for it.
+/// One random change of the database and of the model. Returns whether there was space for it.
 bool change_one(database& db, note_model& expected, random_source& random) {
     try {
         expected.change_one(db, random, 15);
@@ -311,12 +318,13 @@ TEST_CASE("random changes on a full disk happen whole or not at all") {
     });
 }
 
-// File systems without room, of the kinds there are: a tmpfs without inodes, a disk, the share of a
-// disk that a user may have. An exception that names the file, and work goes on when there is room.
+// Full file systems of several kinds: a tmpfs without inodes, a disk, a user's disk quota. An
+// exception names the file, and work continues when there is space.
 
 namespace {
 
-/// A disk of `bytes` in a file, made and mounted at `place`. Returns false where that cannot be.
+/// Makes a disk of `bytes` in a file and mounts it at `place`. Returns false where that is not
+/// possible.
 bool mount_disk(const fs::path& image, const fs::path& place, const char* features,
                 const char* options) {
     const std::string size = " 40m";
@@ -331,14 +339,14 @@ bool mount_disk(const fs::path& image, const fs::path& place, const char* featur
     const int file = open(image.c_str(), O_RDWR | O_CLOEXEC);
     loop_config config{};
     config.fd = static_cast<__u32>(file);
-    config.info.lo_flags = LO_FLAGS_AUTOCLEAR; // goes with the mount
+    config.info.lo_flags = LO_FLAGS_AUTOCLEAR; // removed with the mount
     if (loop < 0 || file < 0 || ioctl(loop, LOOP_CONFIGURE, &config) != 0) return false;
     return mount(device.c_str(), place.c_str(), "ext4", 0, options) == 0;
 }
 
-/// Fills the state, goes on after `make_room`, and opens what is left.
-void use_up(const fs::path& state, std::uint64_t seed, const std::string& reason,
-            const std::function<void()>& take_room, const std::function<void()>& make_room) {
+/// Fills the state, continues after `make_room`, and opens the result.
+void exhaust(const fs::path& state, std::uint64_t seed, const std::string& reason,
+             const std::function<void()>& take_room, const std::function<void()>& make_room) {
     note_chain chain(seed);
     {
         database db(state, with_checkpoints(3));
@@ -361,7 +369,7 @@ void use_up(const fs::path& state, std::uint64_t seed, const std::string& reason
     chain.require_same(again);
 }
 
-/// Of user `user`, in KiB. Returns whether there are such limits.
+/// Limits a user's disk space, in KiB. Returns whether quotas are supported.
 bool limit_quota(const fs::path& place, uid_t user, std::uint64_t kibi) {
     const int at = open(place.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if_dqblk limit{};
@@ -373,51 +381,12 @@ bool limit_quota(const fs::path& place, uid_t user, std::uint64_t kibi) {
     return done == 0;
 }
 
-/// Runs `work` as another user, who is bound by quotas.
+/// Runs `work` as another user, who is subject to quotas.
 void as_user(uid_t user, const std::function<void()>& work) {
     run_process([&] {
         expect(setgid(user) == 0 && setuid(user) == 0, "setuid");
         work();
     });
-}
-
-/// Holds the thread of checkpoints at the first write until it is let go.
-class held_disk {
-public:
-    held_disk() {
-        disk.before = [this](simulated_disk::call which, const fs::path&) {
-            if (which != simulated_disk::call::reserve) return;
-            std::unique_lock lock(mutex_);
-            changed_.wait(lock, [this] { return !held_; });
-        };
-    }
-    void hold(bool is_held) {
-        {
-            const std::lock_guard lock(mutex_);
-            held_ = is_held;
-        }
-        changed_.notify_all();
-    }
-    simulated_disk disk;
-
-private:
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    bool held_ = false;
-};
-
-/// Runs work(place, disk of the checkpoints, options) on a tmpfs of this size, with a checkpoint
-/// after each block.
-template <typename Work>
-void on_tmpfs_with_slow_checkpoints(const char* size, Work work) {
-    const scratch_folder place;
-    run_with_mounts([&] { return mount("none", place.path().c_str(), "tmpfs", 0, size) == 0; },
-                    [&] {
-                        held_disk slow;
-                        open_options options = with_checkpoints(1);
-                        options.checkpoint_disk = &slow.disk;
-                        work(place.path(), slow, options);
-                    });
 }
 
 } // namespace
@@ -452,7 +421,7 @@ TEST_CASE_METHOD(seeded, "a tmpfs that is full, and made larger") {
     const char* at = place.path().c_str();
     run_with_mounts([&] { return mount("none", at, "tmpfs", 0, "size=24m") == 0; },
                     [&] {
-                        use_up(
+                        exhaust(
                             place / "state", seed, "No space", [&] { fill_up(place.path()); },
                             [&] { fs::remove(place / "ballast"); });
                     });
@@ -464,7 +433,7 @@ TEST_CASE_METHOD(seeded, "a disk that is full") {
     fs::create_directory(disk);
     run_with_mounts([&] { return mount_disk(place / "image", disk, "", ""); },
                     [&] {
-                        use_up(
+                        exhaust(
                             disk / "state", seed, "No space", [&] { fill_up(disk); },
                             [&] { fs::remove(disk / "ballast"); });
                     });
@@ -486,84 +455,23 @@ TEST_CASE_METHOD(seeded, "a user's share of a disk that is used up") {
             fs::create_directory(disk / "own");
             expect(chown((disk / "own").c_str(), user, user) == 0, "chown");
             as_user(user, [&] {
-                use_up(
+                exhaust(
                     disk / "own/state", seed, "quota", [&] { fill_up(disk / "own"); },
                     [&] { fs::remove(disk / "own/ballast"); });
             });
         });
 }
 
-TEST_CASE("a checkpoint of a compacted state on a full tmpfs reads no hole that takes room") {
-    on_tmpfs_with_slow_checkpoints(
-        "size=24m", [](const fs::path& place, held_disk& slow, const open_options& options) {
-            database db(place / "state", options);
-            db.add_type<note>("note");
-            for (std::uint32_t i = 0; i < 60; ++i)
-                write_note(db, std::to_string(i) + std::string(20'000, 'x'), i);
-            for (std::uint32_t i = 0; i < 59; ++i)
-                db.remove(db.get(id<note>(i)));
-            db.compact(); // leaves holes, which changed since the last checkpoint
-            slow.hold(true);
-            session block = db.start_session();
-            block.push(); // captures them
-            db.commit(db.revision());
-            fill_up(place);
-            db.compact(); // punches the same holes again, while they are captured
-            slow.hold(false);
-            db.make_checkpoint();
-            const auto full = [&] {
-                for (std::uint32_t i = 0; i < 60; ++i)
-                    write_note(db, std::to_string(i) + std::string(20'000, 'y'), i);
-            };
-            std::string said;
-            try {
-                full();
-            } catch (const out_of_space_error& e) {
-                said = e.what();
-            }
-            expect_names(said, "state/segment/");
-            const std::size_t there = db.count<note>();
-            fs::remove(place / "ballast");
-            write_note(db, "room", 1);
-            expect(db.count<note>() == there + 1, "count");
-            db.make_checkpoint();
-        });
-}
-
-TEST_CASE("what a killed writer outgrew is given back on a full tmpfs while it is captured") {
-    on_tmpfs_with_slow_checkpoints(
-        "size=64m", [](const fs::path& place, held_disk& slow, const open_options& options) {
-            {
-                database killed(place / "state", options);
-                killed.add_type<note>("note");
-                for (std::uint32_t i = 0; i < 40'000; ++i)
-                    write_note(killed, std::to_string(i), i); // tables grow
-                killed.abandon();
-            }
-            database db(place / "state", options);
-            db.add_type<note>("note");
-            fill_up(place);
-            slow.hold(true);
-            session block = db.start_session();
-            db.modify(db.get(id<note>(5)), [](note& one) { ++one.weight; });
-            block.push(); // captures all pages, holes among them
-            db.commit(db.revision());
-            slow.hold(false);
-            db.make_checkpoint();
-            expect(db.count<note>() == 40'000, "count");
-        });
-}
-
-// A file system that gives huge pages at once (tmpfs with huge=always or within_size) hands out
-// pages that still hold what another file had, if they are collapsed before anything has touched
-// them. What grows is zero whatever the file system does.
+// A file system that allocates huge pages at once (tmpfs with huge=always or within_size) returns
+// pages with another file's old content if they are collapsed before anything has touched them. New
+// file space must read as zeros on every file system.
 
 namespace {
 
 constexpr const char* mount_point = "/mnt";
 constexpr std::size_t mebi = std::size_t{1} << 20;
 
-/// Files of text come and go, so that their pages are the next ones to be given out.
+/// Writes and removes files of text, whose pages are then allocated next.
 void leave_stale_pages() {
     const std::filesystem::path file = std::filesystem::path(mount_point) / "text";
     std::ofstream out(file);

@@ -1,7 +1,7 @@
-// What the system allows a process (setrlimit) is used up: an exception, never a signal, and the
-// state is that of the block before and works on when there is more.
+// A process reaches a system limit (setrlimit): an exception, never a signal; the state is that of
+// the previous block and is usable once the limit is raised.
 
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #include <catch2/catch.hpp>
 #include <spdlog/spdlog.h>
@@ -23,7 +23,7 @@ using namespace chainbase::test;
 
 namespace {
 
-/// Of this process, in bytes: a line of /proc/self/status.
+/// Memory of this process in bytes: a line of /proc/self/status.
 rlim_t memory_now(const std::string& line) {
     std::ifstream in("/proc/self/status");
     rlim_t kibi = 0;
@@ -41,9 +41,9 @@ void with_notes(const std::filesystem::path& state, const open_options& options,
     db.close();
 }
 
-/// Changes notes in `state` while `limit` holds, then without it.
+/// Changes notes in `state` under `limit`, then without it.
 template <typename Limit>
-std::string use_up(const std::filesystem::path& state, std::uint64_t seed, Limit limit) {
+std::string exhaust(const std::filesystem::path& state, std::uint64_t seed, Limit limit) {
     note_chain chain(seed);
     std::string said;
     with_notes(state, with_checkpoints(3), [&](database& db) {
@@ -65,13 +65,13 @@ std::string use_up(const std::filesystem::path& state, std::uint64_t seed, Limit
     return said;
 }
 
-/// Opens the sample state with less and less refused, each time in a process of its own that
-/// `limit` n holds for, until it opens. Returns how often it was refused.
+/// Opens the sample state under ever higher limits `limit`(n), each in its own process, until it
+/// opens. Returns how often it was refused.
 template <typename Limit>
 std::size_t open_with_more_and_more(const std::filesystem::path& state, std::size_t most,
                                     const std::string& advice, Limit limit) {
     for (std::size_t n = 0; n < most; ++n) {
-        const attempt one = attempt_apart([&] {
+        const attempt one = attempt_in_child([&] {
             std::signal(SIGXFSZ, SIG_DFL);
             spdlog::set_level(spdlog::level::off); // each is thrown, too
             const auto held = limit(n);
@@ -99,7 +99,7 @@ TEST_CASE_METHOD(seeded,
     CHECK_NOTHROW(run_process([&] {
         std::signal(SIGXFSZ, SIG_DFL); // which ends the process
         expect_names(
-            use_up(folder / "state", seed, [] { return lowered_limit(RLIMIT_FSIZE, 900'000); }),
+            exhaust(folder / "state", seed, [] { return lowered_limit(RLIMIT_FSIZE, 900'000); }),
             "ulimit -f");
     }));
 }
@@ -108,8 +108,9 @@ TEST_CASE_METHOD(seeded,
                  "a heap that may not grow: blocks are refused whole, with checkpoints under way") {
     const scratch_folder folder;
     CHECK_NOTHROW(run_process([&] {
-        use_up(folder / "state", seed,
-               [] { return lowered_limit(RLIMIT_DATA, memory_now("VmData") + (rlim_t{1} << 20)); });
+        exhaust(folder / "state", seed, [] {
+            return lowered_limit(RLIMIT_DATA, memory_now("VmData") + (rlim_t{1} << 20));
+        });
     }));
 }
 
@@ -117,8 +118,8 @@ TEST_CASE_METHOD(
     seeded, "addresses that may not grow: blocks are refused whole, with checkpoints under way") {
     const scratch_folder folder;
     CHECK_NOTHROW(run_process([&] {
-        use_up(folder / "state", seed,
-               [] { return lowered_limit(RLIMIT_AS, memory_now("VmSize") + (rlim_t{1} << 20)); });
+        exhaust(folder / "state", seed,
+                [] { return lowered_limit(RLIMIT_AS, memory_now("VmSize") + (rlim_t{1} << 20)); });
     }));
 }
 

@@ -1,9 +1,9 @@
-// Processes that read and the one that writes are killed at any time, also while they wait for each
-// other: nobody is held up by the dead, and nobody sees part of a block.
+// Readers and the writer are killed at any time, also while they wait for each other: dead
+// processes block nobody, and nobody sees a partial block.
 
 #include <chainbase/database.hpp>
-#include <chainbase/lock/process_lock.hpp>
-#include <pool_allocator/error.hpp>
+#include <chainbase/locks/process_lock.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #include <catch2/catch.hpp>
 #include <signal.h>
@@ -37,16 +37,16 @@ using namespace chainbase::test;
 
 namespace chainbase::test {
 
-/// What readers, writers and the test tell each other, in memory that they share.
+/// Shared memory between readers, writers and the test.
 struct crowd_board {
-    static constexpr std::size_t most_readers = 4;
+    static constexpr std::size_t max_readers = 4;
 
     std::atomic<std::uint32_t> blocks{0}; ///< begun
-    std::atomic<std::uint32_t> torn{0};   ///< looks that saw part of a block
+    std::atomic<std::uint32_t> torn{0};   ///< reads that saw a partial block
     std::atomic<std::uint32_t> receding{0};
     std::atomic<bool> stop{false};
-    std::array<std::atomic<std::uint32_t>, most_readers> looks{}; ///< by reader
-    std::array<std::atomic<std::uint32_t>, most_readers> heights{};
+    std::array<std::atomic<std::uint32_t>, max_readers> looks{}; ///< by reader
+    std::array<std::atomic<std::uint32_t>, max_readers> heights{};
 };
 
 namespace {
@@ -57,7 +57,7 @@ void end(pid_t& process) {
     waitpid(std::exchange(process, 0), nullptr, 0);
 }
 
-/// Between two writers there is none: then a state that was not closed cannot be opened to read.
+/// Opens a reader; retries between two writers, when a state that was not closed cannot be opened.
 std::unique_ptr<two_sides> open_beside_writers(const std::filesystem::path& state) {
     open_options how = quick_options(open_mode::read_only);
     how.wait_for_writer = std::chrono::minutes(5);
@@ -76,15 +76,15 @@ void look_again_and_again(const two_sides& seen, crowd_board& board, std::size_t
         if (!height)
             ++board.torn;
         else if (*height < board.heights[which].exchange(*height))
-            ++board.receding; // what was once seen is a whole block, which nobody takes back
+            ++board.receding; // a block once seen is complete and never undone
         ++board.looks[which];
     }
 }
 
 } // namespace
 
-/// Processes that read and write one state, each of which may be killed and started again. What is
-/// left of them goes with the object.
+/// Reader and writer processes of one state, which may be killed and restarted. The destructor
+/// kills the rest.
 class process_crowd {
 public:
     explicit process_crowd(std::filesystem::path state)
@@ -97,7 +97,7 @@ public:
     process_crowd(const process_crowd&) = delete;
     process_crowd& operator=(const process_crowd&) = delete;
 
-    /// Starts a process that applies blocks of the seed; `at_begin` is called in it first.
+    /// Starts a process that applies blocks of the seed, after calling `at_begin`.
     void start_writer(std::uint64_t seed, const std::function<void()>& at_begin = {}) {
         writer_ = fork_process([&] {
             two_sides written(state_);
@@ -109,7 +109,7 @@ public:
             }
         });
     }
-    /// Starts a process that looks at the state again and again.
+    /// Starts a process that reads the state repeatedly.
     void start_reader(std::size_t which) {
         board_->heights[which] = 0;
         readers_[which] = fork_process(
@@ -118,7 +118,7 @@ public:
 
     void kill_writer() { end(writer_); }
     void kill_reader(std::size_t which) { end(readers_[which]); }
-    /// Whether the writer ended by itself, or was killed by what start_writer's call prepared.
+    /// Whether the writer ended by itself, or was killed by start_writer's `at_begin`.
     [[nodiscard]] bool writer_has_ended() {
         siginfo_t ended{};
         const bool has =
@@ -129,8 +129,8 @@ public:
     }
     [[nodiscard]] pid_t reader(std::size_t which) const { return readers_[which]; }
 
-    /// Waits until so many more blocks were begun, until each reader looked so many times more.
-    /// Throws mismatch when one of them has ended.
+    /// Waits until so many more blocks were begun, and each reader read so many more times. Throws
+    /// mismatch when a process has ended.
     void await_blocks(std::uint32_t more) {
         const std::uint32_t enough = board_->blocks + more;
         while (board_->blocks < enough) {
@@ -148,7 +148,7 @@ public:
             }
         }
     }
-    /// Lets all come to an end by themselves. Throws mismatch when one of them failed.
+    /// Lets all processes finish. Throws mismatch when one of them failed.
     void finish() {
         board_->stop = true;
         for (pid_t* process : {&writer_, &readers_[0], &readers_[1], &readers_[2], &readers_[3]}) {
@@ -173,17 +173,17 @@ private:
     std::filesystem::path state_;
     std::shared_ptr<crowd_board> board_;
     pid_t writer_ = 0;
-    std::array<pid_t, crowd_board::most_readers> readers_{};
+    std::array<pid_t, crowd_board::max_readers> readers_{};
 };
 
 } // namespace chainbase::test
 
-// Processes that read and the one that writes are killed at any time, also while they wait for each
-// other: nobody is held up by the dead, and nobody sees part of a block.
+// Readers and the writer are killed at any time, also while they wait for each other: dead
+// processes block nobody, and nobody sees a partial block.
 
 namespace {
 
-/// Kills, each at another moment; more in a soak.
+/// Number of kills, each at another moment; more in a soak.
 std::uint32_t kills(std::uint32_t usual) {
     return test_operations(0) >= 1'000'000 ? 10 * usual : usual;
 }
@@ -193,7 +193,7 @@ void require_whole(process_crowd& crowd) {
     REQUIRE(crowd.board().receding == 0);
 }
 
-/// Each does something before this returns.
+/// Returns after each has done something.
 void start_all(process_crowd& crowd, std::uint64_t seed, std::size_t readers) {
     crowd.start_writer(seed);
     crowd.await_blocks(1);
@@ -202,10 +202,10 @@ void start_all(process_crowd& crowd, std::uint64_t seed, std::size_t readers) {
     crowd.await_looks(1);
 }
 
-class quiet_deaths {
+class errors_only_log {
 public:
-    quiet_deaths() { spdlog::set_level(spdlog::level::err); } // they are what this is about
-    ~quiet_deaths() { spdlog::set_level(spdlog::level::warn); }
+    errors_only_log() { spdlog::set_level(spdlog::level::err); } // they are what this is about
+    ~errors_only_log() { spdlog::set_level(spdlog::level::warn); }
 };
 
 } // namespace
@@ -214,7 +214,7 @@ TEST_CASE("readers in other processes see whole blocks only and neither side sta
     const scratch_folder folder;
     process_crowd crowd(folder / "state");
     start_all(crowd, test_seed(1), 3);
-    for (int round = 0; round < 20; ++round) { // each side has to get on beside the other
+    for (int round = 0; round < 20; ++round) { // each side must progress beside the other
         crowd.await_looks(20);
         crowd.await_blocks(20);
     }
@@ -228,7 +228,7 @@ TEST_CASE("readers are killed while they read or wait: the writer goes on") {
     const std::uint64_t seed = test_seed(2);
     random_source random(seed);
     const scratch_folder folder;
-    const quiet_deaths quiet;
+    const errors_only_log quiet;
     process_crowd crowd(folder / "state");
     start_all(crowd, seed, 3);
     for (std::uint32_t n = 0; n < kills(100); ++n) {
@@ -244,7 +244,7 @@ TEST_CASE("readers are killed while they read or wait: the writer goes on") {
     crowd.finish();
     require_whole(crowd);
     const lock_report left = lock_report::read(folder / "state");
-    CHECK(left.readers.empty()); // those that died, too: the last one to go saw to it
+    CHECK(left.readers.empty()); // the last process also released the slots of dead ones
     CHECK_FALSE(left.writer.is_alive);
 }
 
@@ -252,7 +252,7 @@ TEST_CASE("the writer is killed at any time: readers wait and go on beside the n
     const std::uint64_t seed = test_seed(3);
     random_source random(seed);
     const scratch_folder folder;
-    const quiet_deaths quiet;
+    const errors_only_log quiet;
     process_crowd crowd(folder / "state");
     start_all(crowd, seed, 3);
     for (std::uint32_t n = 0; n < kills(60); ++n) {
@@ -270,7 +270,7 @@ TEST_CASE("the writer is killed at any time: readers wait and go on beside the n
 
 TEST_CASE("the writer is killed at the first, second, third ... before-image beside readers") {
     const scratch_folder folder;
-    const quiet_deaths quiet;
+    const errors_only_log quiet;
     process_crowd crowd(folder / "state");
     start_all(crowd, test_seed(4), 2);
     crowd.kill_writer();
@@ -307,7 +307,7 @@ TEST_CASE("a reader that is stopped while it reads is named and the writer goes 
                               one.is_alive && one.what == lock_report::doing::inside &&
                               !one.name.empty();
                    });
-        if (was_seen) { // and it stays so: time does not help
+        if (was_seen) { // and this does not change with time
             const std::uint32_t blocks = crowd.board().blocks;
             usleep(50'000);
             CHECK(crowd.board().blocks == blocks);

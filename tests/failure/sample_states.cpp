@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <tests/failure/sample_states.hpp>
 #include <tests/support/child_process.hpp>
 #include <tests/support/mismatch.hpp>
@@ -49,22 +50,22 @@ void note_model::change_one(database& db, random_source& random, std::uint32_t b
 }
 
 void note_chain::apply_block(database& db) {
-    note_model now = stands_.back();
-    stands_.reserve(lag + 2); // nothing fails once the block is pushed
+    note_model now = models_.back();
+    models_.reserve(lag + 2); // nothing fails once the block is pushed
     session block = db.start_session();
     for (std::uint32_t changes = 1 + random_.below(12); changes > 0; --changes)
         now.change_one(db, random_, 17);
     block.push();
-    stands_.push_back(std::move(now));
-    if (stands_.size() <= lag + 1) return;
-    stands_.erase(stands_.begin());
+    models_.push_back(std::move(now));
+    if (models_.size() <= lag + 1) return;
+    models_.erase(models_.begin());
     db.commit(++committed_);
 }
 
 std::optional<std::string> note_chain::apply(database& db) {
-    if (stands_.size() > 1 && random_.chance(100)) {
+    if (models_.size() > 1 && random_.chance(100)) {
         db.undo();
-        stands_.pop_back();
+        models_.pop_back();
         return std::nullopt;
     }
     try {
@@ -90,8 +91,8 @@ std::size_t note_chain::apply_some(database& db, std::size_t blocks) {
 }
 
 void note_chain::require_same(const database& db) const {
-    expect(note_model::of(db) == stands_.back(), "the state is not that after the last block");
-    const auto revision = committed_ + static_cast<revision_number>(stands_.size()) - 1;
+    expect(note_model::of(db) == models_.back(), "the state is not that after the last block");
+    const auto revision = committed_ + static_cast<revision_number>(models_.size()) - 1;
     expect(db.revision() == revision, "revision");
 }
 
@@ -157,14 +158,14 @@ void make_abandoned(const std::filesystem::path& state) {
                 n.weight = 1000 - i;
                 n.title = "changed " + std::to_string(i);
             });
-        ::raise(SIGKILL); // nothing is closed
+        ::raise(SIGKILL); // without closing
     });
     expect(made.killed, "the writer did not die");
 }
 
 void make_restarted(const std::filesystem::path& state) {
     open_options options = quick_options();
-    options.promise = durability::checkpoint;
+    options.durability = durability::checkpoint;
     database db(state, options);
     fill(db);
     db.make_checkpoint();
@@ -224,7 +225,7 @@ void sample_state::open_and_compare() const {
     }
 }
 
-verdict open_maltreated(const sample_state& state, std::string* said) {
+verdict open_damaged(const sample_state& state, std::string* said) {
     const state_image before(state.path);
     try {
         state.open_and_compare();
@@ -233,7 +234,7 @@ verdict open_maltreated(const sample_state& state, std::string* said) {
         if (said) *said = e.what();
         expect(std::string(e.what()).size() > 20, std::string("says little: ") + e.what());
     }
-    // Opening itself failed, or adding the type to what had opened (which then was closed again).
+    // Opening failed, or adding the type to the opened state, which was then closed again.
     const state_image after(state.path);
     for (const auto& [name, content] : before.files()) {
         const auto now = after.files().find(name);
@@ -242,6 +243,17 @@ verdict open_maltreated(const sample_state& state, std::string* said) {
     }
     expect(after == before, "something was added");
     return verdict::refused;
+}
+
+void fill_up(const std::filesystem::path& place) {
+    const int file = ::open((place / "ballast").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    expect(file >= 0, "no ballast");
+    for (std::size_t bytes = std::size_t{1} << 20; bytes >= 512; bytes /= 2) {
+        const std::string part(bytes, 'b');
+        while (::write(file, part.data(), bytes) == static_cast<ssize_t>(bytes))
+            ;
+    }
+    ::close(file);
 }
 
 } // namespace chainbase::test

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-/// The states that suites of damage and of limits maltreat.
+/// States for tests of damage and of limits.
 namespace chainbase::test {
 
 struct by_title;
@@ -42,7 +42,7 @@ inline const note& write_note(database& db, const std::string& title, std::uint3
     });
 }
 
-/// What notes are in a state.
+/// The expected notes of a state.
 struct note_model {
     struct content {
         std::uint32_t weight;
@@ -51,29 +51,29 @@ struct note_model {
     };
     std::map<std::uint32_t, content> notes; ///< by id
 
-    /// The notes of `db`, which are the same by each key. Throws mismatch.
+    /// Reads the notes of `db`, which must be equal by each key. Throws mismatch.
     static note_model of(const database& db);
-    /// One random change of the database and of the model, of titles of less than 2^`bits` bytes.
-    /// When there is no room for it, neither changes.
+    /// One random change of the database and of the model, with titles of less than 2^`bits` bytes.
+    /// Without space for it, neither changes.
     void change_one(database& db, random_source& random, std::uint32_t bits);
     bool operator==(const note_model&) const = default;
 };
 
-/// Blocks of random changes of notes, a session each, of which the last few can be popped, beside a
-/// naive model of what they come to. A block for which there is no room is undone as a whole.
+/// Blocks of random changes of notes, one session each, of which the last few can be popped, beside
+/// a naive model. A block without enough space is undone as a whole.
 class note_chain {
 public:
-    explicit note_chain(std::uint64_t seed) : random_(seed), stands_(1) {}
+    explicit note_chain(std::uint64_t seed) : random_(seed), models_(1) {}
 
-    /// Applies a block to `db`, or pops one. Returns what was said when there was no room for it:
+    /// Applies a block to `db`, or pops one. Returns the message when there was no space for it:
     /// then nothing changed.
     [[nodiscard]] std::optional<std::string> apply(database& db);
-    /// Applies blocks until one is refused. Returns what was said.
+    /// Applies blocks until one is refused. Returns the message.
     std::string apply_until_refused(database& db);
-    /// Applies so many, however many of them are refused. Returns how many were.
+    /// Applies so many blocks, refused or not. Returns the number of refused ones.
     std::size_t apply_some(database& db, std::size_t blocks);
 
-    /// Throws mismatch when objects, keys or revision are not what the blocks come to.
+    /// Throws mismatch when objects, keys or revision differ from the model.
     void require_same(const database& db) const;
 
 private:
@@ -81,34 +81,37 @@ private:
 
     void apply_block(database& db);
     random_source random_;
-    std::vector<note_model> stands_; ///< after the last committed block, and those behind it
+    std::vector<note_model> models_; ///< after the last committed block, and those behind it
     revision_number committed_ = 0;
 };
 
 /// Makes a state of 40 notes, the last 5 of them in a pushed session.
 void make_closed(const std::filesystem::path& state);
-/// The same, left by a writer that died within one more session, in which it changed every note.
+/// As make_closed(), but the writer died within one more session that changed every note.
 void make_abandoned(const std::filesystem::path& state);
-/// The same, left in that way by a machine that restarted since: there is a checkpoint, and no
-/// segment to go on with.
+/// As make_abandoned(), but the machine restarted since: there is a checkpoint, and no usable
+/// segment.
 void make_restarted(const std::filesystem::path& state);
 /// Opens the state for writing and compares all notes by id and by each key, undoes the pushed
 /// session and compares again. Throws what opening throws; mismatch for a difference.
 void open_and_compare(const std::filesystem::path& state);
 
-/// A closed state with a few objects of one type called "thing", to be maltreated.
+/// A closed state with a few objects of one type called "thing", to be damaged.
 class sample_state {
 public:
     sample_state();
-    /// Opens it and compares it with what was stored. Throws what opening throws, and mismatch.
+    /// Opens it and compares it with the stored objects. Throws what opening throws, and mismatch.
     void open_and_compare() const;
 
     scratch_folder folder;
     std::filesystem::path path;
 };
 
-/// Whether opening the state as it is now fails with one of the engine's exceptions and leaves all
-/// files alone ("refused"), or works with everything in place ("works"). Throws mismatch otherwise.
-verdict open_maltreated(const sample_state& state, std::string* said = nullptr);
+/// Whether opening the current state fails with an engine exception and changes no file
+/// ("refused"), or works with all objects in place ("works"). Throws mismatch otherwise.
+verdict open_damaged(const sample_state& state, std::string* said = nullptr);
+
+/// Fills all remaining space with the file `ballast`.
+void fill_up(const std::filesystem::path& place);
 
 } // namespace chainbase::test

@@ -1,4 +1,4 @@
-// Wrong calls, another schema, a second writer: a typed error each, and nothing changed.
+// Invalid calls, another schema, a second writer: a typed error each, and nothing changed.
 
 #include <catch2/catch.hpp>
 #include <sched.h>
@@ -15,7 +15,7 @@ using namespace chainbase;
 using namespace chainbase::test;
 using Catch::Matchers::Contains;
 
-// Calls at the wrong time or with names that cannot be: refused, and nothing is changed.
+// Calls at the wrong time or with invalid names: refused, and nothing is changed.
 
 namespace {
 
@@ -64,7 +64,7 @@ TEST_CASE("a function that changes an object cannot call the database") {
         refused([&] { s.db.commit(1); });
         CHECK(s.db.revision() == 1);
     }
-    s.db.modify(n, [&](note& target) { // reading is not changing
+    s.db.modify(n, [&](note& target) { // reading is allowed
         target.weight = s.db.get<note, by_title>("second").weight + 40;
         target.title = foreign.title.view();
     });
@@ -86,7 +86,7 @@ TEST_CASE("a type's name is a file's name within the segment") {
     CHECK(write_note(db, "first", 1).id.value == 0);
 }
 
-// A state is opened with another layout of a type: refused, and the message names what differs.
+// A state is opened with another layout of a type: refused; the message names the difference.
 
 namespace {
 
@@ -134,9 +134,9 @@ VARIANT(ordered_key, std::uint32_t key; std::uint32_t group; std::uint32_t value
         , (id, key, group, value), ordered_unique<by_key, &ordered_key::key>,
         hashed_non_unique<by_group, &ordered_key::group>);
 
-/// What opening says when the type is declared as T.
+/// The message of opening with the type declared as T.
 template <typename T>
-std::string said_of(const sample_state& state) {
+std::string opening_message(const sample_state& state) {
     const state_image before(state.path);
     const std::string said = message_of<schema_error>([&] {
         database db(state.path, quick_options(open_mode::read_only));
@@ -155,20 +155,23 @@ std::string said_of(const sample_state& state) {
 
 TEST_CASE("each difference of a layout is named") {
     const sample_state state;
-    CHECK_THAT(said_of<renamed>(state),
+    CHECK_THAT(opening_message<renamed>(state),
                Contains("field") && Contains("value") && Contains("amount"));
-    CHECK_THAT(said_of<retyped>(state), Contains("value") && Contains("u32") && Contains("i32"));
-    CHECK_THAT(said_of<reordered>(state), Contains("key") && Contains("group"));
-    CHECK_THAT(said_of<longer>(state), Contains("more"));
-    CHECK_THAT(said_of<shorter>(state), Contains("value"));
-    CHECK_THAT(said_of<halved>(state), Contains("value") && Contains("u16[2]"));
-    CHECK_THAT(said_of<other_kind>(state), Contains("by_key") && Contains("hashed_non_unique"));
-    CHECK_THAT(said_of<other_part>(state), Contains("by_key") && Contains("value"));
-    CHECK_THAT(said_of<more_parts>(state), Contains("by_key") && Contains("value"));
-    CHECK_THAT(said_of<other_tag>(state), Contains("by_key") && Contains("by_other"));
-    CHECK_THAT(said_of<fewer_keys>(state), Contains("by_group"));
-    CHECK_THAT(said_of<swapped_keys>(state), Contains("by_key") && Contains("by_group"));
-    CHECK_THAT(said_of<ordered_key>(state), Contains("by_key") && Contains("ordered_unique"));
+    CHECK_THAT(opening_message<retyped>(state),
+               Contains("value") && Contains("u32") && Contains("i32"));
+    CHECK_THAT(opening_message<reordered>(state), Contains("key") && Contains("group"));
+    CHECK_THAT(opening_message<longer>(state), Contains("more"));
+    CHECK_THAT(opening_message<shorter>(state), Contains("value"));
+    CHECK_THAT(opening_message<halved>(state), Contains("value") && Contains("u16[2]"));
+    CHECK_THAT(opening_message<other_kind>(state),
+               Contains("by_key") && Contains("hashed_non_unique"));
+    CHECK_THAT(opening_message<other_part>(state), Contains("by_key") && Contains("value"));
+    CHECK_THAT(opening_message<more_parts>(state), Contains("by_key") && Contains("value"));
+    CHECK_THAT(opening_message<other_tag>(state), Contains("by_key") && Contains("by_other"));
+    CHECK_THAT(opening_message<fewer_keys>(state), Contains("by_group"));
+    CHECK_THAT(opening_message<swapped_keys>(state), Contains("by_key") && Contains("by_group"));
+    CHECK_THAT(opening_message<ordered_key>(state),
+               Contains("by_key") && Contains("ordered_unique"));
     CHECK_NOTHROW(state.open_and_compare());
 }
 
@@ -222,7 +225,7 @@ TEST_CASE("of writers that start at the same time one wins") {
                 expect(told->inside.fetch_add(1) == 0, "two writers at a time");
                 told->begun += 1;
                 usleep(5000);
-                told->inside -= 1; // before the lock is free for the other one
+                told->inside -= 1; // before the lock is released
             } catch (const locked_error&) {
                 told->done += 1;
             }

@@ -1,12 +1,12 @@
-// A block log, its index and its mark of any bytes: it is read and appended to, or one of our
-// exceptions says what is wrong. What was read before is read again after more was appended.
+// A block log, its index and its mark of any bytes: reading and appending work, or one of our
+// exceptions names the fault. After appending, everything read before is read again.
 //
-// The input: a byte of flags, two bytes: the log's length, the log, the index. Flags: bit 0, the
-// checksum of the log's header is made to fit; 1, those of its records, and their lengths; 2, that
-// of the index; 3, the index is not believed; 4, none is saved; 5, the last 56 bytes are a mark,
-// and its checksums are made to fit.
+// The input: a byte of flags, two bytes with the log's length, the log, the index. Flags: bit 0,
+// correct the checksum of the log's header; 1, those of its records, and their lengths; 2, that of
+// the index; 3, do not trust the index; 4, save no index; 5, the last 56 bytes are a mark, whose
+// checksums are corrected.
 
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/block_log/block_log_format.hpp>
 #include <tools/block_log/block_log_reader.hpp>
 #include <tools/block_log/block_log_writer.hpp>
@@ -81,7 +81,7 @@ void seal_mark(std::span<std::byte> raw, std::span<const std::byte> log) {
     put(raw, at, little_uint64_buf_t(checksum(raw.first(at))));
 }
 
-/// The end of `from`, which loses it; nothing when it is short.
+/// Removes and returns the end of `from`; nothing when it is short.
 std::vector<std::byte> take_mark(std::vector<std::byte>& from) {
     if (from.size() < sizeof(mark_content)) return {};
     const auto begin = from.end() - sizeof(mark_content);
@@ -102,7 +102,7 @@ std::vector<block> all_of(const block_log_reader& from) {
     return blocks;
 }
 
-/// By every way there is.
+/// Reads by every interface.
 std::vector<block> read(disk& on, const patches& how) {
     opening_options options;
     options.use_index = !how.flag(3);
@@ -160,7 +160,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::vector<block> before;
     try {
         before = read(on, input);
-    } catch (const error&) { // it says what is wrong
+    } catch (const error&) { // expected
     }
     try {
         append(on, before);

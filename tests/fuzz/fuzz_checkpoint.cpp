@@ -1,13 +1,13 @@
-// The files of a checkpoint, patched: it is restored, or one of the engine's exceptions says why
-// not. Without sums that were made to fit, what is restored is one of the two that were published.
+// The patched files of a checkpoint: it is restored, or an engine exception gives the reason.
+// Without corrected sums, the restored state is one of the two published ones.
 //
-// Flags: bit 0, the sums of the publications are made to fit; 1, those of the leaves and pages; 2,
-// the state that was restored makes checkpoints. Patches of a fourth file set a field of the newest
+// Flags: bit 0, correct the sums of the publications; 1, those of the leaves and pages; 2, make
+// checkpoints of the restored state. Patches of a fourth file set a field of the newest
 // publication.
 
-#include <chainbase/check/checkpoint_check.hpp>
 #include <chainbase/checkpoint/restore.hpp>
-#include <pool_allocator/error.hpp>
+#include <chainbase/offline/check/checkpoint_check.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/block_log/bytes.hpp>
 
 #include <spdlog/spdlog.h>
@@ -40,7 +40,7 @@ struct fixture {
     scratch_folder folder;
     fs::path state = folder / "state";
     std::array<content, 3> files;
-    std::set<std::uint64_t> digests; ///< of what was published
+    std::set<std::uint64_t> digests; ///< of the published states
 
     fixture() {
         simulated_disk disk;
@@ -93,7 +93,7 @@ void set_field(publication& to, const patches::patch& one) {
         if (!file) break;
         file->name.clear();
         for (const std::uint8_t byte : one.content)
-            file->name.push_back(static_cast<char>(byte & 127U)); // as JSON may have it
+            file->name.push_back(static_cast<char>(byte & 127U)); // valid in JSON
         break;
     case 7:
         if (file && !file->leaves.empty())
@@ -118,7 +118,7 @@ std::uint64_t seed_of(const content& pages) {
     return seed;
 }
 
-/// From the pages up to the publication.
+/// Corrects the sums from the pages up to the publication.
 void seal_pages(publication& from, content& pages) {
     const std::uint64_t seed = seed_of(pages);
     const auto sum_of = [&](const std::byte* page) {
@@ -140,7 +140,7 @@ void seal_pages(publication& from, content& pages) {
         }
 }
 
-/// Its own sum, over all else that its header says it has.
+/// Corrects its own sum over everything that its header claims.
 void seal_publication(content& file) {
     if (file.size() < 40) return;
     std::uint32_t text = 0;
@@ -157,7 +157,7 @@ void seal_publication(content& file) {
 }
 
 /// Applies the input. Returns whether a field was set.
-bool maltreat(std::array<content, 3>& files, patches input) {
+bool apply_input(std::array<content, 3>& files, patches input) {
     std::vector<patches::patch> fields;
     while (const auto one = input.next()) {
         if (one->file % 4 < 3)
@@ -174,17 +174,17 @@ bool maltreat(std::array<content, 3>& files, patches input) {
                 set_field(opened, one);
             if (input.flag(1)) seal_pages(opened, files[2]);
             *file = opened.encode();
-        } catch (const error&) { // it stays as it is
+        } catch (const error&) { // unchanged
         }
     }
     return !fields.empty();
 }
 
-/// Restores by hand, and reads all that a check reads.
+/// Restores explicitly, and reads everything that a check reads.
 void look(simulated_disk& disk, const fs::path& state, const fs::path& into) {
     try {
         (void)check::check_checkpoints(disk, state);
-    } catch (const error&) { // it says what is wrong
+    } catch (const error&) { // expected
     }
     try {
         (void)checkpoint::restore(disk, state / "checkpoint", into);
@@ -213,7 +213,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fixture& from = all();
     const patches input(data, size);
     std::array<content, 3> files = from.files;
-    const bool has_fields = maltreat(files, input);
+    const bool has_fields = apply_input(files, input);
     simulated_disk disk;
     for (std::size_t i = 0; i < names.size(); ++i)
         store(disk, from.checkpoints() / names[i], files[i]);

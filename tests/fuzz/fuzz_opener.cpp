@@ -1,13 +1,13 @@
-// The files of a state, patched: it opens, or one of the engine's exceptions says why not. Where
-// only what is summed was patched, what opens has all objects in place.
+// The patched files of a state: it opens, or an engine exception gives the reason. If only summed
+// bytes were patched, an opened state has all objects in place.
 //
-// Flags: bits 0 and 1, which state (closed, killed in a session, killed in an operation); 2, the
-// header's checksum is made to fit; 3, those of the windows; 4, the sum over the root blocks of a
-// closed state is taken off; 5, the schema of the type is patched, too, and its hash made to fit.
+// Flags: bits 0 and 1, which state (closed, killed in a session, killed in an operation); 2,
+// correct the header's checksum; 3, those of the windows; 4, remove the sum over the root blocks of
+// a closed state; 5, also patch the type's schema and correct its hash.
 
-#include <chainbase/catalogue.hpp>
+#include <chainbase/segment/catalogue.hpp>
 #include <chainbase/statistics.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #include <boost/crc.hpp>
 #include <fcntl.h>
@@ -44,17 +44,17 @@ void require(bool works, const fs::path& file) {
 
 } // namespace
 
-/// The files of a state's folder, to be written again and again; pages of zeros are holes.
+/// The files of a state's folder, to be written repeatedly; pages of zeros are holes.
 class stored_state {
 public:
     struct file {
         std::uint64_t bytes = 0;
         std::map<std::uint64_t, std::string> pages; ///< by offset, 4 KiB each or the file's end
-        std::vector<std::uint64_t> places;          ///< of the pages that were not zeros
+        std::vector<std::uint64_t> places;          ///< offsets of the pages other than zeros
     };
 
     stored_state() = default;
-    /// Reads what is there.
+    /// Reads the folder.
     explicit stored_state(const std::filesystem::path& folder) {
         for (const auto& entry : fs::recursive_directory_iterator(folder)) {
             if (!entry.is_regular_file()) continue;
@@ -74,7 +74,7 @@ public:
         std::sort(names_.begin(), names_.end());
     }
 
-    /// Makes the folder what was stored.
+    /// Restores the folder's stored content.
     void write(const std::filesystem::path& folder) const {
         for (const auto& [name, content] : files_) {
             const fs::path path = folder / name;
@@ -90,13 +90,13 @@ public:
         }
     }
 
-    /// Names relative to the folder; a patch means them in this order.
+    /// Names relative to the folder; patches number the files in this order.
     [[nodiscard]] const std::string& name(std::size_t number) const { return names_[number]; }
     [[nodiscard]] std::size_t count() const noexcept { return names_.size(); }
     [[nodiscard]] file& at(const std::string& name) { return files_.at(name); }
 
-    /// Changes the file number `one.file`: its bytes, or its length. Pages of zeros count only
-    /// where there is nothing else.
+    /// Changes the file number `one.file`: its bytes, or its length. Prefers pages other than
+    /// zeros.
     void apply(const patches::patch& one) {
         file& to = files_.at(names_[one.file % names_.size()]);
         const std::uint64_t at = to.places.empty() ? 0 : to.places[one.page % to.places.size()];
@@ -123,10 +123,10 @@ using namespace chainbase::test;
 
 namespace {
 
-/// A state as it was at one moment.
+/// A state at one moment.
 struct seed_state {
     stored_state files;
-    std::uint64_t digest = 0; ///< of what opens
+    std::uint64_t digest = 0; ///< of the opened state
 };
 
 struct fixture {
@@ -178,7 +178,7 @@ void put(std::string& page, std::size_t at, T value) {
     std::memcpy(page.data() + at, &value, sizeof value);
 }
 
-/// The sum that both kinds of headers end with, CRC-32 of the bytes before it.
+/// The sum at the end of both kinds of headers: CRC-32 of the bytes before it.
 void seal(std::string& page, std::size_t summed) {
     if (page.size() < summed + 4) return;
     boost::crc_32_type crc;
@@ -198,7 +198,7 @@ void seal_files(stored_state& files, const patches& how) {
     }
 }
 
-/// A number of the schema becomes another one.
+/// Replaces a number of the schema.
 void patch_schema(catalogue::entry& type, const patches::patch& one) {
     const auto value = static_cast<std::uint32_t>(one.number());
     type_schema& schema = type.schema;
@@ -220,8 +220,8 @@ void store_catalogue(stored_state& files, const std::string& text) {
         to.pages.emplace(at, text.substr(at, 4096));
 }
 
-/// Applies the input. Returns whether all that it changed is summed.
-bool maltreat(stored_state& files, patches input) {
+/// Applies the input. Returns whether all changed bytes are summed.
+bool apply_input(stored_state& files, patches input) {
     bool is_summed = true;
     catalogue::entry type = all().types.entries().front();
     bool is_other_type = false;
@@ -260,7 +260,7 @@ void open_for_writing(const fs::path& state, const std::uint64_t* expected) {
     (void)segment_statistics::read(db);
     db.add_type<note>("note");
     (void)db.count<note>();
-    if (expected && digest_of_notes(db) != *expected) std::abort(); // opened, but is another one
+    if (expected && digest_of_notes(db) != *expected) std::abort(); // opened with another content
     db.close();
 }
 
@@ -268,7 +268,7 @@ void refused_or_not(void (*call)(const fs::path&, const std::uint64_t*), const f
                     const std::uint64_t* expected) {
     try {
         call(state, expected);
-    } catch (const error&) { // it says what is wrong
+    } catch (const error&) { // expected
     }
 }
 
@@ -280,7 +280,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const patches input(data, size);
     const seed_state& seed = from.seeds[input.flags() % 4 % 3];
     stored_state files = seed.files;
-    const bool is_summed = maltreat(files, input);
+    const bool is_summed = apply_input(files, input);
     fs::remove_all(from.state);
     files.write(from.state);
     refused_or_not([](const fs::path& state, const std::uint64_t*) { look(state); }, from.state,

@@ -1,12 +1,11 @@
-// Proofs of what a state has and has not, for who trusts a root alone: any bytes, or the proof of
-// an object that is patched. An object is only shown to be there with the content that it has, and
-// to be missing when it is, and by no bytes but those that prove() makes of it.
+// Proofs of presence and absence against a trusted root: any bytes, or a patched proof of an
+// object. A proof shows an object only with its content, shows absence only of a missing object,
+// and only in the bytes that prove() makes.
 //
-// Input: the id that is asked for (2 bytes), then flags and the rest, as patches.hpp has them.
-// Flags: bit 0, the rest is the content that is claimed (32 bytes) and the proof; 1, no content is
-// claimed; 2, the type is the other one; 3 and 4, which tree. Patches of file 0 change the proof;
-// 1, it goes on from that place as the proof of another object; 2, another id is asked for; 3,
-// another content is claimed.
+// Input: the queried id (2 bytes), then flags and the rest, as in patches.hpp. Flags: bit 0, the
+// rest is the claimed content (32 bytes) and the proof; 1, no content is claimed; 2, the type is
+// the other one; 3 and 4, which tree. Patches of file 0 change the proof; 1, continue from that
+// place with another object's proof; 2, query another id; 3, claim another content.
 
 #include <chainbase/state_root/merkle_tree.hpp>
 #include <chainbase/state_root/proof.hpp>
@@ -24,7 +23,7 @@
 
 using namespace chainbase;
 using namespace chainbase::test;
-using state_root::shown;
+using state_root::proof_result;
 
 namespace {
 
@@ -38,12 +37,12 @@ sha256_digest content_of(std::string_view type, std::uint32_t id) {
     return hash.of(std::as_bytes(std::span(&id, 1)));
 }
 
-/// A tree of objects of two types: those with even ids below `end`.
+/// A tree of objects of two types, with even ids below `end`.
 class known_tree {
 public:
     explicit known_tree(std::uint32_t end)
         : end_(end), state_(folder_ / "state", quick_options()), tree_(state_) {
-        tree_.begin_anew({names.begin(), names.end()});
+        tree_.reset({names.begin(), names.end()});
         std::vector<state_root::leaf_change> all;
         for (const auto& [name, number] : tree_.type_numbers())
             for (std::uint32_t id = 0; id < end; id += 2) {
@@ -67,13 +66,13 @@ private:
     state_root::tree_hash hash_;
 };
 
-/// Full nodes above such with few children; a root of two leaves; nothing.
+/// Full nodes above sparse ones; a root of two leaves; an empty tree.
 const known_tree& tree(unsigned number) {
     static const known_tree all[]{known_tree(600), known_tree(40), known_tree(2), known_tree(0)};
     return all[number];
 }
 
-/// What is asked.
+/// The query.
 struct question {
     std::string_view type;
     std::uint32_t id;
@@ -124,13 +123,13 @@ void read_all(question& of, std::span<const std::uint8_t> from) {
 
 void check(const question& asked, const known_tree& in) {
     const proof right = in.prove(asked.type, asked.id);
-    const shown found =
+    const proof_result found =
         state_root::verify(in.root(), asked.type, asked.id, asked.content, asked.bytes);
     const bool is_right = asked.content == content_of(asked.type, asked.id);
-    if (found == shown::included) require(in.has(asked.id) && is_right);
-    if (found == shown::excluded) require(!in.has(asked.id));
+    if (found == proof_result::included) require(in.has(asked.id) && is_right);
+    if (found == proof_result::excluded) require(!in.has(asked.id));
     const bool shows = !in.has(asked.id) || is_right;
-    require((found != shown::nothing) == (shows && asked.bytes == right));
+    require((found != proof_result::invalid) == (shows && asked.bytes == right));
 }
 
 } // namespace

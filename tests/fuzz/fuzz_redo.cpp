@@ -1,17 +1,17 @@
-// The files of a redo log, patched, after two checkpoints that are whole. Without sums that were
-// made to fit, exactly the blocks up to the first patched one come back, and that one which had
-// been synced is lost is told when something behind it says so. With sums that fit, what opens can
-// be undone, or one of the engine's exceptions says why not.
+// The patched files of a redo log, after two whole checkpoints. Without corrected sums, exactly the
+// blocks before the first patched one are restored, and the loss of a synced block is reported when
+// later data proves it. With corrected sums, an opened state can be undone, or an engine exception
+// gives the reason.
 //
-// Flags: bit 0, the sums of blocks and headers are made to fit; 1, the newest checkpoint is gone;
-// 2, the state that was restored goes on; 3, it is restored by hand, too. Patches of files 0 and 1
-// change the redo files; 2, the low bytes of a field of a block's head, whose sums are made to fit
-// then; 3, bytes of a block.
+// Flags: bit 0, correct the sums of blocks and headers; 1, remove the newest checkpoint; 2,
+// continue in the restored state; 3, also restore explicitly. Patches of files 0 and 1 change the
+// redo files; 2, the low bytes of a field of a block's head, whose sums are then corrected; 3,
+// bytes of a block.
 
-#include <chainbase/check/checkpoint_check.hpp>
 #include <chainbase/checkpoint/redo_files.hpp>
 #include <chainbase/checkpoint/restore.hpp>
-#include <pool_allocator/error.hpp>
+#include <chainbase/offline/check/checkpoint_check.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #include <spdlog/spdlog.h>
 #include <tests/fuzz/notes.hpp>
@@ -37,7 +37,7 @@ namespace {
 
 using redo_contents = std::array<content, 2>;
 
-/// Of a block: in which file, and where.
+/// The file and offset of a block.
 struct place {
     std::size_t file;
     std::size_t at;
@@ -47,11 +47,11 @@ struct place {
 };
 
 /// The state after a block.
-struct stand {
+struct state_summary {
     std::uint64_t digest;
     revision_number revision;
     revision_number committed;
-    std::uint64_t committed_digest; ///< of what is left when all is undone
+    std::uint64_t committed_digest; ///< after undoing everything
 };
 
 template <typename T>
@@ -67,9 +67,9 @@ struct fixture {
     simulated_disk disk;
     std::array<fs::path, 2> names;
     redo_contents files;
-    fs::path newest;           ///< publication, which the second file follows
-    std::size_t between = 0;   ///< blocks from the older checkpoint to the newest one
-    std::vector<stand> stands; ///< after so many blocks since the older one
+    fs::path newest;                      ///< publication, which the second file follows
+    std::size_t between = 0;              ///< blocks from the older checkpoint to the newest one
+    std::vector<state_summary> summaries; ///< after so many blocks since the older one
     std::vector<place> blocks;
     place end_mark{};
 
@@ -82,9 +82,9 @@ struct fixture {
             files[i] = content_of(disk, names[i]);
             find_blocks(i);
         }
-        files[1].resize(end_mark.at + end_mark.bytes + 256); // of the zeros that were reserved
+        files[1].resize(end_mark.at + end_mark.bytes + 256); // a part of the reserved zeros
         newest = checkpoint::published(disk, checkpoints()).newest_path();
-        if (blocks.size() + 1 != stands.size()) std::abort();
+        if (blocks.size() + 1 != summaries.size()) std::abort();
     }
 
     [[nodiscard]] fs::path checkpoints() const { return state / "checkpoint"; }
@@ -96,17 +96,17 @@ private:
         digests_[db.revision()] = digest_of_notes(db);
         add_block(db);
         db.make_checkpoint();
-        for (stands.clear(), add_stand(db); round_ < 15; add_stand(db)) {
+        for (summaries.clear(), add_summary(db); round_ < 15; add_summary(db)) {
             if (round_ == 7) {
                 db.make_checkpoint();
-                between = stands.size() - 1;
+                between = summaries.size() - 1;
             }
             add_block(db);
             db.wait_until_durable();
         }
         db.abandon();
     }
-    /// Some stay reversible; one comes in the place of one that is undone.
+    /// Some stay reversible; one replaces an undone one.
     void add_block(database& db) {
         if (round_ % 4 == 3) db.commit(db.revision() - 2);
         if (round_ == 5 || round_ == 12) db.undo();
@@ -118,10 +118,10 @@ private:
         block.push();
         ++round_;
     }
-    void add_stand(const database& db) {
+    void add_summary(const database& db) {
         digests_[db.revision()] = digest_of_notes(db);
-        stands.push_back({digests_[db.revision()], db.revision(), db.committed_revision(),
-                          digests_.at(db.committed_revision())});
+        summaries.push_back({digests_[db.revision()], db.revision(), db.committed_revision(),
+                             digests_.at(db.committed_revision())});
     }
     void find_blocks(std::size_t file) {
         std::size_t at = sizeof(redo_header);
@@ -164,7 +164,7 @@ void patch_block(content& to, const place& of, const patches::patch& one) {
         std::memcpy(to.data() + of.at + at, one.content.data(), bytes);
 }
 
-/// The sums of its body, as long as its head says if there is so much, and of its head.
+/// Corrects the sums of its body, if its length in the head fits, and of its head.
 void seal_block(content& file, const place& one, std::uint64_t seed) {
     if (file.size() < one.at + sizeof(head)) return;
     auto found = load<head>(file, one.at);
@@ -191,8 +191,8 @@ void seal(redo_contents& files) {
     seal_one(all().end_mark);
 }
 
-/// Applies the input. Returns whether all sums are what the patches made of them.
-bool maltreat(redo_contents& files, patches input) {
+/// Applies the input. Returns whether all sums are as patched.
+bool apply_input(redo_contents& files, patches input) {
     bool is_sealed = input.flag(0);
     while (const auto one = input.next()) {
         const place& block = all().blocks[one->page % all().blocks.size()];
@@ -212,20 +212,20 @@ bool maltreat(redo_contents& files, patches input) {
     return !is_sealed;
 }
 
-/// What is to come back of files whose sums were left alone.
+/// The blocks expected from files with uncorrected sums.
 class expectation {
 public:
     expectation(const redo_contents& files, std::size_t first) : files_(files), next_(first) {
         while (next_ < all().blocks.size() && is_whole(all().blocks[next_]))
             ++next_;
         blocks = next_ - first;
-        is_lost = is_vouched_for();
+        is_lost = is_known_synced();
     }
 
     std::size_t blocks;
     bool is_lost;
 
-    [[nodiscard]] const stand& end() const { return all().stands[next_]; }
+    [[nodiscard]] const state_summary& end() const { return all().summaries[next_]; }
 
 private:
     [[nodiscard]] bool is_as_it_was(std::size_t file, std::size_t at, std::size_t bytes) const {
@@ -236,8 +236,8 @@ private:
         return is_as_it_was(one.file, 0, sizeof(redo_header)) &&
                is_as_it_was(one.file, one.at, one.bytes);
     }
-    /// A file was begun when all before was synced; a head says what was.
-    [[nodiscard]] bool is_vouched_for() const {
+    /// Whether a later file or head proves that the block was synced.
+    [[nodiscard]] bool is_known_synced() const {
         if (next_ == all().blocks.size()) return false;
         const place& missing = all().blocks[next_];
         const auto vouches = [&](const place& one) {
@@ -256,7 +256,7 @@ void require(bool condition) {
     if (!condition) std::abort();
 }
 
-/// Reads all that a check reads.
+/// Reads everything that a check reads.
 void check(simulated_disk& disk, const expectation* expected) {
     const auto checked = check::check_checkpoints(disk, all().state);
     if (expected) require((checked.report.found > 0) == expected->is_lost);
@@ -284,7 +284,7 @@ void require_end(database& db, const expectation& expected) {
     require(digest_of_notes(db) == expected.end().digest);
 }
 
-/// With one more block, which is restored then, whatever was left of the blocks that are lost.
+/// Adds a block, which must be restored, whatever is left of lost blocks.
 void go_on(database& db, simulated_disk& disk) {
     db.start_session().push();
     db.wait_until_durable();
@@ -309,11 +309,11 @@ void read(simulated_disk& disk, const patches& how, const expectation* expected)
         if (how.flag(3)) restore_by_hand(disk, expected);
         open_state(disk, how.flag(2), expected);
         return;
-    } catch (const error&) { // it says what is wrong
+    } catch (const error&) { // expected
         if (expected) throw;
     }
     try {
-        open_state(disk, false, nullptr); // what was refused is not taken the next time
+        open_state(disk, false, nullptr); // a refused block is not accepted the next time
     } catch (const error&) {
     }
 }
@@ -325,7 +325,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     spdlog::set_level(spdlog::level::off);
     const patches input(data, size);
     redo_contents files = from.files;
-    const bool is_summed = maltreat(files, input);
+    const bool is_summed = apply_input(files, input);
     simulated_disk disk(from.disk);
     for (std::size_t i = 0; i < files.size(); ++i)
         store(disk, from.names[i], files[i]);

@@ -1,5 +1,5 @@
-// Any bytes as what a peer sends: a byte that says which message, then its payload, or the header
-// of a frame. It is read, or peer_error says what is wrong.
+// Any bytes as a peer's message: a byte that selects the message, then its payload, or the header
+// of a frame. It is parsed, or peer_error names the fault.
 
 #include <tools/driver/sync/messages.hpp>
 
@@ -16,7 +16,7 @@ byte_view payload_of(const bytes& frame) {
     return byte_view(frame).subspan(sizeof(wire::frame_header));
 }
 
-/// What was read and is written again says the same. (Words that nobody uses may have been there.)
+/// Parsing and writing again gives an equal message. (Unused words may differ.)
 template <typename Read>
 void require_same(Read read, byte_view payload) {
     const bytes once = framed(read(payload));
@@ -30,7 +30,7 @@ void read_blocks(byte_view payload) {
         ++count;
         try {
             (void)decode_block(*encoded);
-        } catch (const damaged_error&) { // it says what is wrong
+        } catch (const damaged_error&) { // expected
         }
     }
     if (count != reader.count()) std::abort();
@@ -63,7 +63,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     try {
         read_as(static_cast<wire::message>(data[0] % 8),
                 std::as_bytes(std::span(data + 1, size - 1)));
-    } catch (const peer_error&) { // it says what is wrong
+    } catch (const peer_error&) { // expected
     }
     return 0;
 }

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-/// Folders of a state are for their owner alone.
+/// A state's folders must be private.
 extern "C" [[gnu::used]] inline int LLVMFuzzerInitialize(int*, char***) {
     umask(077);
     return 0;
@@ -34,7 +34,7 @@ inline void write_notes(database& db, std::uint32_t begin, std::uint32_t end) {
         write_note(db, title_of(i), i / 2, i % 3 == 0 ? "ann" : "ben");
 }
 
-/// Of all notes, found by id and by each of their keys.
+/// A digest of all notes, found by id and by each of their keys.
 inline std::uint64_t digest_of_notes(const database& db) {
     std::uint64_t digest = 14'695'981'039'346'656'037U;
     const auto add = [&](std::uint64_t value) { digest = (digest ^ value) * 1'099'511'628'211U; };
@@ -55,7 +55,7 @@ inline std::uint64_t digest_of_notes(const database& db) {
     return digest;
 }
 
-/// A file of a disk as it is patched in memory.
+/// A disk's file, patched in memory.
 using content = std::vector<std::byte>;
 
 inline content content_of(disk& on, const std::filesystem::path& file) {
@@ -65,7 +65,7 @@ inline content content_of(disk& on, const std::filesystem::path& file) {
     return all;
 }
 
-/// In place of what is there.
+/// Replaces the file.
 inline void store(disk& on, const std::filesystem::path& file, std::span<const std::byte> all) {
     on.remove(file);
     on.open(file, disk::mode::create)->write(0, all);
@@ -84,10 +84,10 @@ inline void apply(content& to, const patches::patch& one) {
     std::memcpy(to.data() + at, one.content.data(), one.content.size());
 }
 
-/// Checkpoints only when one is asked for.
-inline open_options options_on(disk& checkpoints, durability promise) {
+/// Checkpoints only on request.
+inline open_options options_on(disk& checkpoints, durability level) {
     open_options options = quick_options();
-    options.promise = promise;
+    options.durability = level;
     options.checkpoints = {std::chrono::milliseconds(0), 0};
     options.checkpoint_disk = &checkpoints;
     return options;

@@ -8,8 +8,8 @@
 
 namespace chainbase::test {
 
-/// An input as what it does to real files, so that whatever libFuzzer makes of it is an input, too,
-/// and the small ones lead deep: a byte of flags, then patches of 5 bytes and their content.
+/// An input as changes of real files, so that every input of libFuzzer is valid, and small ones
+/// reach deep code: a byte of flags, then patches of 5 bytes and their content.
 ///
 ///     0  file      1  which one, modulo their number
 ///     1  place     3  a page in the upper 12 bits, a byte of it in the lower ones
@@ -39,7 +39,7 @@ public:
 
     [[nodiscard]] bool flag(unsigned bit) const noexcept { return (flags_ >> bit & 1) != 0; }
     [[nodiscard]] std::uint8_t flags() const noexcept { return flags_; }
-    /// What is left where no patches follow.
+    /// The rest where no patches follow.
     [[nodiscard]] std::span<const std::uint8_t> rest() const noexcept { return rest_; }
 
     [[nodiscard]] std::optional<patch> next() {

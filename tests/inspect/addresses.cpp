@@ -1,5 +1,5 @@
-// What a guard makes of addresses and names that a test cannot listen at, and of odd queries.
-#include <pool_allocator/error.hpp>
+// request_guard with addresses and names that a test cannot listen at, and with malformed queries.
+#include <pool_allocator/base/error.hpp>
 #include <tools/inspect/serve/request_guard.hpp>
 
 #include <catch2/catch.hpp>
@@ -18,7 +18,7 @@ http_request request_to(const std::string& host, http_fields more = {}) {
     return request;
 }
 
-/// 200 stands for: go on.
+/// 200: admitted.
 unsigned answer_of(const request_guard& guard, const http_request& request) {
     const auto stopped = guard.stop(request);
     return stopped ? stopped->status : 200;

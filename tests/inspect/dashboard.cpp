@@ -1,4 +1,4 @@
-// What is on the screen of `top`, without a terminal.
+// The screen of `top`, without a terminal.
 
 #include <tools/inspect/top/dashboard.hpp>
 
@@ -55,7 +55,7 @@ std::string joined(const std::vector<std::string>& lines) {
     return text;
 }
 
-/// The first words of the table's rows.
+/// The first word of each row of the table.
 std::vector<std::string> rows_of(dashboard& board, std::size_t lines = 30) {
     const auto text = text_of(board, 100, lines);
     std::vector<std::string> names;
@@ -65,7 +65,7 @@ std::vector<std::string> rows_of(dashboard& board, std::size_t lines = 30) {
     return names;
 }
 
-/// One that has seen a sample.
+/// A dashboard with one sample.
 struct filled_board : dashboard {
     explicit filled_board(top_sample sample) : dashboard("/a/state", 1s, true) {
         add(std::move(sample));
@@ -263,7 +263,7 @@ TEST_CASE("dashboard: no line is longer nor are there more than the terminal has
         REQUIRE(screen.size() <= lines);
         for (const styled_line& line : screen)
             REQUIRE(columns_of(line) <= columns);
-        if (columns < dashboard::least_columns || lines < dashboard::least_lines)
+        if (columns < dashboard::min_columns || lines < dashboard::min_lines)
             REQUIRE_THAT(
                 plain_text(screen.at(0)),
                 StartsWith(std::string("too small").substr(0, std::min<std::size_t>(9, columns))));

@@ -1,7 +1,7 @@
-// Arithmetic of reports that depends on times and counts which no state shows at will: growth,
-// rates, shares of an interval, units, pages mapped by a process, sizes of arrays.
+// Arithmetic of reports for times and counts that no real state shows on demand: growth, rates,
+// shares of an interval, units, pages mapped by a process, sizes of arrays.
 #include <archive/statistics.hpp>
-#include <chainbase/rows/value_type.hpp>
+#include <chainbase/object/value_type.hpp>
 #include <tools/inspect/maintenance/warm.hpp>
 #include <tools/inspect/memory/live_sample.hpp>
 #include <tools/inspect/memory/mapped_pages.hpp>

@@ -1,17 +1,17 @@
-// What happens between two steps of a look or a change, where no program can be stopped.
-#include <archive/described_record.hpp>
-#include <chainbase/bulk_load/new_state.hpp>
-#include <chainbase/bulk_load/segment_replacement.hpp>
+// Changes between two steps of a read or a change, where no program can be stopped.
+#include <archive/record/described_record.hpp>
 #include <chainbase/database.hpp>
+#include <chainbase/offline/bulk_load/new_state.hpp>
+#include <chainbase/offline/bulk_load/segment_replacement.hpp>
+#include <chainbase/offline/log_contents.hpp>
 #include <chainbase/segment/segment_header.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/inspect/maintenance/warm.hpp>
 #include <tools/inspect/rows/row_query.hpp>
 #include <tools/inspect/rows/row_source.hpp>
 #include <tools/inspect/rows/type_records.hpp>
 #include <tools/inspect/state/log_image.hpp>
 #include <tools/inspect/state/named_state.hpp>
-#include <undo/log_contents.hpp>
 
 #include <catch2/catch.hpp>
 #include <sys/stat.h>
@@ -113,20 +113,21 @@ TEST_CASE("digest: what changes between two turns is noticed, also at an unchang
     open_state made(1000);
     const auto revision = made.db.revision();
     row_source from(made.state);
-    inspect::still_state still(from);
+    inspect::unchanging_state still(from);
     type_records records(still, "account", nullptr, type_records::places::both);
     CHECK_FALSE(records.read(0, 500).empty());
-    made.db.with_write_lock([&] { made.spend(1); }); // of what was read already
+    made.db.with_write_lock([&] { made.spend(1); }); // after it was read
     CHECK(made.db.revision() == revision);
-    CHECK_THROWS_AS(records.read(500, 1000), inspect::moved_meanwhile);
-    inspect::still_state later(from);
+    CHECK_THROWS_AS(records.read(500, 1000), inspect::state_changed);
+    inspect::unchanging_state later(from);
     const auto torn = [&] {
         made.spend(0); // takes no turn
         throw damaged_error("torn");
     };
-    CHECK_THROWS_AS(later.take_turn(torn), inspect::moved_meanwhile);
-    CHECK_THROWS_AS(inspect::still_state(from).take_turn([] { throw damaged_error("damaged"); }),
-                    damaged_error);
+    CHECK_THROWS_AS(later.take_turn(torn), inspect::state_changed);
+    CHECK_THROWS_AS(
+        inspect::unchanging_state(from).take_turn([] { throw damaged_error("damaged"); }),
+        damaged_error);
 }
 
 TEST_CASE("a state that was opened while its segment was made anew stays as it is") {

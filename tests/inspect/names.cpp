@@ -1,12 +1,11 @@
-// Names that no program gives its types, and other odd texts: what is printed of them stays HTML,
-// SVG, C, DOT, roff and shell.
-#include <chainbase/schema_of.hpp>
-#include <pool_allocator/error.hpp>
-#include <tools/inspect/look_at.hpp>
+// Unusual type names and texts: the output stays valid HTML, SVG, C, DOT, roff and shell.
+#include <chainbase/object/schema_of.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/inspect/memory/memory_tree.hpp>
 #include <tools/inspect/memory/segment_map.hpp>
 #include <tools/inspect/state/locks.hpp>
 #include <tools/inspect/state/schema.hpp>
+#include <tools/inspect/state_call.hpp>
 #include <tools/manual.hpp>
 
 #include <catch2/catch.hpp>
@@ -39,7 +38,7 @@ catalogue::entry entry_of(type_schema schema) {
     return {std::move(schema), 30};
 }
 
-/// Whether a C compiler takes it as a file of its own, with every warning an error.
+/// Requires that a C compiler accepts it as a file of its own, with every warning an error.
 void require_c(const scratch_folder& scratch, const std::string& header,
                const std::string& more = "") {
     const fs::path file = scratch / "schema.c";
@@ -50,7 +49,7 @@ void require_c(const scratch_folder& scratch, const std::string& header,
     REQUIRE(std::system(command.c_str()) == 0);
 }
 
-/// What a page carries as its data.
+/// The data embedded in a page.
 json data_in(const std::string& page) {
     const std::string begin = "<script type=\"application/json\" id=\"data\">";
     const std::size_t from = page.find(begin) + begin.size();
@@ -69,8 +68,8 @@ bool is_there(const char* program) {
     return std::system(("command -v " + std::string(program) + " >/dev/null 2>&1").c_str()) == 0;
 }
 
-/// What a command prints, warnings included.
-std::string said_by(const std::string& command) {
+/// The output of a command, warnings included.
+std::string output_of(const std::string& command) {
     FILE* const pipe = ::popen((command + " 2>&1").c_str(), "r");
     REQUIRE(pipe != nullptr);
     std::string said;
@@ -81,7 +80,7 @@ std::string said_by(const std::string& command) {
     return said;
 }
 
-// A program whose words have all that a shell or roff takes for its own.
+// A program whose words contain all special characters of a shell and roff.
 void declare_inner(command& verb) {
     static bool flag = false;
     verb.add_flag("--a-flag,-a", flag, "it's: \\fB");
@@ -204,16 +203,16 @@ TEST_CASE("descriptions with any characters stay descriptions") {
     const std::string page = man_page_of(odd);
     CHECK_THAT(page, Contains("\\&.It's \\en") && Contains(".SS outer inner") &&
                          Contains("\n\\&'.dot\n"));
-    if (is_there("groff")) CHECK(said_by("groff -man -ww -z " + file("odd.1", page)).empty());
+    if (is_there("groff")) CHECK(output_of("groff -man -ww -z " + file("odd.1", page)).empty());
     const std::string bash = file("odd.bash", bash_completion_of(odd));
-    CHECK(said_by("bash -c \"source " + bash +
-                  "; COMP_WORDS=(odd-one outer inner -); COMP_CWORD=3; _odd_one; "
-                  "echo \\${COMPREPLY[@]}\"") == "--a-flag -a -h --help\n");
+    CHECK(output_of("bash -c \"source " + bash +
+                    "; COMP_WORDS=(odd-one outer inner -); COMP_CWORD=3; _odd_one; "
+                    "echo \\${COMPREPLY[@]}\"") == "--a-flag -a -h --help\n");
     const std::string zsh = file("_odd", zsh_completion_of(odd));
-    if (is_there("zsh")) CHECK(said_by("zsh -n " + zsh).empty());
+    if (is_there("zsh")) CHECK(output_of("zsh -n " + zsh).empty());
     const std::string fish = file("odd.fish", fish_completion_of(odd));
     if (is_there("fish"))
-        CHECK_THAT(said_by("HOME=" + scratch.path().string() + " fish -c \"source " + fish +
-                           "; complete -C 'odd-one outer inner --a'\""),
+        CHECK_THAT(output_of("HOME=" + scratch.path().string() + " fish -c \"source " + fish +
+                             "; complete -C 'odd-one outer inner --a'\""),
                    Contains("--a-flag\tit's: \\fB"));
 }

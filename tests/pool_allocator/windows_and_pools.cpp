@@ -1,9 +1,9 @@
 // Windows, their addresses and limits, pools of slots and buffers, and the write barrier.
 
 #include <pool_allocator/address_space.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/resource_limits.hpp>
 #include <pool_allocator/pool_allocator.hpp>
-#include <pool_allocator/resource_limits.hpp>
 #include <pool_allocator/shared_buffer.hpp>
 #include <pool_allocator/size_classes.hpp>
 #include <pool_allocator/window.hpp>
@@ -205,6 +205,15 @@ TEST_CASE("the group with the least room counts, caches do not") {
     CHECK_FALSE(groups.room());
     groups.write("own", "4:memory:/outer/inner\n"); // version 1 has other files
     CHECK_FALSE(groups.room());
+}
+
+TEST_CASE("what the machine has left of memory is what the kernel says") {
+    made_up_groups groups;
+    groups.write("meminfo", "MemTotal:  900 kB\nMemAvailable:     77 kB\nBuffers: 5 kB\n");
+    CHECK(resource_limits::available_memory(groups.at("meminfo")) == 77 << 10);
+    groups.write("meminfo", "MemTotal:  900 kB\n");
+    CHECK_FALSE(resource_limits::available_memory(groups.at("meminfo")));
+    CHECK_FALSE(resource_limits::available_memory(groups.at("none")));
 }
 
 TEST_CASE("what is kept free of a group's memory is a small part of it") {

@@ -13,7 +13,7 @@ MIB = 1024 * KIB
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _NEW_NAMESPACE, _NEW_USER = 0x20000, 0x10000000
-_BIND, _RECURSIVE, _PRIVATE = 0x1000, 0x4000, 0x40000
+BIND, _RECURSIVE, _PRIVATE = 0x1000, 0x4000, 0x40000
 
 
 def _call(function, *arguments):
@@ -32,7 +32,7 @@ def unmount(at):
 
 
 @functools.cache
-def _own_mounts():
+def own_mounts():
     """Anyone may mount in a user namespace, if the kernel's owner lets anyone have one. In it this
     user is root, so that files stay its own. Returns why not."""
     user, group = os.geteuid(), os.getegid()
@@ -68,7 +68,7 @@ class SmallDisk:
         own.chmod(0o700)
         shutil.rmtree(folder)
         folder.mkdir(mode=0o700)
-        mount(own, folder, None, _BIND)
+        mount(own, folder, None, BIND)
         self._mounted.append(folder)
 
     def leave_room(self, size):
@@ -88,7 +88,7 @@ class SmallDisk:
 @pytest.fixture
 def small_disk(scratch):
     """A disk of 400 MiB that gets full; skipped, visibly, where nobody may mount."""
-    if why := _own_mounts():
+    if why := own_mounts():
         pytest.skip(f"may not mount: {why}")
     disk = SmallDisk(scratch / "disk", 400 * MIB)
     yield disk

@@ -1,4 +1,4 @@
-"""Either end of the protocol between `serve` and `sync` (tools/driver/sync/README.md), as a test
+"""Either end of the protocol between `serve` and `sync` (tools/driver/sync/protocol.md), as a test
 script wants it: correct, broken or hostile."""
 import contextlib
 import socket

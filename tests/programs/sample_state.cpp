@@ -11,8 +11,8 @@
 //
 // What a step does is in script::take.
 #include <archive/committed_state.hpp>
-#include <archive/key.hpp>
 #include <archive/open_archive.hpp>
+#include <archive/record/key.hpp>
 #include <archive/state_digest.hpp>
 #include <archive/write_batch.hpp>
 #include <chainbase/database.hpp>
@@ -310,8 +310,8 @@ struct settings {
     [[nodiscard]] open_options options() const {
         open_options how = quick_options();
         if (of("mode") == "ro") how.mode = open_mode::read_only;
-        if (of("promise") == "checkpoint") {
-            how.promise = durability::checkpoint;
+        if (of("durability") == "checkpoint") {
+            how.durability = durability::checkpoint;
             how.checkpoints = {std::chrono::milliseconds(0), 0};
         }
         how.sync = of("sync") == "1";
@@ -506,9 +506,9 @@ private:
         } else if (what == "forget_root") {
             root_->forget();
         } else if (what == "tree_begin") { // TYPE,...: only the tree, without its objects
-            tree().begin_anew({});
+            tree().reset({});
             const words names = split(rest(in), ',');
-            tree().begin_anew({names.begin(), names.end()});
+            tree().reset({names.begin(), names.end()});
         } else if (what == "tree_leaf" || what == "tree_lacks") { // TYPE ID: of some content
             const std::string type = word(in);
             const auto id = number(in);
@@ -917,7 +917,7 @@ void make_rooted(const fs::path& state) {
 /// 200 accounts; two checkpoints, of which the second is the state as it was closed.
 void make_checkpointed(const fs::path& state) {
     settings with;
-    with.values["promise"] = "checkpoint";
+    with.values["durability"] = "checkpoint";
     script steps(state, with, {"account"});
     for (const char* step : {"session", "create account 100", "block", "checkpoint", "session",
                              "create account 100", "block"})
@@ -1025,7 +1025,7 @@ int walk(const fs::path& state, const words& rest) {
     walk_options options;
     options.changes.objects = 80;
     if (rest.size() > 3) {
-        options.how.promise = durability::checkpoint;
+        options.how.durability = durability::checkpoint;
         options.how.checkpoints = {std::chrono::milliseconds(20), 0};
     }
     const bool is_new = !fs::exists(state);

@@ -283,6 +283,16 @@ def test_an_archive_that_is_lost_is_found_by_what_was_handed_over_to_it(inspect,
     assert "4 objects were handed over, and it has no table of them" in found
 
 
+def test_get_says_that_the_archive_is_lost_and_finds_what_is_in_memory(inspect, sample, scratch):
+    state = sample("notes.rocksdb")
+    ids = {row["note"]["id"] for row in inspect("dump", state, "note").json_lines[1:-1]}
+    (archived,) = sorted(set(range(10)) - ids)[:1]
+    inspect("get", state, "note", "id", archived)
+    (state / "archive").rename(scratch / "aside")
+    inspect("get", state, "note", "id", archived, code=1).says("archive, which is missing, has 0")
+    inspect("get", state, "note", "id", min(ids))
+
+
 def test_an_archive_in_memory_is_checked_and_one_that_keeps_no_rows_is_no_damage(inspect, sample):
     state = sample("notes.memory")
     figures = inspect.json("check", state)["parts"][-1]["figures"]

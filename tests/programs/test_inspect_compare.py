@@ -151,7 +151,7 @@ def test_that_of_a_state_which_was_restored_is_the_one_it_had(inspect, sample):
     state = sample("checkpointed")
     before = digest(inspect, state)
     shutil.rmtree(state / "segment")
-    assert segment.opens(state, "account", promise="checkpoint")["opened"] == "restored"
+    assert segment.opens(state, "account", durability="checkpoint")["opened"] == "restored"
     assert digest(inspect, state) == before
 
 

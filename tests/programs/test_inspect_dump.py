@@ -77,6 +77,7 @@ def test_a_dump_goes_on_with_no_file_but_its_own_and_replaces_none(
         (b"", ["--resume"], 1),
         (b'{"a":1}\n{"b":2}\n', ["--resume"], 1),
         (tokens, ["--resume"], 2),  # of fewer types
+        (tokens + b'{"token":{"id', ["--resume"], 2),
         (head + b"[1]\n", ["--resume"], 1),
         (head + b'{"account":{}}\n', ["--resume"], 1),
     ]:
@@ -172,7 +173,9 @@ LAST = '{{"schema_version":1,"rows":{},"revision":0,"moved":{},"complete":{}}}'
         (4, LAST.format(3, "false", "false"), "nor the last line"),
         (4, LAST.format('"x"', "false", "true"), "number of rows"),
         (0, "{}", "line 1: no dump"),
-        (0, '{"dump":3}', "version 3"),
+        (4, '{"key":"token.by_code","ids":[0,1,2],"hashes":[1,2,3],"follows":[false,false,false]}',
+         "not keyed"),
+        (0, '{"dump":99}', "version 99"),
         (0, '{"dump":1,"revision":1,"archive":true,"types":[]}', "rows of the archive"),
     ],
 )
@@ -199,20 +202,43 @@ def test_a_schema_that_does_not_fit_its_hash_is_refused(inspect, whole, scratch)
     inspect("load", scratch / "to", scratch / "dump", code=1).says("hash")
 
 
+def test_what_is_wrong_with_a_type_names_its_lines(inspect, samples, scratch):
+    lines = inspect("dump", samples("sample"), "account").out.splitlines()
+    rows = len(lines) - 2
+    twice = json.loads(lines[2])["account"]["name"]
+    first = json.loads(lines[1])
+    first["account"]["name"] = twice
+    file = scratch / "dump"
+    write_lines(file, [lines[0], json.dumps(first), *lines[2:]])
+    said = inspect("load", scratch / "to", file, code=1)
+    said.says(f"{file}: lines 2 to {1 + rows}: account.by_name: objects 0 and")
+    head = json.loads(lines[0])
+    head["types"] *= 2
+    write_lines(file, [json.dumps(head), *lines[1:]])
+    inspect("load", scratch / "to", file, code=1).says(f"{file}: lines 1 to ")
+    write_lines(file, [lines[0], lines[1] + "\0", *lines[2:]])
+    inspect("load", scratch / "to", file, code=1).says(f"{file}: line 2: a byte 0")
+    assert list(scratch.iterdir()) == [file]
+
+
 def test_nothing_that_is_there_is_replaced(inspect, whole, scratch):
     (scratch / "dump").write_bytes(whole)
     (scratch / "to").mkdir()
     inspect("load", scratch / "to", scratch / "dump", code=2)
     assert list((scratch / "to").iterdir()) == []
     (scratch / "to").rmdir()
-    unfinished = scratch / "to.unfinished"  # a folder of which nobody knows
-    unfinished.mkdir()
+    unfinished = scratch / "to.unfinished"
+    unfinished.mkdir(mode=0o700)
+    (unfinished / "half").touch()  # nobody knows what it is
     inspect("load", scratch / "to", scratch / "dump", code=2)
-    assert unfinished.exists()
-    for name in ("unfinished", "half"):  # the remains of a call that was killed
-        (unfinished / name).touch()
+    assert (unfinished / "half").exists()
+    (unfinished / "unfinished").touch(0o600)  # the remains of a call that was killed
     inspect("load", scratch / "to", scratch / "dump")
     assert not (scratch / "to/half").exists() and not (scratch / "to/unfinished").exists()
+    again = scratch / "again.unfinished"
+    again.mkdir(mode=0o700)  # of one that was killed before it said what it is
+    inspect("load", scratch / "again", scratch / "dump")
+    assert not again.exists()
 
 
 def test_a_load_that_is_killed_leaves_no_state_and_is_called_again(inspect, whole, scratch, rng):

@@ -27,7 +27,7 @@ def checkpointed_origin(session_scratch):
     """300 accounts of which every other one was removed, in a state that makes checkpoints."""
     state = session_scratch / "half"
     change(state, "account", "session", "create account 300", "block", "remove account 0 299 2",
-           "commit", promise="checkpoint")
+           "commit", durability="checkpoint")
     return state
 
 
@@ -75,7 +75,7 @@ def test_what_compact_made_is_in_a_checkpoint_and_a_lost_segment_comes_back_from
     inspect("check", "--checkpoint", half)
     length = (half / "segment/account.objects").stat().st_size
     shutil.rmtree(half / "segment")
-    assert opens(half, "account", promise="checkpoint")["opened"] == "restored"
+    assert opens(half, "account", durability="checkpoint")["opened"] == "restored"
     assert dump(inspect, half) == before
     assert (half / "segment/account.objects").stat().st_size == length
     inspect("check", half)
@@ -121,13 +121,13 @@ def test_a_state_that_is_open_or_was_left_by_a_kill_is_left_alone(inspect, sampl
 def test_a_compaction_that_is_killed_at_any_moment_leaves_the_state_whole(inspect, scratch, rng):
     state = scratch / "state"
     change(state, "account", "session", "create account 20000", "block",
-           "remove account 0 19999 2", "commit", promise="checkpoint")
+           "remove account 0 19999 2", "commit", durability="checkpoint")
     before = dump(inspect, state)
     for _ in range(operations(12)):
         running = inspect.start("compact", state, "--json")
         time.sleep(rng.uniform(0.01, 0.1))
         running.kill()
-        assert opens(state, "account", promise="checkpoint")["objects"]["account"] == 10_000
+        assert opens(state, "account", durability="checkpoint")["objects"]["account"] == 10_000
         assert dump(inspect, state) == before
         inspect("check", state)
 
@@ -145,7 +145,7 @@ OTHER_AT_WORK = (
 def test_two_calls_at_once_leave_the_state_whole_and_the_same(inspect, scratch, second, rng):
     state = scratch / "state"
     change(state, "account", "session", "create account 20000", "block",
-           "remove account 0 19999 2", "commit", promise="checkpoint")
+           "remove account 0 19999 2", "commit", durability="checkpoint")
     before = dump(inspect, state)
     verb, *more = second.split()
     for _ in range(operations(10)):
@@ -167,7 +167,7 @@ def test_two_calls_at_once_leave_the_state_whole_and_the_same(inspect, scratch, 
         assert dump(inspect, state) == before
         inspect("check", state)
         inspect("check", state, "--checkpoint")
-        opened = opens(state, "account", promise="checkpoint")
+        opened = opens(state, "account", durability="checkpoint")
         assert (opened["opened"], opened["objects"]["account"]) == ("attached", 10_000)
 
 
@@ -247,7 +247,7 @@ def test_resize_changes_how_far_a_state_can_grow_also_after_a_restore(inspect, h
     assert dump(inspect, half) == before
     inspect("check", half)
     shutil.rmtree(half / "segment")
-    change(half, "account", "session", "create account 10", "block", promise="checkpoint")
+    change(half, "account", "session", "create account 10", "block", durability="checkpoint")
     assert limits() == (77, 2 * window)
     inspect("check", half)
 
@@ -326,7 +326,7 @@ def test_repair_takes_the_other_way_when_it_is_named(inspect, half):
 def test_repair_keeps_a_damaged_segment_in_memory_beside_its_home(inspect, scratch, way):
     state, memory = scratch / "state", scratch / "memory"
     memory.mkdir()
-    change(state, "account", "session", "create account 100", "block", promise="checkpoint",
+    change(state, "account", "session", "create account 100", "block", durability="checkpoint",
            memory=memory)
     before = dump(inspect, state)
     (home,) = memory.iterdir()
@@ -358,7 +358,21 @@ def test_repair_makes_damaged_checkpoints_again_of_a_segment_that_is_sound(inspe
     inspect("repair", half)
     inspect("check", half)
     shutil.rmtree(half / "segment")
-    opens(half, "account", promise="checkpoint")
+    opens(half, "account", durability="checkpoint")
+    assert dump(inspect, half) == before
+
+
+def test_checkpoints_of_another_state_are_found_and_made_again(inspect, half, scratch):
+    before = dump(inspect, half)
+    change(scratch / "other", "account", "session", "create account 900", "block", "commit",
+           durability="checkpoint")
+    shutil.rmtree(half / "checkpoint")
+    shutil.copytree(scratch / "other/checkpoint", half / "checkpoint")
+    inspect("check", half, code=4).says("the checkpoints are of another state than the segment")
+    done = inspect.json("repair", half, "--yes")
+    assert done["way"] == "checkpoints"
+    inspect("check", half)
+    inspect("check", "--checkpoint", half)
     assert dump(inspect, half) == before
 
 

@@ -539,9 +539,9 @@ def test_a_root_that_is_stale_alone_is_not_sound(inspect, rooted):
 
 def test_of_checkpoints_and_beside_a_writer_and_after_its_death(inspect, scratch):
     state = scratch / "state"
-    step(state, "session", "create account 900", "create post 100", "block", promise="checkpoint")
+    step(state, "session", "create account 900", "create post 100", "block", durability="checkpoint")
     first = root(inspect, state)["root"]
-    with Stay(state, TYPES, root="account,post", promise="checkpoint") as node:
+    with Stay(state, TYPES, root="account,post", durability="checkpoint") as node:
         for one in ("session", "create account 50", "create post 5", "block"):
             node.step(one)
         second = node.step("root")

@@ -340,10 +340,11 @@ def test_floats_are_short_and_those_that_json_has_not_are_texts(inspect, scratch
 
 
 def test_arrays_are_found_by_their_elements(inspect, samples):
-    found = get(inspect, samples("fields"), "everything", "by_place", "1,2,3,250", "0")["rows"]
-    assert ids(found) == [0]
+    for place in ("1,2,3,250", "010203fa", "0x010203FA"):
+        found = get(inspect, samples("fields"), "everything", "by_place", place, "0")["rows"]
+        assert ids(found) == [0]
     assert get(inspect, samples("fields"), "everything", "by_place", "1,2,3,4", "0")["rows"] == []
-    for wrong in ("1,2,3", "1,2,3,4,5", "1,2,3,256", "", "1,2,,3", "1,2,3,4,"):
+    for wrong in ("1,2,3", "1,2,3,4,5", "1,2,3,256", "", "1,2,,3", "1,2,3,4,", "010203", "010203fg"):
         inspect("get", samples("fields"), "everything", "by_place", wrong, "0", code=2)
 
 

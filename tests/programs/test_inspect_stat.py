@@ -58,7 +58,7 @@ def test_a_closed_state_has_every_byte_accounted_for(inspect, sample):
     assert found["archive"] is None
     assert isinstance(found["writer"], str)
     header = found["header"]
-    assert (header["format"], header["windows"], header["window_bytes"]) == (3, 80, 64 << 20)
+    assert (header["format"], header["windows"], header["window_bytes"]) == (4, 80, 64 << 20)
     assert len(header["boot"]) == 36
     log = found["log"]
     assert (log["revision"], log["irreversible_revision"], log["sessions"]) == (12, 9, 3)

@@ -27,7 +27,7 @@ def test_info_of_a_closed_state(inspect, sample):
     assert found["condition"] == "closed"
     assert found["next_opening"]["does"] == "attach"
     assert found["troubles"] == [] and found["checkpoints"] == []
-    assert (found["header"]["format"], found["header"]["clean"]) == (3, 1)
+    assert (found["header"]["format"], found["header"]["clean"]) == (4, 1)
     assert found["header"]["this_boot"] is True
     log = found["log"]
     assert (log["revision"], log["irreversible_revision"], log["sessions"]) == (12, 9, 3)
@@ -38,7 +38,7 @@ def test_info_of_a_closed_state(inspect, sample):
     assert found["huge_pages"]["writer"] is None
     assert found["schema"]["hash"] == inspect.json("schema", state)["hash"]
     assert len(found["schema"]["types"]) == 4
-    assert (found["promise"], found["archive"]) == ("process", None)
+    assert (found["durability"], found["archive"]) == ("process", None)
     assert found["permissions"]["mode"] == "0700"
     assert found["permissions"]["readers_group"] is None
     text = inspect("info", state).out
@@ -71,7 +71,7 @@ def test_info_beside_a_writer_and_after_its_death(inspect, sample):
 def test_info_lists_checkpoints_and_names_the_one_that_is_restored(inspect, sample):
     state = sample("checkpointed")
     found = inspect.json("info", state)
-    assert found["promise"] == "checkpoint"
+    assert found["durability"] == "checkpoint"
     newest, older = found["checkpoints"]
     assert (newest["generation"], older["generation"]) == (2, 1)
     assert newest["revision"] == found["log"]["revision"]
@@ -84,7 +84,7 @@ def test_a_segment_in_memory_its_copy_and_when_it_is_gone(inspect, scratch):
     state, memory, copy = scratch / "state", scratch / "memory", scratch / "copy"
     memory.mkdir()
     change(state, "account", "session", "create account 100", "block", "checkpoint",
-           promise="checkpoint", memory=memory)
+           durability="checkpoint", memory=memory)
     found = inspect.json("info", state)
     assert found["next_opening"]["does"] == "attach"
     assert found["place"]["in_memory"] is True
@@ -99,16 +99,16 @@ def test_a_segment_in_memory_its_copy_and_when_it_is_gone(inspect, scratch):
 
     shutil.copytree(state, copy)
     expect(copy, 0, "this folder is a copy", "restore")
-    assert opens(copy, "account", promise="checkpoint")["opened"] == "restored"
+    assert opens(copy, "account", durability="checkpoint")["opened"] == "restored"
     bare = scratch / "bare"
     shutil.copytree(state, bare)
     shutil.rmtree(bare / "checkpoint")
     expect(bare, 4, "there is no checkpoint", "refuse")
-    assert opens(bare, "account", promise="checkpoint") is None
+    assert opens(bare, "account", durability="checkpoint") is None
     shutil.rmtree(memory)
     memory.mkdir()
     expect(state, 0, "not there any more", "restore")
-    assert opens(state, "account", promise="checkpoint")["opened"] == "restored"
+    assert opens(state, "account", durability="checkpoint")["opened"] == "restored"
 
 
 def test_what_an_interrupted_creation_left_is_made_into_a_state_by_opening(inspect, scratch):
@@ -536,7 +536,7 @@ def test_the_pages_of_a_closed_state_are_those_of_its_checkpoint(inspect, scratc
         if round < 2:
             shutil.rmtree(state)
     # A program that opens and closes it changes nothing.
-    opens(state, "account,post,stake,marker,token,label", promise="checkpoint")
+    opens(state, "account,post,stake,marker,token,label", durability="checkpoint")
     assert part_of(require_sound(inspect, state), "pages")["findings"] == []
     shutil.rmtree(state / "checkpoint")
     report = require_sound(inspect, state)
@@ -671,7 +671,7 @@ def test_checkpoints_are_checked_beside_the_writer_that_makes_them(inspect, samp
     with Writer(plain):
         inspect("check", "--checkpoint", plain, code=1).says("no checkpoint was made yet")
     state = scratch / "state"
-    with Stay(state, "account", promise="checkpoint") as node:
+    with Stay(state, "account", durability="checkpoint") as node:
         inspect("check", "--checkpoint", state, code=1)
         for number in range(1, 5):
             for step in ("session", "create account 50", "block"):
@@ -689,7 +689,7 @@ def test_checkpoints_are_checked_beside_the_writer_that_makes_them(inspect, samp
 def test_a_bit_flipped_anywhere_in_a_checkpoint_is_found(inspect, scratch, rng):
     state = scratch / "state"
     block = ["session", "create account 50", "block", "checkpoint"]
-    change(state, "account", *block * 3, "abandon", promise="checkpoint")
+    change(state, "account", *block * 3, "abandon", durability="checkpoint")
     folder = state / "checkpoint"
     sound = check_checkpoints(inspect, state)
     newest, older = (one["generation"] for one in sound["publications"])
@@ -726,7 +726,7 @@ def test_a_bit_flipped_anywhere_in_a_checkpoint_is_found(inspect, scratch, rng):
 def test_checkpoints_of_another_state_are_found(inspect, scratch):
     for name in ("one", "other"):
         change(scratch / name, "account", "session", "create account 50", "block", "checkpoint",
-               promise="checkpoint")
+               durability="checkpoint")
     shutil.rmtree(scratch / "one/checkpoint")
     shutil.copytree(scratch / "other/checkpoint", scratch / "one/checkpoint")
     ((_, one),) = findings(check_checkpoints(inspect, scratch / "one"))
@@ -740,7 +740,7 @@ def test_checkpoints_of_another_state_are_found(inspect, scratch):
 def named(scratch):
     """Checkpoints of 100 and of 103 accounts, and 110 in memory, in a state that stays open."""
     state = scratch / "state"
-    with Stay(state, "account", promise="checkpoint") as node:
+    with Stay(state, "account", durability="checkpoint") as node:
         def block(*steps):
             for one in ("session", *steps, "block"):
                 node.step(one)

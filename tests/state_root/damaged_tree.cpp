@@ -1,13 +1,13 @@
-// Trees that are not sound: whoever goes down one says so, and neither crashes nor goes on for ever
-// nor takes what is there for sound.
+// Damaged trees: every descent reports the damage; it neither crashes, nor loops forever, nor
+// accepts the tree.
 #include <chainbase/database.hpp>
 #include <chainbase/state_root/merkle_tree.hpp>
 #include <chainbase/state_root/proof.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #include <boost/mp11.hpp>
 #include <catch2/catch.hpp>
-#include <tests/state_root/told_tree.hpp>
+#include <tests/state_root/modelled_tree.hpp>
 #include <tests/support/scratch_state.hpp>
 
 #include <cstdint>
@@ -21,9 +21,9 @@ using state_root::node_ref;
 
 namespace {
 
-constexpr std::uint32_t free_first = 10'000; ///< ids of objects that were there and are gone
+constexpr std::uint32_t free_first = 10'000; ///< ids of removed objects
 
-/// Of some objects, with nodes that are free.
+/// A tree of some objects, with free nodes.
 class damaged_tree {
 public:
     explicit damaged_tree(std::uint32_t objects) {
@@ -54,10 +54,10 @@ public:
     }
     [[nodiscard]] const state_root::node_store& nodes() const { return told_.tree().nodes(); }
     [[nodiscard]] node_ref root() const { return nodes().root().value(); }
-    [[nodiscard]] told_tree& told() noexcept { return told_; }
+    [[nodiscard]] modelled_tree& told() noexcept { return told_; }
     [[nodiscard]] database& state() noexcept { return db_; }
 
-    /// Each way down finds it: object 5 is on the way of each.
+    /// Requires that every descent finds the damage: object 5 is on each.
     void require_found() {
         const state_root::leaf_change one = told_.exists(0, 5, 77);
         const sha256_digest before = told_.tree().root();
@@ -68,7 +68,7 @@ public:
         CHECK_THROWS_AS(told_.update({one}), damaged_error);
         const scratch_folder folder;
         database empty(folder / "state", quick_options());
-        told_tree other(empty);
+        modelled_tree other(empty);
         const auto require_found_by_diff = [&] {
             const auto look = [](const state_root::difference&) {};
             CHECK_THROWS_AS(state_root::diff(nodes(), other.tree().nodes(), look), damaged_error);
@@ -83,7 +83,7 @@ public:
 private:
     scratch_folder folder_;
     database db_{folder_ / "state", quick_options()};
-    told_tree told_{db_};
+    modelled_tree told_{db_};
 };
 
 /// That the branch of object 5 leads to.
@@ -142,7 +142,7 @@ TEST_CASE("nodes to which many ways lead are found to be damage before all ways 
     CHECK_THROWS_AS(state_root::tree_shape::of(tree.nodes()), damaged_error);
     const scratch_folder folder;
     database empty(folder / "state", quick_options());
-    const told_tree other(empty);
+    const modelled_tree other(empty);
     const auto look = [](const state_root::difference&) {};
     CHECK_THROWS_AS(state_root::diff(tree.nodes(), other.tree().nodes(), look), damaged_error);
     CHECK_THROWS_AS(state_root::diff(other.tree().nodes(), tree.nodes(), look), damaged_error);

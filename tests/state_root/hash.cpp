@@ -1,6 +1,6 @@
 // The hash below the state root: published vectors, and records of objects.
 
-#include <chainbase/sha256.hpp>
+#include <chainbase/state_root/sha256.hpp>
 #include <chainbase/state_root/tree_hash.hpp>
 
 #include <boost/algorithm/hex.hpp>
@@ -105,8 +105,8 @@ TEST_CASE("one hasher serves for one message after the other") {
     CHECK(hex(hasher.finish()) == digest_of_abc);
 }
 
-// The digests of the tree, against figures that Python's hashlib made from the definition in
-// tree_hash.hpp: who changes what is hashed parts from all other nodes.
+// The digests of the tree, against values that Python's hashlib computed from the definition in
+// tree_hash.hpp: a change of the hashed bytes is incompatible with all other nodes.
 
 namespace {
 

@@ -1,10 +1,10 @@
-// Proofs: of objects that are there and that are not, and made-up ones.
+// Proofs of presence and absence, and forged ones.
 
 #include <chainbase/state_root/proof.hpp>
 #include <chainbase/state_root/tree_hash.hpp>
 
 #include <catch2/catch.hpp>
-#include <tests/state_root/told_tree.hpp>
+#include <tests/state_root/modelled_tree.hpp>
 #include <tests/support/random_source.hpp>
 #include <tests/support/scratch_state.hpp>
 #include <tests/support/seeded.hpp>
@@ -15,10 +15,9 @@
 
 using namespace chainbase;
 using namespace chainbase::test;
-using state_root::shown;
+using state_root::proof_result;
 
-// Proofs that objects are there, or are not: those of a tree hold, and nothing that was made of one
-// by changing it does.
+// Proofs of presence and absence: a tree's own proofs hold, and no altered copy of one does.
 
 namespace {
 
@@ -40,16 +39,16 @@ public:
             told_.tree().nodes(), "account", id,
             [&](std::string_view, std::uint32_t other) { return told_.content(number_of(other)); });
     }
-    [[nodiscard]] shown verify(std::uint32_t id, const proof& bytes) {
+    [[nodiscard]] proof_result verify(std::uint32_t id, const proof& bytes) {
         return state_root::verify(told_.tree().root(), "account", id, content(id), bytes);
     }
     [[nodiscard]] sha256_digest content(std::uint32_t id) { return told_.content(number_of(id)); }
-    [[nodiscard]] told_tree& told() { return told_; }
+    [[nodiscard]] modelled_tree& told() { return told_; }
 
 private:
     scratch_folder folder_;
     database db_{folder_ / "state", quick_options()};
-    told_tree told_;
+    modelled_tree told_;
 };
 
 } // namespace
@@ -64,10 +63,11 @@ TEST_CASE_METHOD(seeded, "a proof shows what is in a state and what is not") {
             CAPTURE(id);
             const proof bytes = state.prove(id);
             const bool is_there = id % 2 == 0 && id < end;
-            REQUIRE(state.verify(id, bytes) == (is_there ? shown::included : shown::excluded));
+            REQUIRE(state.verify(id, bytes) ==
+                    (is_there ? proof_result::included : proof_result::excluded));
             const auto without =
                 state_root::verify(state.told().tree().root(), "account", id, std::nullopt, bytes);
-            REQUIRE(without == (is_there ? shown::nothing : shown::excluded));
+            REQUIRE(without == (is_there ? proof_result::invalid : proof_result::excluded));
             longest = std::max(longest, bytes.size());
         }
         CHECK(longest < 1200);
@@ -81,20 +81,20 @@ TEST_CASE_METHOD(seeded, "no change of a proof leaves one") {
             const std::uint32_t id = random.below(end + 4);
             CAPTURE(end, id);
             const proof whole = state.prove(id);
-            REQUIRE(state.verify(id, whole) != shown::nothing);
+            REQUIRE(state.verify(id, whole) != proof_result::invalid);
             for (std::size_t bit = 0; bit < 8 * whole.size(); ++bit) {
                 proof changed = whole;
                 changed[bit / 8] ^= std::byte(1u << bit % 8);
-                REQUIRE(state.verify(id, changed) == shown::nothing);
+                REQUIRE(state.verify(id, changed) == proof_result::invalid);
             }
             for (std::size_t length = 0; length < whole.size(); ++length)
                 REQUIRE(state.verify(id, {whole.begin(),
                                           whole.begin() + static_cast<std::ptrdiff_t>(length)}) ==
-                        shown::nothing);
+                        proof_result::invalid);
             for (int byte = 0; byte < 256; ++byte) {
                 proof longer = whole;
                 longer.push_back(std::byte(byte));
-                REQUIRE(state.verify(id, longer) == shown::nothing);
+                REQUIRE(state.verify(id, longer) == proof_result::invalid);
             }
         }
     }
@@ -103,13 +103,13 @@ TEST_CASE_METHOD(seeded, "no change of a proof leaves one") {
 TEST_CASE("an object's own leaf does not show that it is not there") {
     even_accounts state(5'000);
     proof forged = state.prove(8);
-    REQUIRE(state.verify(8, forged) == shown::included);
+    REQUIRE(state.verify(8, forged) == proof_result::included);
     forged.back() = std::byte(2); // another object's leaf, which comes now
     const sha256_digest key = state.told().exists(0, 8, 1).key;
     const sha256_digest content = state.content(8);
     forged.insert(forged.end(), key.begin(), key.end());
     forged.insert(forged.end(), content.begin(), content.end());
-    CHECK(state.verify(8, forged) == shown::nothing);
+    CHECK(state.verify(8, forged) == proof_result::invalid);
 }
 
 TEST_CASE("a proof is of its object and its root and its content only") {
@@ -117,22 +117,22 @@ TEST_CASE("a proof is of its object and its root and its content only") {
     const sha256_digest root = state.told().tree().root();
     const proof bytes = state.prove(8);
     using state_root::verify;
-    REQUIRE(verify(root, "account", 8, state.content(8), bytes) == shown::included);
-    CHECK(verify(root, "account", 10, state.content(10), bytes) == shown::nothing);
-    CHECK(verify(root, "account", 10, state.content(8), bytes) == shown::nothing);
-    CHECK(verify(root, "account", 8, state.content(10), bytes) == shown::nothing);
-    CHECK(verify(root, "post", 8, state.content(8), bytes) == shown::nothing);
+    REQUIRE(verify(root, "account", 8, state.content(8), bytes) == proof_result::included);
+    CHECK(verify(root, "account", 10, state.content(10), bytes) == proof_result::invalid);
+    CHECK(verify(root, "account", 10, state.content(8), bytes) == proof_result::invalid);
+    CHECK(verify(root, "account", 8, state.content(10), bytes) == proof_result::invalid);
+    CHECK(verify(root, "post", 8, state.content(8), bytes) == proof_result::invalid);
     const proof absent = state.prove(9);
-    REQUIRE(verify(root, "account", 9, std::nullopt, absent) == shown::excluded);
-    CHECK(verify(root, "account", 8, state.content(8), absent) == shown::nothing);
-    CHECK(verify(root, "account", 11, std::nullopt, absent) == shown::nothing);
+    REQUIRE(verify(root, "account", 9, std::nullopt, absent) == proof_result::excluded);
+    CHECK(verify(root, "account", 8, state.content(8), absent) == proof_result::invalid);
+    CHECK(verify(root, "account", 11, std::nullopt, absent) == proof_result::invalid);
     state.told().update({state.told().exists(0, 100, 1)});
     CHECK(verify(state.told().tree().root(), "account", 8, state.content(8), bytes) ==
-          shown::nothing);
+          proof_result::invalid);
 }
 
-// Proofs that nobody's tree gave: each breaks one thing that a step or an end has to have. And
-// those of objects that a tree has in the place of another one.
+// Forged proofs, each of which violates one condition of a step or an end. And proofs of objects at
+// another object's place.
 
 namespace {
 
@@ -166,7 +166,7 @@ unsigned digests_of(std::uint16_t branches) {
 }
 
 /// What a proof shows of account 0 with the content of 32 zeros.
-shown shown_by(const sha256_digest& root, const proof& bytes) {
+proof_result shown_by(const sha256_digest& root, const proof& bytes) {
     return state_root::verify(root, "account", 0, sha256_digest{}, bytes);
 }
 
@@ -176,14 +176,14 @@ TEST_CASE("nothing is in a tree without nodes") {
     const sha256_digest no_objects{};
     proof bytes = of_levels(0);
     bytes.push_back(with_nothing);
-    CHECK(shown_by(no_objects, bytes) == shown::excluded);
-    CHECK(shown_by(sha256().of(bytes), bytes) == shown::nothing);
+    CHECK(shown_by(no_objects, bytes) == proof_result::excluded);
+    CHECK(shown_by(sha256().of(bytes), bytes) == proof_result::invalid);
     bytes.back() = with_object;
-    CHECK(shown_by(no_objects, bytes) == shown::nothing);
+    CHECK(shown_by(no_objects, bytes) == proof_result::invalid);
     bytes.back() = with_another;
     add(bytes, sha256().of(bytes));
     add(bytes, sha256_digest{});
-    CHECK(shown_by(no_objects, bytes) == shown::nothing);
+    CHECK(shown_by(no_objects, bytes) == proof_result::invalid);
 }
 
 TEST_CASE("a leaf has to be the child of the last node") {
@@ -204,7 +204,7 @@ TEST_CASE("a leaf has to be the child of the last node") {
                 add(bytes, sha256_digest{});
                 add(bytes, sha256_digest{});
             }
-            CHECK(shown_by(key, bytes) == shown::nothing);
+            CHECK(shown_by(key, bytes) == proof_result::invalid);
         }
 }
 
@@ -215,7 +215,7 @@ TEST_CASE("a proof has at most as many levels as a key has digits") {
         for (unsigned level = 0; level < levels; ++level)
             add(bytes, std::uint16_t{0});
         bytes.push_back(with_nothing);
-        CHECK(shown_by(sha256_digest{}, bytes) == shown::nothing);
+        CHECK(shown_by(sha256_digest{}, bytes) == proof_result::invalid);
     }
 }
 
@@ -238,9 +238,9 @@ TEST_CASE("a proof of more levels than a key has digits holds for no root") {
         bytes.push_back(with_object);
         return shown_by(root, bytes);
     };
-    CHECK(shown_with(state_root::max_levels, 0) == shown::included);
+    CHECK(shown_with(state_root::max_levels, 0) == proof_result::included);
     for (unsigned digit = 0; digit < state_root::branches_per_node; ++digit)
-        CHECK(shown_with(state_root::max_levels + 1, digit) == shown::nothing);
+        CHECK(shown_with(state_root::max_levels + 1, digit) == proof_result::invalid);
 }
 
 TEST_CASE("another object's leaf shows nothing where its key does not lead") {
@@ -261,11 +261,12 @@ TEST_CASE("another object's leaf shows nothing where its key does not lead") {
     for (std::uint32_t other = 1; other < 200; ++other) {
         CAPTURE(other);
         const bool leads_there = state_root::digit(hash.key("account", other), 0) == digit;
-        CHECK(shown_by_leaf_of(other) == (leads_there ? shown::excluded : shown::nothing));
+        CHECK(shown_by_leaf_of(other) ==
+              (leads_there ? proof_result::excluded : proof_result::invalid));
     }
 }
 
-TEST_CASE_METHOD(told_state,
+TEST_CASE_METHOD(modelled_tree_state,
                  "a proof tells an object from one of another type with the same number") {
     const std::uint32_t id = told.id_of_two();
     told.update({told.exists(0, id, 1)});
@@ -275,11 +276,11 @@ TEST_CASE_METHOD(told_state,
                                               [&](auto, auto) { return content; });
         return state_root::verify(told.tree().root(), type, number, content, bytes);
     };
-    CHECK(shown_of("account", id) == shown::included);
-    CHECK(shown_of("post", id) == shown::excluded);
+    CHECK(shown_of("account", id) == proof_result::included);
+    CHECK(shown_of("post", id) == proof_result::excluded);
     std::uint32_t other = id + 1;
     while (state_root::digit(told.exists(0, id, 1).key, 0) !=
            state_root::digit(told.exists(0, other, 1).key, 0))
         ++other;
-    CHECK(shown_of("account", other) == shown::excluded);
+    CHECK(shown_of("account", other) == proof_result::excluded);
 }

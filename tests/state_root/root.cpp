@@ -1,12 +1,12 @@
-// The state root of a whole state, of its types as programs see them, and the threads that help.
+// The state root of a whole state, of its types as programs see them, and its thread pool.
 
 #include <chainbase/database.hpp>
 #include <chainbase/state_root/merkle_tree.hpp>
 #include <chainbase/state_root/thread_pool.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #include <catch2/catch.hpp>
-#include <tests/state_root/told_tree.hpp>
+#include <tests/state_root/modelled_tree.hpp>
 #include <tests/support/random_source.hpp>
 #include <tests/support/scratch_state.hpp>
 #include <tests/support/seeded.hpp>
@@ -33,7 +33,7 @@ using state_root::merkle_tree;
 
 namespace {
 
-std::vector<leaf_change> first_objects(told_tree& of, std::uint32_t count) {
+std::vector<leaf_change> first_objects(modelled_tree& of, std::uint32_t count) {
     std::vector<leaf_change> all;
     for (std::uint32_t id = 0; id < count; ++id)
         all.push_back(of.exists(id % 2 == 0 ? 0 : 1, id, id));
@@ -47,7 +47,7 @@ TEST_CASE_METHOD(seeded, "the root from all leaves is that of the definition and
         CAPTURE(count);
         const scratch_folder folder;
         database db(folder / "state", quick_options());
-        told_tree told(db);
+        modelled_tree told(db);
         const auto all = first_objects(told, count);
         told.update(all);
         told.require_right();
@@ -67,7 +67,7 @@ TEST_CASE("a tree that begins anew is empty and of other types") {
     database db(folder / "state", quick_options());
     merkle_tree tree(db);
     CHECK(tree.revision() == -1);
-    tree.begin_anew({"account", "post"});
+    tree.reset({"account", "post"});
     state_root::tree_hash hash;
     const auto leaf_of = [&](const std::string& type, std::uint32_t id) {
         const sha256_digest key = hash.key(type, id);
@@ -80,7 +80,7 @@ TEST_CASE("a tree that begins anew is empty and of other types") {
     const sha256_digest before = tree.root();
     {
         const session undone = db.start_session();
-        tree.begin_anew({"post", "vote"});
+        tree.reset({"post", "vote"});
         CHECK(tree.root() == sha256_digest{});
         CHECK(tree.size() == 0);
         CHECK(tree.revision() == -1);
@@ -105,7 +105,7 @@ TEST_CASE("a tree that begins anew again and again uses no ids up") {
     merkle_tree tree(db);
     state_root::tree_hash hash;
     const auto make = [&] {
-        tree.begin_anew({"account"});
+        tree.reset({"account"});
         CHECK(state_root::tree_shape::of(tree.nodes()).leaves == 0);
         std::vector<leaf_change> all;
         for (std::uint32_t id = 0; id < 3'000; ++id) {
@@ -132,7 +132,7 @@ TEST_CASE("a tree that begins anew again and again uses no ids up") {
         for (unsigned number = 0; number < state_root::capacities.size(); ++number)
             CHECK(shape.nodes_by_capacity[number] + shape.free_by_capacity[number] == made[number]);
     }
-    tree.begin_anew({}); // turned off: the memory is for others
+    tree.reset({}); // turned off: the memory is for others
     CHECK(nodes_made() == std::vector<std::uint32_t>(state_root::capacities.size()));
     CHECK(make() == root);
 }
@@ -144,12 +144,12 @@ TEST_CASE("a leaf can name as many types in turn as it has numbers for") {
     std::set<std::string> names;
     for (int number = 0; number <= UINT16_MAX; ++number)
         names.insert("type " + std::to_string(number));
-    tree.begin_anew(names);
+    tree.reset(names);
     CHECK(tree.type_numbers().size() == names.size());
-    CHECK_THROWS_AS(tree.begin_anew({"type 0", "another"}), limit_error);
+    CHECK_THROWS_AS(tree.reset({"type 0", "another"}), limit_error);
     CHECK(tree.type_numbers().size() == names.size());
-    CHECK_NOTHROW(tree.begin_anew({"type 0"}));
-    CHECK_THROWS_AS(tree.begin_anew({"another"}), limit_error);
+    CHECK_NOTHROW(tree.reset({"type 0"}));
+    CHECK_THROWS_AS(tree.reset({"another"}), limit_error);
 }
 
 TEST_CASE("a tree that another version made can only begin anew") {
@@ -164,12 +164,12 @@ TEST_CASE("a tree that another version made can only begin anew") {
     merkle_tree tree(db);
     CHECK_FALSE(tree.is_of_this_format());
     CHECK_THROWS_AS(tree.update({}, nullptr), format_error);
-    tree.begin_anew({"account"});
+    tree.reset({"account"});
     CHECK(tree.is_of_this_format());
     CHECK_NOTHROW(tree.update({}, nullptr));
 }
 
-TEST_CASE_METHOD(told_state, "a tree that begins anew uses its nodes again") {
+TEST_CASE_METHOD(modelled_tree_state, "a tree that begins anew uses its nodes again") {
     std::vector<leaf_change> all;
     for (std::uint32_t id = 0; id < 3000; ++id)
         all.push_back(told.exists(id % 2 == 0 ? 0 : 1, id, id));
@@ -184,7 +184,7 @@ TEST_CASE_METHOD(told_state, "a tree that begins anew uses its nodes again") {
     const sha256_digest root = told.tree().root();
     const std::uint32_t ids = db.next_id<state_root::node<2>>().value;
     for (int times = 0; times < 5; ++times) {
-        told.begin_anew();
+        told.reset();
         CHECK(told.tree().revision() == -1);
         told.require_sound();
         told.update(all);
@@ -195,14 +195,14 @@ TEST_CASE_METHOD(told_state, "a tree that begins anew uses its nodes again") {
     CHECK(db.next_id<state_root::node<2>>().value == ids);
     {
         const session undone = db.start_session();
-        told.begin_anew();
+        told.reset();
     }
     CHECK(told.tree().root() == root);
     CHECK(state_root::tree_shape::of(told.tree().nodes()).leaves == all.size());
 }
 
-// Work that cannot be handed to all of the threads: those that have it are done with it before the
-// caller is told.
+// Work that cannot be handed to all threads: those that got it have finished it before the caller
+// sees the error.
 
 namespace {
 
@@ -248,7 +248,7 @@ TEST_CASE("what was posted is done before the caller is told that more could not
     }
 }
 
-// Threads that share work: each part is done once, and a failure of one comes to the caller.
+// Threads that share work: each part is done once, and a thread's exception reaches the caller.
 
 TEST_CASE("each part of shared work is done once") {
     for (const unsigned threads : {1u, 3u}) {

@@ -4,7 +4,7 @@
 #include <chainbase/state_root/merkle_tree.hpp>
 
 #include <catch2/catch.hpp>
-#include <tests/state_root/told_tree.hpp>
+#include <tests/state_root/modelled_tree.hpp>
 #include <tests/support/operation_sequence.hpp>
 #include <tests/support/random_source.hpp>
 #include <tests/support/scratch_state.hpp>
@@ -33,7 +33,7 @@ TEST_CASE("the root is the one that its definition gives after any changes and a
         const auto tell = steps.tell();
         const scratch_folder folder;
         database db(folder / "state", quick_options());
-        told_tree told(db);
+        modelled_tree told(db);
         told.require_right();
         state_root::thread_pool pool(1);
         random_source random(0);
@@ -74,7 +74,7 @@ TEST_CASE("the root is the one that its definition gives after any changes and a
     });
 }
 
-TEST_CASE_METHOD(told_state, "the root of one object and of none") {
+TEST_CASE_METHOD(modelled_tree_state, "the root of one object and of none") {
     CHECK(told.tree().root() == sha256_digest{});
     told.update({told.gone(0, 7)});
     CHECK(told.tree().root() == sha256_digest{});
@@ -87,7 +87,7 @@ TEST_CASE_METHOD(told_state, "the root of one object and of none") {
 }
 
 TEST_CASE_METHOD(
-    told_state,
+    modelled_tree_state,
     "an object in the place of one of another type with the same number is told from it") {
     const std::uint32_t id = told.id_of_two();
     told.update({told.exists(0, id, 1)});
@@ -143,7 +143,7 @@ public:
 private:
     scratch_folder folder_;
     database state_{folder_ / "state", quick_options()};
-    told_tree told_{state_};
+    modelled_tree told_{state_};
     std::vector<std::uint32_t> ids_; ///< each at another branch of the root
     unsigned now_ = 0;
 };
@@ -217,7 +217,7 @@ unsigned digits_alike(const sha256_digest& first, const sha256_digest& second) {
 TEST_CASE("there is a node where two leaves begin alike and at the root") {
     const scratch_folder folder;
     database state(folder / "state", quick_options());
-    told_tree told(state);
+    modelled_tree told(state);
     const auto key_of = [&](std::uint32_t id) { return told.exists(0, id, 1).key; };
     const auto shape = [&] { return state_root::tree_shape::of(told.tree().nodes()); };
     told.update({told.exists(0, 0, 1)});
@@ -241,7 +241,7 @@ TEST_CASE("there is a node where two leaves begin alike and at the root") {
 TEST_CASE("the levels are those of the two leaves that are alike the longest") {
     const scratch_folder folder;
     database state(folder / "state", quick_options());
-    told_tree told(state);
+    modelled_tree told(state);
     for (std::uint32_t id = 0; id < 300; ++id) {
         told.update({told.exists(0, id, 1)});
         unsigned expected = 1;
@@ -258,7 +258,7 @@ namespace {
 using object = std::pair<std::string, std::uint32_t>;
 using contents = std::map<object, std::uint64_t>;
 
-struct told_contents : told_state {
+struct modelled_contents : modelled_tree_state {
     void tell(const contents& now) {
         std::vector<state_root::leaf_change> all;
         for (const auto& [which, number] : now)
@@ -290,14 +290,14 @@ TEST_CASE_METHOD(seeded, "two trees differ in what their objects differ in") {
         const std::uint32_t ids = 1 + random.below(1'500);
         const std::uint32_t changed = random.below(300);
         for (std::uint32_t id = 0; id < ids; ++id)
-            for (const char* type : told_tree::names) {
+            for (const char* type : modelled_tree::names) {
                 const std::uint64_t number = random.next();
                 if (!random.chance(changed)) first[{type, id}] = number;
                 if (!random.chance(changed))
                     second[{type, id}] = random.chance(changed) ? number + 1 : number;
             }
-        told_contents a;
-        told_contents b;
+        modelled_contents a;
+        modelled_contents b;
         a.tell(first);
         b.tell(second);
         std::map<object, sides> found;
@@ -339,10 +339,10 @@ TEST_CASE("the first difference is visited before the rest of the tree is looked
     contents all;
     for (std::uint32_t id = 0; id < 5'000; ++id)
         all[{"account", id}] = id;
-    told_contents full;
+    modelled_contents full;
     full.tell(all);
     for (const contents& few : {contents{}, contents{{{"account", 5'000}, 1}}}) {
-        told_contents other;
+        modelled_contents other;
         other.tell(few);
         const counted_nodes nodes(full.told.tree().nodes());
         std::uint64_t visited = 0;
@@ -360,9 +360,9 @@ TEST_CASE("two trees that number their types otherwise differ in their objects a
         database second(folder / "second", quick_options());
         state_root::merkle_tree a(first);
         state_root::merkle_tree b(second);
-        a.begin_anew({"account", "post"});
-        b.begin_anew(before); // numbers are not given twice
-        b.begin_anew({"account", "post"});
+        a.reset({"account", "post"});
+        b.reset(before); // numbers are not given twice
+        b.reset({"account", "post"});
         state_root::tree_hash hash;
         const auto tell = [&](state_root::merkle_tree& to, std::uint32_t end) {
             std::vector<state_root::leaf_change> all;

@@ -9,7 +9,7 @@
 
 namespace chainbase::test {
 
-/// What spdlog's default logger says while the object lives.
+/// Captures the messages of spdlog's default logger during its lifetime.
 class captured_log {
 public:
     captured_log() : before_(spdlog::default_logger()) {

@@ -32,14 +32,14 @@ void chain_model::apply_block(random_source& random) {
         world_.start();
         for (std::uint32_t operations = random.below(options_.operations); operations > 0;
              --operations)
-            world_.change_plainly(random);
+            world_.change_unchecked(random);
         if (random.chance(250))
             world_.undo();
         else
             world_.squash();
     }
     for (std::uint32_t operations = random.below(4); operations > 0; --operations)
-        world_.change_plainly(random);
+        world_.change_unchecked(random);
     if (world_.depth() == 1 && random.chance(300)) {
         world_.squash();
         return;
@@ -51,23 +51,23 @@ void chain_model::apply_block(random_source& random) {
 
 reference_chain::reference_chain(std::uint64_t seed, const chain_options& options)
     : seed_(seed), options_(options), chain_(folder_ / "reference", seed, options) {
-    add_stand();
+    add_summary();
 }
 
-void reference_chain::add_stand() {
+void reference_chain::add_summary() {
     const database& db = chain_.state().db();
-    stand now{digest_of(db), db.revision(), db.committed_revision(), {}};
-    if (!stands_.empty()) now.digests = stands_.back().digests;
+    state_summary now{digest_of(db), db.revision(), db.committed_revision(), {}};
+    if (!summaries_.empty()) now.digests = summaries_.back().digests;
     now.digests[now.revision] = now.digest;
-    stands_.push_back(std::move(now));
+    summaries_.push_back(std::move(now));
 }
 
-const reference_chain::stand& reference_chain::after(std::uint64_t steps) {
-    while (stands_.size() <= steps) {
-        chain_.apply(stands_.size() - 1);
-        add_stand();
+const reference_chain::state_summary& reference_chain::after(std::uint64_t steps) {
+    while (summaries_.size() <= steps) {
+        chain_.apply(summaries_.size() - 1);
+        add_summary();
     }
-    return stands_[steps];
+    return summaries_[steps];
 }
 
 std::uint64_t reference_chain::digest_after(std::uint64_t steps) {
@@ -79,7 +79,7 @@ revision_number reference_chain::revision_after(std::uint64_t steps) {
 }
 
 std::uint64_t reference_chain::digest_at(revision_number revision, std::uint64_t steps) {
-    const stand& then = after(steps);
+    const state_summary& then = after(steps);
     // A step commits in the end, in one go or in two, and may be killed before and in between.
     const revision_number least = std::min(then.committed, after(steps ? steps - 1 : 0).committed);
     expect(revision >= least && revision <= then.committed, "committed revision");

@@ -26,7 +26,7 @@ pid_t fork_process(const std::function<void()>& work) {
     } catch (const std::exception& e) {
         std::fprintf(stderr, "process %d: %s\n", getpid(), e.what());
         _exit(1);
-    } catch (...) { // a failed assertion says itself what it is about
+    } catch (...) { // a failed assertion has printed its message
         _exit(2);
     }
     _exit(0);
@@ -51,7 +51,7 @@ ending run_process(const std::function<void()>& work, std::chrono::microseconds 
     return wait_for(process);
 }
 
-bool works_apart(const std::function<void()>& work) {
+bool succeeds_in_child(const std::function<void()>& work) {
     try {
         return !run_process(work).killed;
     } catch (const mismatch&) {
@@ -83,7 +83,7 @@ staying_process::staying_process(
     try {
         wait_until_ready(number_, *told);
     } catch (...) {
-        number_ = 0; // it is waited for
+        number_ = 0; // already waited for
         throw;
     }
 }

@@ -19,13 +19,13 @@ struct ending {
 
 /// Forks a process that runs `work` and then exits. Exceptions in it end it with an error.
 [[nodiscard]] pid_t fork_process(const std::function<void()>& work);
-/// Waits for it; throws mismatch when it ended in any other way than those of `ending`.
+/// Waits for it; throws mismatch when it ended otherwise.
 ending wait_for(pid_t process);
 /// Forks, and waits for the end; kills the process after `life` if that is not 0. RocksDB keeps
-/// threads, which a fork loses: a process that opens it forks first.
+/// threads, which a fork loses, so a process must fork before it opens RocksDB.
 ending run_process(const std::function<void()>& work, std::chrono::microseconds life = {});
-/// Whether `work`, in a process of its own, came to its end. Says on stderr what went wrong.
-[[nodiscard]] bool works_apart(const std::function<void()>& work);
+/// Whether `work` succeeded in a child process. Prints its error on stderr.
+[[nodiscard]] bool succeeds_in_child(const std::function<void()>& work);
 
 /// A fresh T in memory that this process shares with those it forks.
 template <typename T>
@@ -35,14 +35,14 @@ template <typename T>
     return {new (at) T, [](T* shared) { munmap(shared, sizeof *shared); }};
 }
 
-/// What a process that may be killed tells: in memory shared with its parent.
+/// What a process that may be killed reports, in memory shared with its parent.
 struct progress {
     std::atomic<std::uint64_t> begun{0}; ///< steps
     std::atomic<std::uint64_t> done{0};
     std::atomic<std::uint64_t> ready{0};
     std::atomic<std::uint64_t> inside{0};  ///< processes that have the state open for writing
-    std::atomic<std::uint64_t> reached{0}; ///< how often it came to the point that is watched
-    std::atomic<int> step{-1};             ///< which of its steps it came to last there
+    std::atomic<std::uint64_t> reached{0}; ///< arrivals at the watched point
+    std::atomic<int> step{-1};             ///< the step of the last arrival
 };
 
 /// A fresh progress in shared memory.
@@ -50,11 +50,12 @@ struct progress {
 /// Waits until a process told that it is ready. Throws mismatch when it ends before.
 void wait_until_ready(pid_t process, const progress& told);
 
-/// A process that does something and stays until it is killed, with this object at the latest.
+/// A process that does some work and then stays until it is killed, by the destructor at the
+/// latest.
 class staying_process {
 public:
-    /// Returns once it did so: `work` is called in it, with what to call when it is done, which
-    /// does not return. Throws mismatch when the process ends before.
+    /// Returns when the work is done: `work` runs in the process and must finally call its
+    /// argument, which does not return. Throws mismatch when the process ends before.
     explicit staying_process(const std::function<void(const std::function<void()>& done)>& work);
     staying_process(const staying_process&) = delete;
     staying_process& operator=(const staying_process&) = delete;
@@ -67,8 +68,8 @@ private:
     pid_t number_ = 0;
 };
 
-/// Runs `work` in a process with a mount table of its own, in which `mount_all` mounted what the
-/// test needs. Warns, and so skips the test, where that is not allowed.
+/// Runs `work` in a process with its own mount table, in which `mount_all` mounted file systems.
+/// Warns and skips the test where that is not allowed.
 void run_with_mounts(const std::function<bool()>& mount_all, const std::function<void()>& work);
 
 } // namespace chainbase::test

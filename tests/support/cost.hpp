@@ -7,7 +7,7 @@
 
 namespace chainbase::test {
 
-/// Prints what a call of `once` takes: the least mean of 15 rounds.
+/// Prints the time of a call of `once`: the least mean of 15 rounds.
 template <typename Once>
 void print_cost(const char* name, Once&& once) {
     double least = 1e9;

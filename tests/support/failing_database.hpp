@@ -33,7 +33,8 @@ void until_success(failures& seen, Attempt attempt, Unchanged unchanged) {
     }
 }
 
-/// Calls what must not acquire anything: it would end the process, as it may not throw.
+/// Calls a function that must not acquire anything: since it may not throw, a failure would end the
+/// process.
 template <typename Call>
 void without_acquiring(Call&& call) {
     const fail_nth first(0);
@@ -62,9 +63,8 @@ private:
     session guard_;
 };
 
-/// A database whose every change is tried with the first, the second, ... acquisition failing, and
-/// must leave the state as it was each time; and whose undo and commit acquire nothing. Throws
-/// mismatch.
+/// A database that tries every change with the first, the second, ... acquisition failing, and
+/// requires an unchanged state each time; undo and commit must acquire nothing. Throws mismatch.
 class failing_database : public database {
 public:
     using database::database;

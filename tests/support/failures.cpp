@@ -49,11 +49,11 @@ fault::point fail_nth::where() noexcept {
 
 namespace {
 
-/// Sets up and works; whether that was killed at the n-th point.
+/// Sets up and works; returns whether the process was killed at the n-th arrival.
 bool dies(const kill_point& at, std::uint64_t n, const kill_trial& of,
           const std::filesystem::path& state, progress& told) {
     const auto setup = [&] { of.setup(state); };
-    if (of.setup && of.all_apart)
+    if (of.setup && of.in_children)
         run_process(setup);
     else if (of.setup)
         setup();
@@ -77,7 +77,7 @@ std::optional<int> kill_at(const kill_point& at, std::uint64_t n, const kill_tri
     INFO("killed at point " << n << ", step " << told->step << " of them; " << told->done
                             << " steps done, " << told->begun << " begun");
     const auto check = [&] { of.check(state, *told); };
-    if (of.all_apart)
+    if (of.in_children)
         run_process(check);
     else
         check();
@@ -106,7 +106,8 @@ void kill_all_along(const kill_point& at, const kill_trial& of, std::uint64_t po
 
 kill_trial chain_trial(reference_chain& reference, std::uint64_t steps) {
     kill_trial trial;
-    trial.work = [&reference, steps](const std::filesystem::path& state, const doomed& self) {
+    trial.work = [&reference, steps](const std::filesystem::path& state,
+                                     const killed_process& self) {
         chain_model chain(state, reference.seed(), reference.options());
         self.arm();
         apply_steps(chain, 0, steps, self.told);

@@ -4,7 +4,7 @@
 #error "failures are injected into the _faulty libraries only"
 #endif
 
-#include <pool_allocator/fault_injection.hpp>
+#include <pool_allocator/base/fault_injection.hpp>
 
 #include <tests/support/chain_model.hpp>
 #include <tests/support/child_process.hpp>
@@ -18,11 +18,12 @@
 
 namespace chainbase::test {
 
-/// What an injected failure throws: no type of the engine's, so nothing mistakes it for its own.
+/// The exception of an injected failure: no engine type, so that the engine cannot handle it as its
+/// own.
 struct injected_failure {};
 
-/// While it lives, the n-th time (from 0) that the engine is about to take a slot, a chunk or file
-/// space, injected_failure is thrown instead. One at a time.
+/// Throws injected_failure in place of the n-th acquisition (from 0) of a slot, a chunk or file
+/// space during its lifetime. One at a time.
 class fail_nth {
 public:
     explicit fail_nth(std::uint64_t n);
@@ -34,12 +35,12 @@ public:
     [[nodiscard]] static fault::point where() noexcept;
 };
 
-/// Where a process can be made to kill itself (SIGKILL): a point of the engine, or a step that one
-/// of the archive's hooks is told.
+/// A point where a process can kill itself (SIGKILL): a fault point of the engine, or a step of one
+/// of the archive's hooks.
 class kill_point {
 public:
     kill_point(fault::point at) : kill_point(fault::hook, at) {}
-    /// At `only` one of the steps; without it, at any.
+    /// Only at this step; without it, at any.
     template <typename Step>
     kill_point(void (*&hook)(Step), std::type_identity_t<std::optional<Step>> only = {})
         : arm_([&hook, only](std::uint64_t n, progress* told) {
@@ -49,8 +50,8 @@ public:
               hook = &watch<Step>::reached;
           }) {}
 
-    /// From now on this process kills itself at the n-th time (from 0) that it comes to the point.
-    /// `told`: how often it came there, and at which step it was last.
+    /// From now on this process kills itself at its n-th arrival (from 0) at the point. `told`
+    /// records the arrivals and the last step.
     void arm(std::uint64_t n, progress* told = nullptr) const { arm_(n, told); }
 
 private:
@@ -73,53 +74,53 @@ private:
     std::function<void(std::uint64_t, progress*)> arm_;
 };
 
-/// @name The kill harness: a process is killed at a point of its work; what it leaves is looked at
+/// @name The kill harness: kills a process at a point of its work and checks the resulting state
 /// @{
 
-/// What `work` of a trial is given.
-struct doomed {
-    std::function<void()> arm; ///< from this call on it counts how often the point is reached
-    progress& told;            ///< which the parent sees
+/// The argument of a trial's `work`.
+struct killed_process {
+    std::function<void()> arm; ///< starts counting the arrivals at the point
+    progress& told;            ///< shared with the parent
 };
 
-/// One state, made and worked on anew for each kill.
+/// A trial: a state made and worked on anew for each kill.
 struct kill_trial {
-    /// Makes what is there before; may be empty.
+    /// Makes the initial state; may be empty.
     std::function<void(const std::filesystem::path& state)> setup;
-    /// In a process of its own: calls arm() and works.
-    std::function<void(const std::filesystem::path& state, const doomed& self)> work;
-    /// Looks at what the dead process left: throws, or asserts.
+    /// Runs in a child process: calls arm() and works.
+    std::function<void(const std::filesystem::path& state, const killed_process& self)> work;
+    /// Checks the state of the dead process: throws, or asserts.
     std::function<void(const std::filesystem::path& state, const progress& told)> check;
-    /// Setup and check in processes of their own, too: for what keeps threads.
-    bool all_apart = false;
+    /// Setup and check run in child processes, too: for code that keeps threads.
+    bool in_children = false;
 };
 
-/// How often the trial reaches the point when nobody kills it.
+/// The number of arrivals at the point without a kill.
 [[nodiscard]] std::uint64_t points_of(const kill_point& at, const kill_trial& of);
 
-/// Kills it at the n-th time (from 0) and checks. Nothing when it came to its end first; else the
-/// step at which it died.
+/// Kills at the n-th arrival (from 0) and checks. Returns the step at which it died; nothing when
+/// it finished first.
 std::optional<int> kill_at(const kill_point& at, std::uint64_t n, const kill_trial& of);
 
-/// Kills it at n = first, next(first), ... until it is not killed any more. Returns how often it
-/// was. `seen` is told each kill's step.
+/// Kills at n = first, next(first), ... until the process finishes. Returns the number of kills.
+/// Calls `seen` with each kill's step.
 std::uint64_t kill_at_each(
     const kill_point& at, const kill_trial& of, std::uint64_t first = 0,
     const std::function<std::uint64_t(std::uint64_t)>& next = [](auto n) { return n + 1; },
     const std::function<void(int)>& seen = {});
 
-/// Kills it `tries` times, evenly spread over the `points` that it reaches, but for a few that come
-/// up to `jitter` later. Each try must kill it.
+/// Kills `tries` times, evenly spread over the `points` arrivals, some up to `jitter` later. Each
+/// try must kill.
 void kill_all_along(const kill_point& at, const kill_trial& of, std::uint64_t points,
                     std::uint64_t tries, std::uint64_t jitter = 1);
 /// @}
 
-/// The trial of a chain model: steps from a new state on; what is left is the state after the last
-/// step that was done, or the one under way.
+/// The trial of a chain model: runs steps from a new state; the resulting state is after the last
+/// completed step, or the current one.
 [[nodiscard]] kill_trial chain_trial(reference_chain& reference, std::uint64_t steps);
 
-/// How many steps of a chain, at least `least`, reach a point more than `wanted` times: how long
-/// that takes depends on the seed.
+/// The number of steps of a chain, at least `least`, that reach a point more than `wanted` times:
+/// it depends on the seed.
 [[nodiscard]] std::uint64_t steps_that_reach(const reference_chain& of, fault::point at,
                                              std::uint64_t wanted, std::uint64_t least);
 

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <chainbase/bulk_load/new_state.hpp>
 #include <chainbase/database.hpp>
-#include <chainbase/rows/mapped_bytes.hpp>
-#include <chainbase/rows/type_rows.hpp>
+#include <chainbase/object/mapped_bytes.hpp>
+#include <chainbase/offline/bulk_load/new_state.hpp>
+#include <chainbase/offline/rows/type_rows.hpp>
 
 #include <tests/support/scratch_state.hpp>
 
@@ -12,7 +12,7 @@
 
 namespace chainbase::test {
 
-/// The objects of a state by its catalogue; one that nobody writes meanwhile.
+/// The objects of a state without a writer, read through its catalogue.
 class state_rows {
 public:
     explicit state_rows(const std::filesystem::path& state)
@@ -50,8 +50,8 @@ inline bulk_load::new_state::limits quick_limits() {
     return of;
 }
 
-/// Puts all objects of a state, in the order of their ids, into a new one; of its keys what
-/// `orders` gives is told.
+/// Copies all objects of a state, in the order of their ids, into a new one; passes the key orders
+/// that `orders` returns.
 template <typename Orders>
 void load_copy(const std::filesystem::path& from, const std::filesystem::path& to,
                Orders&& orders) {

@@ -7,7 +7,7 @@
 
 namespace chainbase::test {
 
-/// Lets this process have no more than so much of something (setrlimit) while the object lives.
+/// Lowers a limit of this process (setrlimit) during its lifetime.
 class lowered_limit {
 public:
     lowered_limit(int which, rlim_t to) : which_(which) {
@@ -24,8 +24,8 @@ private:
     rlimit before_{};
 };
 
-/// Lets no file grow beyond `bytes` while the object lives: a write that crosses the limit is
-/// short, the next one is refused, as on a full disk.
+/// Limits the size of files during its lifetime: a write across the limit is short, the next one
+/// fails, as on a full disk.
 class file_size_limit {
 public:
     explicit file_size_limit(std::uint64_t bytes)

@@ -35,34 +35,36 @@ private:
     std::uint64_t value_ = 0xCBF2'9CE4'8422'2325U;
 };
 
-/// How random operations go. Few failures make long epochs, in which most is logged once only.
-struct habits {
-    std::uint32_t objects = 40;    ///< per type: as long as there are fewer, most are creations
+/// Parameters of random operations. Few failures make long epochs, in which most objects are logged
+/// only once.
+struct change_options {
+    std::uint32_t objects = 40;    ///< per type: below this number most changes are creations
     std::uint32_t spread = 4;      ///< key values per object: the fewer, the more collisions
     std::uint32_t interrupts = 50; ///< calls per thousand whose function throws
     std::uint32_t modifies = 400;  ///< modifications per thousand changes, once there are enough
-    std::function<void(std::string)> tell{}; ///< unless empty, is told of each change before it
+    std::function<void(std::string)> tell{}; ///< if set, called with each change before it is made
 };
 
-/// What a random operation did.
+/// The result of a random operation.
 enum class change_result { done, refused };
 
 /// One object type of a database under random change, beside its naive model: copies of all
-/// objects, copied again for every session. Changes are told to both; whatever differs throws
+/// objects, copied again for every session. Changes are applied to both; differences throw
 /// mismatch.
 class modelled_type {
 public:
     virtual ~modelled_type() = default;
 
     virtual void add_to(database& db) = 0;
-    /// Takes what the database holds as the model (after opening).
+    /// Takes the database's content as the model (after opening).
     virtual void read(const database& db) = 0;
 
-    /// One random create, modify, remove or, seldom, clear; some are made to fail. The same random
-    /// numbers do the same to the same state.
-    virtual change_result change(database& db, random_source& random, const habits& how) = 0;
+    /// One random create, modify, remove or, rarely, clear; some are made to fail. Equal random
+    /// numbers change equal states equally.
+    virtual change_result change(database& db, random_source& random,
+                                 const change_options& how) = 0;
     /// Creates objects until there are `how.objects`.
-    virtual void fill(database& db, random_source& random, const habits& how) = 0;
+    virtual void fill(database& db, random_source& random, const change_options& how) = 0;
     /// Compares everything, by every key.
     virtual void check(const database& db, random_source& random) const = 0;
     /// Compares changes() since `revision` with the model of `level` sessions below the top.
@@ -77,7 +79,7 @@ public:
     virtual void forget_oldest() = 0;
     /// @}
 
-    /// The most objects that there were at a time.
+    /// The highest number of objects so far.
     [[nodiscard]] virtual std::size_t peak() const = 0;
     virtual void add_digest(digest& d) const = 0;
 };

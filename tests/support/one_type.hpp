@@ -1,7 +1,7 @@
 #pragma once
 
 #include <chainbase/database.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #include <tests/support/scratch_state.hpp>
 #include <tests/support/snapshot.hpp>
@@ -40,7 +40,8 @@ struct card {
 };
 BOOST_DESCRIBE_STRUCT(card, (), (id, key, group, value))
 
-/// As item, with the unique key last: when it is taken, the object has its new place in the others.
+/// As item, with the unique key last: when it collides, the object is already at its new place in
+/// the other keys.
 struct ticket {
     chainbase::id<ticket> id;
     std::uint32_t key = 0;
@@ -53,8 +54,8 @@ struct ticket {
 };
 BOOST_DESCRIBE_STRUCT(ticket, (), (id, key, group, value))
 
-/// A state with one type, and what it takes to say "unchanged". `Database` is one, or what makes a
-/// test of each of its calls.
+/// A state with one type, and what is needed to require "unchanged". `Database` is database, or a
+/// class that tests each of its calls.
 template <typename T, typename Database = database>
 class one_type {
 public:
@@ -87,7 +88,7 @@ public:
     Database db;
 };
 
-/// What the exception of type E says that `call` throws.
+/// The message of the E that `call` throws.
 template <typename E, typename Call>
 std::string message_of(Call&& call) {
     try {

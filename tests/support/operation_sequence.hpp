@@ -10,18 +10,18 @@
 
 namespace chainbase::test {
 
-/// The operations of a random test. Each has a random source of its own, so that any part of the
-/// sequence can be played again by itself.
+/// The operations of a random test. Each has its own random source, so that any part of the
+/// sequence can be replayed alone.
 class operation_sequence {
 public:
-    /// Gives `random` what the next operation draws from. False at the end.
+    /// Sets `random` to the next operation's source. False at the end.
     bool next(random_source& random) noexcept {
         if (played_ == seeds_->size()) return false;
         random = random_source((*seeds_)[played_++]);
         return true;
     }
-    /// Says what an operation is about to do, for whoever reads the shortest sequence that fails;
-    /// empty while nobody does.
+    /// A function that prints the next operation, for the shortest failing sequence; empty
+    /// otherwise.
     [[nodiscard]] std::function<void(std::string)> tell() const {
         if (!told_) return {};
         return [told = told_](std::string what) { told->push_back(std::move(what)); };
@@ -40,9 +40,9 @@ private:
     std::size_t played_ = 0;
 };
 
-/// Plays so many operations from `seed`: `play` makes a new state, applies all of a sequence to it
-/// and throws when something is wrong. If it does, shorter and shorter parts of the sequence are
-/// played as long as they fail, for two minutes at most, and the test fails with the last of them.
+/// Plays so many operations from `seed`: `play` makes a new state, applies the whole sequence to it
+/// and throws on a fault. After a failure, ever shorter parts of the sequence are played while they
+/// fail, for two minutes at most, and the test fails with the last of them.
 void check_random_operations(std::uint64_t seed, std::uint64_t count,
                              const std::function<void(operation_sequence&)>& play);
 

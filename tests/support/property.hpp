@@ -9,11 +9,11 @@
 
 namespace chainbase::test {
 
-/// Checks `property` (a function that draws its input by `*generator` and says RC_ASSERT) for so
-/// many inputs whose size rises to `size`. A failure is told with the smallest input that fails and
-/// the seed, which CHAINBASE_TEST_SEED repeats.
+/// Checks `property` (a function that draws its input by `*generator` and asserts by RC_ASSERT) for
+/// so many inputs of sizes up to `size`. A failure prints the smallest failing input and the seed,
+/// which CHAINBASE_TEST_SEED repeats.
 ///
-/// No Catch2 assertion within: what fails is tried again with smaller inputs.
+/// Use no Catch2 assertion in it: a failing property is retried with smaller inputs.
 template <typename Property>
 void check_property(int inputs, int size, Property&& property) {
     rc::detail::TestParams how;
@@ -28,8 +28,8 @@ void check_property(int inputs, int size, Property&& property) {
     CHECK(result.template is<rc::detail::SuccessResult>());
 }
 
-/// Checks it with further seeds until `reached()`: what a property is about has happened often
-/// enough, whatever the seed was.
+/// Checks it with further seeds until `reached()`: the tested case has occurred often enough,
+/// whatever the seed.
 template <typename Reached, typename Property>
 void check_property_until(Reached&& reached, int inputs, int size, Property&& property) {
     for (int rounds = 0; rounds < 50; ++rounds) {

@@ -5,8 +5,8 @@
 
 namespace chainbase::test {
 
-/// A copyable source of numbers that are the same everywhere for the same seed (splitmix64). A copy
-/// repeats what the original will give, so a model and the engine can be told the same change.
+/// A copyable source of numbers, equal on all platforms for equal seeds (splitmix64). A copy
+/// repeats the original's numbers, so a model and the engine can be given the same change.
 class random_source {
 public:
     explicit random_source(std::uint64_t seed) noexcept : seed_(seed), state_(seed) {}
@@ -33,15 +33,15 @@ private:
 
 /// The seed of a test: `usual`, or that of the environment variable CHAINBASE_TEST_SEED.
 [[nodiscard]] std::uint64_t test_seed(std::uint64_t usual);
-/// A seed that nobody tried yet, or that of CHAINBASE_TEST_SEED. To be printed.
+/// An untried seed, or that of CHAINBASE_TEST_SEED. Print it.
 [[nodiscard]] std::uint64_t new_seed();
 /// How many operations a long randomized test runs: `usual`, or CHAINBASE_TEST_OPERATIONS (more in
 /// a soak, fewer under sanitizers).
 [[nodiscard]] std::uint64_t test_operations(std::uint64_t usual);
-/// The same of a short test, which a soak does not lengthen.
+/// As test_operations, for a short test, which a soak does not lengthen.
 [[nodiscard]] std::uint64_t short_test_operations(std::uint64_t usual);
 
-/// A text of random length: mostly short, at times empty or long, seldom larger than any class of
+/// A text of random length: mostly short, sometimes empty or long, rarely larger than any class of
 /// buffers.
 [[nodiscard]] std::string random_text(random_source& random);
 

@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #include <spdlog/spdlog.h>
 #include <stdlib.h>
@@ -17,8 +17,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Memory, if there is enough: a container often has 64 MiB of it, which the tests of two
-/// processes use up.
+/// Memory, if there is enough: a container often has 64 MiB of it, too little for the tests of two
+/// processes.
 fs::path parent_of_scratch() {
     const char* const memory = "/dev/shm";
     struct statvfs room{};
@@ -30,7 +30,7 @@ fs::path parent_of_scratch() {
 } // namespace
 
 scratch_folder::scratch_folder() : temporary_folder(parent_of_scratch()) {
-    spdlog::set_level(spdlog::level::warn); // recoveries are what these tests are about
+    spdlog::set_level(spdlog::level::warn); // recoveries are expected in these tests
 }
 
 open_options quick_options(open_mode mode) {
@@ -39,14 +39,14 @@ open_options quick_options(open_mode mode) {
     options.window_bytes = std::size_t{64} << 20;
     options.windows = 80;
     options.sync = false;
-    options.promise = durability::process;
-    options.advise = false; // about this machine, not about what is tested
+    options.durability = durability::process;
+    options.advise = false; // advice about this machine is not tested here
     return options;
 }
 
 open_options with_checkpoints(std::uint64_t blocks) {
     open_options options = quick_options();
-    options.promise = durability::checkpoint;
+    options.durability = durability::checkpoint;
     options.checkpoints = {std::chrono::milliseconds(0), blocks};
     return options;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <chainbase/segment.hpp>
+#include <chainbase/segment/segment.hpp>
 
 #include <tests/support/temporary_folder.hpp>
 
@@ -8,7 +8,7 @@
 
 namespace chainbase::test {
 
-/// A fresh folder, in memory where at least 1 GiB of it is free; gone with the object.
+/// A new folder, in memory where at least 1 GiB is free; removed with the object.
 class scratch_folder : public temporary_folder {
 public:
     scratch_folder();
@@ -16,7 +16,7 @@ public:
 
 /// Small windows, no waiting for storage, and no checkpoints.
 [[nodiscard]] open_options quick_options(open_mode mode = open_mode::read_write);
-/// The same with checkpoints: when they are asked for, at the end, and every so many `blocks`.
+/// As quick_options(), with checkpoints: on request, at the end, and every so many `blocks`.
 [[nodiscard]] open_options with_checkpoints(std::uint64_t blocks = 0);
 
 } // namespace chainbase::test

@@ -7,7 +7,7 @@
 
 namespace chainbase::test {
 
-/// Fixture of a random test (TEST_CASE_METHOD): what fails is told with the seed that repeats it.
+/// Fixture of a random test (TEST_CASE_METHOD): a failure prints the seed that repeats it.
 class seeded {
 protected:
     const std::uint64_t seed = new_seed();

@@ -17,12 +17,12 @@
 
 namespace chainbase::test {
 
-/// A disk in memory that can lose power: what was written since a file was synced may then be
-/// there, or not, or torn between two sectors of 512 bytes, in any order; and so may what happened
-/// to names since their folder was synced.
+/// A disk in memory that can lose power: writes since the last sync of a file may then be there, or
+/// missing, or torn between two sectors of 512 bytes, in any order; the same holds for changes of
+/// names since the last sync of their folder.
 ///
-/// A sync that fails drops what was to be synced, though reads still show it, and no later one
-/// brings it back, which is what Linux does; or it did work. Thread-safe.
+/// A failed sync drops the data to be synced, though reads still return it, and no later sync
+/// restores it, as in Linux; optionally it did work. Thread-safe.
 class simulated_disk final : public disk {
 public:
     enum class call {
@@ -40,8 +40,8 @@ public:
     };
 
     simulated_disk() = default;
-    /// What the other one has at this moment, durable or not. Its files are closed, its hook is not
-    /// set.
+    /// Copies the other disk's current content, durable or not, without open files and without the
+    /// hook.
     simulated_disk(const simulated_disk& other);
     simulated_disk& operator=(const simulated_disk&) = delete;
 
@@ -49,9 +49,9 @@ public:
     /// write that fails may have written a part, `part_of_a_failed_write` bytes.
     std::function<void(call, const std::filesystem::path&)> before;
     std::size_t part_of_a_failed_write = 0;
-    bool failed_sync_works = false; ///< all is there, but nobody knows
+    bool failed_sync_works = false; ///< a failed sync wrote everything, unnoticed
 
-    /// All that is not durable is decided by chance. Requires that no file is open.
+    /// Keeps or loses everything that is not durable, at random. Requires that no file is open.
     void lose_power(random_source& random);
     /// Flips a bit of a file, durably.
     void flip(const std::filesystem::path& file, std::uint64_t bit);
@@ -78,7 +78,7 @@ private:
     struct inode {
         content seen; ///< by the process
         content durable;
-        std::vector<change> pending; ///< seen, and not yet durable
+        std::vector<change> pending; ///< seen, but not durable yet
     };
     class open_file;
     using names = std::map<std::filesystem::path, std::shared_ptr<inode>>;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <chainbase/segment.hpp>
+#include <chainbase/segment/segment.hpp>
 
 #include <cstddef>
 #include <string>
@@ -8,20 +8,20 @@
 
 namespace chainbase::test {
 
-/// A stretch of a window that is in use.
+/// A range of a window that is in use.
 struct window_part {
     const window* file;
     std::size_t begin; ///< at a page
     std::size_t bytes;
 };
 
-/// Everything in use in the windows of a segment but that of the log: header pages, slots below the
-/// high-water marks, page runs below the end, id tables below the next id, the present areas of the
-/// hash tables. What lies behind is fresh.
+/// All ranges in use in the windows of a segment except the log's: header pages, slots below the
+/// high-water marks, page runs below the end, id tables below the next id, the current areas of the
+/// hash tables. Everything behind them is unused.
 [[nodiscard]] std::vector<window_part> parts_in_use(const segment& of);
 
-/// A copy of every byte in use in a segment's windows except those of the log (parts_in_use). The
-/// oracle of undo: two snapshots with nothing lasting in between are equal.
+/// A copy of every byte in use in a segment's windows except the log's (parts_in_use). The oracle
+/// of undo: two snapshots without a lasting change in between are equal.
 class snapshot {
 public:
     explicit snapshot(const segment& from);

@@ -1,5 +1,5 @@
 #include <chainbase/segment/segment_header.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #include <fcntl.h>
 #include <tests/support/child_process.hpp>
@@ -56,7 +56,7 @@ void state_image::claim_segment() const {
     files_["segment/header"] = read_all(header);
 }
 
-attempt attempt_apart(const std::function<void()>& work) {
+attempt attempt_in_child(const std::function<void()>& work) {
     const scratch_folder place;
     const auto file = place / "said";
     const ending end = run_process([&] {

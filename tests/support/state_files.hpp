@@ -12,14 +12,14 @@
 
 namespace chainbase::test {
 
-/// The folders below a folder, and the content of every file but `readers`, which says who looks at
-/// the state and not what it is.
+/// The folders below a folder, and the content of every file except `readers`, which describes the
+/// state's users and not the state.
 class state_image {
 public:
     explicit state_image(const std::filesystem::path& folder);
 
-    /// Writes back what differs, and removes what is more. The segment is the state's own then, as
-    /// if its files had never been others: the header here and there says so.
+    /// Restores changed files and removes additional ones. The segment then counts as the state's
+    /// original, not as a copy: the headers are adapted.
     void restore() const;
     [[nodiscard]] const std::map<std::string, std::string>& files() const noexcept {
         return files_;
@@ -42,11 +42,11 @@ enum class verdict { works, refused };
 
 struct attempt {
     verdict result = verdict::works;
-    std::string said; ///< what the exception said
+    std::string said; ///< the exception's message
 };
 
-/// Runs `work` in a process of its own, so that a signal, or a loop, is a failure and not the end
-/// of the test. Throws mismatch when it ends with a signal or with another exception.
-[[nodiscard]] attempt attempt_apart(const std::function<void()>& work);
+/// Runs `work` in a child process, so that a signal or an endless loop is a failure and does not
+/// end the test. Throws mismatch when it ends with a signal or with another exception.
+[[nodiscard]] attempt attempt_in_child(const std::function<void()>& work);
 
 } // namespace chainbase::test

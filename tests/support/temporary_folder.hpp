@@ -12,7 +12,7 @@
 
 namespace chainbase::test {
 
-/// A fresh folder that goes away with the object.
+/// A new folder, removed with the object.
 class temporary_folder {
 public:
     temporary_folder() : temporary_folder(std::filesystem::temp_directory_path()) {}
@@ -38,7 +38,7 @@ private:
     std::filesystem::path path_;
 };
 
-/// Where a test has its files that is about many states and not about any disk.
+/// The folder for tests with many states that need no particular disk.
 inline std::filesystem::path memory_or_disk() {
     const std::filesystem::path memory = "/dev/shm";
     return std::filesystem::is_directory(memory) ? memory : std::filesystem::temp_directory_path();

@@ -12,8 +12,8 @@
 
 namespace chainbase::test {
 
-/// A state that only whole blocks leave in order: what a block gives to items it takes from cards,
-/// much later, and what it creates or removes on one side it does on the other one, too.
+/// A state whose invariants hold only after whole blocks: a block moves value between items and
+/// cards at different times, and creates and removes objects on both sides.
 class two_sides {
 public:
     static constexpr std::uint32_t objects = 40;
@@ -30,7 +30,7 @@ public:
     void apply_block(random_source& random) {
         db.with_write_lock([&] { apply_in_lock(random); });
     }
-    /// The number of the last block, or nothing when it is not a whole one that is seen. Under a
+    /// The number of the last block, or nothing when a partial block is visible. Call it under a
     /// lock.
     [[nodiscard]] std::optional<std::uint32_t> height() const {
         std::uint32_t sum = 0;

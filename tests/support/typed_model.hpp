@@ -2,7 +2,7 @@
 
 #include <chainbase/database.hpp>
 #include <chainbase/statistics.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #include <tests/support/mismatch.hpp>
 #include <tests/support/modelled_type.hpp>
@@ -99,7 +99,7 @@ void check_ordered(const database& db, const rows<T>& all, const std::vector<T>&
             expect((found != nullptr) == (group != 0), key + ": find");
             const auto lower = view.lower_bound(values...);
             const auto range = view.equal_range(values...);
-            expect(range.first == lower && range.second == view.upper_bound(values...),
+            expect(range.begin() == lower && range.end() == view.upper_bound(values...),
                    key + ": bounds");
             expect(before == forward.size() ? lower == view.end()
                                             : (*lower).id.value == forward[before],
@@ -114,10 +114,10 @@ void check_ordered(const database& db, const rows<T>& all, const std::vector<T>&
                     model.push_back(expected[before + i]->id.value);
                 std::sort(model.begin(), model.end());
                 expect(wanted == model, key + ": objects of one value");
-                expect(sorted_ids(range.first, range.second) == wanted, key + ": equal range");
+                expect(sorted_ids(range.begin(), range.end()) == wanted, key + ": equal range");
                 expect(view.iterator_to(*found) != view.end(), key + ": iterator_to");
             } else {
-                expect(range.first == range.second, key + ": range of an absent value");
+                expect(range.empty(), key + ": range of an absent value");
             }
         };
         std::apply(look, values_of(row));
@@ -143,7 +143,8 @@ void check_hashed(const database& db, const rows<T>& all, const std::vector<T>& 
     const auto view = db.view<T, Tag>();
     expect(view.size() == all.size(), key + ": size");
     ids visited;
-    view.each([&](const T& object) { visited.push_back(object.id.value); });
+    for (const T& object : view)
+        visited.push_back(object.id.value);
     std::sort(visited.begin(), visited.end());
     expect(visited == ids_where(all, [](const T&) { return true; }), key + ": visit of all");
 
@@ -192,12 +193,12 @@ public:
         saved_.clear();
         for (const T& object : db.objects<T>())
             now_.all.emplace(object.id.value, object);
-        for (const type_statistics& type : segment_statistics::read(db.memory()).types)
+        for (const type_statistics& type : db.types())
             if (type.name == rule::name) now_.next_id = static_cast<std::uint32_t>(type.next_id);
         peak_ = std::max(peak_, now_.all.size());
     }
 
-    change_result change(database& db, random_source& random, const habits& how) override {
+    change_result change(database& db, random_source& random, const change_options& how) override {
         follow(how);
         const bool clears = random.below(50 * how.objects) == 0;
         const std::uint32_t what = random.below(1000);
@@ -214,7 +215,7 @@ public:
         return what < creating + modifying ? modify(db, random) : remove(db, random);
     }
 
-    void fill(database& db, random_source& random, const habits& how) override {
+    void fill(database& db, random_source& random, const change_options& how) override {
         follow(how);
         while (now_.all.size() < how.objects)
             (void)create(db, random);
@@ -249,7 +250,7 @@ public:
                        std::size_t level) const override {
         const rows<T>& then = saved_.at(saved_.size() - 1 - level).all;
         std::set<std::uint32_t> met;
-        for (const chainbase::change<T>& change : db.changes<T>(revision)) {
+        for (const chainbase::change<T>& change : db.changes(revision).of<T>()) {
             const auto before = then.find(change.id.value);
             const auto after = now_.all.find(change.id.value);
             const std::string where =
@@ -293,7 +294,7 @@ public:
     }
 
 private:
-    void follow(const habits& how) {
+    void follow(const change_options& how) {
         domain_ = how.objects * how.spread;
         interrupts_ = how.interrupts;
         tell_ = how.tell ? &how.tell : nullptr;

@@ -53,7 +53,7 @@ void world::step(random_source& random) {
     }
 }
 
-change_result world::change_plainly(random_source& random) {
+change_result world::change_unchecked(random_source& random) {
     modelled_type& type = *types_[random.below(static_cast<std::uint32_t>(types_.size()))];
     const change_result result = type.change(*db_, random, options_.changes);
     if (result == change_result::refused) ++refusals_;
@@ -62,11 +62,11 @@ change_result world::change_plainly(random_source& random) {
 
 void world::change(random_source& random) {
     if (!random.chance(options_.refusals_watched)) {
-        change_plainly(random);
+        change_unchecked(random);
         return;
     }
     const snapshot before = take_snapshot();
-    if (change_plainly(random) == change_result::refused) compare_with(before);
+    if (change_unchecked(random) == change_result::refused) compare_with(before);
 }
 
 void world::steer_sessions(random_source& random) {

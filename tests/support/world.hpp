@@ -14,22 +14,23 @@
 
 namespace chainbase::test {
 
-/// How a random walk goes.
+/// Parameters of a random walk.
 struct walk_options {
-    habits changes{};
-    std::uint64_t deep_every = 300;       ///< operations between full comparisons
-    std::uint64_t undos_per_check = 1;    ///< undos between full comparisons
-    std::uint32_t refusals_watched = 100; ///< changes per thousand; a refused one leaves no trace
-    std::uint32_t max_depth = 6;          ///< nested sessions
-    /// Keep snapshots and models of every session and compare after every undo. Without it the
-    /// models are read from the database again after an undo, and a state with sessions can be
-    /// taken over.
+    change_options changes{};
+    std::uint64_t deep_every = 300;    ///< operations between full comparisons
+    std::uint64_t undos_per_check = 1; ///< undos between full comparisons
+    /// refused changes per thousand that are checked to leave no trace
+    std::uint32_t refusals_watched = 100;
+    std::uint32_t max_depth = 6; ///< nested sessions
+    /// Keep snapshots and models of every session and compare after every undo. Otherwise the
+    /// models are read again from the database after an undo, and a state with sessions can be
+    /// continued.
     bool verify = true;
     open_options how = quick_options();
 };
 
-/// A database of all sample types and its model, changed together. What undo leaves is compared
-/// with a snapshot taken at the session's start, and everything with the model. Throws mismatch.
+/// A database of all sample types and its model, changed together. Compares the result of undo with
+/// a snapshot from the session's start, and everything with the model. Throws mismatch.
 class world {
 public:
     explicit world(std::filesystem::path state, const walk_options& options = {});
@@ -40,17 +41,17 @@ public:
     [[nodiscard]] std::size_t depth() const noexcept { return sessions_.size(); }
     [[nodiscard]] std::uint64_t refusals() const noexcept { return refusals_; }
     [[nodiscard]] std::uint64_t undone() const noexcept { return undone_; }
-    /// The most objects that each type had at a time: of the type with the fewest.
+    /// The highest number of objects of each type so far; the lowest of these.
     [[nodiscard]] std::size_t peak() const;
 
     /// Creates objects until each type has the number wanted.
     void fill(random_source& random);
-    /// One random step: an operation, mostly, or something about sessions.
+    /// One random step: mostly an operation, otherwise a session call.
     void step(random_source& random);
-    /// One random operation on a random type. What fails must leave no trace.
+    /// One random operation on a random type. A failed one must leave no trace.
     void change(random_source& random);
-    /// As change, without the look at what failed operations leave.
-    change_result change_plainly(random_source& random);
+    /// As change, without checking what failed operations leave.
+    change_result change_unchecked(random_source& random);
 
     /// @name Sessions, in database and model
     /// @{
@@ -62,7 +63,7 @@ public:
     void commit(std::size_t oldest);
     /// @}
 
-    /// Closes and opens the state; sessions that were not pushed are undone by it.
+    /// Closes and reopens the state, which undoes unpushed sessions.
     void reopen();
     void compact();
     void check(random_source& random) const;

@@ -1,5 +1,5 @@
-/// Blocks in runs of any length, from senders that come and go, beside what is made of them: one
-/// block at a time, its transactions before it.
+/// Blocks in runs of any length, from senders that come and go, and the result: one block at a
+/// time, preceded by its transactions.
 
 #include <tools/driver/live/announcing_source.hpp>
 
@@ -17,7 +17,7 @@ using kind = block_source::event::kind;
 
 namespace {
 
-/// Says what a test has put in.
+/// Returns the events that a test listed.
 class listed_source final : public block_source {
 public:
     std::deque<event> events;
@@ -34,7 +34,7 @@ public:
         refused.push_back(sender);
         std::erase_if(events, [&](const event& one) { return one.sender == sender; });
     }
-    void praise(std::uint64_t) override {}
+    void mark_useful(std::uint64_t) override {}
     void give_back(std::vector<std::shared_ptr<const decoded_block>>) override {}
     [[nodiscard]] counters so_far() const override { return {}; }
 };
@@ -163,6 +163,6 @@ TEST_CASE("blocks without transactions are not taken in without end") {
         all.from.events.push_back(std::move(next));
     }
     source.announce();
-    CHECK(all.from.events.size() >= runs - announcing_source::most_ahead);
+    CHECK(all.from.events.size() >= runs - announcing_source::max_ahead);
     CHECK(all.from.events.size() < runs);
 }

@@ -1,5 +1,5 @@
-/// The server's side: clients that are too slow for limits that the program keeps to itself, and
-/// frames of any size. What else a client can do wrong is in tests/programs/test_driver_peers.py.
+/// The server's side: clients that exceed time limits internal to the program, and frames of any
+/// size. tests/programs/test_driver_peers.py tests other client faults.
 
 #include <catch2/catch.hpp>
 #include <tests/sync/scripted_peer.hpp>

@@ -1,5 +1,5 @@
 /// fork_tree alone: against a naive model, and at its limits. Nothing is applied here; the walk
-/// keeps a stack of what would be.
+/// keeps a stack of applied blocks.
 
 #include <tools/driver/sync/fork_tree.hpp>
 
@@ -20,7 +20,7 @@ using outcome = fork_tree::outcome;
 
 namespace {
 
-/// A tree, the model of it, and what a state would do with what the tree says.
+/// A tree, its model, and a state that follows the tree's instructions.
 struct story {
     payments_tree model;
     fork_tree tree;
@@ -39,8 +39,8 @@ struct story {
         by_checksum[checksum_of(model.at(index).value)] = index;
         return tree.insert(incoming(index, source));
     }
-    /// Inserts and goes to the best branch; bad blocks are found on the way. Returns whether every
-    /// step of the way was one.
+    /// Inserts and moves to the best branch; bad blocks are found while applying. Returns whether
+    /// every block on the way was good.
     bool go(std::size_t index, outcome expected = outcome::added) {
         if (insert(index) != expected) return false;
         while (const auto way = tree.to_best()) {

@@ -1,8 +1,8 @@
-/// Readers and senders in other threads, while one thread does all that a node does; and the
-/// arithmetic of measurements, on inputs that are known.
+/// Readers and senders in other threads, while one thread does all the work of a node; and the
+/// arithmetic of measurements, on known inputs.
 
-#include <tools/driver/live/load_clerk.hpp>
 #include <tools/driver/live/load_generator.hpp>
+#include <tools/driver/live/load_recorder.hpp>
 #include <tools/driver/live/readers.hpp>
 
 #include <catch2/catch.hpp>
@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// Whether what a reader sees under the lock is a state after whole transactions, again and again.
+/// Checks repeatedly that a reader under the lock sees a state after whole transactions.
 class watchers {
 public:
     explicit watchers(database& state) {
@@ -192,23 +192,23 @@ TEST_CASE("a rate is sustained while blocks keep to their interval and half are 
     CHECK(criterion.judge(step) == "a block took 101.0 ms, of 100.0 ms between blocks");
 }
 
-TEST_CASE("the clerk counts what is in blocks, and in time, from when it was due") {
+TEST_CASE("the recorder counts what is in blocks, and in time, from when it was due") {
     payments_node chain;
     readers nobody(chain.state, {0, 0});
-    load_clerk clerk(nobody, {milliseconds(100)});
-    clerk.begin_step(7);
-    clerk.offered() += 5;
+    load_recorder recorder(nobody, {milliseconds(100)});
+    recorder.begin_step(7);
+    recorder.offered() += 5;
     const auto due = clock::now();
     const auto ns = [&](milliseconds before) { return (due - before).time_since_epoch().count(); };
     made_block one;
     one.included = {
         {0, 0, ns(milliseconds(10))}, {0, 1, ns(milliseconds(150))}, {0, 2, ns(milliseconds(500))}};
-    clerk.note(std::move(one), due, due + milliseconds(40));
+    recorder.note(std::move(one), due, due + milliseconds(40));
     made_block two;
     two.rejected = 1;
     two.included = {{0, 0, ns(milliseconds(0))}};
-    clerk.note(std::move(two), due, due + milliseconds(60));
-    const load_step step = clerk.end_step();
+    recorder.note(std::move(two), due, due + milliseconds(60));
+    const load_step step = recorder.end_step();
     CHECK(step.rate == 7);
     CHECK(step.offered == 5);
     CHECK(step.completed == 4);
@@ -218,7 +218,7 @@ TEST_CASE("the clerk counts what is in blocks, and in time, from when it was due
     CHECK(step.blocks.count() == 2);
     CHECK(step.blocks.longest() == milliseconds(60));
     std::uint64_t completed = 0, offered = 0;
-    for (const load_second& second : clerk.seconds()) {
+    for (const load_second& second : recorder.seconds()) {
         completed += second.completed;
         offered += second.offered;
         CHECK(second.resident_bytes >= second.shared_bytes);
@@ -226,6 +226,6 @@ TEST_CASE("the clerk counts what is in blocks, and in time, from when it was due
     }
     CHECK(completed == 4);
     CHECK(offered == 5);
-    clerk.begin_step(8);
-    CHECK(clerk.end_step().completed == 0);
+    recorder.begin_step(8);
+    CHECK(recorder.end_step().completed == 0);
 }

@@ -1,6 +1,7 @@
 /// The metrics page in process: who makes it while threads ask for it, and what an archive's
 /// lookups become on it. As a program tells it: tests/programs/test_driver_observation.py.
 
+#include <archive/open_archive.hpp>
 #include <archive/statistics.hpp>
 #include <archive/store.hpp>
 #include <tools/driver/chain_gauges.hpp>

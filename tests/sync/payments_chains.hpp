@@ -18,7 +18,7 @@
 
 namespace chainbase::test {
 
-/// How a tree of blocks grows by one.
+/// One step in the growth of a tree of blocks.
 struct growth {
     /// Behind the head; else behind the how manieth newest block that a node still takes one
     /// behind.
@@ -39,8 +39,8 @@ inline rc::Gen<std::vector<growth>> any_growth(std::size_t forks, std::size_t ba
     return rc::gen::container<std::vector<growth>>(rc::gen::construct<growth>(beside, is_bad));
 }
 
-/// A tree of blocks of the payments chain, and which of them a node must be at: the naive model of
-/// what fork_tree and chain_follower do.
+/// A tree of blocks of the payments chain, and the possible heads of a node: the naive model of
+/// fork_tree and chain_follower.
 class payments_tree {
 public:
     struct entry {

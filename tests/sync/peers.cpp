@@ -1,8 +1,7 @@
-/// The client's side with its network thread: storms of forks, and peers that are too slow for
-/// limits that the programs keep to themselves. What else a peer can do wrong is in
-/// tests/programs/test_driver_peers.py.
+/// The client's side with its network thread: storms of forks, and peers that exceed time limits
+/// internal to the programs. tests/programs/test_driver_peers.py tests other peer faults.
 
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/driver/live/live.hpp>
 
 #include <catch2/catch.hpp>
@@ -76,7 +75,7 @@ TEST_CASE("a node in storms of forks and bad blocks ends where the model ends") 
         const scripted_peer peer([&](peer_socket& with) { blocks.send(with); });
         const temporary_folder folder(memory_or_disk());
         driver::live::live_options how;
-        follow_impatiently(how, {peer.address()}, folder / "state");
+        follow_without_waiting(how, {peer.address()}, folder / "state");
         how.lag = blocks.lag;
         how.pending = *rc::gen::inRange<std::size_t>(0, 30);
         how.shuffle =

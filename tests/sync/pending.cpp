@@ -1,4 +1,4 @@
-/// Transactions that are in no block yet, and what blocks and pops do to them.
+/// Pending transactions, and the effect of blocks and pops on them.
 
 #include <tools/chains/checked.hpp>
 

@@ -1,6 +1,6 @@
-// The root of each block while blocks are popped, others come in their place, transactions wait and
-// blocks are made here: always that of the objects as they are, and the same for the same block.
-#include <pool_allocator/error.hpp>
+// The root of each block while blocks are popped and replaced, transactions are pending and blocks
+// are produced: it always matches the current objects, and is the same for the same block.
+#include <pool_allocator/base/error.hpp>
 #include <tools/block_log/bytes.hpp>
 #include <tools/chains/chains.hpp>
 #include <tools/chains/checked.hpp>
@@ -25,10 +25,10 @@ namespace {
 
 constexpr std::int64_t lag = 12;
 
-driver::promise_options with_root() {
-    driver::promise_options promise;
-    promise.root.types = std::set<std::string>{"all"};
-    return promise;
+driver::state_options with_root() {
+    driver::state_options state_settings;
+    state_settings.root.types = std::set<std::string>{"all"};
+    return state_settings;
 }
 
 /// A chain whose real blocks are those of a log; others come and go.
@@ -84,7 +84,7 @@ private:
     void open() {
         state_.reset();
         state_ = std::make_unique<chain_state>(folder_ / "state", "social", lag, with_root());
-        state_->settle_root();
+        state_->apply_root_options();
     }
     /// Real blocks follow each other only.
     void leave_others() {
@@ -184,7 +184,7 @@ TEST_CASE("a root that came later than blocks goes with them and is made anew") 
     }
     chain_state state(folder / "state", "social", lag, with_root());
     CHECK_FALSE(state.root()->is_current());
-    state.settle_root();
+    state.apply_root_options();
     state.root()->verify();
     const sha256_digest at_20 = state.root()->root();
     for (int i = 0; i < 3; ++i)

@@ -50,10 +50,10 @@ public:
     void ask_for_all() const { send(driver::framed(driver::request_message{{{}}})); }
 };
 
-/// A peer that does what a test says, with one connection after the other.
+/// A peer that runs a test's script on one connection after the other.
 class scripted_peer {
 public:
-    /// In a thread of its own. What it throws ends the connection.
+    /// Runs in its own thread. An exception ends the connection.
     using script = std::function<void(peer_socket&)>;
 
     explicit scripted_peer(script todo) : listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
@@ -137,10 +137,10 @@ private:
     std::thread thread_;
 };
 
-/// To follow these peers to the end of their chain, without patience.
-inline void follow_impatiently(driver::following_options& how,
-                               const std::vector<std::string>& peers,
-                               const std::filesystem::path& state) {
+/// Follows these peers to the end of their chain, without waiting.
+inline void follow_without_waiting(driver::following_options& how,
+                                   const std::vector<std::string>& peers,
+                                   const std::filesystem::path& state) {
     for (const std::string& one : peers)
         how.peers.push_back(parse_endpoint(one));
     how.state = state;
@@ -156,7 +156,7 @@ struct sync_call {
     driver::sync_options options;
 
     explicit sync_call(const std::vector<std::string>& peers) {
-        follow_impatiently(options, peers, folder / "state");
+        follow_without_waiting(options, peers, folder / "state");
     }
     [[nodiscard]] driver::sync_report run() const {
         const catch_interruption signals;

@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/block_log/block_log_format.hpp>
 #include <tools/block_log/branch_file.hpp>
 #include <tools/block_log/bytes.hpp>
@@ -12,8 +12,8 @@
 
 #include <algorithm>
 
-/// The block log, its index and the file of branches: what is written is read back, in any records,
-/// and what is no such file is refused.
+/// The block log, its index and the branch file: what is written is read back, in any records, and
+/// other files are refused.
 using namespace chainbase;
 using namespace chainbase::test;
 using Catch::Contains;
@@ -506,9 +506,9 @@ TEST_CASE("branches without blocks, with wrong numbers or out of order are not w
     CHECK_THROWS_AS(writer.append({2, {}}), usage_error);
     CHECK_THROWS_AS(writer.append({3, {third}}), usage_error);
     CHECK_THROWS_AS(writer.append({2, {fourth, third}}), usage_error);
-    CHECK_THROWS_AS(writer.append({2, std::vector<block>(most_branch_blocks + 1)}), usage_error);
+    CHECK_THROWS_AS(writer.append({2, std::vector<block>(max_branch_blocks + 1)}), usage_error);
     std::vector<block> many;
-    for (std::uint64_t number = 3; many.size() <= most_branch_blocks; ++number)
+    for (std::uint64_t number = 3; many.size() <= max_branch_blocks; ++number)
         many.push_back({number, 9, {}});
     CHECK_THROWS_AS(writer.append({2, many}), limit_error);
     writer.append({2, {third, fourth}});

@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/block_log/block_log_contents.hpp>
 #include <tools/block_log/block_log_format.hpp>
 #include <tools/block_log/bytes.hpp>
@@ -14,16 +14,16 @@
 #include <set>
 #include <string>
 
-/// Block logs of which bits, bytes or records are others, are missing or are forged: what was
-/// written is delivered, or less of it and a typed error or a warning, and no file is changed.
+/// Block logs with altered, missing or forged bits, bytes or records: reading returns what was
+/// written, or less of it and a typed error or a warning, and changes no file.
 using namespace chainbase;
 using namespace chainbase::test;
 using Catch::Contains;
 
 namespace {
 
-/// Bytes of which so many stretches look like a record of about `bytes` bytes, with a header and a
-/// trailer that lead to each other, and none is one: what a search has to sum up, one by one.
+/// Bytes with so many places that look like a record of about `bytes` bytes, with a matching header
+/// and trailer, none of them valid: a search has to sum up each of them.
 std::string seeming_records(std::size_t count, std::size_t bytes) {
     using namespace block_log_format;
     const std::size_t headers = count * sizeof(record_header);
@@ -203,7 +203,8 @@ TEST_CASE("a repeated, swapped or missing record is damage, not a shorter log") 
 
 namespace {
 
-/// Five records, the last of which was being written when its writer died; no mark tells of it.
+/// Five records, the last of which was being written when its writer died; without a mark that
+/// covers it.
 struct torn_log : sample_log {
     torn_log() : sample_log(5) { remove_mark(); }
 
@@ -278,8 +279,8 @@ TEST_CASE("a valid record behind an invalid one makes it damage, and nothing is 
 
 namespace {
 
-/// A log of eight records, so many of which were synced when its writer was killed: what is invalid
-/// below the mark is damage, what a loss of power took above it is left out and cut.
+/// A log of eight records, so many of which were synced when its writer was killed: invalid bytes
+/// below the mark are damage; above it, lost in a power failure, they are left out and cut.
 struct crashed_log : sample_log {
     explicit crashed_log(std::size_t synced = 5) : sample_log(8) {
         std::filesystem::remove(path);
@@ -308,7 +309,7 @@ struct crashed_log : sample_log {
         flip_in({record});
     }
 
-    /// Neither reading nor writing may take it, and nothing is changed.
+    /// Reading and writing must both refuse it and change nothing.
     void check_refused(const std::string& why) const {
         const captured_log quiet;
         const std::string before = read_all(path);

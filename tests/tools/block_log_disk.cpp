@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/block_log/block_log_contents.hpp>
 #include <tools/block_log/synced_mark.hpp>
 
@@ -15,8 +15,8 @@
 #include <optional>
 #include <string>
 
-/// Disks that are full, fail or lose power under a block log, at each call to them. A call that
-/// threw may be repeated; what a sync that returned has promised is there afterwards.
+/// Disks that are full, fail or lose power under a block log, at each call. A call that threw may
+/// be repeated; what a successful sync covered is there afterwards.
 using namespace chainbase;
 using namespace chainbase::test;
 using Catch::Contains;
@@ -77,7 +77,7 @@ TEST_CASE("without room a writer going away says so and the log stays valid") {
         writer.append({5000, 0, {}});
         const file_size_limit limit(log.whole.size());
         // The limit must outlive the writer, whose destructor is to meet it.
-        const auto doomed = std::make_unique<block_log_writer>(std::move(writer));
+        const auto killed_process = std::make_unique<block_log_writer>(std::move(writer));
     }
     CHECK(said.says("1 blocks are not written"));
     CHECK(read_all(log.path) == log.whole);
@@ -160,7 +160,7 @@ public:
 
     simulated_disk disk;
     std::size_t appended = 0; ///< blocks, of which one more may be under way
-    std::size_t promised = 0; ///< blocks that a sync said are on the device
+    std::size_t promised = 0; ///< blocks covered by a successful sync
     bool is_made = false;     ///< it was said that there is a log
 
 private:
@@ -372,10 +372,10 @@ TEST_CASE("what a failed sync has dropped for good is not called synced") {
 
 namespace {
 
-/// Losses of power before a call of the log's disk, which then has kept, torn or lost what was not
-/// synced, so that of several records a later one may be there without an earlier one. What opens
-/// afterwards is the begin of what was appended, at least all that was synced; the log goes on from
-/// there, through the next loss as well. Only a log whose making was not over may be none.
+/// Power is lost before a call of the log's disk, which keeps, tears or loses unsynced data, so
+/// that a later record may exist without an earlier one. Reopening finds a prefix of the appended
+/// blocks with at least all synced ones; the log continues from there, through the next loss, too.
+/// Only an unfinished new log may be missing.
 class loss_of_power {
 public:
     loss_of_power(const disk_log& log, random_source& random) : log_(log), random_(random) {}

@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/driver/block_log_tools/log_making.hpp>
 #include <tools/driver/block_log_tools/log_pieces.hpp>
 #include <tools/driver/block_log_tools/log_reading.hpp>
@@ -18,9 +18,9 @@
 #include <csignal>
 #include <memory>
 
-/// What makes logs of logs: random cuts against a plain vector, signals and full disks in the
-/// middle, and calls beside each other. What the verbs print, and what they say of damage, is
-/// tested in tests/programs/test_block_log_verbs.py.
+/// The tools that make logs from logs: random cuts against a plain vector, signals and full disks
+/// midway, and concurrent calls. tests/programs/test_block_log_verbs.py tests the verbs' output,
+/// also for damage.
 using namespace chainbase;
 using namespace chainbase::driver;
 using namespace chainbase::test;

@@ -14,8 +14,8 @@
 #include <new>
 #include <thread>
 
-/// The rules of the chains, one by one; transactions that are in no block yet; what decoding takes
-/// and refuses, and the feed of decoded blocks.
+/// The rules of the chains, one by one; pending transactions; accepted and refused encodings, and
+/// the feed of decoded blocks.
 using namespace chainbase;
 using namespace chainbase::test;
 using Catch::Contains;

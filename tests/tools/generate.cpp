@@ -1,9 +1,9 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/block_log/branch_file.hpp>
 #include <tools/chains/checked.hpp>
 #include <tools/driver/chain_state.hpp>
 #include <tools/driver/generate/activity.hpp>
-#include <tools/driver/generate/branch_dealer.hpp>
+#include <tools/driver/generate/branch_generator.hpp>
 #include <tools/driver/generate/comparison.hpp>
 #include <tools/driver/generate/open_comments.hpp>
 
@@ -17,9 +17,8 @@
 #include <algorithm>
 #include <set>
 
-/// The parts of the generator: branches of a chain, which are valid up to where they are made not
-/// to be, open comments, names, drawn values. Whole logs are made and compared in
-/// tests/programs/test_driver_generate.py.
+/// The parts of the generator: branches of a chain, valid except where made invalid, open comments,
+/// names, drawn values. tests/programs/test_driver_generate.py makes and compares whole logs.
 using namespace chainbase;
 using namespace chainbase::test;
 using driver::chain_state;
@@ -35,8 +34,8 @@ std::vector<transaction> transactions_of(std::span<const block> blocks) {
     return all;
 }
 
-/// Whether a branch has the transactions of the chain in its order, none later, and is another one.
-bool is_dealt(const branch& one, std::span<const block> main, std::size_t length) {
+/// Whether a branch has the chain's transactions in order, none later, and differs from the chain.
+bool is_redistributed(const branch& one, std::span<const block> main, std::size_t length) {
     const auto before = transactions_of(main);
     const auto after = transactions_of(one.blocks);
     if (one.blocks.size() != length || one.blocks.front() == main.front()) return false;
@@ -107,7 +106,7 @@ TEST_CASE("a branch has the transactions of the chain in its order, none later")
         const auto main = std::span(blocks).first(length + random.below(2));
         const auto one = make_branch(blocks.front().number - 1, main, length, random);
         made += one ? 1 : 0;
-        RC_ASSERT((!one || is_dealt(*one, main, length)));
+        RC_ASSERT((!one || is_redistributed(*one, main, length)));
     });
     CHECK(made > 2'500);
 }
@@ -122,7 +121,7 @@ TEST_CASE("where nothing can come early there is no branch") {
         CHECK_FALSE(make_branch(4, last, 1, random));
         const auto one = make_branch(4, next, 1, random);
         REQUIRE(one);
-        CHECK(is_dealt(*one, next, 1));
+        CHECK(is_redistributed(*one, next, 1));
     }
 }
 
@@ -220,5 +219,5 @@ TEST_CASE("accounts have names of their own") {
     for (std::uint32_t n = 0; n < 200'000; ++n)
         names.insert(std::string(generate::name_of_account(n).view()));
     CHECK(names.size() == 200'000);
-    CHECK(generate::name_of_account(generate::most_accounts - 1).view().size() >= 8);
+    CHECK(generate::name_of_account(generate::max_accounts - 1).view().size() >= 8);
 }

@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/chains/codec.hpp>
 #include <tools/chains/operation_json.hpp>
 #include <tools/chains/payments/operations.hpp>
@@ -50,8 +50,8 @@ T any() {
     }
 }
 
-/// Of a chain's operations, whatever they are: they decode to what was encoded; cut anywhere they
-/// are refused; altered they are other operations, or refused with the place.
+/// For the operations of any chain: decoding returns what was encoded; truncated ones are refused;
+/// altered ones are other operations, or refused with the position.
 template <class Operation, class Decode>
 void check_codec(Decode decode) {
     check_property(10'000, 100, [&] {

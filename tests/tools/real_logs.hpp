@@ -8,8 +8,8 @@
 
 namespace chainbase::test {
 
-/// A copy of a log that the project carries, so that no index appears among the sources, and a
-/// place for states beside it.
+/// A copy of one of the project's logs, so that no index is written among the sources, and a folder
+/// for states beside it.
 class real_log {
 public:
     explicit real_log(const std::string& chain) : chain_(chain) {
@@ -37,8 +37,8 @@ private:
     std::string chain_;
 };
 
-/// The digests at the end of the logs: the same from every compiler and every history. They change
-/// with the fields of a chain's objects, and only then.
+/// The digests at the end of the logs: equal for every compiler and every history. They change only
+/// with the fields of a chain's objects.
 inline std::string digest_at_end(const std::string& chain) {
     return chain == "steem-2016"
                ? "a3dea985aee2a5dc5a62fe8c57a785fd292c02e51a9a1efe5262101b582939f2"

@@ -1,9 +1,9 @@
 #include <archive/open_archive.hpp>
 #include <chainbase/database.hpp>
-#include <chainbase/segment.hpp>
-#include <pool_allocator/error.hpp>
-#include <pool_allocator/trace.hpp>
-#include <pool_allocator/trace_reading.hpp>
+#include <chainbase/segment/segment.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/trace/trace.hpp>
+#include <pool_allocator/trace/trace_reading.hpp>
 #include <tools/chains/checked.hpp>
 #include <tools/chains/payments/operations.hpp>
 #include <tools/driver/bookkeeping.hpp>
@@ -31,9 +31,9 @@
 #include <memory>
 #include <thread>
 
-/// A chain's state as the driver's verbs have it: blocks are applied, popped and applied again,
-/// disks refuse, branches lose, other processes read beside it. What whole programs do is tested in
-/// tests/programs.
+/// A chain's state as the driver's verbs use it: blocks are applied, popped and applied again,
+/// disks refuse, branches lose, other processes read beside it. tests/programs tests whole
+/// programs.
 using namespace chainbase;
 using namespace chainbase::test;
 using Catch::Contains;
@@ -148,9 +148,9 @@ TEST_CASE_METHOD(seeded, "forks pop deletions of what was archived, and what too
         CAPTURE(archive::to_string(kind));
         const temporary_folder folder(memory_or_disk());
         random_source random(seed);
-        driver::promise_options promise;
-        promise.archive = kind;
-        chain_state state(folder / "state", "social", 12, promise);
+        driver::state_options state_settings;
+        state_settings.archive = kind;
+        chain_state state(folder / "state", "social", 12, state_settings);
         while (state.head() < blocks.size()) {
             state.apply(blocks[state.head()]);
             if (expected.empty() || !random.chance(100)) continue; // the first one never pops
@@ -287,10 +287,10 @@ struct branch_state : small_chain {
             state.apply(one);
     }
     /// With a log of the first blocks of a branch.
-    void go_on_with(const blocks& branch, std::ptrdiff_t count) {
+    void align_with_log(const blocks& branch, std::ptrdiff_t count) {
         const auto path = folder / ("log" + std::to_string(count));
         write_blocks(path, "payments", {branch.begin(), branch.begin() + count});
-        state.go_on_with(block_log_reader(path));
+        state.align_with_log(block_log_reader(path));
     }
 };
 
@@ -299,7 +299,7 @@ struct branch_state : small_chain {
 TEST_CASE("a state on a branch that lost goes back to where the log's branch begins") {
     const captured_log said;
     branch_state here(lost);
-    here.go_on_with(won, 6);
+    here.align_with_log(won, 6);
     CHECK(here.state.head() == 3);
     CHECK(said.says("going back from block 5 to 3"));
     for (std::size_t i = 3; i < won.size(); ++i)
@@ -312,12 +312,12 @@ TEST_CASE("a state on a branch that lost goes back to where the log's branch beg
 TEST_CASE("blocks that cannot be popped, and a log that is too short, are refused") {
     const captured_log quiet;
     branch_state final(lost, /*lag=*/1);
-    CHECK_THROWS_AS(final.go_on_with(won, 5), usage_error);
+    CHECK_THROWS_AS(final.align_with_log(won, 5), usage_error);
     CHECK(final.state.head() == 5);
     branch_state other(lost);
-    CHECK_THROWS_AS(other.go_on_with(lost, 4), usage_error);
+    CHECK_THROWS_AS(other.align_with_log(lost, 4), usage_error);
     CHECK(other.state.head() == 5);
-    other.go_on_with(lost, 5);
+    other.align_with_log(lost, 5);
     CHECK(other.state.head() == 5);
 }
 
@@ -347,8 +347,7 @@ TEST_CASE("what was applied is counted, in whatever runs") {
 
 namespace {
 
-/// Another process that holds every block it sees against what the chain's books say must be so
-/// between blocks.
+/// Another process that checks the chain's identities at every block it sees.
 class reader_process {
 public:
     explicit reader_process(const real_log& log, std::filesystem::path state)

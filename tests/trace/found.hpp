@@ -1,14 +1,14 @@
 #pragma once
 
-#include <pool_allocator/trace.hpp>
-#include <pool_allocator/trace_reading.hpp>
+#include <pool_allocator/trace/trace.hpp>
+#include <pool_allocator/trace/trace_reading.hpp>
 
 #include <algorithm>
 #include <string_view>
 
 namespace chainbase::test {
 
-/// Tracing is on while it lives.
+/// Turns tracing on during its lifetime.
 struct tracing {
     tracing() { trace::enable(true); }
     ~tracing() { trace::enable(false); }
@@ -16,7 +16,7 @@ struct tracing {
     tracing& operator=(const tracing&) = delete;
 };
 
-/// What a snapshot has of a name; an empty reading if there is nothing.
+/// A snapshot's reading of a name; an empty reading without one.
 inline trace::span_reading span_called(std::string_view name,
                                        const trace::reading& all = trace::snapshot()) {
     const auto found = std::ranges::find(all.spans, name, &trace::span_reading::name);

@@ -1,11 +1,11 @@
-// What a run is told by: the line a second, the file of single spans, Prometheus' text. How
-// programs write them, and leave them when they are killed:
-// tests/programs/test_driver_observation.py.
+// The outputs of a run: a line a second, the file of single spans, Prometheus' text.
+// tests/programs/test_driver_observation.py tests how programs write them, and leave them when
+// killed.
 
 #include <chainbase/trace/interval_log.hpp>
 #include <chainbase/trace/perfetto_file.hpp>
 #include <chainbase/trace/prometheus_text.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
-// What a span, a counter and a gauge count: on and off, nested, on several threads, under way; and
-// spans kept one by one: of every thread, in order, bounded.
+// The figures of spans, counters and gauges: on and off, nested, on several threads, in progress;
+// and recorded spans: of every thread, in order, bounded.
 
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #include <catch2/catch.hpp>
 #include <pthread.h>

@@ -1,7 +1,7 @@
-// A log whose words, marks, chunks or records are altered: recovery refuses it before it writes
-// anything, or was not affected.
+// A log with altered words, marks, chunks or records: recovery refuses it before it writes
+// anything, or is not affected.
 
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <undo/log_check.hpp>
 
 #include <catch2/catch.hpp>
@@ -24,7 +24,7 @@ namespace {
 
 /// A state that a dying writer left: 200 objects, a pushed session and an open one, both changing
 /// all of them more than once, and with more log than a chunk holds.
-void leave_behind(const std::filesystem::path& state) {
+void leak(const std::filesystem::path& state) {
     const pid_t child = fork();
     if (child == 0) {
         auto* db = new database(state, quick_options());
@@ -78,7 +78,7 @@ constexpr std::uint64_t second_header = first_header + undo_log::chunk_bytes;
 TEST_CASE("an altered log is refused by file and offset, and nothing is written") {
     const scratch_folder folder;
     const auto state = folder / "state";
-    leave_behind(state);
+    leak(state);
     const state_image whole(state);
     const auto file = state / "segment/undo_log";
     const log_image sound(file);
@@ -153,7 +153,7 @@ TEST_CASE("an altered log is refused by file and offset, and nothing is written"
 TEST_CASE("a flipped bit anywhere in the log that recovery reads kills nothing") {
     const scratch_folder folder;
     const auto state = folder / "state";
-    leave_behind(state);
+    leak(state);
     const state_image whole(state);
     const auto file = state / "segment/undo_log";
     const std::string content = read_all(file);
@@ -180,7 +180,7 @@ TEST_CASE("a flipped bit anywhere in the log that recovery reads kills nothing")
 TEST_CASE("altered records of pushed sessions are refused where all are looked at") {
     const scratch_folder folder;
     const auto state = folder / "state";
-    leave_behind(state);
+    leak(state);
     database db(state, quick_options());
     db.add_type<item>("thing");
     auto block = db.start_session();

@@ -1,7 +1,7 @@
-// Hash tables and lists of free slots below a log: what an erase may write, and that no walk
-// through damaged words goes on for ever.
+// Hash tables and lists of free slots below a log: which words an erase may write, and that no walk
+// through damaged words runs forever.
 
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <pool_allocator/flat_tables.hpp>
 #include <pool_allocator/keyed_hash.hpp>
 #include <pool_allocator/size_classes.hpp>
@@ -338,7 +338,7 @@ TEST_CASE("a flipped bit of a list of free pages is an error where it leads astr
             attempt([&] { static_cast<void>(runs.allocate(pages)); });
         for (std::uint32_t pages = 4; pages < 11; pages += 2)
             attempt([&] { runs.free(first[pages - 3], pages); });
-        attempt([&] { runs.settle(); });
+        attempt([&] { runs.prepare_trim(); });
     };
     auto& words = *reinterpret_cast<runs_words*>(runs.file().root());
     with_each_bit_flipped(words.first_free, try_all);
@@ -353,7 +353,7 @@ TEST_CASE("a flipped bit of a list of free pages is an error where it leads astr
     run.next = first[0]; // a circle
     refused = 0;
     attempt([&] { static_cast<void>(runs.allocate(20)); });
-    attempt([&] { runs.settle(); });
+    attempt([&] { runs.prepare_trim(); });
     CHECK(refused == 2);
     CHECK_THROWS_AS(runs.trim(), damaged_error);
 }

@@ -1,7 +1,7 @@
-// What the undo log holds: records, marks, samples of them, the guards of sessions.
+// The content of the undo log: records, marks, samples of them, the guards of sessions.
 
 #include <chainbase/database.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <undo/log_sample.hpp>
 #include <undo/logged_objects.hpp>
 #include <undo/undo_log.hpp>
@@ -62,7 +62,7 @@ TEST_CASE("small sessions never add up to a larger cache") {
     CHECK(logged.capacity() == chainbase::logged_objects::min_entries);
 }
 
-// What is told of a log while its writer works: all of it, or that it cannot be read just now.
+// Reading a log while its writer works: all of it, or a report that it cannot be read now.
 
 namespace {
 

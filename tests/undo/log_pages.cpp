@@ -1,5 +1,5 @@
-// The log covers every page that is written, asked from the kernel where that can be; the pages
-// that it announces; runs of pages.
+// The log covers every written page, checked with the kernel where possible; the pages that it
+// announces; runs of pages.
 
 #include <pool_allocator/shared_buffer.hpp>
 #include <undo/session.hpp>
@@ -231,7 +231,7 @@ TEST_CASE("no page is written in a session that the log does not cover") {
             return;
         }
         for (int i = 0; i < 30; ++i) {
-            if (w.change_plainly(random) == change_result::refused) {
+            if (w.change_unchecked(random) == change_result::refused) {
                 (void)scan->take_written(); // what it wrote was rolled back, records and all
                 continue;
             }
@@ -337,7 +337,7 @@ void do_something(world& w, random_source& random) {
     else if (what == 3 && w.depth() == 0)
         w.compact();
     else
-        w.change_plainly(random);
+        w.change_unchecked(random);
 }
 
 } // namespace

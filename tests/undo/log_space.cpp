@@ -1,7 +1,7 @@
-// The space of the log and of what undo gives back: bounded, and returned.
+// The space of the log and the space that undo releases: bounded, and returned.
 
 #include <chainbase/statistics.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #include <catch2/catch.hpp>
 #include <linux/audit.h>
@@ -130,7 +130,7 @@ TEST_CASE("areas of a hash table count as punched when they are, not while undo 
     CHECK(segment_statistics::read(reader.memory()).types[0].tables.punched == given_back);
 }
 
-// A file system that cannot punch holes: space is not given back, and everything else works.
+// A file system that cannot punch holes: space is not released, and everything else works.
 
 namespace {
 
@@ -291,7 +291,7 @@ TEST_CASE("a free list that was threaded anew is what it was when the operation 
     const snapshot before = s.now();
     {
         const operation unfinished(*s.db.memory().log(), 0);
-        s.db.memory().buffers().settle();
+        s.db.memory().buffers().prepare_trim();
         CHECK(s.now() != before);
     }
     CHECK(s.now() == before);

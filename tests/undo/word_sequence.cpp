@@ -1,5 +1,5 @@
-// The sequence word is odd whenever a word of the log is about to change or has just changed, so a
-// reader never takes half of a change for a state.
+// The sequence word is odd while a word of the log is about to change or has just changed, so a
+// reader never takes a partial change for a state.
 
 #include <catch2/catch.hpp>
 #include <tests/support/failures.hpp>

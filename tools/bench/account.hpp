@@ -11,8 +11,8 @@ namespace chainbase::bench {
 
 using account_name = fixed_string<16>;
 
-/// The object that every engine stores: 72 bytes, found by id, by name and by (balance descending,
-/// id), each unique. Trivially copyable, so that a store of bytes may keep it as it is.
+/// The object stored by every engine: 72 bytes, indexed by id, by name and by (balance descending,
+/// id), each unique. Trivially copyable, so a byte store may keep it unchanged.
 struct account {
     std::uint64_t id = 0;
     account_name name;
@@ -39,7 +39,7 @@ constexpr std::uint64_t mix(std::uint64_t value) noexcept {
     return value ^ (value >> 31);
 }
 
-/// The hash that every hashed index on the name uses, so that engines differ in their tables only.
+/// The hash of every hashed name index, so that engines differ only in their tables.
 struct account_name_hash {
     std::size_t operator()(const account_name& name) const noexcept {
         std::uint64_t words[2];
@@ -48,8 +48,8 @@ struct account_name_hash {
     }
 };
 
-/// Folds the mutable fields of one object; summed over all objects it tells whether two states hold
-/// the same values. Works on every type with the fields of `account`.
+/// Hashes the mutable fields of one object; the sum over all objects tells whether two states hold
+/// equal values. Works on every type with the fields of `account`.
 template <typename Account>
 std::uint64_t digest_of(const Account& object) noexcept {
     return mix(account_name_hash{}(object.name) ^ mix(static_cast<std::uint64_t>(object.balance)) ^

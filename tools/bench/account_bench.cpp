@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/bench/account_engine.hpp>
 #include <tools/bench/bench_setup.hpp>
 #include <tools/bench/benches.hpp>
@@ -17,11 +17,11 @@ namespace chainbase::bench {
 
 namespace {
 
-constexpr std::uint32_t most_per_batch = 100'000;
-constexpr std::uint32_t most_small_sessions = 10'000;
-constexpr std::uint32_t most_scanned = 250'000;
+constexpr std::uint32_t max_per_batch = 100'000;
+constexpr std::uint32_t max_small_sessions = 10'000;
+constexpr std::uint32_t max_scanned = 250'000;
 
-/// 16 letters of five random bits each: 80 bits, so that names do not meet by chance.
+/// 16 letters of five random bits each: 80 bits, so that names are unique in practice.
 account_name random_name(std::uint64_t seed) {
     static constexpr char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
     std::string text(account_name::capacity, ' ');
@@ -48,9 +48,9 @@ account random_account(std::uint64_t id, std::uint64_t seed) {
 } // namespace
 
 account_plan::account_plan(std::uint32_t objects, std::uint64_t seed)
-    : objects_(objects), batch_(std::min(objects / 4, most_per_batch)),
-      small_sessions_(std::min(batch_, most_small_sessions)),
-      scan_(std::min(objects, most_scanned)), seed_(seed) {
+    : objects_(objects), batch_(std::min(objects / 4, max_per_batch)),
+      small_sessions_(std::min(batch_, max_small_sessions)), scan_(std::min(objects, max_scanned)),
+      seed_(seed) {
     accounts_.reserve(std::size_t{objects_} + batch_);
     for (std::uint64_t id = 0; id < std::uint64_t{objects_} + batch_; ++id)
         accounts_.push_back(random_account(id, seed));
@@ -71,7 +71,7 @@ std::vector<std::uint32_t> account_plan::random_ids(std::uint64_t row, std::uint
 
 namespace {
 
-/// In the order in which they are run and reported.
+/// In the order of execution and in the report.
 constexpr struct {
     std::string_view name;
     std::unique_ptr<account_engine> (*make)();
@@ -106,8 +106,8 @@ void check_space(const account_options& options) {
 using measured_group = void (account_engine::*)(const account_plan&, const store_options&,
                                                 measurements&);
 
-/// Runs one group of rows in a folder of its own. Between two engines free memory goes back to the
-/// system, so that none starts with the leavings of the one before.
+/// Runs one group of rows in its own folder. Returns free memory to the system between two engines,
+/// so that none starts with its predecessor's heap.
 void run_group(account_engine& engine, measured_group group, const account_plan& plan,
                const account_options& options, measurements& out) {
     throw_if_interrupted();
@@ -120,7 +120,7 @@ void run_group(account_engine& engine, measured_group group, const account_plan&
     malloc_trim(0);
 }
 
-/// For the whole process, whatever an engine asks for.
+/// For the whole process, whatever an engine requests.
 void do_without_huge_pages() {
     if (prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0)
         throw error("bench: the system does not let a process do without huge pages; leave "
@@ -153,10 +153,10 @@ void declare_account(command& verb) {
     const auto options = std::make_shared<account_options>();
     verb.add_option("--objects", options->objects, "How many objects")
         .shows_default()
-        .whole_number(account_plan::least_objects, 500'000'000);
+        .whole_number(account_plan::min_objects, 500'000'000);
     verb.add_option("--types", options->types, "Types registered while sessions are measured")
         .shows_default()
-        .whole_number(1, most_types);
+        .whole_number(1, max_types);
     declare_engines(verb, options->engines, account_engines);
     verb.add_flag("--small-pages", options->small_pages, "No huge pages, for any engine");
     declare_common(verb, *options, "Rounds, engines interleaved in each",

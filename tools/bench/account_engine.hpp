@@ -10,7 +10,7 @@
 
 namespace chainbase::bench {
 
-/// What one run does, decided before anything is timed and the same for every engine and round: the
+/// The inputs of a run, made before anything is timed and equal for every engine and round: the
 /// objects, and for each row which of them it touches in which order.
 ///
 /// Immutable after construction. Sizes follow from the number of objects: `batch` objects (a
@@ -18,25 +18,26 @@ namespace chainbase::bench {
 /// where the row is per call; `small_sessions` sessions of three objects make a session_3 row.
 class account_plan {
 public:
-    static constexpr std::uint32_t least_objects = 400;
+    static constexpr std::uint32_t min_objects = 400;
     static constexpr std::uint32_t calls = 10;
     static constexpr std::uint32_t touched_by_small_session = 3;
 
     /// Effects: makes objects [0, objects + batch) from `seed`; those from `objects` on are created
-    /// in sessions only. Requires: objects >= least_objects.
+    /// in sessions only. Requires: objects >= min_objects.
     account_plan(std::uint32_t objects, std::uint64_t seed);
 
     [[nodiscard]] std::uint32_t objects() const noexcept { return objects_; }
     [[nodiscard]] std::uint32_t batch() const noexcept { return batch_; }
     [[nodiscard]] std::uint32_t small_sessions() const noexcept { return small_sessions_; }
 
-    /// How many objects the iterate rows read.
+    /// Number of objects read by the iterate rows.
     [[nodiscard]] std::uint32_t scan() const noexcept { return scan_; }
 
     /// The object with this id as it is created; id < objects() + batch().
     [[nodiscard]] const account& object(std::uint32_t id) const noexcept { return accounts_[id]; }
 
-    /// A random balance; `step` counts the changes of a row, so that no row sets what is there.
+    /// A random balance; `step` counts the changes of a row, so that no row writes an unchanged
+    /// value.
     [[nodiscard]] std::int64_t balance(std::uint64_t step) const noexcept {
         return static_cast<std::int64_t>(mix(seed_ ^ mix(step)) >> 24);
     }
@@ -55,10 +56,10 @@ private:
 };
 
 /// An engine with its type erased. Each function builds a database in `options.directory`, measures
-/// whole batches (so that no virtual call stands inside a timed loop), checks what the engine did
-/// against the plan, and destroys the database.
+/// whole batches (so that no virtual call is within a timed loop), checks the results against the
+/// plan, and destroys the database.
 ///
-/// Throws: chainbase::error when the engine gave a wrong result; whatever the engine throws.
+/// Throws: chainbase::error when the engine returned a wrong result; whatever the engine throws.
 class account_engine {
 public:
     virtual ~account_engine() = default;
@@ -73,7 +74,7 @@ public:
     virtual void measure_sessions(const account_plan&, const store_options&, measurements&) = 0;
 };
 
-/// @name One factory per engine; what each stands for is in the README
+/// @name One factory per engine, as described in the README
 /// @{
 std::unique_ptr<account_engine> make_chainbase_engine();
 std::unique_ptr<account_engine> make_classical_engine();

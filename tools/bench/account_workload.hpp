@@ -1,6 +1,6 @@
 #pragma once
 
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/bench/account_engine.hpp>
 #include <tools/bench/account_store.hpp>
 #include <tools/bench/measurements.hpp>
@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-/// What the groups of rows share: batches, filling, and checking that the engine did its work.
+/// Common parts of the groups of rows: batches, filling, and checks of the results.
 namespace chainbase::bench {
 
-/// Runs `work()` as one batch of a store with transactions, and simply runs it for others.
+/// Runs `work()` as one batch of a transactional store, else directly.
 template <typename Store, typename Work>
 void in_batch(Store& store, access kind, Work&& work) {
     if constexpr (batches<Store>) store.begin_batch(kind);
@@ -23,7 +23,7 @@ void in_batch(Store& store, access kind, Work&& work) {
     if constexpr (batches<Store>) store.end_batch();
 }
 
-/// Returns: the nanoseconds that the batch took, the engine's own begin and end included.
+/// Returns: the batch's nanoseconds, including the engine's begin and end.
 template <typename Store, typename Work>
 double timed_batch(Store& store, access kind, Work&& work) {
     return nanoseconds([&] { in_batch(store, kind, std::forward<Work>(work)); });
@@ -34,7 +34,8 @@ inline void check_result(bool holds, const std::string& what) {
     if (!holds) throw error("bench: the engine gave a wrong result: " + what);
 }
 
-/// Creates the plan's objects in batches; `created(id, handle)` sees each. Returns: nanoseconds.
+/// Creates the plan's objects in batches; calls `created(id, handle)` for each. Returns:
+/// nanoseconds.
 template <typename Store, typename Created>
 double fill(Store& store, const account_plan& plan, Created&& created) {
     double total = 0;
@@ -48,7 +49,7 @@ double fill(Store& store, const account_plan& plan, Created&& created) {
     return total;
 }
 
-/// What a store holds, in two numbers that change with every object and field that a row touches.
+/// A store's content in two numbers that depend on every object and field that a row touches.
 struct store_digest {
     std::uint64_t objects = 0;
     std::uint64_t values = 0;
@@ -61,7 +62,7 @@ struct store_digest {
     friend bool operator==(const store_digest&, const store_digest&) = default;
 };
 
-/// Reads every object, by id and by name; throws when the two orders do not hold the same.
+/// Reads every object, by id and by name; throws when the two orders differ in content.
 template <typename Store>
 store_digest digest_of_store(Store& store) {
     store_digest by_id;
@@ -74,7 +75,7 @@ store_digest digest_of_store(Store& store) {
     return by_id;
 }
 
-/// The handles of these objects in this order, copied without touching the objects themselves.
+/// The handles of these objects in this order, copied without touching the objects.
 template <typename Handle>
 std::vector<Handle> handles_of(const std::vector<Handle>& all,
                                const std::vector<std::uint32_t>& ids) {
@@ -95,7 +96,7 @@ inline std::vector<account_name> names_of(const account_plan& plan,
     return result;
 }
 
-/// What the find rows must add up to.
+/// The expected sum of the find rows.
 inline std::uint64_t sum_of_balances(const account_plan& plan,
                                      const std::vector<std::uint32_t>& ids) {
     std::uint64_t sum = 0;
@@ -104,8 +105,8 @@ inline std::uint64_t sum_of_balances(const account_plan& plan,
     return sum;
 }
 
-/// The rows outside sessions, measured on one database in the order of `run`, which ends with a
-/// third of the objects removed.
+/// The rows outside sessions, measured on one database in the order of `run`; finally a third of
+/// the objects is removed.
 template <account_store Store>
 class account_plain_rows {
 public:
@@ -205,7 +206,7 @@ private:
         }
     }
 
-    /// `reads(read)` is to call `read` on `count` objects whose balances sum up to `expected`.
+    /// `reads(read)` must call `read` on `count` objects whose balances sum up to `expected`.
     template <typename Reads>
     void report_reads(std::string_view operation, std::uint32_t count, std::uint64_t expected,
                       Reads&& reads) {
@@ -269,7 +270,7 @@ private:
 };
 
 /// The rows in sessions, measured on one database with all types registered, in the order of `run`:
-/// everything is undone until the commit rows, which come last.
+/// everything is undone until the commit rows at the end.
 template <undo_store Store>
 class account_session_rows {
 public:
@@ -347,8 +348,8 @@ private:
         refresh_handles(ids);
     }
 
-    /// Each call squashes a session that created, modified, changed the key of and removed a
-    /// quarter each of its share of the batch, into an outer session that holds what came before.
+    /// Each call squashes a session that created, modified, re-keyed and removed a quarter each of
+    /// its share of the batch into an outer session with the earlier changes.
     void measure_squash() {
         const auto ids = plan_.random_ids(squashed, plan_.batch());
         const auto targets = handles_of(handles_, ids);
@@ -412,7 +413,7 @@ private:
     }
 
     /// The transactions of blocks of a hundred: each block is an outer session, not timed, so that
-    /// it does not grow beyond what a chain sees.
+    /// it stays as small as in a chain.
     void measure_small_squash(const std::vector<handle>& targets) {
         constexpr std::uint32_t per_block = 100;
         const std::uint32_t blocks = plan_.small_sessions() / per_block;
@@ -463,8 +464,8 @@ private:
         return time;
     }
 
-    /// One lookup in the open session: enough to see that the batch did something, too little to
-    /// warm any cache for the undo that follows.
+    /// One lookup in the open session: enough to prove that the batch did something, too little to
+    /// warm caches for the following undo.
     void check_touched(change kind, std::uint32_t last) {
         const std::uint32_t id = kind == change::create ? plan_.objects() : last;
         bool touched = kind == change::remove;
@@ -476,7 +477,7 @@ private:
         check_result(touched && found == (kind != change::remove), "session_" + suffix(kind));
     }
 
-    /// A removal that was undone may have put the object elsewhere.
+    /// An undone removal may have moved the object.
     void refresh_handles(const std::vector<std::uint32_t>& ids) {
         in_batch(store_, access::read, [&] {
             for (const std::uint32_t id : ids)
@@ -502,7 +503,8 @@ private:
     std::vector<handle> handles_;
 };
 
-/// find_by_name_hashed: the names of find_by_name, looked up in the variant with a hashed name.
+/// find_by_name_hashed: the names of find_by_name, looked up in the variant with a hashed name
+/// index.
 template <typename Store>
 class account_hashed_rows {
 public:
@@ -519,7 +521,7 @@ public:
         out_.add("find_by_name_hashed", metric::ns, time / plan_.batch());
     }
 
-    /// The list of random ids that both find_by_name rows use.
+    /// The list of random ids used by both find_by_name rows.
     static constexpr std::uint64_t name_row = 2;
 
 private:
@@ -537,8 +539,8 @@ private:
     Store store_;
 };
 
-/// The workload of the account bench over one store. Instantiated in the engine's own translation
-/// unit, so that the store's primitives are inlined into the timed loops.
+/// The workload of the account bench over one store. Instantiated in the engine's translation unit,
+/// so that the store's primitives are inlined into the timed loops.
 template <account_store Store>
 class account_workload final : public account_engine {
 public:

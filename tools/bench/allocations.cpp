@@ -10,7 +10,7 @@ namespace {
 std::atomic<bool> counting{false};
 std::atomic<std::uint64_t> calls{0};
 
-/// Benches that do not count pay for a load.
+/// Costs one load in benches that do not count.
 void count_call() noexcept {
     if (counting.load(std::memory_order_relaxed)) calls.fetch_add(1, std::memory_order_relaxed);
 }

@@ -4,8 +4,8 @@
 
 namespace chainbase::bench {
 
-/// The calls of operator new that this program made in all its threads while they were counted.
-/// (allocations.cpp replaces the operators for that, in this program alone.) One at a time.
+/// Counts the calls of operator new in all threads of this program while an object lives.
+/// (allocations.cpp replaces the operators in this program.) One object at a time.
 class counted_allocations {
 public:
     counted_allocations() noexcept;
@@ -13,7 +13,7 @@ public:
     counted_allocations(const counted_allocations&) = delete;
     counted_allocations& operator=(const counted_allocations&) = delete;
 
-    /// Since this was made.
+    /// Calls since construction.
     [[nodiscard]] std::uint64_t so_far() const noexcept;
 };
 

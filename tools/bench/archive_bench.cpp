@@ -1,7 +1,7 @@
 #include <archive/lifecycle.hpp>
-#include <archive/rocksdb_store.hpp>
+#include <archive/rocksdb/store.hpp>
 #include <chainbase/statistics.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/bench/bench_setup.hpp>
 #include <tools/bench/benches.hpp>
 #include <tools/bench/chain_engine.hpp>
@@ -42,7 +42,7 @@ void require(bool is_true, std::string_view what) {
     if (!is_true) throw damaged_error("bench: " + std::string(what) + ": no figure counts");
 }
 
-/// Median and the tail of single calls; reading the clock, some 40 ns, is in each.
+/// Median and tail of single calls; each includes a clock read of about 40 ns.
 void add(measurements& into, const std::string& name, std::vector<double> times) {
     std::ranges::sort(times);
     const auto at = [&](std::size_t thousandths) {
@@ -62,11 +62,11 @@ std::vector<double> timed(const All& all, Find&& find) {
     return times;
 }
 
-/// Archived comments, drawn evenly and put in a random order, to be looked for as a chain's rules
-/// do: in memory first, then in the archive.
+/// Archived comments, a uniform sample in random order, looked up as a chain's rules do: in memory
+/// first, then in the archive.
 class archive_finds {
 public:
-    /// Draws up to `count` of the store's table of comments; reads all of it.
+    /// Samples up to `count` rows of the store's comment table; reads all of it.
     archive_finds(const archive::store& rows, archive::table_id table, std::uint32_t count) {
         using social::comment_object;
         const std::uint64_t all = rows.count(table);
@@ -86,8 +86,8 @@ public:
         std::shuffle(wanted_.begin(), wanted_.end(), std::mt19937_64(1));
     }
 
-    /// Lookups by key and by id that find, and by key that do not. Each is made twice and timed the
-    /// second time: all that it reads is in the cache, if that is large enough.
+    /// Lookups by key and by id that hit, and by key that miss. Each is made twice and timed the
+    /// second time: everything it reads is then cached, if the cache is large enough.
     void measure_warm(const comments& in, measurements& into) const {
         using social::by_permlink;
         const auto measure = [&](const std::string& name, const auto& all, auto&& find) {
@@ -109,8 +109,8 @@ public:
         });
     }
 
-    /// The first lookups through a store just opened, whose files were put out of the system's
-    /// memory, and how many blocks each read from them.
+    /// The first lookups in a newly opened store whose files were dropped from the page cache, and
+    /// how many blocks each read.
     void measure_cold(const comments& in, const archive::rocksdb_store& rows,
                       measurements& into) const {
         const std::size_t half = std::min(cold_finds, wanted_.size() / 2);
@@ -130,7 +130,7 @@ public:
         });
     }
 
-    /// The bytes of a record on average.
+    /// Average bytes of a record.
     [[nodiscard]] double record_bytes() const noexcept { return record_bytes_; }
 
 private:
@@ -148,7 +148,7 @@ struct archive_options : bench_options {
     std::uint32_t rows = 5'000'000;
     std::uint32_t finds = 400'000;
     std::uint32_t cache_mib = 2048;
-    std::string mix = "comment=93,vote=7"; ///< of operations, as `generate` takes it
+    std::string mix = "comment=93,vote=7"; ///< of operations, in the format of `generate`
     std::filesystem::path memory = default_directory();
 };
 BOOST_DESCRIBE_STRUCT(archive_options, (), (cache_mib, mix))
@@ -159,7 +159,7 @@ archive::store_options store_options_of(const archive_options& from) {
     return options;
 }
 
-/// As the engine `chainbase` of the chain bench, but its finished comments go to RocksDB.
+/// The engine `chainbase` of the chain bench, but with finished comments in RocksDB.
 class archived_chain final : public chain_engine_over<database> {
 public:
     archived_chain(std::string_view chain, const fs::path& memory, archive::store& rows)
@@ -178,7 +178,7 @@ public:
     }
 };
 
-/// What such a chain left, to look for its comments.
+/// The files of such a chain, reopened to look up its comments.
 class left_chain {
 public:
     left_chain(const fs::path& memory, archive::store& rows)
@@ -197,7 +197,7 @@ private:
     comments comments_;
 };
 
-/// Only clean pages go, so they are written first.
+/// Only clean pages can be dropped, so they are written first.
 void forget_files(const std::filesystem::path& folder) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
         if (!entry.is_regular_file()) continue;
@@ -209,7 +209,7 @@ void forget_files(const std::filesystem::path& folder) {
     }
 }
 
-/// One log, and what both chains come to with it.
+/// The rows of one log, for both chains.
 class archive_rows {
 public:
     archive_rows(const archive_options& options, const chain_log& log)
@@ -277,7 +277,7 @@ private:
 
     archive_finds measure_rows(archive::rocksdb_store& rows) {
         rows.flush();
-        while (rows.engine().merges != 0) // as in a node some minutes later
+        while (rows.engine().merges != 0) // a node reaches this state some minutes later
             std::this_thread::sleep_for(std::chrono::milliseconds(50));
         const archive::table_id table{0};
         archived_ = rows.count(table);
@@ -296,8 +296,8 @@ private:
     std::uint64_t archived_ = 0;
 };
 
-/// Nearly all comments get paid, after a hundredth of the real time, so that the time of a long log
-/// is many times that.
+/// Pays nearly all comments, after a hundredth of the real time, so that a long log spans many
+/// payout times.
 generate::chain_options chain_of(const archive_options& options) {
     generate::chain_options chain;
     chain.mix = generate::parse_mix(options.mix);
@@ -313,9 +313,9 @@ generate::chain_options chain_of(const archive_options& options) {
 }
 
 /// Generates a log of a social chain, replays it in each round with all comments kept in memory
-/// (`kept`) and with the paid ones in RocksDB (`chainbase`), looks for archived ones, and prints
-/// the report. Throws usage_error for a mix that is none or has no comments, damaged_error when the
-/// two states are not the same or a row is not found.
+/// (`kept`) and with the paid ones in RocksDB (`chainbase`), looks up archived ones, and prints the
+/// report. Throws usage_error for an invalid mix or one without comments, damaged_error when the
+/// two states differ or a row is not found.
 void run_archive(const archive_options& options) {
     const generate::chain_options chain = chain_of(options);
     require_space(options.directory,

@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/bench/bench_setup.hpp>
 #include <tools/print.hpp>
 #include <tools/report_json.hpp>
@@ -48,7 +48,7 @@ void require_space(const std::filesystem::path& directory, std::uintmax_t needed
 }
 
 void throw_if_interrupted() {
-    if (catch_interruption::noted()) throw error("bench: interrupted; nothing was reported");
+    if (catch_interruption::caught()) throw error("bench: interrupted; nothing was reported");
 }
 
 command_option& declare_common(command& verb, bench_options& options, std::string rounds,
@@ -70,7 +70,7 @@ std::string first_line(const char* path) {
     return line;
 }
 
-/// The system's rule, unless this process does without.
+/// The system's setting, unless this process disables it.
 std::string huge_pages() {
     if (prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1) return "disabled for this run";
     return first_line("/sys/kernel/mm/transparent_hugepage/enabled");
@@ -97,7 +97,7 @@ std::string compiler_name() {
 #endif
 }
 
-/// The entry of the table of mounts with the longest path that `directory` lies under.
+/// The mount table's entry with the longest path that contains `directory`.
 std::string file_system_of(const std::filesystem::path& directory) {
     const std::string wanted = std::filesystem::weakly_canonical(directory).string() + "/";
     std::ifstream file("/proc/self/mounts");
@@ -149,7 +149,8 @@ machine_description describe_machine(const std::filesystem::path& directory) {
 bench_run::bench_run(std::string bench, const bench_options& options)
     : bench_(std::move(bench)), options_(options), machine_(describe_machine(options.directory)) {
     if (!machine_.optimised) spdlog::warn("built without optimisation: the figures mean nothing");
-    // All times are wall time, so what else kept more than half of the cores busy is in them.
+    // All times are wall time, so they include delays by other work that kept more than half of the
+    // cores busy.
     if (machine_.load * 2 > static_cast<double>(machine_.cores))
         spdlog::warn("the machine is busy with other work: expect scattered figures");
 }

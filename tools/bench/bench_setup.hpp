@@ -1,6 +1,6 @@
 #pragma once
 
-#include <chainbase/segment.hpp>
+#include <chainbase/segment/segment.hpp>
 #include <tools/bench/measurements.hpp>
 #include <tools/command_line.hpp>
 #include <tools/interruption.hpp>
@@ -15,23 +15,22 @@
 #include <string_view>
 #include <vector>
 
-/// What every bench does around its work.
+/// The common frame of all benches.
 namespace chainbase::bench {
 
-/// How benches open a state that nobody needs afterwards: it survives a kill, and nothing is
-/// synced.
+/// Options for a temporary state: it survives a kill, and nothing is synced.
 [[nodiscard]] inline open_options options_for_bench() {
     open_options options;
     options.sync = false;
-    options.promise = durability::process;
+    options.durability = durability::process;
     options.advise = false;
     return options;
 }
 
-/// Types are registered at compile time in some engines, so there is a limit.
-inline constexpr std::uint32_t most_types = 128;
+/// Some engines register types at compile time, so there is a limit.
+inline constexpr std::uint32_t max_types = 128;
 
-/// A fresh folder that is removed with everything in it.
+/// A new folder, removed with its content by the destructor.
 class scratch_directory {
 public:
     /// Throws: chainbase::io_error when no folder can be made in `parent`.
@@ -46,21 +45,21 @@ private:
     std::filesystem::path path_;
 };
 
-/// /dev/shm where there is one, else the folder for temporary files.
+/// /dev/shm if it exists, else the folder for temporary files.
 [[nodiscard]] std::filesystem::path default_directory();
 
-/// Throws out_of_space_error unless the file system of `directory` has `needed` bytes free: a
-/// sparse file that meets a full one ends the process with SIGBUS. `smaller` is what to take for
-/// less work: "fewer objects".
+/// Throws out_of_space_error unless the file system of `directory` has `needed` free bytes: a
+/// sparse file on a full one ends the process with SIGBUS. `smaller` is the advice for less work:
+/// "fewer objects".
 void require_space(const std::filesystem::path& directory, std::uintmax_t needed,
                    std::string_view smaller);
 
-/// So that an interrupted run removes its files, which may take most of the memory. Throws error
-/// when a signal was noted.
+/// Throws error after a signal, so that an interrupted run removes its files, which may take most
+/// of the memory.
 void throw_if_interrupted();
 
-/// What every bench is asked for. The options of a bench derive from it and describe (with
-/// Boost.Describe) those that its report tells.
+/// The common options of benches. A bench's own options derive from it and describe (with
+/// Boost.Describe) those that the report includes.
 struct bench_options {
     std::uint32_t rounds = 3;
     std::filesystem::path directory = default_directory();
@@ -71,7 +70,7 @@ struct bench_options {
 command_option& declare_common(command& verb, bench_options& options, std::string rounds,
                                std::string directory);
 
-/// Of a table of engines, the entry of that name, or null.
+/// The entry with that name in a table of engines, or null.
 template <typename Engines>
 [[nodiscard]] auto find_engine(const Engines& all, std::string_view name) noexcept {
     for (const auto& entry : all)
@@ -94,34 +93,34 @@ void declare_engines(command& verb, std::vector<std::string>& names, const Engin
         .value_name("ENGINE");
 }
 
-/// What a reader needs to judge a figure. Anything the system does not tell is the empty string.
+/// What a reader needs to judge a figure. Unknown properties are empty strings.
 struct machine_description {
     std::string cpu;
     long cores = 0;
     std::uint64_t memory = 0; ///< bytes
     std::string kernel;
     std::string compiler;
-    bool optimised = false; ///< figures of another build are worth nothing
-    std::string huge_pages; ///< the system's rules for them
+    bool optimised = false; ///< figures of other builds are worthless
+    std::string huge_pages; ///< the system's settings
     std::string huge_pages_shmem;
-    std::string file_system; ///< that the bench's folder is on
+    std::string file_system; ///< file system of the bench's folder
     double load = 0;         ///< when the bench started
 };
 BOOST_DESCRIBE_STRUCT(machine_description, (),
                       (cpu, cores, memory, kernel, compiler, optimised, huge_pages,
                        huge_pages_shmem, file_system, load))
 
-/// One run of a bench, from what is done before its first round to its report. Warns when the
-/// figures are going to be worth little: a build without optimisation, a machine that has other
-/// work. A signal is noted, and a second one ends the process: the next place to stop may be far.
+/// One run of a bench, from the preparations to its report. Warns when the figures will be
+/// unreliable: a build without optimisation, a machine with other work. A signal is recorded; a
+/// second one ends the process, since the next safe point may be far.
 class bench_run {
 public:
-    /// `options` outlive it.
+    /// `options` must outlive it.
     bench_run(std::string bench, const bench_options& options);
 
     [[nodiscard]] const catch_interruption& signals() const noexcept { return signals_; }
 
-    /// Calls work() in each round; `what` is said of it on stderr.
+    /// Calls work() in each round; `what` names it on stderr.
     template <typename Work>
     void each_round(Work&& work, std::string_view what = "round") const {
         for (std::uint32_t round = 1; round <= options_.rounds; ++round) {

@@ -4,7 +4,7 @@
 
 namespace chainbase::bench {
 
-/// Each declares its bench, a verb (command_line.hpp), which measures and prints the report.
+/// Each function declares its bench, a verb (command_line.hpp) that measures and prints the report.
 void declare_account(command& verb);
 void declare_chain(command& verb);
 void declare_growth(command& verb);

@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/bench/bench_setup.hpp>
 #include <tools/bench/benches.hpp>
 #include <tools/bench/chain_engine.hpp>
@@ -22,7 +22,7 @@ struct chain_options : bench_options {
     std::uint64_t pending = 1000;
 };
 
-/// What one log came to, with every engine.
+/// The results of one log with every engine.
 struct log_result : chain_log {
     std::string state_digest;
     std::uint64_t pending = 0;
@@ -33,7 +33,7 @@ BOOST_DESCRIBE_STRUCT(log_result, (chain_log), (pending, rejected, state_digest,
 
 // --- one engine over one log ---
 
-/// Runs the modes of one engine and holds their results against those of all others.
+/// Runs the modes of one engine and compares its results with all others'.
 class chain_rows {
 public:
     chain_rows(const chain_options& options, const chain_log& log) : options_(options), log_(log) {}
@@ -54,7 +54,7 @@ public:
     }
 
 private:
-    /// Gives the engine a folder of its own; free memory goes back to the system between two.
+    /// Gives the engine its own folder; returns free memory to the system between two engines.
     template <typename Work>
     void with_engine(const chain_engine_entry& entry, Work&& work) {
         throw_if_interrupted();
@@ -92,7 +92,8 @@ private:
         return result;
     }
 
-    /// For engines that replay without sessions: what those cost that chainbase replays in.
+    /// For engines that replay without sessions: the cost of the sessions in which chainbase
+    /// replays.
     void measure_replay_in_steps(const chain_engine_entry& entry) {
         with_engine(entry, [&](chain_engine& engine) {
             const replay_times times = replay(engine, log_, stepping::in_sessions);
@@ -117,7 +118,7 @@ private:
         });
     }
 
-    /// The first result is what all others must be: else the engines did not do the same work.
+    /// Other results must equal the first one: else the engines did different work.
     template <typename Value>
     void require_same(std::optional<Value>& known, const Value& found,
                       const chain_engine_entry& entry, const char* what) {
@@ -143,7 +144,8 @@ private:
 log_result run_log(const std::filesystem::path& path, const chain_options& options,
                    const bench_run& run) {
     const chain_log log = survey(path, options.live_blocks, options.pending);
-    // Of the packed log: the name of a new account is some 8 bytes there, and the account 250 here.
+    // Per byte of the compressed log: a new account's name takes some 8 bytes there, the account
+    // 250 here.
     constexpr std::uintmax_t per_byte = 40;
     require_space(options.directory,
                   (std::uintmax_t{256} << 20) + std::filesystem::file_size(path) * per_byte,

@@ -18,11 +18,11 @@
 
 namespace chainbase::bench {
 
-/// Stands where archive::lifecycle does in the rules of a chain, and keeps the finished objects in
-/// memory: for engines that have no archive, and for the one that has, beside them. Finished is
-/// what `Finished`, a member, says: not 0.
+/// Replaces archive::lifecycle in the rules of a chain and keeps the finished objects in memory:
+/// for engines without an archive, and for comparison with the one that has it. An object is
+/// finished when its member `Finished` is not 0.
 ///
-/// The state's content is the same as with an archive, and so is its digest.
+/// The state's content and digest are the same as with an archive.
 template <typename State, typename T, auto Finished>
 class kept_objects {
 public:
@@ -31,7 +31,7 @@ public:
     kept_objects(State& state, std::string name) : state_(state), name_(std::move(name)) {}
 
     void retire(const T&) const noexcept {}
-    /// The rules ask about what they have just found, which takes no second lookup.
+    /// The rules ask about the object just found, which needs no second lookup.
     [[nodiscard]] bool is_retired(id<T> id) const {
         const T& object = last_ && last_->id == id ? *last_ : state_.get(id);
         return object.*Finished != 0;
@@ -68,11 +68,11 @@ private:
 
     State& state_;
     std::string name_;
-    /// What find() returned last; read only right after it, so that it is still there.
+    /// The last result of find(); read only right after it, while it exists.
     mutable const T* last_ = nullptr;
 };
 
-/// The rules of a chain over any State, finished objects kept in memory.
+/// The rules of a chain over any State, with finished objects in memory.
 template <typename State>
 std::unique_ptr<chain_model> make_rules(std::string_view chain, State& state) {
     using comments =
@@ -82,8 +82,8 @@ std::unique_ptr<chain_model> make_rules(std::string_view chain, State& state) {
     return std::make_unique<social::rules<State, comments>>(state);
 }
 
-/// The part of a chain_engine that is the same over chainbase::database and classical_database:
-/// the model and the guards of the sessions under way.
+/// The common part of chain engines over chainbase::database and classical_database: the model and
+/// the guards of the open sessions.
 template <typename State>
 class chain_engine_over : public chain_engine {
     using session = decltype(std::declval<State&>().start_session());

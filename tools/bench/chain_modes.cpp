@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/bench/bench_setup.hpp>
 #include <tools/bench/chain_engine.hpp>
 #include <tools/bench/measurements.hpp>
@@ -34,7 +34,7 @@ std::vector<block_size> sizes_of(const block_log_reader& log) {
     return sizes;
 }
 
-/// How many blocks at the end it takes to have `pending` transactions, at most half of them.
+/// The number of last blocks with at least `pending` transactions, at most half of them.
 std::size_t rest_of(const std::vector<block_size>& sizes, std::uint64_t pending) {
     std::uint64_t transactions = 0;
     std::size_t blocks = 0;
@@ -77,7 +77,7 @@ void apply_plainly(chain_model& model, run_of_blocks run) {
     }
 }
 
-/// An engine that cannot ask for memory ahead is not made to spend time on it.
+/// Skips prefetching for an engine that cannot do it.
 void apply_run(chain_engine& engine, run_of_blocks run, std::size_t hand_over) {
     std::size_t at = 0;
     engine.model().hand_over_behind(hand_over);
@@ -112,12 +112,12 @@ void apply_one(chain_engine& engine, const decoded_block& next) {
     engine.commit(engine.revision() - blocks_to_irreversible);
 }
 
-/// All that is finished goes to the archive, as at the end of a replay.
+/// Archives all finished objects, as at the end of a replay.
 void finish(chain_engine& engine) {
     engine.commit(engine.revision());
     for (bool more = true; more;) {
         engine.start_session();
-        more = engine.model().hand_over(driver::most_handed_over) != 0;
+        more = engine.model().hand_over(driver::max_handed_over) != 0;
         engine.push();
         engine.commit(engine.revision());
     }
@@ -131,7 +131,7 @@ std::vector<const decoded_block*> run_over(const driver::block_feed::chunk& bloc
     return run;
 }
 
-/// Hands the blocks of each record that comes through to `apply`.
+/// Passes the blocks of each arriving record to `apply`.
 template <typename Apply>
 void feed_through(driver::block_feed& feed, Apply&& apply) {
     while (auto next = feed.next()) {
@@ -143,7 +143,7 @@ void feed_through(driver::block_feed& feed, Apply&& apply) {
 
 // --- live ---
 
-/// The transactions of a run, from its first block on.
+/// The transactions of a run, starting with its first block.
 class pending_round {
 public:
     pending_round(chain_engine& engine, run_of_blocks ahead, std::uint64_t limit)
@@ -204,7 +204,8 @@ replay_times replay(chain_engine& engine, const chain_log& log, stepping how) {
         finish(engine);
     });
     using in_ns = std::chrono::duration<double, std::nano>;
-    times.waiting_ns = std::max(in_ns(feed->waited().for_blocks).count(), 1.0); // 0 is no figure
+    // a figure must not be 0
+    times.waiting_ns = std::max(in_ns(feed->waited().for_blocks).count(), 1.0);
     times.helping_ns = std::max(in_ns(feed->waited().helping).count(), 1.0);
     return times;
 }

@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/bench/bench_setup.hpp>
 #include <tools/bench/benches.hpp>
 #include <tools/bench/crash_engine.hpp>
@@ -27,10 +27,11 @@ namespace chainbase::bench {
 
 struct crash_options : bench_options {
     std::uint32_t objects = 5'000'000;
-    std::uint32_t payments = 1000; ///< of a block
+    std::uint32_t payments = 1000; ///< per block
     std::uint32_t blocks = 100;    ///< timed
     std::vector<std::string> engines;
-    std::filesystem::path memory = default_directory(); ///< for what need not survive the machine
+    /// for files that need not survive a machine crash
+    std::filesystem::path memory = default_directory();
 };
 BOOST_DESCRIBE_STRUCT(crash_options, (), (objects, payments, blocks))
 
@@ -56,7 +57,7 @@ crash_plan::block crash_plan::among(std::uint32_t accounts, std::uint64_t number
 account_name crash_plan::name_of(std::uint64_t account) noexcept {
     static constexpr char letters[] = "abcdefghijklmnop";
     char text[account_name::capacity];
-    std::uint64_t bits = mix(account); // which no two accounts have in common
+    std::uint64_t bits = mix(account); // distinct for any two accounts
     for (char& letter : text) {
         letter = letters[bits & 15];
         bits >>= 4;
@@ -66,7 +67,7 @@ account_name crash_plan::name_of(std::uint64_t account) noexcept {
 
 namespace {
 
-/// In the order in which they run.
+/// In the order of execution.
 constexpr crash_engine_entry crash_engines[] = {
     {"chainbase", open_chainbase, lose_chainbase_memory},
     {"chainbase_process", open_chainbase_process, nullptr},
@@ -82,7 +83,7 @@ constexpr crash_engine_entry crash_engines[] = {
 
 namespace fs = std::filesystem;
 
-/// Bytes that this process passed to calls that write files.
+/// Bytes that this process passed to file writes.
 double written_bytes() {
     std::ifstream in("/proc/self/io");
     double bytes = 0;
@@ -91,7 +92,7 @@ double written_bytes() {
     throw error("bench: /proc/self/io does not say what was written");
 }
 
-/// Of files, as long as they are.
+/// Sum of file lengths.
 double bytes_in(const fs::path& folder) {
     double sum = 0;
     for (const auto& one : fs::recursive_directory_iterator(folder))
@@ -99,7 +100,7 @@ double bytes_in(const fs::path& folder) {
     return sum;
 }
 
-/// One engine in one round: what it keeps, and the figures that its processes leave in a file.
+/// One engine in one round: its files, and the figures that its processes leave in a file.
 class crash_run {
 public:
     crash_run(const crash_engine_entry& engine, const crash_plan& plan, crash_places places,
@@ -121,7 +122,7 @@ public:
     }
 
 private:
-    /// Threads of the engine do not live on in the next process, so this one has none.
+    /// Threads of the engine do not survive into the next process, so this one has none.
     void in_process(bool is_killed, const std::function<void()>& work) const {
         throw_if_interrupted();
         const pid_t child = ::fork();
@@ -147,7 +148,7 @@ private:
         std::ofstream out(figures_, std::ios::app);
         out << operation << ' ' << static_cast<int>(unit) << ' ' << sample << '\n';
     }
-    /// As its users open it: with a look at the head.
+    /// As users open it: including a read of the head.
     std::unique_ptr<crash_engine> open_timed(std::string_view operation) const {
         std::unique_ptr<crash_engine> engine;
         add(operation, metric::ns, nanoseconds([&] {
@@ -196,7 +197,7 @@ private:
         require_block(*engine, plan_.blocks() + 5);
         engine->close();
     }
-    /// Of what the engine needs to have in memory again.
+    /// Copies back the files that the engine needs in memory.
     void restore() const {
         const double bytes = bytes_in(places_.memory);
         engine_.lose_memory(places_);
@@ -215,9 +216,9 @@ private:
     fs::path figures_;
 };
 
-/// Fills, changes, kills and opens again the state of each engine in each round, in processes of
-/// their own, and prints the report. Throws error when an engine does not come back to its last
-/// complete block with all the money, and what the engines throw.
+/// Fills, changes, kills and reopens the state of each engine in each round, in separate processes,
+/// and prints the report. Throws error when an engine does not return to its last complete block
+/// with all the money, and what the engines throw.
 void run_crash(const crash_options& options) {
     if (options.payments > options.objects / 2)
         throw usage_error("bench: a block has each account once at most: --payments may be half of "

@@ -1,5 +1,5 @@
 #include <chainbase/keys.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/bench/bench_setup.hpp>
 #include <tools/bench/benches.hpp>
 #include <tools/bench/chain_engine.hpp>
@@ -36,8 +36,8 @@ struct growth_options : bench_options {
 };
 BOOST_DESCRIBE_STRUCT(growth_options, (), (objects, operations))
 
-/// Thirteen letters that say nothing about the number, so that names come in no order; one name per
-/// number.
+/// Thirteen letters without a visible relation to the number, so that names come in random order;
+/// unique per number.
 payments::account_name name_of(std::uint32_t number) {
     std::uint64_t mixed = mix(number + 1);
     std::array<char, 16> text{};
@@ -46,20 +46,20 @@ payments::account_name name_of(std::uint32_t number) {
     return payments::account_name(std::string_view(text.data(), 13));
 }
 
-/// Decoded blocks of the payments chain that make accounts and pay between them at random: the
+/// Decoded blocks of the payments chain that create accounts and pay between them at random: the
 /// same for every engine and run.
 class growth_blocks {
 public:
     using blocks = std::vector<std::shared_ptr<const decoded_block>>;
 
-    /// The next blocks, with `count` new accounts in them.
+    /// The next blocks, creating `count` accounts.
     [[nodiscard]] blocks make_accounts(std::uint32_t count) {
         constexpr std::int64_t balance = 1'000'000;
         return make(count, [&] {
             return payments::operation(payments::account_create{name_of(accounts_++), balance});
         });
     }
-    /// The next blocks, with `count` payments between accounts that were made.
+    /// The next blocks, with `count` payments between existing accounts.
     [[nodiscard]] blocks make_payments(std::uint32_t count) {
         return make(count, [&] {
             const auto from = static_cast<std::uint32_t>(random_() % accounts_);
@@ -96,7 +96,7 @@ private:
     std::uint32_t accounts_ = 0;
 };
 
-/// "create_at_1000000": the rows of a size stand together.
+/// "create_at_1000000": groups the rows of a size.
 std::string at(const char* what, std::uint64_t objects) {
     return std::string(what).append("_at_").append(std::to_string(objects));
 }
@@ -118,8 +118,8 @@ public:
     }
 
 private:
-    /// Timed is only the last part, when the state has nearly its size; the rest comes in parts,
-    /// too, so that their blocks need not be in memory together.
+    /// Times only the last part, when the state has nearly its size; the rest also comes in parts,
+    /// to limit the memory of their blocks.
     void add_accounts(std::uint64_t objects, std::uint64_t missing) {
         while (missing != 0) {
             const auto part = static_cast<std::uint32_t>(std::min(missing, options_.operations));
@@ -178,7 +178,7 @@ std::vector<row> run_rounds(const growth_options& options, const bench_run& run)
     return measured.rows();
 }
 
-/// A line per size and engine, for a plot.
+/// CSV for a plot, a line per size and engine.
 std::string to_csv(const std::vector<row>& rows) {
     std::ostringstream text;
     text << "engine,operation,objects,metric,value\n";

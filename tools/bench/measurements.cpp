@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/bench/measurements.hpp>
 
 #include <algorithm>
@@ -14,12 +14,12 @@ namespace chainbase::bench {
 
 namespace {
 
-/// What a row of `chainbase` is to be at most: a ratio to a row of `classical`, or a figure in the
-/// row's own unit.
+/// The upper limit of a row of `chainbase`: a ratio to a row of `classical`, or an absolute figure
+/// in the row's unit.
 struct goal {
     std::string_view operation;
     double at_most;
-    /// The row of `classical` that `at_most` is a ratio to; empty for an absolute goal.
+    /// The row of `classical` that `at_most` refers to; empty for an absolute goal.
     std::string_view reference;
 };
 
@@ -79,7 +79,7 @@ constexpr goal goals[] = {
     {"replay_with_root_to_without", 1.25, ""},
 };
 
-/// What any row of `chainbase` is to be at most, as a ratio to the same row of `heap`.
+/// The upper limit of any row of `chainbase`, relative to the same row of `heap`.
 constexpr double at_most_of_heap = 1.3;
 
 /// The goal of an operation of a bench, if it has one.
@@ -128,7 +128,7 @@ std::string fixed(double value, int digits) {
     return text.str();
 }
 
-/// Three digits that say something below 10, one decimal below 1000.
+/// Three significant digits below 10, one decimal below 1000.
 std::string figure(double value) {
     if (value >= 1000) return fixed(value, 0);
     if (value >= 10 || value <= 0) return fixed(value, 1);
@@ -139,7 +139,7 @@ std::string bracketed(double ratio) {
     return std::string(" (").append(fixed(ratio, 2)).append(")");
 }
 
-/// The report's rows as a table: looked up by name, and the names in order of appearance.
+/// The report's rows as a table, with names in order of appearance.
 class row_table {
 public:
     explicit row_table(const std::vector<row>& rows) : rows_(rows) {
@@ -171,7 +171,7 @@ private:
     std::vector<std::string> operations_;
 };
 
-/// The row of `classical` that a ratio of this operation refers to.
+/// The row of `classical` to which an operation's ratio refers.
 std::string reference_of(const std::string& operation) {
     const auto aim = goal_of(operation);
     return aim && !aim->reference.empty() ? std::string(aim->reference) : operation;
@@ -204,7 +204,7 @@ std::string verdict(const row_table& table, const std::string& operation) {
     return *own <= limit ? "met" : "missed";
 }
 
-/// "1.42 x heap" where chainbase is slower than the rule about the heap allows; bytes are no speed.
+/// "1.42 x heap" where chainbase exceeds the limit relative to the heap; not for bytes.
 std::string heap_text(const row_table& table, const std::string& operation) {
     const auto own = table.value("chainbase", operation);
     const auto heap = table.value("heap", operation);

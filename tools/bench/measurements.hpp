@@ -26,8 +26,8 @@ double nanoseconds(Work&& work) {
         .count();
 }
 
-/// The unit of a row: nanoseconds per operation, bytes per object, a share or ratio of such, or how
-/// many per operation.
+/// The unit of a row: nanoseconds per operation, bytes per object, a ratio of such, or a count per
+/// operation.
 enum class metric { ns, bytes, ratio, count };
 BOOST_DESCRIBE_ENUM(metric, ns, bytes, ratio, count)
 
@@ -45,15 +45,15 @@ struct row {
 };
 BOOST_DESCRIBE_STRUCT(row, (), (engine, operation, metric, value, samples))
 
-/// Collects one sample per engine, operation and round; rows come out in the order in which engines
-/// and operations were first seen.
+/// Collects one sample per engine, operation and round; rows keep the order of first appearance of
+/// engines and operations.
 class measurements {
 public:
-    /// The engine that the next samples belong to.
+    /// Sets the engine of the next samples.
     void select(std::string_view engine) { engine_ = engine; }
 
-    /// Throws: chainbase::error when `sample` is not a finite number above zero, which would be a
-    /// fault of the engine's adapter and not a result.
+    /// Throws: chainbase::error when `sample` is not a finite number above zero, which is a fault
+    /// of the engine's adapter, not a result.
     void add(std::string_view operation, metric unit, double sample);
 
     [[nodiscard]] std::vector<row> rows() const;
@@ -65,7 +65,7 @@ private:
 };
 
 /// Prints a line per operation and a column per engine, each value with its ratio to `classical` in
-/// brackets; then the goal and whether `chainbase` meets it, the rows that do not included.
+/// brackets; then the goal and whether `chainbase` meets it, including the failures.
 void print_rows(std::ostream&, const std::vector<row>&);
 
 } // namespace chainbase::bench

@@ -1,5 +1,5 @@
 #include <chainbase/database.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/bench/bench_setup.hpp>
 #include <tools/bench/benches.hpp>
 #include <tools/bench/engines/stored_account.hpp>
@@ -35,10 +35,10 @@ BOOST_DESCRIBE_STRUCT(readers_options, (), (objects, types))
 
 namespace {
 
-/// Processes that run a shell command again and again, until the object goes.
+/// Processes that run a shell command repeatedly until the object is destroyed.
 class reader_crowd {
 public:
-    /// Throws error when a process cannot be made.
+    /// Throws error when a process cannot be started.
     reader_crowd(std::uint32_t readers, const std::string& command) {
         std::string shell = "sh";
         std::string option = "-c";
@@ -92,7 +92,7 @@ double processor_time() {
 struct block_cost {
     double clock = 0;
     double processor = 0;
-    double lock = 0; ///< from asking for it until it is there
+    double lock = 0; ///< wait for the lock
 };
 
 class block_writer {
@@ -131,7 +131,7 @@ public:
 private:
     static open_options options() {
         open_options how;
-        how.promise = durability::process;
+        how.durability = durability::process;
         how.advise = false;
         return how;
     }
@@ -154,7 +154,7 @@ private:
     std::mt19937_64 random_{1};
 };
 
-/// Of one reader: `around` stands before each look, `pause` after a turn of them.
+/// A reader's cycle: `around` precedes each read, `pause` follows a cycle.
 std::string turn_of_looks(const readers_options& options, const std::string& state,
                           const std::string& around, const std::string& pause) {
     const std::string look = around + " '" + options.inspect.string() + "' ";
@@ -164,7 +164,7 @@ std::string turn_of_looks(const readers_options& options, const std::string& sta
            pause;
 }
 
-/// Of one reader that stays: a look each second.
+/// A reader that stays: one read per second.
 std::string staying_look(const readers_options& options, const std::string& state) {
     return "'" + options.inspect.string() + "' top '" + state + "' --json >/dev/null 2>&1";
 }
@@ -205,21 +205,21 @@ void run_round(const readers_options& options, const std::string& state, block_w
     for (const auto& setting : settings) {
         throw_if_interrupted();
         const reader_crowd crowd(options.readers, setting.look);
-        (void)writer.run(lasting / 10); // until all of them came
+        (void)writer.run(lasting / 10); // until all of them have started
         add(to, setting.name, writer.run(lasting), alone);
     }
 }
 
-/// Applies blocks as fast as it can to a state of accounts: alone, then beside inspectors that
-/// range, dump and stat in turns and pause for two seconds after each turn, then beside such
-/// without a pause that have the lowest priority, then beside such of the same priority; in each
-/// round in this order. Prints per block what it took by the clock and of the processor, and how
-/// long the lock was waited for; and the ratios to being alone.
+/// Applies blocks as fast as possible to a state of accounts: alone, then beside inspectors that
+/// run range, dump and stat in turn and pause for two seconds after each cycle, then beside
+/// inspectors without a pause at the lowest priority, then beside the same at equal priority; in
+/// each round in this order. Prints the wall and processor time per block, and the wait for the
+/// lock; and the ratios to running alone.
 ///
-/// The last setting shares the processors with the readers, so its ratio is that of the processors
-/// more than that of the lock.
+/// In the last setting writer and readers share the processors, so its ratio shows processor
+/// contention more than the lock.
 ///
-/// Throws usage_error when the inspector is not there or cannot read the state, error when
+/// Throws usage_error when the inspector is missing or cannot read the state, error when
 /// interrupted.
 void run_readers(const readers_options& options) {
     require_space(options.directory, (std::uintmax_t{256} << 20) + options.objects * 500ull,

@@ -3,7 +3,7 @@
 #include <chainbase/state_root/proof.hpp>
 #include <chainbase/state_root/thread_pool.hpp>
 #include <chainbase/statistics.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/bench/allocations.hpp>
 #include <tools/bench/bench_setup.hpp>
 #include <tools/bench/benches.hpp>
@@ -32,18 +32,18 @@ namespace chainbase::bench {
 
 namespace {
 
-/// As many as committed_state::rebuild() adds at once.
+/// The batch size of committed_state::rebuild().
 constexpr std::uint32_t leaves_at_once = 1'000'000;
 
 struct root_options : bench_options {
     std::uint32_t objects = 1'000'000;
     std::uint32_t types = 1;
-    std::uint64_t operations = 400'000; ///< of the replayed log; 0: no replay
+    std::uint64_t operations = 400'000; ///< in the replayed log; 0: no replay
 };
 BOOST_DESCRIBE_STRUCT(root_options, (), (objects, types, operations))
 
-/// A generated log of the social chain with 500 transactions in a block, replayed by the driver
-/// with a root for each block, of all types, and without one.
+/// A generated log of the social chain with 500 transactions per block, replayed by the driver with
+/// a root over all types for each block, and without one.
 class root_replay {
 public:
     /// Makes the log in `directory`. Throws what writing it throws, error when interrupted.
@@ -57,8 +57,8 @@ public:
         throw_if_interrupted();
     }
 
-    /// Both, one after the other, each in a fresh state. Throws what driver::replay throws,
-    /// damaged_error when they do not come to the same objects.
+    /// Runs both, each in a new state. Throws what driver::replay throws, damaged_error when their
+    /// objects differ.
     void run_round(measurements& to) const {
         const outcome without = replay_once(false);
         const outcome with = replay_once(true);
@@ -71,7 +71,7 @@ public:
 
 private:
     struct outcome {
-        double ns; ///< an operation
+        double ns; ///< per operation
         std::string digest;
     };
     [[nodiscard]] outcome replay_once(bool with_root) const {
@@ -80,8 +80,8 @@ private:
         driver::replay_options how;
         how.block_log = log_;
         how.state = place.path() / "state";
-        how.promise.level = durability::process;
-        if (with_root) how.promise.root.types = {"all"};
+        how.state_settings.level = durability::process;
+        if (with_root) how.state_settings.root.types = {"all"};
         const driver::replay_report done = driver::replay(how, signals_);
         throw_if_interrupted();
         return {1e9 * done.seconds / static_cast<double>(done.replayed_operations),
@@ -93,8 +93,7 @@ private:
     const catch_interruption& signals_;
 };
 
-/// The objects that a tree commits to: there are none but in here, as a version each, so that what
-/// is measured is the tree alone.
+/// The objects of a tree, each only a version number, so that the tree alone is measured.
 class versioned_objects {
 public:
     static constexpr std::string_view type = "account";
@@ -104,19 +103,19 @@ public:
     [[nodiscard]] std::uint32_t count() const noexcept {
         return static_cast<std::uint32_t>(versions_.size());
     }
-    /// The digest of the record of an object as it is.
+    /// The digest of an object's current record.
     [[nodiscard]] sha256_digest content(std::uint32_t id) {
         const std::array<std::uint32_t, 2> record{id, versions_[id]};
         return hash_.content(std::as_bytes(std::span(record)));
     }
-    /// The leaf of an object as it is; `number` is that of its type in the tree.
+    /// The leaf of an object's current value; `number` is its type's number in the tree.
     [[nodiscard]] state_root::leaf_change leaf(std::uint32_t id, std::uint16_t number) {
         const sha256_digest key = hash_.key(type, id);
         return {key, hash_.leaf(key, content(id)), id, number, true};
     }
     /// Changes an object.
     void change(std::uint32_t id) noexcept { ++versions_[id]; }
-    /// All of them as they are.
+    /// All current leaves.
     [[nodiscard]] std::vector<state_root::whole_leaf> leaves() {
         std::vector<state_root::whole_leaf> all;
         all.reserve(count());
@@ -132,20 +131,20 @@ private:
     state_root::tree_hash hash_;
 };
 
-/// A tree in a state of its own.
+/// A tree in its own state.
 class root_tree {
 public:
     explicit root_tree(const std::filesystem::path& state)
         : state_(state, options_for_bench()), tree_(state_) {
         const std::string type(versioned_objects::type);
-        tree_.begin_anew({type});
+        tree_.reset({type});
         number_ = tree_.type_numbers().at(type);
     }
-    /// Its files are removed, so nothing is to be written to them any more.
+    /// Its files are removed, so it writes nothing more.
     ~root_tree() { state_.abandon(); }
 
-    /// Adds all objects, in parts as when a state's root is made anew. Returns the ns that the tree
-    /// took, without making the leaves. `pool` may be null. Throws error when interrupted.
+    /// Adds all objects, in parts as when a state's root is rebuilt. Returns the tree's time in ns,
+    /// without making the leaves. `pool` may be null. Throws error when interrupted.
     double build(versioned_objects& objects, state_root::thread_pool* pool) {
         double ns = 0;
         for (std::uint32_t begin = 0; begin < objects.count();) {
@@ -159,7 +158,7 @@ public:
         }
         return ns;
     }
-    /// Brings the tree up to date as a block of its own, which is pushed and committed.
+    /// Updates the tree as a block, which is pushed and committed.
     void apply_block(std::vector<state_root::leaf_change> changes, state_root::thread_pool* pool) {
         session block = state_.start_session();
         tree_.update(std::move(changes), pool);
@@ -169,7 +168,7 @@ public:
 
     [[nodiscard]] std::uint16_t type_number() const noexcept { return number_; }
     [[nodiscard]] const state_root::merkle_tree& tree() const noexcept { return tree_; }
-    /// What the state holds for the tree: all files of its types.
+    /// Bytes of all files of the tree's types.
     [[nodiscard]] std::uint64_t held_bytes() const {
         std::uint64_t sum = 0;
         for (const type_statistics& type : segment_statistics::read(state_).types)
@@ -184,11 +183,11 @@ private:
 };
 
 using state_root::node_view;
-using state_root::shown;
+using state_root::proof_result;
 
 constexpr std::uint32_t many_changes = 50'000;
 constexpr std::uint32_t changes_of_block = 800;
-constexpr std::uint32_t blocks_per_round = 10; ///< of the small ones, with as many threads each
+constexpr std::uint32_t blocks_per_round = 10; ///< small blocks, with each number of threads
 constexpr std::uint32_t proofs_per_round = 10'000;
 constexpr std::uint32_t differing = 1'000;
 
@@ -196,11 +195,11 @@ void require_figures(bool holds, const char* what) {
     if (!holds) throw damaged_error(std::string("bench: ") + what + "; no figure counts");
 }
 
-/// Many figures of one kind.
+/// A distribution of figures.
 class spread {
 public:
     void add(double figure) { all_.push_back(figure); }
-    /// That of which `percent` are not larger: 50, the median; 100, the largest.
+    /// The percentile: 50 is the median, 100 the largest.
     [[nodiscard]] double at(std::size_t percent) {
         const std::size_t place = std::min(all_.size() * percent / 100, all_.size() - 1);
         const auto found = all_.begin() + static_cast<std::ptrdiff_t>(place);
@@ -212,7 +211,7 @@ private:
     std::vector<double> all_;
 };
 
-/// Bytes of the nodes of a tree, and what they would be if all arrays were of 16.
+/// Bytes of a tree's nodes, and their size if all arrays had 16 places.
 struct node_bytes {
     explicit node_bytes(const state_root::tree_shape& shape) {
         for (unsigned number = 0; number < state_root::capacities.size(); ++number) {
@@ -225,9 +224,9 @@ struct node_bytes {
                 nodes * static_cast<double>(node_view::groups_at(state_root::branches_per_node));
         }
     }
-    double places = 0; ///< for children, of 38 bytes each: digest, reference, type
+    double places = 0; ///< child places of 38 bytes each: digest, reference, type
     double dense_places = 0;
-    double bytes = 0; ///< with heads and kept groups
+    double bytes = 0; ///< including heads and group digests
     double dense_bytes = 0;
 };
 
@@ -276,7 +275,7 @@ private:
         return static_cast<std::uint32_t>(random_() % objects_.count());
     }
 
-    /// Changes so many objects, and makes their leaves, which is not timed.
+    /// Changes this many objects and makes their leaves, untimed.
     [[nodiscard]] std::vector<state_root::leaf_change> change(std::uint32_t count) {
         std::vector<bool> taken(objects_.count());
         std::vector<state_root::leaf_change> changes;
@@ -296,7 +295,7 @@ private:
         const double ns = nanoseconds([&] { tree_.apply_block(std::move(changes), pool); });
         return {ns, static_cast<double>(counted.so_far())};
     }
-    /// With one thread and with two in turns.
+    /// Alternates between one thread and two.
     void measure_updates(const std::string& name, std::uint32_t count, std::uint32_t blocks) {
         block_cost alone;
         block_cost helped;
@@ -331,11 +330,11 @@ private:
             making.add(nanoseconds(
                 [&] { proof = state_root::prove(nodes, versioned_objects::type, id, content); }));
             const sha256_digest own = objects_.content(id);
-            shown found = shown::nothing;
+            proof_result found = proof_result::invalid;
             verifying.add(nanoseconds([&] {
                 found = state_root::verify(root, versioned_objects::type, id, own, proof);
             }));
-            require_figures(found == shown::included, "a proof does not hold");
+            require_figures(found == proof_result::included, "a proof does not hold");
             bytes.add(static_cast<double>(proof.size()));
         }
         measured_.add("prove", metric::ns, making.at(50));
@@ -354,7 +353,7 @@ private:
         measured_.add("root_from_scratch", metric::ns, ns);
     }
 
-    /// Beside a second tree of the same objects, of which some change in the first.
+    /// Compares with a second tree of the same objects, some of which change in the first.
     void measure_differences() {
         root_tree other(place_ / "other");
         measured_.add("build", metric::ns, other.build(objects_, &pool_) / per_object());
@@ -385,13 +384,13 @@ private:
     std::mt19937_64 random_{1};
 };
 
-/// Makes a tree of so many objects and measures its size; then in each round blocks that change
-/// random objects, with one thread and with two, and proofs; at the end how it differs from another
-/// tree, and the root made from scratch. Then it replays a generated log with a root for each block
-/// and without one.
+/// Makes a tree of this many objects and measures its size; then in each round blocks that change
+/// random objects, with one thread and with two, and proofs; finally its difference to another
+/// tree, and rebuilding the root. Then replays a generated log with a root for each block and
+/// without one.
 ///
-/// Throws damaged_error when a root, a proof or a difference is not what it must be, what replaying
-/// throws, error when interrupted.
+/// Throws damaged_error when a root, a proof or a difference is wrong, what replaying throws, error
+/// when interrupted.
 void run_root(const root_options& options) {
     require_space(options.directory,
                   (std::uintmax_t{1} << 30) + options.objects * 250ull + options.operations * 200,

@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/block_log/block.hpp>
 #include <tools/block_log/bytes.hpp>
 
@@ -11,12 +11,12 @@
 namespace chainbase {
 namespace {
 
-constexpr std::size_t usual_operation = 16; ///< bytes, with its length
+constexpr std::size_t typical_operation = 16; ///< bytes, with its length
 
 transaction decode_transaction(byte_reader& reader) {
     transaction result;
     const std::size_t count = reader.count();
-    result.operations.reserve(reader.likely(count, usual_operation));
+    result.operations.reserve(reader.likely(count, typical_operation));
     for (std::size_t i = 0; i < count; ++i) {
         const byte_view encoded = reader.byte_string();
         result.operations.emplace_back(encoded.begin(), encoded.end());
@@ -78,7 +78,7 @@ block decode_block(byte_view encoded) {
     reader.rename("block " + std::to_string(result.number));
     result.timestamp = reader.signed_number();
     const std::size_t count = reader.count();
-    result.transactions.reserve(reader.likely(count, usual_operation));
+    result.transactions.reserve(reader.likely(count, typical_operation));
     for (std::size_t i = 0; i < count; ++i)
         result.transactions.push_back(decode_transaction(reader));
     reader.finish();

@@ -9,8 +9,8 @@
 
 namespace chainbase {
 
-/// What is applied as a whole or not at all. Operations are opaque here: the chain model that a log
-/// belongs to encodes and decodes them.
+/// A unit that is applied as a whole or not at all. The log treats operations as opaque bytes; the
+/// log's chain model encodes and decodes them.
 struct transaction {
     std::vector<bytes> operations;
 
@@ -19,7 +19,7 @@ struct transaction {
 
 /// One block of a chain, as the block log keeps it.
 struct block {
-    /// Rises strictly along a log; need neither begin at 1 nor be contiguous.
+    /// Rises strictly along a log; it need not begin at 1 nor be contiguous.
     std::uint64_t number = 0;
     /// Unix seconds.
     std::int64_t timestamp = 0;
@@ -31,15 +31,15 @@ struct block {
 /// The block as bytes (README.md draws them); equal blocks give equal bytes.
 [[nodiscard]] bytes encode_block(const block& value);
 
-/// Of the block's encoding: equal for equal blocks, however a log packs them.
+/// Checksum of the block's encoding: equal for equal blocks, however a log packs them.
 [[nodiscard]] std::uint64_t checksum_of(const block& value);
 
 /// The inverse of encode_block. Never reads outside `encoded`; throws damaged_error naming the
 /// block's number and the byte offset within `encoded` when the input is anything else.
 [[nodiscard]] block decode_block(byte_view encoded);
 
-/// Which block, and by that which chain of blocks leads to it: a hash over the parent's id and the
-/// block's checksum. The id of no block, which the first one follows, is all zero.
+/// Identifies a block and the chain of blocks that leads to it: a hash over the parent's id and the
+/// block's checksum. The parent id of the first block is all zero.
 ///
 /// Ids tell the blocks of honest peers apart. They are 128 bits of XXH3, so they prove nothing to
 /// a node that does not trust the peer: such a node has its own ids, with signatures.
@@ -57,8 +57,3 @@ struct block_id {
 [[nodiscard]] std::string to_string(const block_id& id);
 
 } // namespace chainbase
-
-template <>
-struct std::hash<chainbase::block_id> {
-    std::size_t operator()(const chainbase::block_id& id) const noexcept { return id.low; }
-};

@@ -1,5 +1,5 @@
 #include <chainbase/fixed_string.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/block_log/block_log_contents.hpp>
 #include <tools/block_log/block_log_format.hpp>
 #include <tools/block_log/bytes.hpp>
@@ -52,9 +52,9 @@ void require_order(const file& log, const block_log_index& index, const log_reco
                     "block " + std::to_string(record.first_number()) + " is out of order");
 }
 
-/// Adds the records from the index's end to the log's end. Returns the bytes left over.
+/// Adds the records from the index's end to the log's end. Returns the number of bytes left over.
 std::uint64_t scan(const file& log, block_log_index& index, std::string& reason,
-                   const watcher& watch) {
+                   const progress_callback& watch) {
     const std::uint64_t end = log.size();
     while (index.log_bytes() < end) {
         if (watch) watch(index.log_bytes(), end);
@@ -69,11 +69,11 @@ std::uint64_t scan(const file& log, block_log_index& index, std::string& reason,
     return end - index.log_bytes();
 }
 
-/// What the file beside the log is worth.
+/// What a saved index file is worth.
 struct saved_index {
     block_log_index usable;                   ///< empty unless it fits the log
     std::optional<block_log_index> unfitting; ///< consistent in itself, but the log's end differs
-    std::string fault;                        ///< why it is not used as it is
+    std::string fault;                        ///< why it is not used
 };
 
 saved_index look_at_index(const file& log, const log_header& header, bool use_it) {
@@ -85,8 +85,8 @@ saved_index look_at_index(const file& log, const log_header& header, bool use_it
     return {none, std::move(saved.index), "does not fit the log"};
 }
 
-/// An index is saved when its records are on disk: if the log has the bytes that it tells of, an
-/// invalid one among them was complete once. That is damage, not the torn end of a write.
+/// An index is saved only after its records are on disk: if the log has the bytes that the index
+/// covers, an invalid record among them was complete once. That is damage, not a torn write.
 bool knows_of_more(const std::optional<block_log_index>& saved, const file& log,
                    std::uint64_t offset) {
     return saved && saved->log_bytes() <= log.size() && saved->log_bytes() > offset;
@@ -100,7 +100,7 @@ std::string testimony_of(const std::optional<block_log_index>& saved, const file
 }
 
 std::string testimony_of(const mark_check& saved, const file& log, std::uint64_t offset) {
-    if (!tells_of_sync(saved.mark, log, offset)) return {};
+    if (!proves_synced(saved.mark, log, offset)) return {};
     return ", though it was synced: the mark tells of " + std::to_string(saved.mark->log_bytes) +
            " bytes on the device (if " + synced_path(log.path()).string() +
            " is not of this log, remove it: the end is then judged without it)";
@@ -115,7 +115,7 @@ std::string in_words(const search_result& behind) {
            " at byte " + std::to_string(behind.record->offset());
 }
 
-/// The block that should be at the end of what was scanned.
+/// The block expected at the end of what was scanned.
 std::string expected_there(const block_log_contents& contents,
                            const std::optional<block_log_index>& saved) {
     const std::size_t scanned = contents.index.entries().size();
@@ -125,9 +125,9 @@ std::string expected_there(const block_log_contents& contents,
                        : next_block(contents.index);
 }
 
-/// All valid records from the one that was found on.
+/// All consecutive valid records, starting with the one found.
 unsynced_blocks count_blocks(const file& log, search_result found, std::uint64_t end,
-                             search_budget& budget, const watcher& watch) {
+                             search_budget& budget, const progress_callback& watch) {
     unsynced_blocks sum{found.record->first_number(), 0, 0};
     for (; found.record; found = search_record(log, found.record->end(), end, budget, watch)) {
         sum.last = found.record->last_number();
@@ -136,10 +136,10 @@ unsynced_blocks count_blocks(const file& log, search_result found, std::uint64_t
     return sum;
 }
 
-/// Whether the invalid end is damage, which throws, or what a crash left.
-void judge_end(const file& log, block_log_contents& contents,
+/// Decides what an invalid end is: damage (throws) or the remains of a crash.
+void check_end(const file& log, block_log_contents& contents,
                const std::optional<block_log_index>& index, const mark_check& mark,
-               const watcher& watch) {
+               const progress_callback& watch) {
     const std::uint64_t offset = contents.index.log_bytes();
     const std::uint64_t end = offset + contents.torn_bytes;
     search_budget budget(contents.torn_bytes);
@@ -148,7 +148,7 @@ void judge_end(const file& log, block_log_contents& contents,
         testimony_of(index, log, offset) + testimony_of(mark, log, offset);
     if (testimony.empty()) {
         if (!behind.record && !behind.gave_up) return;
-        if (mark.mark && vouches_for_nothing_behind(*mark.mark, log)) {
+        if (mark.mark && permits_unsynced_tail(*mark.mark, log)) {
             if (behind.record)
                 contents.unsynced = count_blocks(log, std::move(behind), end, budget, watch);
             return;
@@ -168,14 +168,14 @@ void warn_if_cut(const file& log, const std::optional<synced_mark>& mark) {
                  synced_path(log.path()).string());
 }
 
-/// Without a mark that tells, an earlier writer closed the log, or nobody knows.
+/// No conclusive mark: an earlier version wrote the log, or the mark is lost.
 std::uint64_t synced_bytes(const std::optional<synced_mark>& mark, const file& log,
                            const block_log_index& index) {
     const bool tells = mark && mark->is_open && fit_of(*mark, log) == mark_fit::fits;
     return tells ? std::min(mark->log_bytes, index.log_bytes()) : index.log_bytes();
 }
 
-/// The log goes to the device before the index that vouches for it.
+/// Syncs the log before saving the index that vouches for it.
 void save_quietly(const block_log_index& index, const file& log) {
     const std::filesystem::path path = index_path(log.path());
     try {
@@ -227,7 +227,8 @@ log_header read_log_header(const file& log, std::string_view expected_chain) {
 block_log_contents read_contents(const file& log, std::string_view expected_chain,
                                  const opening_options& options) {
     log_header header = read_log_header(log, expected_chain);
-    // Before the log's length is taken: beside a writer it grows, and the mark after it.
+    // Read the mark before the log's length: beside a writer the log grows first, the mark after
+    // it.
     const mark_check mark = load_mark(synced_path(log.path()), header.checksum, log.on());
     const bool had_writer = log.is_locked_by_another();
     saved_index saved = look_at_index(log, header, options.use_index);
@@ -235,7 +236,7 @@ block_log_contents read_contents(const file& log, std::string_view expected_chai
                               {},     std::move(saved.fault)};
     const std::size_t known = result.index.entries().size();
     result.torn_bytes = scan(log, result.index, result.torn_reason, options.watch);
-    if (result.torn_bytes > 0) judge_end(log, result, saved.unfitting, mark, options.watch);
+    if (result.torn_bytes > 0) check_end(log, result, saved.unfitting, mark, options.watch);
     warn_if_cut(log, mark.mark);
     result.cut = cut_in_words(log,
                               {result.index.log_bytes(), result.torn_bytes, end_of(result.index),
@@ -263,7 +264,7 @@ std::string cut_in_words(const file& log, const log_end& end,
                          const std::optional<synced_mark>& mark) {
     const bool is_short = mark && fit_of(*mark, log) == mark_fit::beyond;
     const bool is_excused =
-        end.torn_bytes == 0 || end.has_writer || (mark && vouches_for_nothing_behind(*mark, log));
+        end.torn_bytes == 0 || end.has_writer || (mark && permits_unsynced_tail(*mark, log));
     if (!is_short && is_excused) return {};
     std::string text = "the log is cut: " + log.path().string() + " is whole up to byte " +
                        std::to_string(end.offset) + ", behind " + end.before;

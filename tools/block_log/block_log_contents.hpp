@@ -1,6 +1,6 @@
 #pragma once
 
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/block_log/block_log_index.hpp>
 #include <tools/block_log/file.hpp>
 #include <tools/block_log/log_record.hpp>
@@ -13,9 +13,9 @@
 
 namespace chainbase {
 
-/// What the first 64 bytes of a block log say.
+/// The decoded 64-byte header of a block log.
 struct log_header {
-    /// The chain and data set the blocks come from, such as "steem-2016".
+    /// The chain or data set of the blocks, such as "steem-2016".
     std::string chain;
     /// Ties an index to its log.
     std::uint64_t checksum = 0;
@@ -29,69 +29,69 @@ struct log_header {
 /// damaged_error when it was one and its header is cut or altered.
 [[nodiscard]] log_header read_log_header(const file& log, std::string_view expected_chain);
 
-/// How a block log is opened.
+/// Options of opening a block log.
 struct opening_options {
-    /// Whether an index that had to be built is saved beside the log.
+    /// Save an index that had to be rebuilt.
     bool save_index = true;
-    /// Whether a saved index that fits is believed. If not, every record is verified, and the index
-    /// only testifies to what was complete once.
+    /// Trust a saved index that fits. If false, every record is verified, and the index only proves
+    /// which records were complete once.
     bool use_index = true;
-    /// Told of the bytes scanned where the index does not help.
-    watcher watch;
-    /// Where log and index are; null: the operating system's.
+    /// Called with the bytes scanned where the index does not help.
+    progress_callback watch;
+    /// Disk of log and index; null: the operating system's.
     disk* on = nullptr;
 };
 
-/// Valid records at the end of a log that nobody ever synced: one before them did not come to the
-/// device when the power went.
+/// Valid records at the end of a log that were never synced: a record before them was lost in a
+/// power failure.
 struct unsynced_blocks {
     std::uint64_t first = 0; ///< block number
     std::uint64_t last = 0;
     std::uint64_t count = 0;
 };
 
-/// What opening a block log finds.
+/// The result of opening a block log.
 struct block_log_contents {
     log_header header;
-    /// Of all valid records.
+    /// Index of all valid records.
     block_log_index index;
-    /// Bytes up to there that were synced, as far as is known: a writer that had the log open died
-    /// behind them.
+    /// Bytes known to be synced, when a writer died after appending behind them.
     std::uint64_t synced_bytes = 0;
-    /// Bytes after the last valid record in order, none of which were ever synced; 0 almost always.
+    /// Bytes after the last valid record in order, never synced; 0 almost always.
     std::uint64_t torn_bytes = 0;
-    /// Why the first of them is no record.
+    /// Why the first of these bytes begin no valid record.
     std::string torn_reason;
-    /// What is valid among them; nothing when the write that a crash cut short was the last one.
+    /// Valid records among these bytes; empty when the crash cut short the last write.
     std::optional<unsynced_blocks> unsynced;
-    /// "the log is cut: ...", with what to do: it ends in no whole record, or before what its mark
-    /// tells of, and it is no writer of this very file that left that or is at work. Empty: not so.
+    /// "the log is cut: ...", with what to do: the log does not end in a whole record, or ends
+    /// before what its mark covers, and no crashed or working writer of this very file explains it.
+    /// Empty: not cut.
     std::string cut;
-    /// Why the index beside the log was not used as it is ("is missing"); empty when it was.
+    /// Why the saved index was not used as it is ("is missing"); empty when it was.
     std::string index_fault;
 };
 
-/// Opens the log's index, or builds it anew by a forward scan when it is missing, damaged or does
-/// not fit the log, or extends it when the log has grown since; then says so (info) and tries to
-/// save it, unless `options` say otherwise or a writer that died may have failed to sync its
-/// records. The log itself is never changed.
+/// Opens the log's index. Rebuilds it by a forward scan when it is missing, damaged or does not fit
+/// the log; extends it when the log has grown. Then logs this (info) and tries to save it, unless
+/// `options` forbid that or a writer that died may have failed to sync its records. Never changes
+/// the log.
 ///
-/// Throws what read_log_header throws, and damaged_error with file, block number and offset when
-/// something is invalid that the saved index or the mark tells to have been valid once, or that a
-/// valid record follows: damage, not a torn end. Such records are a part of the torn end where the
-/// mark tells that nothing behind it was ever synced.
+/// Throws what read_log_header throws; damaged_error with file, block number and offset when
+/// something is invalid that the saved index or the mark proves valid once, or that a valid record
+/// follows: that is damage, not a torn end. Records after the invalid one belong to the torn end
+/// where the mark proves that nothing behind it was ever synced.
 [[nodiscard]] block_log_contents read_contents(const file& log, std::string_view expected_chain,
                                                const opening_options& options = {});
 
-/// What makes a log count as cut: `torn` at its end that only a crash of its own writer would
-/// excuse, or less of it than its mark tells. Of a download that ended early, most likely.
+/// Describes a cut log: it ends in a `torn` record, though no writer of this file crashed, or it is
+/// shorter than its mark says. Most likely an incomplete download.
 struct log_end {
-    std::uint64_t offset = 0; ///< of the end of what is whole
+    std::uint64_t offset = 0; ///< of the end of the last whole record
     std::uint64_t torn_bytes = 0;
     std::string before; ///< "block 17", "the header"
     bool has_writer = false;
 };
-/// block_log_contents::cut of a log with such an end and this mark.
+/// block_log_contents::cut for a log with this end and this mark.
 [[nodiscard]] std::string cut_in_words(const file& log, const log_end& end,
                                        const std::optional<synced_mark>& mark);
 
@@ -100,13 +100,13 @@ struct log_end {
 [[nodiscard]] damaged_error damage_at(const file& log, std::uint64_t offset,
                                       const std::string& expected, const std::string& reason);
 
-/// The record of that number, counted from 0. Throws damaged_error when it is none, or not the one
-/// that the index tells of.
+/// The record with that number, counted from 0. Throws damaged_error when its bytes are no record,
+/// or another one than the index lists.
 [[nodiscard]] log_record record_of(const file& log, const block_log_contents& contents,
                                    std::size_t number);
 
 /// "the end is torn: N bytes after block M (reason) are cut", with the blocks among them, for the
-/// warning about a torn end; `fate` is what happens to them: "are cut".
+/// warning about a torn end; `fate` says what happens to the bytes ("are cut").
 [[nodiscard]] std::string describe_torn_end(const block_log_contents& contents,
                                             std::string_view fate);
 

@@ -18,20 +18,20 @@ using boost::endian::little_uint64_buf_t;
 
 inline constexpr std::uint32_t version = 1;
 
-/// The first byte is above 127 and a line end follows, so that a log that went through a text-mode
-/// or 7-bit transfer is recognised as such.
+/// The first byte is above 127 and a line end follows, so that a log damaged by a text-mode or
+/// 7-bit transfer is recognised.
 inline constexpr std::array<unsigned char, 8> log_magic{0x8e, 'B', 'L', 'K', 'L', 'O', 'G', '\n'};
 inline constexpr std::array<unsigned char, 8> index_magic{0x8e, 'B', 'L', 'K', 'I', 'D', 'X', '\n'};
 inline constexpr std::array<unsigned char, 8> mark_magic{0x8e, 'B', 'L', 'K', 'S', 'Y', 'N', '\n'};
 inline constexpr std::uint32_t record_magic = 0x5243e28d;
 inline constexpr std::uint32_t record_end_magic = 0x4543e28d;
 
-/// No record is larger, packed or unpacked: what a damaged or hostile length can make a reader
-/// allocate.
+/// Upper bound of a record's size, packed or unpacked. Limits what a damaged or hostile length
+/// makes a reader allocate.
 inline constexpr std::uint32_t max_record_bytes = 64u << 20;
 
 /// The first 64 bytes of a log. Later versions keep this layout, so that each version can name the
-/// other.
+/// other in its message.
 struct file_header {
     std::array<unsigned char, 8> magic;
     little_uint32_buf_t version;
@@ -81,13 +81,13 @@ struct index_entry {
 };
 static_assert(sizeof(index_entry) == 24);
 
-/// All of a mark: less than a sector, so that it is there as it was or as it is.
+/// A whole mark. Smaller than a sector, so a write replaces it entirely or not at all.
 struct mark_content {
     std::array<unsigned char, 8> magic;
     little_uint32_buf_t version;
     little_uint32_buf_t is_open;         // 1 while a writer may append behind it, else 0
     little_uint64_buf_t header_checksum; // of the log this mark belongs to
-    little_uint64_buf_t log_bytes;       // of the log that are on the device
+    little_uint64_buf_t log_bytes;       // bytes of the log that are on the device
     little_uint64_buf_t last_checksum;   // of the record that ends there; 0 without one
     little_uint64_buf_t inode;           // of the log's file
     little_uint64_buf_t checksum;        // of the 48 bytes before it
@@ -96,14 +96,14 @@ static_assert(sizeof(mark_content) == 56 && offsetof(mark_content, checksum) == 
 
 inline constexpr std::uint64_t min_record_bytes = sizeof(record_header) + sizeof(record_trailer);
 
-/// Of all that stands before the checksum, which is the last member of a header or a mark.
+/// Checksum of everything before the last member, which is the checksum of a header or a mark.
 template <class Content>
 [[nodiscard]] std::uint64_t own_checksum(const Content& of) noexcept {
     return chainbase::checksum(view_of(of).first(offsetof(Content, checksum)));
 }
 
-/// The header of a log, or of a file of branches, which has another magic number. Throws
-/// usage_error that names the file as `what` unless `chain` has 1 to 32 bytes, none of them zero.
+/// Makes the header of a log, or of a branch file, which has another magic number. Throws
+/// usage_error naming the file as `what` unless `chain` has 1 to 32 bytes, none of them zero.
 [[nodiscard]] file_header make_header(const std::array<unsigned char, 8>& magic, const char* what,
                                       std::string_view chain);
 

@@ -1,5 +1,5 @@
 #include <chainbase/checkpoint/disk.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/block_log/block_log_format.hpp>
 #include <tools/block_log/block_log_index.hpp>
 #include <tools/block_log/bytes.hpp>
@@ -20,7 +20,7 @@ void append(bytes& to, const T& value) {
     to.insert(to.end(), view.begin(), view.end());
 }
 
-/// An index that cannot be read is as good as none: it is rebuilt.
+/// An unreadable index counts as missing: it is rebuilt.
 std::optional<bytes> try_read_all(const std::filesystem::path& path, disk* on) {
     try {
         const file source = file::open_read(path, on);
@@ -32,7 +32,8 @@ std::optional<bytes> try_read_all(const std::filesystem::path& path, disk* on) {
     }
 }
 
-/// Two processes may rebuild an index at once: each writes a file of its own, the last rename wins.
+/// Two processes may rebuild an index at once: each writes its own temporary file; the last rename
+/// wins.
 void replace_file(const std::filesystem::path& path, byte_view content, disk* on) {
     std::filesystem::path temporary = path;
     temporary += '.';
@@ -41,7 +42,7 @@ void replace_file(const std::filesystem::path& path, byte_view content, disk* on
     const auto remove_leftover = [&] {
         try {
             names.remove(temporary);
-        } catch (const io_error&) { // whatever is in the way of the file says so when it is made
+        } catch (const io_error&) { // writing the file below reports what is in its way
         }
     };
     remove_leftover();
@@ -118,7 +119,7 @@ bool block_log_index::matches(const file& log) const {
            entries_.back().blocks_before + last.record->blocks() == blocks_;
 }
 
-/// Whether the invariants hold: a checksum alone does not say so of a file that is read.
+/// Checks the invariants: a matching checksum alone does not prove them.
 bool block_log_index::is_consistent() const noexcept {
     entry least{sizeof(file_header), 0, 0};
     for (const entry& one : entries_) {

@@ -10,11 +10,11 @@
 
 namespace chainbase {
 
-/// Where the records of one block log are. Kept in a file beside the log, from which it can always
-/// be built again: losing it loses nothing.
+/// Positions of the records of one block log. Kept in a file beside the log; it can always be
+/// rebuilt from the log.
 ///
-/// Invariant: entries have rising offsets, first block numbers and counts. Const functions are
-/// safe from any number of threads, `add` needs exclusive use.
+/// Invariant: entries have rising offsets, first block numbers and counts. Const functions are safe
+/// from any number of threads; `add` needs exclusive use.
 class block_log_index {
 public:
     struct entry {
@@ -25,7 +25,7 @@ public:
         friend bool operator==(const entry&, const entry&) = default;
     };
 
-    /// The index of a log without records, whose header has this checksum.
+    /// The index of a log without records whose header has this checksum.
     explicit block_log_index(std::uint64_t header_checksum);
 
     [[nodiscard]] const std::vector<entry>& entries() const noexcept { return entries_; }
@@ -37,33 +37,32 @@ public:
     /// The number of the last block; 0 when empty.
     [[nodiscard]] std::uint64_t last_number() const noexcept { return last_number_; }
 
-    /// The checksum in the log's header, and that of the last record; 0 when empty.
+    /// The checksum of the log's header, and of its last record; 0 when empty.
     [[nodiscard]] std::uint64_t header_checksum() const noexcept { return header_checksum_; }
     [[nodiscard]] std::uint64_t last_checksum() const noexcept { return last_checksum_; }
 
     /// One past the last byte of a record.
     [[nodiscard]] std::uint64_t end_of(std::size_t record) const noexcept;
 
-    /// The record in which block `number` is, if it exists; entries().size() when it lies before
-    /// all or behind all. Binary search.
+    /// The position of the record that holds block `number`; entries().size() when `number` lies
+    /// before the first or behind the last block. Binary search.
     [[nodiscard]] std::size_t record_for(std::uint64_t number) const noexcept;
 
-    /// Bytes of the log up to and including block `number`, or the one before it when there is
-    /// none. Reads nothing, so within a record of many blocks it is a guess in proportion to the
-    /// numbers.
+    /// Bytes of the log up to and including block `number`, or the block before it when there is
+    /// none. Reads nothing: within a record of many blocks it interpolates by block number.
     [[nodiscard]] std::uint64_t position_of(std::uint64_t number) const noexcept;
 
     /// Appends a record that begins at log_bytes(). Requires its first number above last_number()
     /// unless empty.
     void add(const log_record& record);
 
-    /// Whether the log's bytes up to log_bytes() end with the record this index saw last.
+    /// Whether the log's bytes up to log_bytes() end with the last record in this index.
     [[nodiscard]] bool matches(const file& log) const;
 
     friend bool operator==(const block_log_index&, const block_log_index&) = default;
 
-    /// Replaces the file at `path`, of the disk `on`, in one step. Throws io_error or
-    /// out_of_space_error, and limit_error when the log has 2^32 records or more.
+    /// Replaces the file at `path` on disk `on` atomically. Throws io_error or out_of_space_error;
+    /// limit_error when the log has 2^32 records or more.
     void save(const std::filesystem::path& path, disk* on = nullptr) const;
 
 private:
@@ -86,11 +85,11 @@ struct index_check {
 };
 
 /// Reads the index of the log whose header has this checksum. A missing, foreign, short or altered
-/// file is a returned reason. `on`: null is the operating system's disk.
+/// file is returned as a reason. `on`: null is the operating system's disk.
 [[nodiscard]] index_check load_index(const std::filesystem::path& path,
                                      std::uint64_t header_checksum, disk* on = nullptr);
 
-/// Where the index of a log is kept: beside it, with ".index" added to its name.
+/// The path of a log's index: the log's name with ".index" added.
 [[nodiscard]] std::filesystem::path index_path(const std::filesystem::path& log);
 
 } // namespace chainbase

@@ -123,7 +123,7 @@ std::uint64_t block_log_stream::position() const noexcept {
     return begin + length * open_->position() / open_->bytes();
 }
 
-/// The blocks of a record come behind those of the record before.
+/// Block numbers rise across records, too.
 void block_log_stream::open_record() {
     const log_record record = record_of(*log_, *contents_, next_record_);
     if (open_ && record.first_number() <= last_number_)

@@ -1,5 +1,5 @@
 #include <chainbase/checkpoint/disk.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/block_log/block_log_contents.hpp>
 #include <tools/block_log/block_log_format.hpp>
 #include <tools/block_log/block_log_writer.hpp>
@@ -19,7 +19,7 @@ void require_valid(const block_log_options& options) {
                           " bytes");
 }
 
-/// The cut is on the device before more is appended: what is in the end could be valid behind it.
+/// The cut is synced before more is appended: bytes of the torn end could be valid behind new ones.
 void cut_torn_end(file& log, const block_log_contents& contents) {
     if (contents.torn_bytes == 0) return;
     spdlog::warn("{}: {}", log.path().string(), describe_torn_end(contents, "are cut"));
@@ -27,8 +27,8 @@ void cut_torn_end(file& log, const block_log_contents& contents) {
     log.sync();
 }
 
-/// A failed sync may have dropped what was written behind `synced`, and the next one would know
-/// nothing of it. What the file still shows is written anew, if it is what it should be.
+/// A failed sync may have dropped what was written behind `synced`, and the next sync would not
+/// report it. Rewrites what the file still shows, if it is what it should be.
 void write_again(file& log, const block_log_index& index, std::uint64_t synced) {
     for (std::size_t i = index.entries().size(); i > 0; --i) {
         const std::uint64_t offset = index.entries()[i - 1].offset;
@@ -42,7 +42,7 @@ void write_again(file& log, const block_log_index& index, std::uint64_t synced) 
     }
 }
 
-/// Whoever had it open before may have died of a sync that failed.
+/// A previous writer may have died of a failed sync.
 void sync_what_was_left(file& log, const block_log_contents& contents) {
     if (contents.synced_bytes == contents.index.log_bytes()) return;
     write_again(log, contents.index, contents.synced_bytes);
@@ -52,7 +52,7 @@ void sync_what_was_left(file& log, const block_log_contents& contents) {
 void remove_quietly(const std::filesystem::path& path, disk* on) {
     try {
         names_on(on).remove(path);
-    } catch (const error&) { // what failed first is reported
+    } catch (const error&) { // the first failure is reported
     }
 }
 
@@ -87,7 +87,8 @@ block_log_writer block_log_writer::open(const std::filesystem::path& path, std::
     require_valid(options);
     file log = file::open_write(path, options.on);
     log.lock();
-    log.sync(); // what an earlier writer left: from here on a failure is about what this one writes
+    // what an earlier writer left: from here on a failed sync is about this writer's bytes
+    log.sync();
     opening_options how;
     how.on = options.on;
     block_log_contents contents = read_contents(log, chain, how);
@@ -155,7 +156,7 @@ void block_log_writer::sync() {
 }
 
 void block_log_writer::close() {
-    sync(); // an index vouches for its records: they are on the device before it is saved
+    sync(); // an index vouches for its records: sync them before it is saved
     close_mark();
     try {
         index_.save(index_path(log_.path()), log_.on());
@@ -166,7 +167,7 @@ void block_log_writer::close() {
     abandon();
 }
 
-/// All there is was synced. A mark that goes on saying less would do no harm in a good log.
+/// Everything was synced. Failing to close the mark does no harm to a good log.
 void block_log_writer::close_mark() noexcept {
     try {
         synced_mark mark = synced_mark::of(log_, index_);

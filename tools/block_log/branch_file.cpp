@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/block_log/block_log_format.hpp>
 #include <tools/block_log/branch_file.hpp>
 #include <tools/block_log/bytes.hpp>
@@ -11,11 +11,11 @@ namespace {
 
 using namespace block_log_format;
 
-/// A block log's header under another magic number, so that neither is taken for the other.
+/// A block log's header with another magic number, so that neither file is taken for the other.
 constexpr std::array<unsigned char, 8> branch_magic{0x8e, 'B', 'L', 'K', 'B', 'R', 'N', '\n'};
 constexpr std::uint32_t record_mark = 0x4243e28d;
 
-/// Precedes a branch's blocks; the checksum of both follows them.
+/// Precedes a branch's blocks; a checksum of both follows.
 struct branch_header {
     little_uint32_buf_t magic;
     little_uint32_buf_t payload_bytes;
@@ -27,7 +27,7 @@ static_assert(sizeof(branch_header) == 24 && offsetof(branch_header, forks_after
 
 constexpr std::uint64_t frame_bytes = sizeof(branch_header) + sizeof(std::uint64_t);
 
-/// Why the numbers of a branch are none; empty when they are.
+/// What is wrong with the block numbers of a branch; empty when nothing is.
 std::string fault_of(const branch& one) {
     if (one.blocks.empty()) return "a branch has blocks";
     std::uint64_t before = one.forks_after;
@@ -41,12 +41,12 @@ std::string fault_of(const branch& one) {
 }
 
 void require_size(const file& to, const branch& one, std::size_t payload) {
-    if (one.blocks.size() <= most_branch_blocks && payload <= most_branch_bytes) return;
+    if (one.blocks.size() <= max_branch_blocks && payload <= max_branch_bytes) return;
     throw limit_error(to.path().string() + ": the branch after block " +
                       std::to_string(one.forks_after) + " has " +
                       std::to_string(one.blocks.size()) + " blocks of " + std::to_string(payload) +
-                      " bytes; the limits are " + std::to_string(most_branch_blocks) + " and " +
-                      std::to_string(most_branch_bytes));
+                      " bytes; the limits are " + std::to_string(max_branch_blocks) + " and " +
+                      std::to_string(max_branch_bytes));
 }
 
 bytes encode_branch(const file& to, const branch& one) {
@@ -143,7 +143,7 @@ std::optional<branch> branch_file_reader::next() {
         fail("the file became shorter while it was read");
     if (header.magic.value() != record_mark) fail("no branch begins here");
     const std::uint64_t payload = header.payload_bytes.value();
-    if (payload > most_branch_bytes || header.blocks.value() > most_branch_blocks)
+    if (payload > max_branch_bytes || header.blocks.value() > max_branch_blocks)
         fail("the length of the branch exceeds the limit");
     if (payload + frame_bytes > size_ - position_) fail("the branch ends after the file does");
     bytes record(payload + frame_bytes);

@@ -12,9 +12,9 @@
 
 namespace chainbase {
 
-/// Some blocks of a chain that another one of the same height won over.
+/// Blocks of a branch that lost against another one of the same height.
 struct branch {
-    /// The number of the last block that it has in common with the chain.
+    /// The number of the last block that the branch shares with the chain.
     std::uint64_t forks_after = 0;
     /// Their numbers rise strictly and are above forks_after.
     std::vector<block> blocks;
@@ -22,20 +22,21 @@ struct branch {
     friend bool operator==(const branch&, const branch&) = default;
 };
 
-/// What a branch has at most: what a damaged or hostile length can make a reader allocate.
-inline constexpr std::size_t most_branch_blocks = 4096;
-inline constexpr std::uint32_t most_branch_bytes = 64u << 20;
+/// The largest number of blocks in a branch. Limits what a damaged or hostile length makes a reader
+/// allocate.
+inline constexpr std::size_t max_branch_blocks = 4096;
+inline constexpr std::uint32_t max_branch_bytes = 64u << 20;
 
 /// Writes branches beside a block log (README.md draws the file). Not thread-safe.
 class branch_file_writer {
 public:
-    /// Makes a new file for branches of the chain named. Throws usage_error when the file exists or
+    /// Makes a new file for branches of the named chain. Throws usage_error when the file exists or
     /// the name is empty or longer than 32 bytes, and what writing a file throws.
     branch_file_writer(const std::filesystem::path& path, std::string_view chain);
 
-    /// Adds a branch. Throws usage_error unless it has blocks, with numbers as they must be, and
-    /// forks off no earlier than the one before; limit_error when it is too large; what writing a
-    /// file throws: then the file ends with the branch before, and the call may be repeated.
+    /// Adds a branch. Throws usage_error unless it has blocks with valid numbers and forks off no
+    /// earlier than the branch before; limit_error when it is too large; what writing a file
+    /// throws: the file then ends with the branch before, and the call may be repeated.
     void append(const branch& next);
 
     /// Returns when everything is on the device, and closes the file. Nothing may be called
@@ -52,9 +53,9 @@ private:
     std::uint64_t last_fork_ = 0;
 };
 
-/// Reads the branches of a file, one after the other, in the order of where they fork off.
+/// Reads the branches of a file in the order of their fork points.
 ///
-/// Every branch is verified before it is handed out. Not thread-safe.
+/// Every branch is verified before it is returned. Not thread-safe.
 class branch_file_reader {
 public:
     /// Throws io_error when the file cannot be opened, format_error when it is no branch file, has
@@ -66,8 +67,8 @@ public:
     [[nodiscard]] const std::string& chain() const noexcept { return chain_; }
 
     /// The next branch; nothing at the end of the file. Throws damaged_error naming file, byte and
-    /// what is wrong when a record is cut, altered, too large or out of order; the reader then
-    /// stays where it is.
+    /// fault when a record is cut, altered, too large or out of order; the position then does not
+    /// move.
     [[nodiscard]] std::optional<branch> next();
 
 private:

@@ -16,7 +16,7 @@ namespace chainbase {
 /// Owned bytes, such as one encoded operation.
 using bytes = std::vector<std::byte>;
 
-/// Bytes owned by someone else.
+/// Bytes owned elsewhere.
 using byte_view = std::span<const std::byte>;
 
 /// The bytes of `text`; valid as long as the text.
@@ -29,7 +29,8 @@ using byte_view = std::span<const std::byte>;
     return {reinterpret_cast<const char*>(view.data()), view.size()};
 }
 
-/// The bytes of a value that lies in memory as in a file; valid as long as the value.
+/// The bytes of a value that has the same layout in memory and in a file; valid as long as the
+/// value.
 template <class T>
     requires std::is_trivially_copyable_v<T>
 [[nodiscard]] byte_view view_of(const T& value) noexcept {
@@ -41,7 +42,7 @@ template <class T>
     return std::as_writable_bytes(std::span(&value, 1));
 }
 
-/// The T whose bytes begin at `position`. Requires all of them to be there.
+/// The T whose bytes begin at `position`. Requires that the view holds all of them.
 template <class T>
     requires std::is_trivially_copyable_v<T>
 [[nodiscard]] T load(byte_view from, std::size_t position = 0) noexcept {
@@ -93,12 +94,12 @@ class byte_reader {
 public:
     byte_reader(byte_view input, std::string name) : input_(input), name_(std::move(name)) {}
 
-    /// What the messages call the input from now on, such as "block 17".
+    /// Names the input in messages from now on, such as "block 17".
     void rename(std::string name) { name_ = std::move(name); }
 
     [[nodiscard]] std::size_t position() const noexcept { return position_; }
     [[nodiscard]] std::size_t remaining() const noexcept { return input_.size() - position_; }
-    /// What was not taken yet; valid as long as the input.
+    /// The bytes not read yet; valid as long as the input.
     [[nodiscard]] byte_view rest() const noexcept { return input_.subspan(position_); }
 
     /// The next number; refuses one above `most`.
@@ -118,7 +119,7 @@ public:
         return static_cast<std::int64_t>((folded >> 1) ^ (0 - (folded & 1)));
     }
 
-    /// A number of elements that follow; since each takes at least one byte, a count above the
+    /// A count of elements that follow. Each takes at least one byte, so a count above the
     /// remaining bytes is refused before anything is allocated for it.
     std::size_t count() {
         const std::uint64_t elements = unsigned_number();
@@ -127,8 +128,8 @@ public:
         return elements;
     }
 
-    /// How many of `elements` to make room for ahead, when one of them usually takes `usual` bytes:
-    /// a count may state as many as there are bytes left, and what is made of each may be large.
+    /// How many of `elements` to reserve memory for when one usually takes `usual` bytes: a hostile
+    /// count may be as large as the remaining bytes, and each decoded element may be large.
     [[nodiscard]] std::size_t likely(std::size_t elements, std::size_t usual) const noexcept {
         return std::min(elements, remaining() / usual + 1);
     }
@@ -141,7 +142,7 @@ public:
         return view;
     }
 
-    /// Throws when anything is left over.
+    /// Throws damaged_error when bytes are left over.
     void finish() const {
         if (remaining() > 0) fail("unexpected bytes at the end");
     }

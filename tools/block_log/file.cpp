@@ -1,7 +1,7 @@
 #include <chainbase/checkpoint/disk.hpp>
-#include <chainbase/files.hpp>
-#include <pool_allocator/error.hpp>
-#include <pool_allocator/ofd_lock.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/files.hpp>
+#include <pool_allocator/base/ofd_lock.hpp>
 #include <tools/block_log/file.hpp>
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@ namespace chainbase {
 
 namespace {
 
-/// A file that a user named: links are followed, and its mode is what the umask leaves of 0644.
+/// Opens a file named by the user: follows links; a new file has mode 0644 less the umask.
 file_descriptor open_named(const std::filesystem::path& path, int flags) {
     file_descriptor opened(::open(path.c_str(), flags | O_CLOEXEC, 0644));
     if (opened.number() >= 0) return opened;
@@ -96,7 +96,7 @@ void file::write_first(byte_view header) {
     } catch (...) {
         try {
             names_on(on_).remove(path_);
-        } catch (const error&) { // what failed first is reported
+        } catch (const error&) { // the first failure is reported
         }
         throw;
     }
@@ -133,7 +133,8 @@ void file::lock() {
 bool file::is_locked_by_another() const noexcept {
     using ofd_lock::kind;
     if (!system_) return false;
-    return ofd_lock::in_the_way(system_->descriptor().number(), kind::shared) == kind::exclusive;
+    return ofd_lock::conflicting_lock(system_->descriptor().number(), kind::shared) ==
+           kind::exclusive;
 }
 
 disk& names_on(disk* on) noexcept {

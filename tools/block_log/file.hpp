@@ -15,10 +15,10 @@ class system_file;
 
 /// An open file; closed by the destructor.
 ///
-/// It lies on the operating system's disk, or on another one that a test has in its hands and that
-/// outlives it. A refused call throws io_error with file, operation, offset and reason; a full
-/// disk, quota or file size limit throws out_of_space_error with file, offset and bytes asked.
-/// `read_at` may be called by any number of threads at once, everything else by one.
+/// It lies on the operating system's disk, or on a test's simulated disk that outlives it. A
+/// refused call throws io_error with file, operation, offset and reason; a full disk, quota or file
+/// size limit throws out_of_space_error with file, offset and bytes asked. `read_at` may be called
+/// by any number of threads at once, everything else by one.
 class file {
 public:
     /// No file; only assignment and destruction are allowed.
@@ -37,14 +37,13 @@ public:
 
     [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
     [[nodiscard]] bool is_open() const noexcept { return io_ != nullptr; }
-    /// The disk that was named when it was opened.
+    /// The disk passed when it was opened.
     [[nodiscard]] disk* on() const noexcept { return on_; }
 
-    /// Whether the file has this name now, and none that took its place.
+    /// Whether `path` names this file now, not a replacement.
     [[nodiscard]] bool is_at(const std::filesystem::path& path) const noexcept;
 
-    /// Its number in its file system, by which a copy is told from it; 0 on a disk that a test has
-    /// in its hands.
+    /// The file's inode number, which tells a copy apart; 0 on a simulated disk.
     [[nodiscard]] std::uint64_t inode() const;
 
     /// Bytes in the file now.
@@ -56,26 +55,26 @@ public:
     /// Writes all of `data` at `offset`; after an exception any part of it may be in the file.
     void write_at(std::uint64_t offset, byte_view data);
 
-    /// Writes the header of a file that was just made. A half of one would be no file of any kind:
-    /// after an exception the file is removed.
+    /// Writes the header of a new file. Removes the file after an exception: a partial header would
+    /// identify no format.
     void write_first(byte_view header);
 
     /// Cuts the file to `size` bytes.
     void truncate(std::uint64_t size);
-    /// The same; false when it is refused.
+    /// The same; returns false when refused.
     [[nodiscard]] bool try_truncate(std::uint64_t size) noexcept;
 
-    /// Returns when the file's content is on the device (fdatasync). After it threw, what was
-    /// written since the last one that did not may be lost, and no later call tells.
+    /// Returns when the file's content is on the device (fdatasync). After a failure, what was
+    /// written since the last successful sync may be lost, and no later call reports it.
     void sync() const;
     /// Returns when the file's name is on the device.
     void sync_name() const;
 
-    /// Takes the file's one writer's lock, which the kernel releases when this file closes or the
-    /// process dies; throws locked_error when another file object has it. Only the operating
+    /// Takes the writer lock of the file, which the kernel releases when this file closes or the
+    /// process dies; throws locked_error when another file object holds it. Only the operating
     /// system's disk has locks.
     void lock();
-    /// Whether another file object has that lock: a writer is at work.
+    /// Whether another file object holds the writer lock.
     [[nodiscard]] bool is_locked_by_another() const noexcept;
 
     void close() noexcept;
@@ -87,10 +86,10 @@ private:
     std::filesystem::path path_;
     disk* on_ = nullptr;
     std::unique_ptr<disk_file> io_;
-    system_file* system_ = nullptr; ///< the same, unless it is on another disk
+    system_file* system_ = nullptr; ///< the same file, unless on another disk
 };
 
-/// The disk whose files have names like this one's: null is the operating system's.
+/// The disk that holds this file's directory entry; null is the operating system's.
 [[nodiscard]] disk& names_on(disk* on) noexcept;
 
 } // namespace chainbase

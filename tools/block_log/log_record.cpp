@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/block_log/block_log_format.hpp>
 #include <tools/block_log/bytes.hpp>
 #include <tools/block_log/log_record.hpp>
@@ -32,8 +32,8 @@ byte_view covered_by_checksum(byte_view raw) {
     return raw.first(raw.size() - sizeof(record_trailer::checksum));
 }
 
-/// Makes `raw` a record with the compressed batch in its place, header and trailer still blank;
-/// returns the compressed size.
+/// Fills `raw` with the compressed batch at its place; header and trailer are still blank. Returns
+/// the compressed size.
 std::size_t compress(const record_batch& batch, int level, bytes& raw) {
     raw.resize(min_record_bytes + ZSTD_compressBound(batch.unpacked.size()));
     const std::size_t packed =
@@ -53,8 +53,8 @@ bool has_impossible_blocks(const record_header& header) {
     return header.blocks.value() == 0 || header.first_number.value() > header.last_number.value();
 }
 
-/// What is wrong with a header that claims to lead a record with `room` bytes to the log's end;
-/// empty when nothing is.
+/// What is wrong with a record header that has `room` bytes to the log's end; empty when nothing
+/// is.
 std::string_view fault_of(const record_header& header, std::uint64_t room) {
     if (header.magic.value() != record_magic) return "no record begins here";
     const std::uint64_t packed = header.packed_bytes.value();
@@ -64,7 +64,7 @@ std::string_view fault_of(const record_header& header, std::uint64_t room) {
     return {};
 }
 
-/// The same for a record's complete bytes.
+/// What is wrong with the complete bytes of a record; empty when nothing is.
 std::string_view fault_of(byte_view raw) {
     const record_header header = header_of(raw);
     const record_trailer trailer = trailer_of(raw);
@@ -78,10 +78,10 @@ std::string_view fault_of(byte_view raw) {
 
 constexpr std::size_t search_window = 1 << 20;
 
-/// Bytes of the record whose header seems to be at `offset`, when its length leads to a trailer
-/// that leads back, else 0: asked before a whole record is read and summed, so that many magic
+/// The size of the record whose header seems to be at `offset`, if its length leads to a trailer
+/// that leads back; else 0. Checked before a whole record is read and summed, so that many magic
 /// numbers without records cost little.
-std::uint64_t promised_bytes(const file& log, std::uint64_t offset, std::uint64_t end) {
+std::uint64_t claimed_bytes(const file& log, std::uint64_t offset, std::uint64_t end) {
     bytes raw(sizeof(record_header));
     if (log.read_at(offset, raw) < raw.size()) return 0;
     const record_header header = header_of(raw);
@@ -251,7 +251,7 @@ void record_blocks::require_end() const {
 }
 
 search_result search_record(const file& log, std::uint64_t from, std::uint64_t end,
-                            search_budget& budget, const watcher& watch) {
+                            search_budget& budget, const progress_callback& watch) {
     const little_uint32_buf_t magic(record_magic);
     const byte_view pattern = view_of(magic);
     bytes window(search_window);
@@ -264,15 +264,15 @@ search_result search_record(const file& log, std::uint64_t from, std::uint64_t e
         };
         for (auto hit = find(window.begin()); hit != last; hit = find(hit + 1)) {
             const std::uint64_t at = from + static_cast<std::uint64_t>(hit - window.begin());
-            const std::uint64_t promised = promised_bytes(log, at, end);
-            if (promised == 0) continue;
+            const std::uint64_t claimed = claimed_bytes(log, at, end);
+            if (claimed == 0) continue;
             if (watch) watch(at, end);
-            if (!budget.spend(promised)) return {{}, true};
+            if (!budget.spend(claimed)) return {{}, true};
             if (record_check check = check_record(log, at, end); check.record)
                 return {std::move(check.record), false};
         }
         if (size < window.size()) break;
-        from += size - (pattern.size() - 1); // the pattern may lie across two windows
+        from += size - (pattern.size() - 1); // the pattern may span two windows
     }
     return {};
 }

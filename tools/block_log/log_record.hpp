@@ -23,10 +23,10 @@ public:
     [[nodiscard]] std::uint64_t last_number() const noexcept;
     [[nodiscard]] std::uint32_t blocks() const noexcept;
     [[nodiscard]] std::uint64_t checksum() const noexcept;
-    /// Bytes of the blocks before they were packed, as the header states them.
+    /// Bytes of the blocks before compression, as the header states them.
     [[nodiscard]] std::uint32_t unpacked_bytes() const noexcept;
 
-    /// The same record, to be written at another place: its bytes do not depend on the place.
+    /// The same record for another offset: its bytes do not depend on the offset.
     [[nodiscard]] log_record moved_to(std::uint64_t offset) && noexcept {
         offset_ = offset;
         return std::move(*this);
@@ -35,8 +35,8 @@ public:
     /// The record's bytes as they are in the file.
     [[nodiscard]] byte_view raw() const noexcept { return raw_; }
 
-    /// The encoded blocks, each with its length in front. Throws damaged_error when the frame does
-    /// not unpack to the length that the header states.
+    /// The encoded blocks, each preceded by its length. Throws damaged_error when the frame does
+    /// not unpack to the length in the header.
     [[nodiscard]] bytes unpack() const;
 
 private:
@@ -53,14 +53,14 @@ struct record_check {
     std::string reason;
 };
 
-/// Reads and verifies the record at `offset` of the log, which is taken to end at byte `end`. What
-/// is wrong with its bytes is a returned reason; only a refused read throws (io_error).
+/// Reads and verifies the record at `offset` of a log that ends at byte `end`. Invalid bytes are
+/// returned as a reason; only a refused read throws (io_error).
 [[nodiscard]] record_check check_record(const file& log, std::uint64_t offset, std::uint64_t end);
 
-/// The record whose last byte is just before `end`: walks a log backwards without an index.
+/// The record whose last byte is just before `end`, for walking a log backwards without an index.
 [[nodiscard]] record_check check_record_before(const file& log, std::uint64_t end);
 
-/// Encoded blocks on their way into one record.
+/// Encoded blocks collected for one record.
 struct record_batch {
     std::uint64_t first_number = 0;
     std::uint64_t last_number = 0;
@@ -74,44 +74,44 @@ struct record_batch {
     void add(std::uint64_t number, byte_view encoded);
 };
 
-/// The record with the batch's blocks, compressed at zstd's `level`, that is to be written at
-/// `offset`; the same batch, level and zstd version give the same bytes. Requires a batch that is
-/// not empty. Throws limit_error when it exceeds max_record_bytes.
+/// Packs the batch's blocks into a record for `offset`, compressed at zstd's `level`; the same
+/// batch, level and zstd version give the same bytes. Requires a non-empty batch. Throws
+/// limit_error when it exceeds max_record_bytes.
 [[nodiscard]] log_record pack_record(const record_batch& batch, int level, std::uint64_t offset);
 
-/// The blocks of one record, one after the other, and whether they are what the record states.
+/// Iterates over the blocks of one record and verifies that they are what the record states.
 ///
-/// Holds the unpacked record. Not thread-safe. Whatever is wrong is a damaged_error that says what,
-/// not where: whoever read the record knows its file and byte.
+/// Holds the unpacked record. Not thread-safe. Faults throw damaged_error without a position: the
+/// caller that read the record knows its file and byte.
 class record_blocks {
 public:
     /// Unpacks the record. Throws damaged_error when it does not unpack.
     explicit record_blocks(const log_record& record);
-    record_blocks(record_blocks&&) = default; // what views point to stays where it is
+    record_blocks(record_blocks&&) = default; // views keep pointing to the same bytes
     record_blocks& operator=(record_blocks&&) = default;
 
     /// The next block, or nothing behind the last. Throws damaged_error for bytes that are no
     /// block, for a number that does not rise, and at the end when the record states other blocks;
-    /// it then stays where it is.
+    /// the position then does not move.
     [[nodiscard]] std::optional<block> next();
 
-    /// A block's encoding, for callers that do not decode it by decode_block. Valid as long as
-    /// the record's blocks are.
+    /// A block's encoding, for callers that do not use decode_block. Valid as long as the record's
+    /// blocks are.
     struct encoded_block {
         std::uint64_t number;
         byte_view encoded;
     };
-    /// As next(), but leaves the block as it is behind its number.
+    /// As next(), but decodes only the block's number.
     [[nodiscard]] std::optional<encoded_block> next_encoded();
 
-    /// Steps over the blocks below `number`; returns how many there were.
+    /// Skips the blocks below `number`; returns how many there were.
     std::uint64_t skip_below(std::uint64_t number);
 
-    /// The block delivered last as it is encoded, its length in front: every encoding of equal
-    /// blocks is the same, however they are packed.
+    /// The encoding of the block returned last, preceded by its length: equal blocks have equal
+    /// encodings, however they are packed.
     [[nodiscard]] byte_view encoded() const noexcept { return encoded_; }
 
-    /// Unpacked bytes, of the blocks delivered and of all.
+    /// Unpacked bytes of the blocks returned, and of all.
     [[nodiscard]] std::size_t position() const noexcept { return reader_.position(); }
     [[nodiscard]] std::size_t bytes() const noexcept { return unpacked_.size(); }
 
@@ -130,17 +130,17 @@ private:
     std::uint32_t delivered_ = 0;
 };
 
-/// Told now and then how far something long is, in bytes done and in all; may throw to end it.
-using watcher = std::function<void(std::uint64_t done, std::uint64_t all)>;
+/// Reports the progress of something long, in bytes done and in all; may throw to stop it.
+using progress_callback = std::function<void(std::uint64_t done, std::uint64_t all)>;
 
-/// What searching may cost: the bytes of all that looks like a record on the way, which a log that
-/// was made for it lets overlap without end.
+/// Bounds the cost of a search by the bytes of all candidate records, which a hostile log could let
+/// overlap without end.
 class search_budget {
 public:
-    /// For a log of so many bytes, however often it is searched.
+    /// The budget for a log of so many bytes, for any number of searches.
     explicit search_budget(std::uint64_t bytes) noexcept : left_(4 * bytes) {}
 
-    /// Whether so much was left; it is less then.
+    /// Takes `bytes` off the budget; false when less was left.
     [[nodiscard]] bool spend(std::uint64_t bytes) noexcept {
         if (bytes > left_) return false;
         left_ -= bytes;
@@ -151,15 +151,16 @@ private:
     std::uint64_t left_;
 };
 
-/// What a search came to.
+/// The result of a search.
 struct search_result {
     std::optional<log_record> record;
-    bool gave_up = false; ///< the budget was spent: it cannot be told whether there is one
+    bool gave_up = false; ///< the budget was spent: whether there is a record is unknown
 };
 
-/// The first valid record of the log that begins in [from, end), found by its magic number alone,
-/// as after damage no length can be trusted. `watch` is told of all that looks like one.
+/// Finds the first valid record that begins in [from, end) by its magic number alone: after damage
+/// no length can be trusted. Calls `watch` for all candidates.
 [[nodiscard]] search_result search_record(const file& log, std::uint64_t from, std::uint64_t end,
-                                          search_budget& budget, const watcher& watch = {});
+                                          search_budget& budget,
+                                          const progress_callback& watch = {});
 
 } // namespace chainbase

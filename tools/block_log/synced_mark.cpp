@@ -1,5 +1,5 @@
 #include <chainbase/checkpoint/disk.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/block_log/block_log_format.hpp>
 #include <tools/block_log/block_log_index.hpp>
 #include <tools/block_log/bytes.hpp>
@@ -23,7 +23,7 @@ mark_content encode(const synced_mark& mark) {
     return result;
 }
 
-/// A mark that cannot be read is as good as none.
+/// An unreadable mark counts as missing.
 std::optional<mark_content> try_read(const std::filesystem::path& path, disk* on) {
     try {
         const file source = file::open_read(path, on);
@@ -69,13 +69,13 @@ mark_fit fit_of(const synced_mark& mark, const file& log) {
     return last.record->checksum() == mark.last_checksum ? mark_fit::fits : mark_fit::foreign;
 }
 
-bool tells_of_sync(const std::optional<synced_mark>& mark, const file& log, std::uint64_t offset) {
+bool proves_synced(const std::optional<synced_mark>& mark, const file& log, std::uint64_t offset) {
     if (!mark || mark->log_bytes <= offset) return false;
     const mark_fit fit = fit_of(*mark, log);
     return fit == mark_fit::fits || fit == mark_fit::broken;
 }
 
-bool vouches_for_nothing_behind(const synced_mark& mark, const file& log) {
+bool permits_unsynced_tail(const synced_mark& mark, const file& log) {
     return mark.is_open && mark.inode == log.inode() && fit_of(mark, log) == mark_fit::fits;
 }
 

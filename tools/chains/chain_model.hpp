@@ -16,9 +16,9 @@ class committed_state;
 }
 namespace chainbase {
 
-/// What looking for every object of a state came to.
+/// The result of looking up every object of a state.
 struct verification {
-    std::uint64_t objects = 0; ///< looked for by id and by key
+    std::uint64_t objects = 0; ///< looked up by id and by key
     std::uint64_t in_memory = 0;
     std::uint64_t in_archive = 0;
     std::uint64_t problem_count = 0;
@@ -29,15 +29,15 @@ struct verification {
     }
 };
 
-/// What a chain makes of its blocks: the rules, over objects in a database and a store.
+/// The rules of a chain, applied to objects in a database and a store.
 ///
-/// A block is begun, its transactions are applied one after the other, and it is ended; all of it
-/// as changes of the session under way. Between blocks a model holds no state of its own, not even
-/// counts: all of it is in the objects, so that undo, reopening and kills keep it right. Used by
-/// the writer thread; the blocks come from the decoder of the same chain.
+/// A block is begun, its transactions are applied one after the other, and it is ended; all changes
+/// belong to the current session. Between blocks a model keeps no state of its own, not even
+/// counters: everything is in the objects, so undo, reopening and kills keep it right. Used by the
+/// writer thread; the blocks come from the same chain's decoder.
 ///
-/// What a block or transaction is to blame for is thrown as rejected_error; what the database and
-/// the store throw when the fault is theirs passes as it is.
+/// Throws rejected_error when a block or transaction is at fault; errors of the database and the
+/// store pass through.
 class chain_model {
 public:
     using named_counts = std::vector<std::pair<std::string, std::int64_t>>;
@@ -47,51 +47,50 @@ public:
     chain_model& operator=(const chain_model&) = delete;
     virtual ~chain_model() = default;
 
-    /// Begins a block, with what comes before its transactions. Throws rejected_error when it does
-    /// not follow the block before: undo the session then.
+    /// Begins a block and does the work that precedes its transactions. Throws rejected_error when
+    /// it does not follow the block before: undo the session then.
     virtual void begin_block(std::uint64_t number, std::int64_t timestamp) = 0;
-    /// Applies one transaction of the block that was begun. Throws rejected_error naming
-    /// transaction, operation and rule; undo the session it was applied in then, and others can
-    /// still be applied.
+    /// Applies one transaction of the current block. Throws rejected_error naming transaction,
+    /// operation and rule; undo its session then, and others can still be applied.
     virtual void apply(const decoded_block& from, std::size_t transaction) = 0;
     /// Ends the block.
     virtual void end_block() = 0;
 
-    /// Begins to apply transactions that are in no block yet, as if the next block had the given
-    /// time. Ends with the session.
+    /// Begins to apply pending transactions, as if the next block had the given time. Ends with the
+    /// session.
     virtual void begin_pending(std::int64_t timestamp) = 0;
 
-    /// Asks for the memory that applying the transaction will touch, so that waiting for it
-    /// overlaps with work: first where keys are looked up, then, some transactions later, the
-    /// objects that they lead to, and later again the places of their ids. Changes nothing.
-    virtual void prefetch_keys(const decoded_block& from, std::size_t transaction) const = 0;
-    virtual void prefetch_objects(const decoded_block& from, std::size_t transaction) const = 0;
-    virtual void prefetch_ids(const decoded_block& from, std::size_t transaction) const = 0;
+    /// Notes the keys that applying the transaction will look up; the block outlives
+    /// look_up_noted().
+    virtual void note_keys(const decoded_block& from, std::size_t transaction) = 0;
+    /// Looks up all noted keys together, so that their cache misses overlap and applying finds the
+    /// objects in the cache. Changes nothing.
+    virtual void look_up_noted() = 0;
 
-    /// Answers what users of a node ask, as its API would: `question` chooses a kind (an account by
-    /// name, a comment with its votes, the next cash-outs, ...) and what it is about. Returns a
-    /// number that depends on all that was looked at. Any thread, under the state's read lock.
+    /// Runs a query as a node's API users would: `question` selects its kind (an account by name, a
+    /// comment with its votes, the next cash-outs, ...) and its subject. Returns a number that
+    /// depends on everything read. Any thread, under the state's read lock.
     [[nodiscard]] virtual std::uint64_t answer(std::uint64_t question) const = 0;
 
-    /// Takes up to `limit` finished objects whose end cannot be undone from memory to the archive,
-    /// as changes of the session under way. Returns how many: none in a chain where nothing is ever
-    /// finished. See archive::lifecycle.
+    /// Moves up to `limit` finished objects that can no longer be undone to the archive, as changes
+    /// of the current session. Returns how many: 0 in a chain without finished objects. See
+    /// archive::lifecycle.
     virtual std::size_t hand_over(std::size_t /*limit*/) { return 0; }
-    /// The same while another thread writes, in full batches only: what leaves memory now is what
-    /// an earlier call began.
+    /// As hand_over(), but another thread writes, in full batches only: the objects that leave
+    /// memory now belong to a batch of an earlier call.
     virtual std::size_t hand_over_behind(std::size_t /*batch*/) { return 0; }
 
-    /// Objects of each type that left memory for the archive.
+    /// Objects of each type that moved to the archive.
     [[nodiscard]] virtual named_counts archived() const { return {}; }
 
-    /// The counts by which a replay is judged; chain's README.md says what each must be.
+    /// The counts that check a replay; the chain's README.md says what each must be.
     [[nodiscard]] virtual named_counts oracle() const = 0;
 
-    /// Throws damaged_error, with the figures, when an identity does not hold that holds after
-    /// every block.
+    /// Throws damaged_error, with the figures, when an identity fails that holds after every block.
     virtual void check() const = 0;
 
-    /// Looks for every object by id and by key, and compares the places with what they should be.
+    /// Looks up every object by id and by key, and compares the positions found with the expected
+    /// ones.
     [[nodiscard]] virtual verification verify() const = 0;
 
     /// SHA-256 over the content of all objects of the chain; see archive/state_digest.hpp.
@@ -105,61 +104,37 @@ public:
 /// Consecutive blocks, owned by the caller.
 using run_of_blocks = std::span<const decoded_block* const>;
 
-/// Applies whole blocks: each begun, all of its transactions, ended. `at` is the one under way, for
-/// the caller that handles what one throws. Calls after_each(block), if there is such a function,
-/// when one is ended.
+/// Applies whole blocks: begins each, applies its transactions, ends it. `at` is the current one,
+/// for a caller that handles an exception. Calls after_each(block), if given, after each.
 void apply_blocks(chain_model& model, run_of_blocks run, std::size_t& at,
                   const std::function<void(const decoded_block&)>& after_each = {});
 
-/// How many transactions ahead memory is asked for: far enough that it answers, near enough that
-/// the cache still has it.
-inline constexpr std::size_t keys_ahead = 24;
-inline constexpr std::size_t objects_ahead = 16;
-inline constexpr std::size_t ids_ahead = 8;
+/// How many transactions' keys are looked up together: enough for misses to overlap, few enough for
+/// their objects to stay in the cache until they are applied.
+inline constexpr std::size_t transactions_ahead = 32;
 
-/// Prefetches for transactions that are applied one after the other: a step before each, which asks
-/// for the memory of some that come later.
+/// Looks up the keys of transactions that are applied one after the other, some at a time.
 ///
-/// A Cursor names a transaction: done(), block(), transaction(), next(). Copies go on alone.
+/// A Cursor names a transaction: done(), block(), transaction(), next().
 template <typename Cursor>
 class lookahead {
 public:
-    lookahead(const chain_model& model, const Cursor& first)
-        : model_(model), keys_(first), objects_(first), ids_(first) {
-        for (std::size_t i = 0; i < keys_ahead; ++i) {
-            ask_for_keys();
-            if (i >= keys_ahead - objects_ahead) ask_for_objects();
-            if (i >= keys_ahead - ids_ahead) ask_for_ids();
-        }
-    }
+    lookahead(chain_model& model, const Cursor& first) : model_(model), next_(first) {}
+
     /// To be called before each transaction is applied.
     void step() {
-        ask_for_keys();
-        ask_for_objects();
-        ask_for_ids();
+        if (ahead_ == 0) {
+            for (; ahead_ < transactions_ahead && !next_.done(); ++ahead_, next_.next())
+                model_.note_keys(next_.block(), next_.transaction());
+            model_.look_up_noted();
+        }
+        if (ahead_ != 0) --ahead_;
     }
 
 private:
-    void ask_for_keys() {
-        if (keys_.done()) return;
-        model_.prefetch_keys(keys_.block(), keys_.transaction());
-        keys_.next();
-    }
-    void ask_for_objects() {
-        if (objects_.done()) return;
-        model_.prefetch_objects(objects_.block(), objects_.transaction());
-        objects_.next();
-    }
-    void ask_for_ids() {
-        if (ids_.done()) return;
-        model_.prefetch_ids(ids_.block(), ids_.transaction());
-        ids_.next();
-    }
-
-    const chain_model& model_;
-    Cursor keys_;
-    Cursor objects_;
-    Cursor ids_;
+    chain_model& model_;
+    Cursor next_;
+    std::size_t ahead_ = 0; ///< transactions whose keys were looked up, and which are not applied
 };
 
 /// The transactions of consecutive blocks.

@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/block_log/bytes.hpp>
 #include <tools/chains/chain_model.hpp>
 #include <tools/chains/chains.hpp>
@@ -12,8 +12,8 @@
 namespace chainbase {
 namespace {
 
-/// Bytes that a transaction of one operation takes in a block, about.
-constexpr std::size_t usual_transaction = 16;
+/// Typical bytes of a one-operation transaction in a block.
+constexpr std::size_t typical_transaction = 16;
 
 using model_maker = std::unique_ptr<chain_model> (*)(database&, archive::store&);
 
@@ -79,9 +79,9 @@ void decoded_block::read(byte_view encoded) {
     if (timestamp_ > last_timestamp)
         reader.fail("time " + std::to_string(timestamp_) + " is behind the year 9999");
     const std::size_t count = reader.count();
-    const std::size_t likely = reader.likely(count, usual_transaction);
+    const std::size_t likely = reader.likely(count, typical_transaction);
     parts_.reserve(likely);
-    expect(likely); // most transactions are of one operation
+    expect(likely); // most transactions have one operation
     for (std::size_t i = 0; i < count; ++i)
         read_transaction(reader);
     reader.finish();

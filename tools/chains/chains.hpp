@@ -6,30 +6,30 @@
 #include <memory>
 #include <string_view>
 
-/// The chains that the tools know, by the name that a block log gives.
+/// The chains known to the tools, by the name in a block log's header.
 namespace chainbase {
 
 class database;
 
-/// Throws usage_error naming the chains that are known unless `chain` is one of them: to be asked
-/// before a state is made for it.
+/// Throws usage_error naming the known chains unless `chain` is one of them. Call it before making
+/// a state for it.
 void require_known_chain(std::string_view chain);
 
 /// Decodes one block of a chain, as a log keeps it. Throws damaged_error when its frame is
 /// malformed. Any thread.
 using block_decoder = std::shared_ptr<const decoded_block> (*)(byte_view encoded);
 
-/// The decoder of a chain. Throws usage_error for one that is not known.
+/// The decoder of a chain. Throws usage_error for an unknown chain.
 [[nodiscard]] block_decoder decoder_of(std::string_view chain);
 
-/// The model of a chain, its types registered in `state`. Throws usage_error for one that is not
-/// known, and what registering types and opening tables throws.
+/// The model of a chain, its types registered in `state`. Throws usage_error for an unknown chain,
+/// and what registering types and opening tables throws.
 [[nodiscard]] std::unique_ptr<chain_model> make_chain_model(std::string_view chain, database& state,
                                                             archive::store& rows);
 
-/// The models by themselves: the rules of each chain's README.md over a database. In payments and
-/// swap nothing is ever finished, so nothing goes to the archive; paid comments of social go to the
-/// table "comment" of `rows`, found by id and by (author, permlink).
+/// The models alone: the rules of each chain's README.md over a database. Payments and swap never
+/// finish an object, so they archive nothing; social moves paid comments to the table "comment" of
+/// `rows`, found by id and by (author, permlink).
 /// @{
 namespace payments {
 [[nodiscard]] std::unique_ptr<chain_model> make_model(database& state);

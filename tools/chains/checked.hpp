@@ -1,14 +1,14 @@
 #pragma once
 
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #include <concepts>
 #include <string>
 
 namespace chainbase {
 
-/// A block or an operation that breaks a rule of its chain. The message says which rule; the
-/// caller that applies the block adds where it was.
+/// A block or an operation breaks a rule of its chain. The message names the rule; the caller that
+/// applies the block adds the position.
 class rejected_error : public error {
 public:
     using error::error;
@@ -28,13 +28,13 @@ __extension__ typedef unsigned __int128 uint128;
     return is_negative ? "-" + digits : digits;
 }
 
-/// Throws rejected_error saying `rule` unless `holds`.
+/// Throws rejected_error naming `rule` unless `holds`.
 inline void require(bool holds, const char* rule) {
     if (!holds) throw rejected_error(rule);
 }
 
-/// The same, with what `of()` returns in brackets: which object it is about. Called on failure
-/// only, since most operations break no rule.
+/// As above, with the object's name from `of()` in brackets. `of` is called on failure only, since
+/// most operations break no rule.
 template <std::invocable Name>
 void require(bool holds, const char* rule, Name&& of) {
     if (!holds) throw rejected_error(std::string(rule) + " (" + of() + ")");

@@ -117,7 +117,7 @@ template <class T>
 }
 
 /// The inverse of encode. Throws damaged_error with the byte offset unless `encoded` is exactly one
-/// T; `name` is what the message calls it.
+/// T; messages call it `name`.
 template <class T>
 [[nodiscard]] T decode(byte_view encoded, std::string name) {
     byte_reader reader(encoded, std::move(name));

@@ -10,8 +10,8 @@
 
 namespace chainbase {
 
-/// A block whose operations are decoded: what any thread can prepare, so that the one that writes
-/// has nothing left to do but to apply it.
+/// A block with decoded operations. Any thread can prepare it, so that the writer thread only has
+/// to apply it.
 ///
 /// Made by a block_decoder (chains.hpp) and given to the chain's model. Immutable; safe to read
 /// from any number of threads.
@@ -24,15 +24,15 @@ public:
     virtual ~decoded_block() = default;
 
     [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
-    /// Unix seconds, at most last_timestamp: whoever adds to it need not fear for the range.
+    /// Unix seconds, at most last_timestamp: small additions cannot overflow.
     [[nodiscard]] std::int64_t timestamp() const noexcept { return timestamp_; }
     /// Of the block's encoding: equal for equal blocks.
     [[nodiscard]] std::uint64_t checksum() const noexcept { return checksum_; }
     /// Bytes of the block's encoding.
     [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
-    /// Bytes that the decoded block takes, with what its texts can take at most: for a caller that
-    /// bounds what waits. May be many times bytes(): an operation of three bytes is an object all
-    /// the same.
+    /// Bytes of memory that the decoded block takes, including the most its texts can take, for a
+    /// caller that bounds its queue. May be many times bytes(): even a three-byte operation becomes
+    /// an object.
     [[nodiscard]] std::size_t memory() const noexcept { return memory_; }
 
     [[nodiscard]] std::size_t transactions() const noexcept { return parts_.size(); }
@@ -44,13 +44,12 @@ public:
     [[nodiscard]] std::size_t operations_of(std::size_t transaction) const noexcept {
         return parts_[transaction].end - begin_of(transaction);
     }
-    /// Of one transaction's encoding: equal for equal transactions, in whatever block.
+    /// Checksum of one transaction's encoding: equal for equal transactions in any block.
     [[nodiscard]] std::uint64_t checksum_of(std::size_t transaction) const noexcept {
         return parts_[transaction].checksum;
     }
 
-    /// Why an operation is not one of the chain; the first one only, as nothing behind it is
-    /// decoded.
+    /// Why an operation is malformed; only the first one, as decoding stops there.
     struct fault {
         std::size_t transaction;
         std::size_t operation; ///< within the transaction
@@ -61,8 +60,8 @@ public:
 protected:
     decoded_block() = default;
 
-    /// Takes the block's frame apart and hands each operation to add(). Throws damaged_error as
-    /// decode_block does. To be called once, by the constructor of the class that has add().
+    /// Parses the block's frame and passes each operation to add(). Throws damaged_error as
+    /// decode_block does. Called once, by the constructor of the class that has add().
     void read(byte_view encoded);
 
     [[nodiscard]] std::size_t begin_of(std::size_t transaction) const noexcept {
@@ -70,12 +69,12 @@ protected:
     }
 
 private:
-    /// About so many operations will come.
+    /// Announces about how many operations will follow.
     virtual void expect(std::size_t operations) = 0;
-    /// Bytes of the object and of what add() keeps, without texts.
+    /// Bytes of the object and of what add() stores, without texts.
     [[nodiscard]] virtual std::size_t own_memory() const noexcept = 0;
-    /// Decodes the next operation. Throws damaged_error when it is none of the chain; that is kept
-    /// in malformed().
+    /// Decodes the next operation. Throws damaged_error when it is not valid for the chain;
+    /// malformed() keeps the error.
     virtual void add(byte_view operation) = 0;
     void read_transaction(byte_reader& reader);
     void try_add(byte_view operation, std::size_t within);

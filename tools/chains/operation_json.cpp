@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/chains/codec.hpp>
 #include <tools/chains/operation_json.hpp>
 #include <tools/chains/operations.hpp>
@@ -69,7 +69,7 @@ constexpr chain_operations of(std::string_view chain) {
             [](byte_view raw) { (void)Decode(raw); }};
 }
 
-/// A line for each chain; new kinds of operations need none.
+/// One line for each chain; new kinds of operations need no change here.
 constexpr std::array all_operations{
     of<social::decode_operation>(social::chain_name),
     of<social::decode_operation>(social::generated_chain_name),

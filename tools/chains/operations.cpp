@@ -1,4 +1,4 @@
-#include <pool_allocator/decimal.hpp>
+#include <pool_allocator/base/decimal.hpp>
 #include <tools/chains/codec.hpp>
 #include <tools/chains/operations.hpp>
 
@@ -41,11 +41,11 @@ operation decode_operation(byte_view encoded) {
 
 namespace {
 
-constexpr std::size_t most_decimals = 18;
-constexpr std::size_t most_symbol_letters = 7;
+constexpr std::size_t max_decimals = 18;
+constexpr std::size_t max_symbol_letters = 7;
 
 bool is_symbol(std::string_view text) {
-    return !text.empty() && text.size() <= most_symbol_letters &&
+    return !text.empty() && text.size() <= max_symbol_letters &&
            std::ranges::all_of(text, [](char c) { return c >= 'A' && c <= 'Z'; });
 }
 
@@ -71,7 +71,7 @@ std::optional<asset> parse_asset(std::string_view text) {
     const std::string_view part =
         point == std::string_view::npos ? std::string_view() : number.substr(point + 1);
     const bool part_is_fine = point == std::string_view::npos || is_digits(part);
-    if (!is_digits(whole) || !part_is_fine || part.size() > most_decimals) return {};
+    if (!is_digits(whole) || !part_is_fine || part.size() > max_decimals) return {};
     const auto amount = parse_digits(std::string(whole) + std::string(part));
     if (!amount) return {};
     return asset{*amount, static_cast<std::uint8_t>(part.size()), text.substr(space + 1)};

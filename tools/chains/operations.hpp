@@ -10,8 +10,8 @@
 /// The operations of all chains, whose encoding operations.cpp defines, and the chains' names.
 namespace chainbase {
 
-/// The chains that there is a model for, as block logs call them. Tables that have something for
-/// each of them are in this order, which the compiler checks.
+/// The chains with a model, by their names in block logs. Per-chain tables have this order, which
+/// the compiler checks.
 inline constexpr std::array<std::string_view, 4> chain_names{
     social::chain_name, social::generated_chain_name, swap::chain_name, payments::chain_name};
 

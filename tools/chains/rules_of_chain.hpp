@@ -5,6 +5,7 @@
 #include <tools/chains/checked.hpp>
 #include <tools/chains/codec.hpp>
 #include <tools/chains/decoded_block.hpp>
+#include <tools/chains/keys_ahead.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -15,12 +16,12 @@
 
 namespace chainbase {
 
-/// A decoded_block of the chain whose operations are of the variant Operation.
+/// A decoded_block whose operations are of the variant Operation.
 template <typename Operation>
 class operations_block final : public decoded_block {
 public:
-    /// Decodes a block as a log keeps it. An operation that is malformed is kept as malformed();
-    /// throws damaged_error when the frame around the operations is.
+    /// Decodes a block of a log. A malformed operation is kept as malformed(); throws damaged_error
+    /// when the frame around the operations is malformed.
     explicit operations_block(byte_view encoded) { read(encoded); }
 
     /// The operations of one transaction, as far as they could be decoded.
@@ -44,10 +45,10 @@ private:
 
 /// Calls apply(operation) for every operation of one transaction, in order.
 ///
-/// What the transaction itself causes comes out as a rejected_error that says where ("transaction 2
-/// of 3, operation 1 of 1: ..."): an operation that is malformed, a broken rule, a key that is
-/// taken or does not exist. Everything else passes as it is, above all a database or a store that
-/// has no room or cannot be read: another copy of the block would change nothing about that.
+/// Faults of the transaction itself throw rejected_error with the position ("transaction 2 of 3,
+/// operation 1 of 1: ..."): a malformed operation, a broken rule, a key that is taken or does not
+/// exist. Everything else passes through, above all a full or unreadable database or store: another
+/// copy of the block would not help.
 template <typename Operation, typename Apply>
 void apply_transaction(const operations_block<Operation>& from, std::size_t transaction,
                        Apply&& apply) {
@@ -73,13 +74,13 @@ void apply_transaction(const operations_block<Operation>& from, std::size_t tran
     if (at < from.operations_of(transaction)) reject(from.malformed()->reason);
 }
 
-/// What the rules of every chain have in common: how a block's transactions are applied, and that
-/// the chain's totals (the one object of type Global, with `head_number` and `head_time`) are kept
-/// beside the state while a block is under way and written once at its end.
+/// What all chains have in common: how a block's transactions are applied, and that the chain's
+/// totals (the one object of type Global, with `head_number` and `head_time`) are kept outside the
+/// state during a block and written once at its end.
 ///
-/// Rules, the class that derives from it, is called with each operation of the variant Operation,
-/// and has each_key(operations, visit), which calls visit(view, key...) for the hashed keys by
-/// which they will look for objects.
+/// The derived class Rules is called with each operation of the variant Operation, and has
+/// each_key(operations, visit), which calls visit(view, key...) for the hashed keys that they will
+/// look up.
 template <typename Rules, typename State, typename Operation, typename Global>
 class rules_of_chain : public chain_model {
 public:
@@ -97,7 +98,7 @@ public:
                 std::visit(static_cast<Rules&>(*this), one);
             });
         } catch (...) {
-            totals_ = before; // what no session takes back
+            totals_ = before; // no session restores these
             throw;
         }
     }
@@ -110,21 +111,15 @@ public:
         totals_.head_time = timestamp;
     }
 
-    void prefetch_keys(const decoded_block& from, std::size_t transaction) const override {
-        each_key(from, transaction,
-                 [](const auto& keys, const auto&... key) { keys.prefetch(key...); });
+    void note_keys(const decoded_block& from, std::size_t transaction) override {
+        static_cast<const Rules&>(*this).each_key(
+            block_of(from).of(transaction),
+            [&](const auto& keys, const auto&... key) { ahead_.add(keys, key...); });
     }
-    void prefetch_objects(const decoded_block& from, std::size_t transaction) const override {
-        each_key(from, transaction,
-                 [](const auto& keys, const auto&... key) { keys.prefetch_object(key...); });
-    }
-    void prefetch_ids(const decoded_block& from, std::size_t transaction) const override {
-        each_key(from, transaction,
-                 [](const auto& keys, const auto&... key) { keys.prefetch_id(key...); });
-    }
+    void look_up_noted() override { ahead_.look_up(); }
 
 protected:
-    /// Requires that `state` knows Global; makes the one object of it when there is none.
+    /// Requires that `state` has the type Global; creates its one object if missing.
     explicit rules_of_chain(State& state) : state_(state) {
         if (!state.find(only)) state.template create<Global>([](Global&) {});
     }
@@ -132,7 +127,7 @@ protected:
     [[nodiscard]] const Global& global() const { return state_.get(only); }
 
     State& state_;
-    Global totals_; ///< of the block under way
+    Global totals_; ///< of the current block
 
 private:
     static constexpr id<Global> only{0};
@@ -140,10 +135,8 @@ private:
     static const operations_block<Operation>& block_of(const decoded_block& from) {
         return static_cast<const operations_block<Operation>&>(from);
     }
-    template <typename Visitor>
-    void each_key(const decoded_block& from, std::size_t transaction, Visitor visit) const {
-        static_cast<const Rules&>(*this).each_key(block_of(from).of(transaction), visit);
-    }
+
+    keys_ahead ahead_;
 };
 
 } // namespace chainbase

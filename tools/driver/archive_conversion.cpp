@@ -1,6 +1,6 @@
-#include <archive/conversion.hpp>
 #include <chainbase/database.hpp>
-#include <pool_allocator/error.hpp>
+#include <chainbase/offline/conversion.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/driver/chain_state.hpp>
 #include <tools/driver/verbs.hpp>
 #include <tools/interruption.hpp>
@@ -26,7 +26,7 @@ struct conversion_report {
     fs::path state;
     std::string chain;
     std::uint64_t block = 0;  ///< the head
-    std::uint64_t popped = 0; ///< blocks that were taken back before
+    std::uint64_t popped = 0; ///< blocks popped first
     archive::conversion done;
     double seconds = 0;
 };
@@ -42,9 +42,9 @@ json report_value(const conversion_report& report) {
             {"seconds", report.seconds}};
 }
 
-/// Says once a second how far it is, and ends the work after a signal.
+/// Logs the progress once a second; throws after a signal.
 void tell(std::uint64_t done, std::uint64_t all, clock::time_point& next) {
-    if (catch_interruption::noted())
+    if (catch_interruption::caught())
         throw interrupted_error(fmt::format(
             "interrupted while converting, at {} of {} rows; the same call goes on", done, all));
     if (clock::now() < next) return;
@@ -52,7 +52,7 @@ void tell(std::uint64_t done, std::uint64_t all, clock::time_point& next) {
     spdlog::info("converting: {} of {} rows", done, all);
 }
 
-/// Rows in memory are objects of the state, and would be undone with blocks.
+/// Rows in memory are objects of the state: popping blocks would undo them.
 void require_irreversible(chain_state& state, bool pop, conversion_report& report) {
     while (pop && state.state().revision() > state.state().committed_revision()) {
         state.pop();
@@ -66,8 +66,8 @@ void require_irreversible(chain_state& state, bool pop, conversion_report& repor
         report.state.string(), undoable));
 }
 
-/// As whoever goes on with it opens it: what a dead writer left is put in order, and the life
-/// cycles find their rows.
+/// Opens the state the way its next user does: recovers from a dead writer, and checks that the
+/// life cycles find their rows.
 template <typename Work>
 void open_whole(const conversion_report& report, Work&& work) {
     chain_state state(report.state, report.chain, 0);
@@ -75,9 +75,9 @@ void open_whole(const conversion_report& report, Work&& work) {
     state.close();
 }
 
-/// Makes the archive of the state in `folder`, which nobody else has open, one of the kind `to`,
-/// and opens the state with it once. Blocks that can be undone are taken back if `pop`, and else
-/// refused. The same call goes on after a signal.
+/// Converts the archive of the state in `folder`, which no other process has open, to the kind
+/// `to`, and opens the state with it once. Pops blocks that can be undone if `pop`, else refuses.
+/// The same call continues after a signal.
 conversion_report convert_archive(const fs::path& folder, archive::store_kind to, bool pop) {
     const auto begin = clock::now();
     conversion_report report;
@@ -86,7 +86,7 @@ conversion_report convert_archive(const fs::path& folder, archive::store_kind to
     open_whole(report, [&](chain_state& state) { require_irreversible(state, pop, report); });
     {
         open_options how;
-        how.advise = false; // it was said
+        how.advise = false; // already logged
         database state(folder, how);
         archive::conversion_options options;
         options.tell = [next = begin + std::chrono::seconds(1)](std::uint64_t done,

@@ -1,6 +1,6 @@
-#include <chainbase/trace/quiet_thread.hpp>
-#include <pool_allocator/error.hpp>
-#include <pool_allocator/trace.hpp>
+#include <chainbase/trace/background_thread.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/trace/trace.hpp>
 #include <tools/driver/block_feed.hpp>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ const trace::site help_decode("driver.record.help");
 const trace::site wait_for_blocks("driver.wait.blocks");
 const trace::site wait_for_room("driver.wait.room");
 
-/// Waits, at most so long, and adds the time it took to `spent`. Returns whether it is ready.
+/// Waits at most that long and adds the time to `spent`. Returns whether it is ready.
 template <typename Ready>
 bool wait_for(const trace::site& where, std::condition_variable& signal,
               std::unique_lock<std::mutex>& held, std::chrono::nanoseconds& spent,
@@ -49,8 +49,8 @@ block_feed::block_feed(const block_log_reader& log, block_decoder decode, const 
       begun_(std::min(log.record_of(how.from), end_record_)), delivered_(begun_) {
     try {
         for (unsigned i = 0; i < std::max(how.threads, 1u); ++i)
-            threads_.push_back(trace::quiet_thread("decode", [this] { work(); }));
-    } catch (...) { // the system has no more of them
+            threads_.push_back(trace::background_thread("decode", [this] { work(); }));
+    } catch (...) { // the system has no more threads
         end_threads();
         throw;
     }
@@ -90,7 +90,7 @@ std::optional<block_feed::chunk> block_feed::next() {
     if (here.damage && here.content.blocks.empty()) std::rethrow_exception(here.damage);
     chunk result = std::exchange(here.content, {});
     waiting_memory_ -= result.memory;
-    if (!here.damage) { // else it is the place that the next call comes to
+    if (!here.damage) { // else the next call arrives at the damaged record
         here.filled = false;
         ++delivered_;
     }
@@ -111,7 +111,7 @@ block_feed::waiting block_feed::waited() const {
 
 // --- the threads ---
 
-/// A record larger than all that may wait is begun when nothing else waits.
+/// A record above the memory limit is begun when nothing else waits.
 bool block_feed::may_begin() const {
     return begun_ < delivered_ + places_.size() &&
            (waiting_memory_ < max_waiting_memory || begun_ == delivered_);
@@ -127,7 +127,7 @@ void block_feed::work() {
     }
 }
 
-/// Requires may_begin() and a record that nobody has begun.
+/// Requires may_begin() and a record not yet begun.
 void block_feed::prepare_next(lock& held) {
     const std::size_t record = begun_++;
     std::vector<chunk> used = std::exchange(used_, {});
@@ -140,7 +140,7 @@ void block_feed::prepare_next(lock& held) {
     filled_.notify_one();
 }
 
-/// What is left to wait for afterwards, others have begun.
+/// The remaining records are in the hands of other threads.
 void block_feed::help(lock& held) {
     while (!has_next() && begun_ < end_record_ && may_begin()) {
         const trace::span timed(help_decode);

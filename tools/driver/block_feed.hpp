@@ -17,35 +17,35 @@
 
 namespace chainbase::driver {
 
-/// The blocks of a log on their way to the thread that applies them: read, checked, unpacked and
-/// decoded by other threads, delivered in the log's order.
+/// Reads, checks, unpacks and decodes the blocks of a log in other threads and delivers them to the
+/// applying thread in the log's order.
 ///
 ///     record i, i + 1, ...  ->  thread  --.
 ///                               thread  --+->  waiting chunks, at most `ahead`  ->  next()
 ///                               thread  --'         (and at most max_waiting_memory)
 ///
-/// Who would have to wait for the next chunk prepares one that nobody has begun instead: where
-/// decoding takes longer than applying, on few processors, both threads are busy.
+/// When next() would have to wait, it prepares an unbegun chunk itself: on few processors, where
+/// decoding takes longer than applying, both threads are busy.
 ///
-/// Invariants: (1) a chunk is one record of the log, and chunks come in the log's order; (2) what
-/// is damaged is thrown by next() after all that comes before it was delivered; (3) memory is
-/// bounded, whoever is slow: by what the decoded blocks take, and one record more for each thread.
+/// Invariants: (1) a chunk is one record of the log, and chunks come in the log's order; (2) next()
+/// throws for damage after everything before it was delivered; (3) memory is bounded whichever side
+/// is slow: by the size of the decoded blocks plus one record for each thread.
 ///
-/// next() and give_back() are for one thread. Threads end with the object.
+/// next() and give_back() belong to one thread. The threads end with the object.
 class block_feed {
 public:
     struct options {
         std::uint64_t from = 0;               ///< the first block
-        std::optional<std::uint64_t> stop_at; ///< the last; nothing behind its record is read
-        unsigned threads = 1;                 ///< that prepare blocks; at least 1
+        std::optional<std::uint64_t> stop_at; ///< the last block; nothing behind its record is read
+        unsigned threads = 1;                 ///< threads that prepare blocks; at least 1
         unsigned ahead = 16;                  ///< chunks that may wait; at least `threads`
     };
 
     struct chunk {
         std::vector<std::shared_ptr<const decoded_block>> blocks;
-        std::uint64_t position = 0; ///< bytes of the log up to the last of them
-        std::uint64_t bytes = 0;    ///< that the blocks take in the log, unpacked
-        std::uint64_t memory = 0;   ///< that they take decoded
+        std::uint64_t position = 0; ///< bytes of the log up to the chunk's end
+        std::uint64_t bytes = 0;    ///< unpacked size of the blocks
+        std::uint64_t memory = 0;   ///< decoded size of the blocks
     };
 
     block_feed(const block_log_reader& log, block_decoder decode, const options& how);
@@ -53,19 +53,19 @@ public:
     block_feed(const block_feed&) = delete;
     block_feed& operator=(const block_feed&) = delete;
 
-    /// The next chunk, waiting for it; nothing behind the last. Throws damaged_error with file,
-    /// block and byte, io_error; and again when called again.
+    /// Waits for the next chunk and returns it; nothing behind the last. Throws damaged_error with
+    /// file, block and byte, io_error; repeated calls throw again.
     [[nodiscard]] std::optional<chunk> next();
 
-    /// Waits for the next chunk, at most that long. Returns whether next() need not wait.
+    /// Waits at most that long for the next chunk. Returns whether next() need not wait.
     [[nodiscard]] bool await(std::chrono::milliseconds patience);
 
-    /// Lets the threads that made it free what a chunk holds: who applies blocks has better things
-    /// to do, and memory goes back to where it came from without crossing.
+    /// Lets the threads that made a chunk free it: this saves time in the applying thread, and
+    /// memory is freed by the thread that allocated it.
     void give_back(chunk used);
 
-    /// How long next() and await() waited for chunks, how long they prepared some themselves, and
-    /// how long the threads waited for room, all of them together.
+    /// Time next() and await() waited for chunks, time they prepared chunks themselves, and the
+    /// summed time the threads waited for space.
     struct waiting {
         std::chrono::nanoseconds for_blocks{0};
         std::chrono::nanoseconds helping{0};
@@ -75,7 +75,7 @@ public:
     [[nodiscard]] waiting waited() const;
 
 private:
-    /// A place for the chunk of one record.
+    /// A slot for the chunk of one record.
     struct place {
         bool filled = false;
         chunk content;
@@ -103,9 +103,9 @@ private:
     mutable std::mutex mutex_;
     std::condition_variable filled_; ///< for next()
     std::condition_variable room_;   ///< for the threads
-    std::vector<place> places_;      ///< of record r: r modulo their number
-    std::size_t begun_;              ///< records that a thread has taken on
-    std::size_t delivered_;          ///< records that next() has returned
+    std::vector<place> places_;      ///< record r uses slot r modulo their number
+    std::size_t begun_;              ///< records begun by a thread
+    std::size_t delivered_;          ///< records returned by next()
     std::uint64_t waiting_memory_ = 0;
     std::vector<chunk> used_;
     waiting waited_;

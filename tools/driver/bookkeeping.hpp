@@ -3,18 +3,18 @@
 #include <chainbase/fixed_string.hpp>
 #include <chainbase/id.hpp>
 #include <chainbase/keys.hpp>
-#include <chainbase/sha256.hpp>
+#include <chainbase/state_root/sha256.hpp>
 
 #include <boost/describe/class.hpp>
 
 #include <cstdint>
 
-/// What the driver keeps in a state beside the chain's objects. It says how far the state is and
-/// where it came from, under the same undo; it is no part of what the state means, so it is not in
-/// the digest.
+/// The driver's own objects in a state, beside the chain's. They tell the state's position and
+/// origin, under the same undo; they are not part of the chain's content, so the digest excludes
+/// them.
 namespace chainbase::driver {
 
-/// One object: the chain that a state is of.
+/// One object: the state's chain.
 struct chain_identity {
     static constexpr const char* type_name = "chain_identity";
 
@@ -27,8 +27,8 @@ BOOST_DESCRIBE_STRUCT(chain_identity, (), (id, chain))
 
 struct by_number;
 
-/// Where a revision ends: the last block that was applied in it. The one with the highest id is
-/// the head; those that can be undone are here, and the last one that cannot.
+/// The last block applied in a revision. The one with the highest id is the head; those that can be
+/// undone are kept, and the last one that cannot.
 struct applied_block {
     chainbase::id<applied_block> id;
     std::int64_t revision = 0;
@@ -58,14 +58,15 @@ struct root_setting {
 };
 BOOST_DESCRIBE_STRUCT(root_setting, (), (id, kept))
 
-/// What the state was after a block.
+/// The state root after a block.
 struct block_root {
     static constexpr const char* type_name = "block_root";
 
     chainbase::id<block_root> id;
     std::uint64_t number = 0;
     sha256_digest root{};
-    /// Of what the block wrote: committed_state::update. Zeros: the root was made anew at it.
+    /// Digest of the block's writes: committed_state::update. Zeros: the root was rebuilt at this
+    /// block.
     sha256_digest writes{};
 
     using keys = chainbase::keys<ordered_unique<by_number, &block_root::number>>;

@@ -1,5 +1,5 @@
-#include <pool_allocator/trace.hpp>
-#include <pool_allocator/trace_histogram.hpp>
+#include <pool_allocator/trace/trace.hpp>
+#include <pool_allocator/trace/trace_histogram.hpp>
 #include <tools/driver/chain_gauges.hpp>
 
 #include <fmt/format.h>
@@ -42,7 +42,7 @@ const trace::gauge buffers("archive.buffers.bytes");
 const trace::gauge files("archive.files");
 const trace::gauge file_bytes("archive.files.bytes");
 
-/// From 64 ns to 17 s by fours: what an operator wants to tell apart, in few series.
+/// From 64 ns to 17 s in powers of four: fine enough for operators, in few series.
 void put_histogram(std::string& to, const char* outcome, const archive::latency_reading& times) {
     constexpr const char* metric = "chainbase_archive_lookup_seconds";
     const auto at = std::back_inserter(to);

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <archive/rocksdb_store.hpp>
+#include <archive/rocksdb/store.hpp>
 #include <archive/statistics.hpp>
-#include <pool_allocator/trace.hpp>
+#include <pool_allocator/trace/trace.hpp>
 #include <tools/driver/chain_state.hpp>
 
 #include <chrono>
@@ -11,18 +11,18 @@
 
 namespace chainbase::driver {
 
-/// How long lookups took that a store's statistics counted, for /metrics:
+/// Lookup times from a store's statistics, for /metrics:
 ///
 ///     chainbase_archive_lookup_seconds{outcome=}    histogram; "hit_in_memory" (of which 1 in 64
 ///                                                   is measured), "hit_in_archive", "miss"
 ///                                                   and "known_miss" (the same)
 [[nodiscard]] std::string archive_metrics_text(const archive::statistics& figures);
 
-/// Shows in the trace what a store has done and holds: counters of what grows, gauges of the rest
-/// (watching.md). For one thread, and one store.
+/// Exports a store's statistics to the trace: counters of cumulative figures, gauges of the rest
+/// (watching.md). For one thread and one store.
 class archive_gauges {
 public:
-    /// Adds what was done since the last call, or since the store was opened.
+    /// Adds the difference since the last call, or since the store was opened.
     void show(const archive::store& rows);
 
 private:
@@ -30,15 +30,14 @@ private:
     archive::rocksdb_statistics engine_shown_;
 };
 
-/// Shows in the trace where a state stands and what its memory holds, about once a second.
+/// Exports a state's head and memory figures to the trace about once a second.
 ///
-/// Used by the thread that applies blocks; costs a look at the clock in between, and nothing while
-/// nobody traces.
+/// Used by the applying thread; otherwise costs a clock read, and nothing while tracing is off.
 class chain_gauges {
 public:
-    /// Sets the gauges if the last time is a second ago.
+    /// Sets the gauges if a second has passed.
     void update(const chain_state& state);
-    /// Sets them now: at the end, for who asks last.
+    /// Sets them now, for a last read at the end.
     void show(const chain_state& state);
 
 private:

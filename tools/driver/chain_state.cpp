@@ -1,6 +1,6 @@
 #include <archive/open_archive.hpp>
 #include <chainbase/database.hpp>
-#include <pool_allocator/trace.hpp>
+#include <pool_allocator/trace/trace.hpp>
 #include <tools/block_log/bytes.hpp>
 #include <tools/chains/chains.hpp>
 #include <tools/chains/checked.hpp>
@@ -37,12 +37,12 @@ block_id id_of(const applied_block& one) {
     return {one.id_high, one.id_low};
 }
 
-open_options how_to_open(const promise_options& promise) {
+open_options how_to_open(const state_options& state_settings) {
     open_options how;
-    how.promise = promise.level;
-    how.checkpoints.interval = promise.checkpoint_interval;
-    how.memory_folder = promise.memory_folder;
-    how.readers_group = promise.group;
+    how.durability = state_settings.level;
+    how.checkpoints.interval = state_settings.checkpoint_interval;
+    how.memory_folder = state_settings.memory_folder;
+    how.readers_group = state_settings.group;
     how.restoring = [next = std::chrono::steady_clock::now() + std::chrono::seconds(1)](
                         std::uint64_t done, std::uint64_t all) mutable {
         const auto now = std::chrono::steady_clock::now();
@@ -53,7 +53,7 @@ open_options how_to_open(const promise_options& promise) {
     return how;
 }
 
-/// What is remembered of blocks that were applied in one session.
+/// Kept about the blocks applied in one session.
 struct last_of_run {
     std::uint64_t number;
     std::int64_t timestamp;
@@ -70,7 +70,8 @@ struct chain_state::parts {
     std::unique_ptr<archive::store> rows;
     std::optional<metrics_source> rows_shown; ///< while there are rows
     std::unique_ptr<chain_model> model;
-    std::unique_ptr<chain_root> root; ///< null: the state has none, or has one that is_root_to_go
+    /// null: the state has no root, or has one that is_root_to_go
+    std::unique_ptr<chain_root> root;
     bool is_root_to_go = false;
     std::optional<session> pending; ///< what all pending transactions, or those of a block that is
                                     ///< made here, are in
@@ -80,19 +81,20 @@ struct chain_state::parts {
     std::int64_t made_at = 0; ///< the time of the block that is made here
 
     parts(const std::filesystem::path& folder, const std::string& chain_, std::int64_t lag_,
-          const promise_options& promise)
-        : state(of_known_chain(folder, chain_), how_to_open(promise)), chain(chain_),
+          const state_options& state_settings)
+        : state(of_known_chain(folder, chain_), how_to_open(state_settings)), chain(chain_),
           decode(decoder_of(chain_)), lag(lag_) {
-        if (!promise.memory_folder.empty()) tell_place(folder, promise.memory_folder);
+        if (!state_settings.memory_folder.empty())
+            log_segment_folder(folder, state_settings.memory_folder);
         try {
             const write_turn turn(state.memory());
             identify();
             state.add_type<applied_block>("applied_block");
             require_archive(folder / "archive");
-            rows = archive::open_archive(state, folder / "archive", promise.archive);
+            rows = archive::open_archive(state, folder / "archive", state_settings.archive);
             model = make_chain_model(chain, state, *rows);
-            root = chain_root::open(state, *model, promise.root);
-            is_root_to_go = promise.root.is_none();
+            root = chain_root::open(state, *model, state_settings.root);
+            is_root_to_go = state_settings.root.is_none();
             rows_shown.emplace([this] { return archive_metrics_text(rows->stats()); });
         } catch (...) {
             leave(state);
@@ -107,8 +109,8 @@ struct chain_state::parts {
         }
     }
 
-    /// Without its archive. What another process left is not closed: that makes a checkpoint, which
-    /// relies on rows that nobody has synced.
+    /// Opens the state without its archive. Does not close it after another process: closing makes
+    /// a checkpoint, which would rely on rows that were never synced.
     static void leave(database& state) {
         if (state.opened().how == opening::way::attached)
             state.close();
@@ -116,15 +118,16 @@ struct chain_state::parts {
             state.abandon();
     }
 
-    /// A chain without a model leaves no state behind that only it could be continued with.
+    /// Refuses a chain without a model before a state is made for it.
     static const std::filesystem::path& of_known_chain(const std::filesystem::path& folder,
                                                        const std::string& chain) {
         require_known_chain(chain);
         return folder;
     }
 
-    /// Says when the segment stays where it was.
-    void tell_place(const std::filesystem::path& folder, const std::filesystem::path& asked) const {
+    /// Logs when the segment stays in its previous folder.
+    void log_segment_folder(const std::filesystem::path& folder,
+                            const std::filesystem::path& asked) const {
         const std::filesystem::path segment = state.memory().folder();
         std::error_code unknown;
         if (std::filesystem::equivalent(segment.parent_path().parent_path(), asked, unknown) &&
@@ -136,7 +139,7 @@ struct chain_state::parts {
                      folder.string(), asked.string(), segment.string());
     }
 
-    /// The archive is made before the first block: one that is missing is not made anew.
+    /// The archive is made before the first block: a missing one is never replaced.
     void require_archive(const std::filesystem::path& place) const {
         if (head() == nullptr || std::filesystem::exists(place)) return;
         throw damaged_error(place.string() +
@@ -155,8 +158,8 @@ struct chain_state::parts {
     void remember(run_of_blocks run);
     void remember(const last_of_run& last);
     void forget_old_blocks();
-    /// Before what changes the state: a call that is refused leaves the root as it was.
-    void settle_root() {
+    /// Checks the options before it changes the state: a refused call leaves the root unchanged.
+    void apply_root_options() {
         if (root)
             root->catch_up(head() ? head()->number : 0);
         else if (std::exchange(is_root_to_go, false))
@@ -168,7 +171,7 @@ struct chain_state::parts {
     void apply_if_possible(run_of_blocks run);
     struct difference {
         std::uint64_t number;
-        bool is_missing; ///< the log ends before
+        bool is_missing; ///< the log ends before this block
     };
     [[nodiscard]] std::optional<difference> first_that_differs(const block_log_reader& log) const;
     [[nodiscard]] std::string told(const decoded_block& of, const error& problem) const;
@@ -176,15 +179,15 @@ struct chain_state::parts {
     void naming(const decoded_block* const& of, Work&& work) const;
 };
 
-/// The state is not closed if the store, which goes first, cannot bring its rows to storage. It
-/// stays open then, and after a restart of the machine, which may cost rows, nothing believes it.
+/// The store is closed first. If it cannot bring its rows to storage, the state is not closed:
+/// after a restart of the machine, which may lose rows, nothing then trusts it.
 void chain_state::parts::close() {
     if (pending) {
         const write_turn turn(state.memory());
         pending.reset();
     }
     root.reset();
-    model.reset(); // which may still be writing rows
+    model.reset(); // it may still be writing rows
     rows_shown.reset();
     try {
         rows.reset();
@@ -195,7 +198,7 @@ void chain_state::parts::close() {
     }
 }
 
-/// Nothing is added to a state before it is known to be of this chain.
+/// Changes nothing before the state is known to be of this chain.
 void chain_state::parts::identify() {
     const auto& types = state.memory().types();
     if (!types.entries().empty() && types.find(chain_identity::type_name) == nullptr)
@@ -249,7 +252,7 @@ void chain_state::parts::remember(const last_of_run& last) {
     applied_operations.add(last.operations);
 }
 
-/// Keeps the last one that cannot be undone, and what came after it.
+/// Keeps the last block that cannot be undone, and those after it.
 void chain_state::parts::forget_old_blocks() {
     const auto by_age = state.view<applied_block, by_number>();
     for (;;) {
@@ -265,7 +268,7 @@ void chain_state::parts::forget_old_blocks() {
 
 void chain_state::parts::apply(const decoded_block& next) {
     const trace::span timed(block_apply);
-    settle_root();
+    apply_root_options();
     session one = state.start_session();
     model->hand_over_behind(block_hand_over);
     const decoded_block* const alone = &next;
@@ -278,14 +281,14 @@ void chain_state::parts::apply(const decoded_block& next) {
     state.commit(state.revision() - lag);
 }
 
-/// `at`: the block under way, for who is told of a failure.
+/// `at`: the current block, for error messages.
 void chain_state::parts::apply_run(run_of_blocks run, std::size_t& at) {
     const trace::span timed(run_apply);
-    settle_root();
+    apply_root_options();
     session all = state.start_session();
     model->hand_over_behind(step_hand_over(*model));
     forget_old_blocks();
-    if (root) root->note_revision(); // what was handed over stays in it
+    if (root) root->note_revision(); // includes what hand_over changed
     if (root)
         apply_with_root(run, at);
     else
@@ -296,7 +299,7 @@ void chain_state::parts::apply_run(run_of_blocks run, std::size_t& at) {
     state.commit(state.revision());
 }
 
-/// Each block in a session of its own, which says what it changed.
+/// Applies each block in its own session, which records its changes.
 void chain_state::parts::apply_with_root(run_of_blocks run, std::size_t& at) {
     session block = state.start_session();
     apply_blocks(*model, run, at, [&](const decoded_block& done) {
@@ -306,7 +309,7 @@ void chain_state::parts::apply_with_root(run_of_blocks run, std::size_t& at) {
     });
 }
 
-/// What came before a block that failed is fine, unless a disk is to blame.
+/// Keeps the blocks before a failed one, unless a disk is at fault.
 void chain_state::parts::apply_if_possible(run_of_blocks run) {
     if (run.empty()) return;
     try {
@@ -322,7 +325,7 @@ std::string chain_state::parts::told(const decoded_block& of, const error& probl
            ". The state stays at block " + std::to_string(head() ? head()->number : 0);
 }
 
-/// Runs `work` and says of what it throws which block it was about.
+/// Runs `work` and adds the block to the message of its exceptions.
 template <typename Work>
 void chain_state::parts::naming(const decoded_block* const& of, Work&& work) const {
     try {
@@ -344,18 +347,18 @@ void chain_state::parts::naming(const decoded_block* const& of, Work&& work) con
 }
 
 chain_state::chain_state(const std::filesystem::path& folder, const std::string& chain,
-                         std::int64_t lag, const promise_options& promise)
-    : parts_(std::make_unique<parts>(folder, chain, lag, promise)) {}
+                         std::int64_t lag, const state_options& state_settings)
+    : parts_(std::make_unique<parts>(folder, chain, lag, state_settings)) {}
 
 chain_state::~chain_state() = default;
 
 std::optional<std::string> chain_state::chain_of(const std::filesystem::path& folder,
-                                                 const promise_options& promise) {
+                                                 const state_options& state_settings) {
     if (!std::filesystem::exists(folder / "segment") &&
         !std::filesystem::exists(folder / "segment.json") &&
         !std::filesystem::exists(folder / "checkpoint"))
         return std::nullopt;
-    database state(folder, how_to_open(promise));
+    database state(folder, how_to_open(state_settings));
     std::optional<std::string> chain;
     if (state.memory().types().find(chain_identity::type_name) != nullptr) {
         state.add_type<chain_identity>(chain_identity::type_name);
@@ -374,7 +377,7 @@ void chain_state::close() {
     parts_->close();
 }
 
-void chain_state::go_on_with(const block_log_reader& log) {
+void chain_state::align_with_log(const block_log_reader& log) {
     const auto other = parts_->first_that_differs(log);
     if (!other) return;
     const std::string what = in_words(parts_->state.memory().state()) + " stands at block " +
@@ -392,7 +395,7 @@ void chain_state::go_on_with(const block_log_reader& log) {
                  head());
 }
 
-/// Of the blocks that are remembered: the last irreversible one, and all above it.
+/// Searches the remembered blocks: the last irreversible one, and all above it.
 auto chain_state::parts::first_that_differs(const block_log_reader& log) const
     -> std::optional<difference> {
     const auto known = state.view<applied_block, by_number>();
@@ -401,7 +404,8 @@ auto chain_state::parts::first_that_differs(const block_log_reader& log) const
     auto in_log = blocks.next_encoded();
     for (const applied_block& one : known) {
         while (in_log && in_log->number < one.number)
-            in_log = blocks.next_encoded(); // blocks of one session, of which the last is known
+            // a session may hold several blocks; only its last is remembered
+            in_log = blocks.next_encoded();
         if (!in_log) return difference{one.number, /*is_missing=*/true};
         if (in_log->number != one.number || chainbase::checksum(in_log->encoded) != one.checksum)
             return difference{one.number, /*is_missing=*/false};
@@ -409,9 +413,9 @@ auto chain_state::parts::first_that_differs(const block_log_reader& log) const
     return std::nullopt;
 }
 
-void chain_state::settle_root() {
+void chain_state::apply_root_options() {
     const write_turn turn(parts_->state.memory());
-    parts_->settle_root();
+    parts_->apply_root_options();
 }
 
 void chain_state::require_not_beyond(std::uint64_t number) const {
@@ -456,13 +460,13 @@ void chain_state::pop() {
 
 void chain_state::finish() {
     drop_pending();
-    settle_root();
+    apply_root_options();
     database& state = parts_->state;
     state.commit(state.revision());
     for (bool more = true; more;) {
         const write_turn turn(state.memory());
         session one = state.start_session();
-        more = parts_->model->hand_over(most_handed_over) != 0;
+        more = parts_->model->hand_over(max_handed_over) != 0;
         parts_->forget_old_blocks();
         one.squash();
         if (parts_->root) parts_->root->note_revision();
@@ -508,7 +512,7 @@ void chain_state::begin_block(std::int64_t timestamp) {
     const write_turn turn(parts_->state.memory());
     drop_pending();
     const std::uint64_t number = head() + 1;
-    parts_->settle_root();
+    parts_->apply_root_options();
     parts_->made_at = timestamp;
     parts_->pending.emplace(parts_->state.start_session());
     try {
@@ -587,6 +591,10 @@ const std::string& chain_state::chain() const noexcept {
 }
 
 const chain_model& chain_state::model() const noexcept {
+    return *parts_->model;
+}
+
+chain_model& chain_state::model() noexcept {
     return *parts_->model;
 }
 

@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/driver/live/live.hpp>
 #include <tools/driver/live/load.hpp>
 #include <tools/driver/observation.hpp>
@@ -59,7 +59,7 @@ void add_root_options(command& verb, root_options& to) {
         .whole_number(0, 64);
 }
 
-void add_promise_options(command& verb, promise_options& to) {
+void add_state_options(command& verb, state_options& to) {
     static const std::map<std::string, durability> levels{{"process", durability::process},
                                                           {"checkpoint", durability::checkpoint},
                                                           {"commit", durability::commit}};
@@ -80,7 +80,7 @@ void add_promise_options(command& verb, promise_options& to) {
     verb.add_option("--memory-folder", to.memory_folder,
                     "where to keep the shared memory when it is made or restored, such as "
                     "/dev/shm; default: in the state's folder, or where it was")
-        .existing_folder(); // before a state is made that cannot have it
+        .existing_folder(); // checked before a state is made that cannot use it
     verb.add_option_function<std::string>(
             "--archive",
             [&to](const std::string& name) { to.archive = archive::store_kind_of(name); },
@@ -110,7 +110,7 @@ void add_following_options(command& verb, following_options& to) {
     verb.add_option("--state", to.state, "folder of the state; made when there is none")
         .value_name("FOLDER")
         .required();
-    add_promise_options(verb, to.promise);
+    add_state_options(verb, to.state_settings);
     verb.add_option("--chain", to.chain,
                     "the chain of a new state; default: that of the first peer that answers")
         .excludes(log);
@@ -165,8 +165,8 @@ void add_milliseconds(command& verb, const std::string& name, std::chrono::nanos
 
 namespace {
 
-/// How the work of a report ended. A log that is cut is said last, on stderr, too: the report has a
-/// digest all the same.
+/// Maps a report to the exit code. Logs last that the log is cut, too: the report has a digest all
+/// the same.
 template <typename Report>
 exit_code ended(const Report& report) {
     if (report.interrupted) return exit_code::interrupted;
@@ -190,7 +190,7 @@ void declare_replay(command& verb) {
     verb.add_option("--state", options->state, "folder of the state; made when there is none")
         .value_name("FOLDER")
         .required();
-    add_promise_options(verb, options->promise);
+    add_state_options(verb, options->state_settings);
     verb.add_option("--from", options->from,
                     "number of the first block to apply; refused unless it is the next")
         .whole_number(1, UINT64_MAX);
@@ -294,7 +294,7 @@ void declare_serve(command& verb) {
             print(begun, options->json, false);
         });
         print(report, options->json, true);
-        return exit_code::done; // a signal is how it is meant to end
+        return exit_code::done; // a signal is the normal end
     });
 }
 

@@ -29,7 +29,7 @@ void time_left::note(double seconds, std::uint64_t done) {
         recent_.pop_front();
 }
 
-/// Bytes per second since the last sample that is at least so old; 0 when nothing was done.
+/// Bytes per second since the newest sample of at least that age; 0 when nothing was done.
 double time_left::rate_over(double seconds) const {
     const sample& now = recent_.back();
     const auto old_enough = [&](const sample& one) { return one.seconds <= now.seconds - seconds; };
@@ -68,7 +68,7 @@ std::string in_words(const time_left::range_of_seconds& left) {
 void log_progress::advance(std::uint64_t done, std::uint64_t all) {
     if (all != all_ || done < done_) begin_part(done, all);
     done_ = done;
-    if (catch_interruption::noted())
+    if (catch_interruption::caught())
         throw interrupted_error(
             fmt::format("interrupted while {}, at {} of {}; nothing unfinished is left, the same "
                         "call begins anew",

@@ -13,24 +13,24 @@
 
 namespace chainbase::driver {
 
-/// How long work that is measured in bytes will still take: a range, from the fastest to the
-/// slowest of the rates seen since the begin, over the last ten seconds and over the last one; and
-/// up to as much again for what is not known yet, in proportion to how much of the work is left.
+/// Estimates the remaining time of work measured in bytes: a range from the fastest to the slowest
+/// of the rates since the begin, over the last ten seconds and over the last one; widened by up to
+/// as much again, in proportion to the work left.
 ///
-/// While nothing was done for ten seconds there is no upper end.
+/// Without progress for ten seconds there is no upper end.
 ///
-/// Bytes of a block log weigh better than blocks: early blocks of a chain are small. A state that
-/// grows makes work slower, seldom faster, so only the upper end is widened.
+/// Bytes of a block log predict time better than blocks: early blocks of a chain are small. A
+/// growing state makes work slower, seldom faster, so only the upper end is widened.
 class time_left {
 public:
     /// Seconds, at least and at most.
     using range_of_seconds = std::pair<double, double>;
 
-    /// Notes that `done` bytes were done `seconds` after the begin. Both never fall.
+    /// Records that `done` bytes were done `seconds` after the begin. Both never fall.
     void note(double seconds, std::uint64_t done);
 
-    /// Seconds left for `left` more bytes, at least and at most (infinite while nothing moves),
-    /// never negative. Nothing before there is enough to tell from: half a second of progress.
+    /// Seconds for `left` more bytes, at least and at most (infinite without progress), never
+    /// negative. Nothing before half a second of progress.
     [[nodiscard]] std::optional<range_of_seconds> range(std::uint64_t left) const;
 
 private:
@@ -50,21 +50,21 @@ private:
 /// "3 to 5 min left".
 [[nodiscard]] std::string in_words(const time_left::range_of_seconds& left);
 
-/// Says on stderr once a second how far a tool is in a block log, and ends the work when a signal
-/// was noted. Work of less than a second says nothing.
+/// Logs a tool's progress through a block log once a second, and ends the work after a signal. Work
+/// of less than a second logs nothing.
 class log_progress {
 public:
-    /// `what` is being done, such as "verifying".
+    /// `what` names the work, such as "verifying".
     explicit log_progress(std::string what) : what_(std::move(what)) {}
     log_progress(const log_progress&) = delete;
     log_progress& operator=(const log_progress&) = delete;
 
-    /// To be called at least after every record. Another `all` than before, or fewer bytes done,
-    /// begin another part of the work. Throws interrupted_error after a signal.
+    /// Call it at least after every record. A changed `all`, or fewer bytes done, starts another
+    /// part of the work. Throws interrupted_error after a signal.
     void advance(std::uint64_t done, std::uint64_t all);
 
-    /// advance() for what takes a function. Valid as long as this object.
-    [[nodiscard]] watcher as_watcher() {
+    /// advance() as a function object. Valid as long as this object.
+    [[nodiscard]] progress_callback as_callback() {
         return [this](std::uint64_t done, std::uint64_t all) { advance(done, all); };
     }
 
@@ -82,12 +82,12 @@ private:
     time_left estimate_;
 };
 
-/// Opens a log to take blocks from. One without an index that fits is read as a whole and its index
-/// saved; that is shown on stderr, and a signal that is caught (catch_interruption) ends it. Throws
-/// what block_log_reader throws, and interrupted_error.
+/// Opens a log to take blocks from. If its index does not fit, reads the whole log, with progress
+/// on stderr, and saves the index; a caught signal (catch_interruption) ends this. Throws what
+/// block_log_reader throws, and interrupted_error.
 [[nodiscard]] inline block_log_reader open_log(const std::filesystem::path& path) {
     log_progress shown("indexing " + path.string());
-    return block_log_reader(path, {}, {.watch = shown.as_watcher()});
+    return block_log_reader(path, {}, {.watch = shown.as_callback()});
 }
 
 } // namespace chainbase::driver

@@ -1,5 +1,5 @@
-#include <pool_allocator/decimal.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/decimal.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/chains/payments/operations.hpp>
 #include <tools/chains/social/operations.hpp>
 #include <tools/chains/swap/operations.hpp>
@@ -30,7 +30,7 @@ struct generate_call {
     bool json = false;
 };
 
-/// "0.25" in thousandths: 0 to 1 with up to three decimals.
+/// Parses "0.25" into thousandths: 0 to 1 with up to three decimals.
 std::uint32_t skew_milli(const std::string& text) {
     const std::size_t point = text.find('.');
     const std::string whole = text.substr(0, point);
@@ -55,7 +55,7 @@ void require_one_task(const generate_call& call) {
         throw usage_error("--forks-of needs --forks: after how many per cent of the blocks");
 }
 
-/// What has no effect is no option of the chain of payments.
+/// Refuses options that have no effect on the payments chain.
 void require_effect(const command& verb, const generate_call& call) {
     if (call.chain.chain != payments::chain_name) return;
     for (const char* option : {"--mix", "--cash-out-percent", "--paid-percent"})

@@ -1,5 +1,5 @@
 #include <chainbase/trace/prometheus_text.hpp>
-#include <pool_allocator/trace.hpp>
+#include <pool_allocator/trace/trace.hpp>
 #include <tools/command_line.hpp>
 #include <tools/driver/observation.hpp>
 
@@ -71,7 +71,7 @@ namespace {
 
 const trace::gauge resident("process.resident.bytes");
 
-/// Pages that are in memory, those of the state included.
+/// Resident memory, including the state's pages.
 double resident_bytes() {
     std::ifstream pages("/proc/self/statm");
     std::uint64_t all = 0;
@@ -119,11 +119,12 @@ observation::observation(const observation_options& options) {
         spdlog::info("metrics: http://{}/metrics", server_->address());
     }
     if (!options.trace_log.empty()) log_.emplace(options.trace_log);
-    if (!options.trace_file.empty()) file_.emplace(options.trace_file); // new, so it comes last
+    // must not exist, so it is opened last
+    if (!options.trace_file.empty()) file_.emplace(options.trace_file);
     ticker_.emplace("gauges", std::chrono::seconds(1), [] { resident.set(resident_bytes()); });
 }
 
-/// The ticker first, whose last call gives the reporters the last values.
+/// Stops the ticker first: its last call gives the reporters the last values.
 observation::~observation() {
     ticker_.reset();
     server_.reset();

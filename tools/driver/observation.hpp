@@ -12,40 +12,40 @@
 
 namespace chainbase::driver {
 
-/// A part of the page that /metrics answers with, beside the trace, while it lives. For what has
-/// figures of its own; of several the one made last is shown, since a metric may stand on a page
-/// only once.
+/// A section of the /metrics page, beside the trace, while the object lives. For components with
+/// their own figures; of several objects only the latest is used, since a metric may appear on a
+/// page only once.
 ///
 /// Any thread.
 class metrics_source {
 public:
-    /// `text`, in Prometheus' text format, is called by the server's thread.
+    /// The server's thread calls `text`, which returns Prometheus' text format.
     explicit metrics_source(std::function<std::string()> text);
-    /// Waits until a call that is under way returns.
+    /// Waits for a running call.
     ~metrics_source();
     metrics_source(const metrics_source&) = delete;
     metrics_source& operator=(const metrics_source&) = delete;
 
-    /// What the one that is shown says; empty without any.
+    /// The text of the latest object; empty without one.
     [[nodiscard]] static std::string page();
 
 private:
     std::function<std::string()> text_;
 };
 
-/// A server of plain HTTP for a scraper, with a thread of its own: `GET /metrics` answers with what
-/// a function returns, `GET /` says so, anything else is refused. It shows numbers only, but to
-/// everybody who can connect: to others than the loopback only on request.
+/// A plain HTTP server for a scraper, with its own thread: `GET /metrics` answers with what a
+/// function returns, `GET /` points there, anything else is refused. It exposes only numbers, but
+/// to everyone who can connect, so it listens beyond the loopback only on request.
 ///
-/// A request that is malformed, too large or too slow costs its connection and nothing else.
+/// A malformed, too large or too slow request costs only its own connection.
 class metrics_server {
 public:
-    /// Listens. `page` is called by the server's thread; what it throws is answered with 500.
-    /// Throws io_error naming the address when that cannot be listened at.
+    /// Listens. The server's thread calls `page`; an exception is answered with 500. Throws
+    /// io_error naming the address when listening there fails.
     metrics_server(const listen_address& at, std::function<std::string()> page,
                    const http_limits& limits = {});
 
-    /// Where it listens, with the port it got: "127.0.0.1:9464".
+    /// The listening address, with the actual port: "127.0.0.1:9464".
     [[nodiscard]] std::string address() const { return server_.address().text(); }
     [[nodiscard]] std::uint16_t port() const { return server_.address().port; }
 
@@ -61,7 +61,7 @@ class command;
 
 namespace chainbase::driver {
 
-/// How a run is watched; nothing by default, and then tracing stays off.
+/// Outputs of a run's trace; by default none, and tracing stays off.
 struct observation_options {
     std::filesystem::path trace_file; ///< for ui.perfetto.dev; empty: none
     std::filesystem::path trace_log;  ///< a JSON line a second; empty: none
@@ -75,12 +75,12 @@ struct observation_options {
 /// Adds `--trace FILE`, `--trace-log FILE` and `--metrics ADDR:PORT` to a verb.
 void add_observation_options(command& verb, observation_options& options);
 
-/// While it lives the process is watched as the options say: tracing is on if any of them is given.
-/// To be made before the work begins and kept until it is done.
+/// Observes the process as the options say while it lives: tracing is on if any of them is given.
+/// Make it before the work begins and keep it until the work is done.
 class observation {
 public:
-    /// Throws usage_error (an address that is none, a trace file that exists), io_error,
-    /// out_of_space_error; then nothing is watched.
+    /// Throws usage_error (a malformed address, an existing trace file), io_error,
+    /// out_of_space_error; then nothing is observed.
     explicit observation(const observation_options& options);
     ~observation();
     observation(const observation&) = delete;

@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/chains/checked.hpp>
 #include <tools/driver/block_feed.hpp>
 #include <tools/driver/chain_gauges.hpp>
@@ -33,7 +33,7 @@ std::size_t step_hand_over(const chain_model& model) {
     std::int64_t archived = 0;
     for (const auto& objects : model.archived())
         archived += objects.second;
-    return std::clamp(static_cast<std::size_t>(archived) / 8, block_hand_over, most_handed_over);
+    return std::clamp(static_cast<std::size_t>(archived) / 8, block_hand_over, max_handed_over);
 }
 
 unsigned preparing_threads(unsigned asked) noexcept {
@@ -60,25 +60,25 @@ void say(const chain_state& state, std::uint64_t rate, double now, const std::st
                  now, outlook);
 }
 
-/// Says on stderr how far a replay is: soon after the begin, so that also a short one shows that it
-/// works, then about once a second, and at its end.
+/// Logs the progress of a replay: soon after the begin, so that a short one logs too, then about
+/// once a second, and at its end.
 class progress {
 public:
-    /// `from` and `to`: the bytes of the block log at which the work begins and ends.
+    /// `from` and `to`: bytes of the block log at the begin and the end of the work.
     progress(const chain_state& state, std::uint64_t from, std::uint64_t to)
         : operations_before_(state.operations()), from_(from), to_(to) {
         estimate_.note(0, from_);
         rate_.push_back({0, operations_before_, {}});
     }
 
-    /// To be called after some blocks, with the log's bytes up to them and what was waited for so
-    /// far. Costs a look at the clock.
+    /// Call it after some blocks, with their position in the log and the waiting times so far.
+    /// Costs a clock read.
     void advance(const chain_state& state, std::uint64_t position, block_feed::waiting waited) {
         const double now = seconds();
         if (now < next_sample_) return;
         next_sample_ = now + sample_seconds;
         gauges_.update(state);
-        position = std::max(position, from_); // which was estimated from block numbers
+        position = std::max(position, from_); // `from_` was estimated from block numbers
         estimate_.note(now, position);
         rate_.push_back({now, state.operations(), waited});
         while (rate_.size() > 2 && rate_.front().seconds < now - rate_window)
@@ -90,7 +90,7 @@ public:
             waits_in_words(rate_.back()) + time_left_in_words(position));
     }
 
-    /// The closing line: where the work stands and why it ended (`how`), over the whole time.
+    /// Logs the final line: the state's head and why the work ended (`how`), over the whole time.
     void finish(const chain_state& state, const char* how) {
         gauges_.show(state);
         const double now = seconds();
@@ -108,7 +108,7 @@ private:
         std::uint64_t operations;
         block_feed::waiting waited;
     };
-    /// Who waited for whom in the window: shares of the time, of all decoding threads together.
+    /// Shares of the time spent waiting in the window, over all decoding threads together.
     [[nodiscard]] std::string waits_in_words(const sample& now) const {
         const sample& then = rate_.front();
         const auto share = [&](std::chrono::nanoseconds until, std::chrono::nanoseconds from) {
@@ -157,7 +157,7 @@ const char* in_words(outcome how) {
     return "";
 }
 
-/// What the chain's books say must be so, after the step that began with a block.
+/// Checks the chain's identities after the step that began with a block.
 void validate(const chain_state& state, const decoded_block& first, const replay_options& options) {
     try {
         state.model().check();
@@ -171,11 +171,11 @@ void validate(const chain_state& state, const decoded_block& first, const replay
     }
 }
 
-/// Compares the roots of blocks with those that are expected.
+/// Compares the roots of blocks with expected ones.
 class root_comparison {
 public:
-    /// Begins with the blocks that the state has. Throws usage_error when it has no root to be
-    /// looked at, or one of other types, or when no block can be compared.
+    /// Begins with the blocks of the state. Throws usage_error when it has no root to compare, or
+    /// one over other types, or when no block can be compared.
     root_comparison(const chain_state& state, const replay_options& options)
         : state_(state), options_(options), expected_(options.expected) {
         if ((options.verify_root || expected_) && !state.root()) throw_no_root(options.state);
@@ -189,8 +189,7 @@ public:
             throw_none_in_common();
     }
 
-    /// How many blocks make the next step: one, when it is compared, so that the state stays as
-    /// after it.
+    /// Number of blocks in the next step: one when it is compared, so that the state has its root.
     [[nodiscard]] std::size_t step_of(run_of_blocks waiting) const {
         return expected_ ? 1 : driver::step_of(waiting);
     }
@@ -198,14 +197,14 @@ public:
     void compare() {
         if (expected_) (void)compare(*state_.root()->of_block(state_.head()));
     }
-    /// Whether all was as expected so far.
+    /// Whether all roots so far were as expected.
     [[nodiscard]] bool is_same() const noexcept { return !differs_; }
     void report(reported_root& to) const {
         to.compared = compared_;
         if (expected_) to.with = expected_->source.string();
         to.differs = differs_;
     }
-    /// At the end of the log. Throws usage_error.
+    /// At the end of the log: throws usage_error unless a block was compared.
     void require_any() const {
         if (expected_ && compared_ == 0) throw_none_in_common();
     }
@@ -247,13 +246,13 @@ private:
     std::optional<reported_root::difference> differs_;
 };
 
-/// Applies the blocks of one record, unless a signal comes in between, or a block has another root
-/// than expected: that is why it stopped.
+/// Applies the blocks of one record. Stops early for a signal, or when a block's root is not the
+/// expected one; returns the reason.
 std::optional<outcome> apply_all(chain_state& state, run_of_blocks blocks,
                                  const replay_options& options, const catch_interruption& signals,
                                  root_comparison& roots) {
     while (!blocks.empty()) {
-        if (signals.noted()) return outcome::interrupted;
+        if (signals.caught()) return outcome::interrupted;
         const std::size_t step = roots.step_of(blocks);
         state.apply_irreversible(blocks.first(step));
         if (options.validate) validate(state, *blocks.front(), options);
@@ -269,7 +268,7 @@ outcome apply_blocks(chain_state& state, block_feed& feed, const block_log_reade
                      root_comparison& roots, progress& shown) {
     std::vector<const decoded_block*> run;
     std::uint64_t position = 0;
-    while (!signals.noted()) {
+    while (!signals.caught()) {
         if (!feed.await(std::chrono::milliseconds(500))) {
             shown.advance(state, position, feed.waited());
             continue;
@@ -284,13 +283,12 @@ outcome apply_blocks(chain_state& state, block_feed& feed, const block_log_reade
         shown.advance(state, position, feed.waited());
         feed.give_back(std::move(*next));
     }
-    if (signals.noted()) return outcome::interrupted;
+    if (signals.caught()) return outcome::interrupted;
     return log.empty() || *log.head_number() <= state.head() ? outcome::end_of_log
                                                              : outcome::stop_reached;
 }
 
-/// 0 stands for the head of a state without blocks: a block of that number could not be told from
-/// it.
+/// A head of 0 means a state without blocks; a block with that number could not be told from it.
 void require_no_block_0(const block_log_reader& log) {
     if (log.first_number() == 0)
         throw rejected_error(log.path().string() +
@@ -298,10 +296,11 @@ void require_no_block_0(const block_log_reader& log) {
                              "numbered from 1 on; make the log again with its own numbers plus 1");
 }
 
-/// As far as it can be known before a state is made.
+/// Checks what can be checked before a state is made.
 void require_root(const replay_options& options) {
     const bool is_looked_at = options.verify_root || options.expected;
-    if (is_looked_at && !options.promise.root.types && !std::filesystem::exists(options.state))
+    if (is_looked_at && !options.state_settings.root.types &&
+        !std::filesystem::exists(options.state))
         root_comparison::throw_no_root(options.state);
 }
 
@@ -314,14 +313,14 @@ std::string number_of(const std::optional<block_log_stream::encoded_block>& next
     return next ? "block " + std::to_string(next->number) : "nothing";
 }
 
-/// The log goes on where the state stands. One that begins behind it (a piece of a longer log) does
-/// so only if the caller says which of its blocks is the next one.
+/// The log must continue at the state's head. If it begins behind it (a piece of a longer log), the
+/// caller must name the next block.
 void require_begin(chain_state& state, const block_log_reader& log, const replay_options& options) {
-    if (!options.from) return state.go_on_with(log);
+    if (!options.from) return state.align_with_log(log);
     const std::uint64_t from = *options.from;
     const bool begins_behind = log.first_number().value_or(0) > state.head();
-    if (!begins_behind) state.go_on_with(log);
-    if (from <= state.head() && !begins_behind) return; // it began there before
+    if (!begins_behind) state.align_with_log(log);
+    if (from <= state.head() && !begins_behind) return; // the same block began it before
     const auto next = log.stream(state.head() + 1).next_encoded();
     if (next && next->number == from) return;
     throw usage_error(where(state, options) + ", and what follows in " + log.path().string() +
@@ -336,10 +335,10 @@ replay_report replay(const replay_options& options, const catch_interruption& si
     const block_log_reader log = open_log(options.block_log);
     require_no_block_0(log);
     require_root(options);
-    chain_state state(options.state, log.chain(), 0, options.promise);
+    chain_state state(options.state, log.chain(), 0, options.state_settings);
     require_begin(state, log, options);
     if (options.stop_at) state.require_not_beyond(*options.stop_at);
-    state.settle_root();
+    state.apply_root_options();
     const std::uint64_t blocks_before = state.blocks();
     const std::uint64_t operations_before = state.operations();
 
@@ -360,7 +359,7 @@ replay_report replay(const replay_options& options, const catch_interruption& si
     if (how == outcome::end_of_log || how == outcome::stop_reached) roots.require_any();
     if (options.verify_root && how != outcome::interrupted) state.root()->verify();
     replay_report report = report_on(state, how == outcome::interrupted);
-    // Books that do not add up come with another root, which tells more of them.
+    // Broken books imply another root, which tells more.
     if (report.broken_books && how != outcome::other_root)
         throw damaged_error(*report.broken_books);
     if (is_cut) report.log_cut = log.cut();
@@ -372,7 +371,7 @@ replay_report replay(const replay_options& options, const catch_interruption& si
     if (report.state_root) roots.report(*report.state_root);
     if (report.state_root)
         report.state_root->is_recomputed = options.verify_root && !report.interrupted;
-    state.close(); // nothing is reported as done that is not on disk
+    state.close(); // nothing is reported as done before it is on disk
     return report;
 }
 

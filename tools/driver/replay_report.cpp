@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/archive_figures.hpp>
 #include <tools/driver/replay_report.hpp>
 #include <tools/driver/root/chain_root.hpp>

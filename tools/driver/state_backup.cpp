@@ -1,6 +1,6 @@
-#include <archive/backup.hpp>
 #include <chainbase/database.hpp>
-#include <pool_allocator/error.hpp>
+#include <chainbase/offline/backup.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/driver/chain_state.hpp>
 #include <tools/driver/log_progress.hpp>
 #include <tools/driver/verbs.hpp>
@@ -28,12 +28,12 @@ namespace fs = std::filesystem;
 using archive::backup_manifest;
 using clock = std::chrono::steady_clock;
 
-/// A backup that was made, restored or looked through.
+/// The result of making, restoring or checking a backup.
 struct backup_report {
     fs::path backup;
-    fs::path state; ///< that it was made of, or restored to; empty: neither
+    fs::path state; ///< the source, or the target of a restore; empty: neither
     backup_manifest manifest;
-    /// When it was made: then what the writer did since its last checkpoint is not in it.
+    /// Set when made. If true, the backup lacks the writer's work since its last checkpoint.
     std::optional<bool> beside_writer;
     double seconds = 0;
 };
@@ -42,7 +42,7 @@ double seconds_since(clock::time_point begin) {
     return std::chrono::duration<double>(clock::now() - begin).count();
 }
 
-/// Of a state that nobody else writes: what is there is brought to a checkpoint.
+/// Backs up a state without a writer: first makes a checkpoint of it.
 backup_manifest back_up_at_rest(const fs::path& folder, const fs::path& to,
                                 archive::backup_options& how) {
     chain_state state(folder, chain_state::require_chain(folder), 0);
@@ -55,7 +55,7 @@ backup_manifest back_up_at_rest(const fs::path& folder, const fs::path& to,
     return made;
 }
 
-/// Which block that is would be for the writer to say, and it may be busy for long.
+/// Omits the block's number: only the writer knows it, and may be busy for long.
 backup_manifest back_up_beside_writer(const fs::path& folder, const fs::path& to,
                                       const archive::backup_options& how) {
     spdlog::info("{}: a writer has it open; the backup is of its newest checkpoint",
@@ -77,14 +77,13 @@ std::string begin_of_text(const backup_report& report) {
                        report.state.string());
 }
 
-/// A state that nobody writes is opened as a replay would open it, and what is there is what is in
-/// the backup: after a kill what the last whole block left. Beside a writer it is the newest
-/// checkpoint that was published.
+/// Without a writer, opens the state as a replay would and backs up its content: after a kill the
+/// last whole block. Beside a writer, backs up the newest published checkpoint.
 backup_report make_backup(const fs::path& state, const fs::path& to) {
     const auto begin = clock::now();
     log_progress shown("backing up");
     archive::backup_options how;
-    how.tell = shown.as_watcher();
+    how.tell = shown.as_callback();
     backup_report report{to, state, {}, {}, 0};
     report.beside_writer = file_lock::is_held(state / "lock");
     report.manifest = *report.beside_writer ? back_up_beside_writer(state, to, how)
@@ -97,7 +96,7 @@ backup_report restore_backup(const fs::path& from, const fs::path& state,
                              const std::string& group) {
     const auto begin = clock::now();
     log_progress shown("restoring");
-    const archive::restore_options how{group, shown.as_watcher()};
+    const archive::restore_options how{group, shown.as_callback()};
     backup_manifest manifest = archive::restore_backup(from, state, how);
     return {from, state, std::move(manifest), {}, seconds_since(begin)};
 }
@@ -105,7 +104,7 @@ backup_report restore_backup(const fs::path& from, const fs::path& state,
 backup_report check_backup(const fs::path& from) {
     const auto begin = clock::now();
     log_progress shown("checking");
-    backup_manifest manifest = archive::check_backup(from, shown.as_watcher());
+    backup_manifest manifest = archive::check_backup(from, shown.as_callback());
     return {from, {}, std::move(manifest), {}, seconds_since(begin)};
 }
 

@@ -4,7 +4,7 @@
 
 namespace chainbase::driver {
 
-/// Each declares its verb (command_line.hpp).
+/// Each function declares its verb (command_line.hpp).
 void declare_backup(command& verb);
 void declare_bisect(command& verb);
 void declare_block_log(command& verb);

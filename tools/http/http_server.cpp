@@ -1,5 +1,5 @@
-#include <chainbase/trace/quiet_thread.hpp>
-#include <pool_allocator/error.hpp>
+#include <chainbase/trace/background_thread.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/endpoint_name.hpp>
 #include <tools/http/http_server.hpp>
 #include <tools/message_limit.hpp>
@@ -49,7 +49,7 @@ std::string listen_address::text() const {
 
 namespace {
 
-/// Of ASCII only, whatever the locale.
+/// ASCII only, whatever the locale.
 char lower(char letter) {
     return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
 }
@@ -84,7 +84,7 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 using tcp = asio::ip::tcp;
 
-/// What a connection needs of its server.
+/// The server's interface to its connections.
 struct answer_source {
     class connections;
 
@@ -139,14 +139,14 @@ response answer_to(const received& request, const answer_source& source) {
 
 class http_connection;
 
-/// The connections of a server that count. Thread-safe.
+/// The counted connections of a server. Thread-safe.
 class answer_source::connections {
 public:
-    /// What a connection waits for; who waits for the first is closed before the others.
+    /// What a connection waits for; those waiting for a request are closed first.
     enum class waits_for { request, client_to_read, handler };
 
-    /// Lists a new one. Returns false, and does not list it, when there is no room and none that
-    /// could be closed.
+    /// Adds a connection. Returns false when the limit is reached and no other connection can be
+    /// closed.
     [[nodiscard]] bool add(http_connection& one, const ip::address& from,
                            const http_limits& limits);
     void note(const http_connection& one, waits_for what) {
@@ -169,7 +169,7 @@ private:
         clock::time_point since = clock::now();
     };
 
-    /// Takes out the one that has waited longest, of those that may go; null when there is none.
+    /// Removes the longest-waiting connection for which may_go is true; null when there is none.
     template <typename MayGo>
     [[nodiscard]] http_connection* take_oldest(MayGo may_go);
 
@@ -177,8 +177,8 @@ private:
     std::vector<listed> listed_;
 };
 
-/// One connection: a request, an answer, and so on. It keeps itself alive while something is to
-/// come. Its socket is on a strand.
+/// One connection: request, answer, and so on. Keeps itself alive while an operation is pending.
+/// Its socket is on a strand.
 class http_connection : public std::enable_shared_from_this<http_connection> {
 public:
     http_connection(tcp::socket socket, answer_source& source)
@@ -193,7 +193,7 @@ public:
             self->read(self->source_.options.limits.first_request);
         });
     }
-    /// Ends it, from any thread.
+    /// Closes it; callable from any thread.
     void close() {
         asio::post(stream_.get_executor(), [self = shared_from_this()] { self->stream_.close(); });
     }
@@ -223,8 +223,8 @@ private:
         if (failed &&
             failed.category() == http::make_error_code(http::error::bad_method).category())
             return write(refusal(http::status::bad_request, failed.message()), true);
-        if (failed) return;      // it went away, or was too slow
-        stream_.expires_never(); // while it is answered
+        if (failed) return;      // disconnected, or too slow
+        stream_.expires_never(); // no limit while the handler runs
         all_->note(*this, waits_for::handler);
         try {
             response told = answer_to(parser_->get(), source_);
@@ -239,7 +239,7 @@ private:
         for (const auto& [name, value] : source_.options.always)
             answer_.set(name, value);
         answer_.prepare_payload();
-        if (!with_body) answer_.body().clear(); // the length stays
+        if (!with_body) answer_.body().clear(); // the length header stays
         all_->note(*this, waits_for::client_to_read);
         stream_.expires_after(source_.options.limits.patience);
         http::async_write(stream_, answer_,
@@ -251,7 +251,7 @@ private:
     }
 
     void end() {
-        beast::error_code ignored; // nothing is to come
+        beast::error_code ignored; // nothing follows
         stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
     }
 
@@ -279,7 +279,7 @@ http_connection* answer_source::connections::take_oldest(MayGo may_go) {
 
 bool answer_source::connections::add(http_connection& one, const ip::address& from,
                                      const http_limits& limits) {
-    // Let go of after the lock: the last who does so takes it off the list.
+    // Released after the lock: the last owner's destructor takes it off the list.
     std::vector<std::shared_ptr<http_connection>> to_close;
     const std::lock_guard held(mutex_);
     const auto make_room = [&](auto may_go) {
@@ -329,7 +329,7 @@ public:
         try {
             for (std::size_t t = 0; t < source_.options.threads; ++t)
                 threads_.push_back(
-                    trace::quiet_thread(source_.options.name.c_str(), [this] { work(); }));
+                    trace::background_thread(source_.options.name.c_str(), [this] { work(); }));
         } catch (...) {
             stop();
             throw;
@@ -345,7 +345,7 @@ private:
         threads_.clear();
     }
 
-    /// Whatever goes wrong costs no more than what was under way: the process has better to do.
+    /// An error ends only the connection at hand, never the process.
     void work() {
         while (!context_.stopped()) {
             try {
@@ -364,7 +364,7 @@ private:
                                    is_accepting_ = false;
                                    if (failed == asio::error::operation_aborted) return;
                                    if (failed)
-                                       return accept_later(); // out of descriptors, most likely
+                                       return accept_later(); // most likely out of file descriptors
                                    welcome(std::move(socket));
                                    accept();
                                });
@@ -377,7 +377,7 @@ private:
         if (source_.all->add(*made, from.address(), source_.options.limits)) made->start();
     }
     void accept_later() {
-        is_accepting_ = true; // soon, so that no other thread does the same
+        is_accepting_ = true; // set early, so that no other thread accepts too
         retry_.expires_after(std::chrono::milliseconds(100));
         retry_.async_wait([this](beast::error_code failed) {
             if (!failed) accept();
@@ -386,11 +386,11 @@ private:
 
     answer_source source_;
     message_limit problems_;
-    asio::io_context context_; ///< with the connections, which use the source
+    asio::io_context context_; ///< destroyed with its connections, which use the source
     tcp::acceptor acceptor_;
     asio::steady_timer retry_{acceptor_.get_executor()};
     tcp::endpoint place_;
-    /// Whether a connection is awaited; not if what its handler did threw.
+    /// Whether an accept is pending; false after its handler threw.
     std::atomic<bool> is_accepting_{false};
     std::vector<std::thread> threads_;
 };

@@ -12,18 +12,18 @@
 
 namespace chainbase {
 
-/// Where a server listens: "127.0.0.1:9464", "[::1]:0", or ":9464" for the loopback. Port 0 stands
-/// for any that is free.
+/// A listening address: "127.0.0.1:9464", "[::1]:0", or ":9464" for the loopback. Port 0 takes any
+/// free port.
 struct listen_address {
     std::string host = "127.0.0.1";
     std::uint16_t port = 0;
 
-    /// Throws usage_error for what is no numeric address and port.
+    /// Throws usage_error unless `text` is a numeric address and port.
     static listen_address parse(const std::string& text);
 
     /// Whether only this machine can connect: 127.0.0.0/8 and ::1.
     [[nodiscard]] bool is_loopback() const;
-    /// Whether it stands for every address of this machine: 0.0.0.0 and ::.
+    /// Whether it means every address of this machine: 0.0.0.0 and ::.
     [[nodiscard]] bool is_any() const;
     /// "127.0.0.1:9464", "[::1]:9464".
     [[nodiscard]] std::string text() const;
@@ -38,7 +38,7 @@ struct http_request {
     std::string target; ///< "/rows?type=account", still encoded
     http_fields fields;
 
-    /// The target up to its query.
+    /// The target without its query.
     [[nodiscard]] std::string_view path() const noexcept;
     /// What follows the first '?' of the target.
     [[nodiscard]] std::string_view query() const noexcept;
@@ -55,46 +55,46 @@ struct http_answer {
 };
 
 struct http_limits {
-    std::size_t header_bytes = 8192; ///< of a request; a body is refused
+    std::size_t header_bytes = 8192; ///< limit of a request; a body is refused
     std::size_t connections = 64;
-    std::size_t connections_per_address = 16; ///< so that one client does not take all
-    /// For the first request of a connection to come, all of its header.
+    std::size_t connections_per_address = 16; ///< so that one client cannot take all
+    /// Time limit for the first request of a connection, with its whole header.
     std::chrono::milliseconds first_request{2000};
-    /// For an answer to be taken, and a connection to be used again.
+    /// Time limit for sending an answer, and for the next request of a connection.
     std::chrono::milliseconds patience{5000};
 };
 
 struct http_options {
     std::string name = "http"; ///< of its threads, and in messages
     http_limits limits;
-    std::size_t threads = 1; ///< so many requests are handled at once
-    http_fields always;      ///< added to every answer, also to those that the handler never sees
+    std::size_t threads = 1; ///< requests handled at once
+    http_fields always;      ///< added to every answer, also to those the server makes itself
 };
 
-/// A server of plain HTTP with threads of its own. It answers GET and HEAD with what a handler
-/// makes of the request; other methods are refused before that.
+/// A plain HTTP server with its own threads. A handler answers GET and HEAD; other methods are
+/// refused before it is called.
 ///
-/// A request that is malformed, too large or too slow costs its connection and nothing else. Who
-/// connects when there are as many connections as may be, or as many from its address, is let in:
-/// the one that has waited longest for its client is closed, first of those that wait for a
-/// request. Only while all of them are being answered, the new one is closed.
+/// A malformed, too large or too slow request costs only its own connection. When the connection
+/// limit, or the limit of an address, is reached, a new connection replaces the one that has waited
+/// longest for its client, preferring those that wait for a request. The new one is closed only
+/// while all others are being answered.
 class http_server {
 public:
     using handler = std::function<http_answer(const http_request&)>;
 
-    /// Listens; who connects waits until serve(). Throws io_error naming the address when that
-    /// cannot be listened at.
+    /// Listens; clients wait until serve(). Throws io_error naming the address when listening there
+    /// fails.
     explicit http_server(const listen_address& at, const http_options& options = {});
-    /// Starts to answer; to be called once. `answer` is called by the server's threads, by several
-    /// at once if there are several; what it throws is answered with 500. Throws limit_error when
-    /// there may be no more threads.
+    /// Starts to answer; call it once. The server's threads call `answer`, several at once if there
+    /// are several; an exception is answered with 500. Throws limit_error when no more threads can
+    /// be started.
     void serve(handler answer);
-    /// Waits for the handlers that run; connections are closed.
+    /// Waits for running handlers and closes the connections.
     ~http_server();
     http_server(const http_server&) = delete;
     http_server& operator=(const http_server&) = delete;
 
-    /// Where it listens, with the port it got.
+    /// The listening address, with the actual port.
     [[nodiscard]] listen_address address() const;
 
 private:

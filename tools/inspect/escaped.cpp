@@ -31,7 +31,7 @@ bool is_utf8(std::string_view text) noexcept {
 }
 
 void append_json_string(std::string& to, std::string_view text) {
-    if (std::all_of(text.begin(), text.end(), is_plain)) { // most texts of a chain
+    if (std::all_of(text.begin(), text.end(), is_plain)) { // the common case
         to += '"';
         to += text;
         to += '"';

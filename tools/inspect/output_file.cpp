@@ -1,7 +1,7 @@
-#include <chainbase/files.hpp>
-#include <pool_allocator/error.hpp>
-#include <pool_allocator/file_descriptor.hpp>
-#include <pool_allocator/file_error.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/file_descriptor.hpp>
+#include <pool_allocator/base/file_error.hpp>
+#include <pool_allocator/base/files.hpp>
 #include <tools/inspect/output_file.hpp>
 
 #include <fcntl.h>
@@ -37,7 +37,7 @@ output_file::output_file(fs::path file, const std::vector<fs::path>& folders)
     if (failure)
         throw usage_error(file_.string() + ": there is no folder for it; make that, or name "
                                            "another file");
-    // What a link leads to is replaced, not the link.
+    // Replaces a link's target, not the link.
     const fs::path real = fs::canonical(file_, failure);
     file_ = failure ? folder / file_.filename() : real;
     for (const fs::path& each : folders)

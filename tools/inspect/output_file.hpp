@@ -6,15 +6,14 @@
 
 namespace chainbase::inspect {
 
-/// A file that a verb writes a picture to, for people: whole or not at all, since it comes by
-/// rename. One that is there is replaced.
+/// A verb's output file, written whole or not at all by a rename. Replaces an existing file.
 class output_file {
 public:
-    /// Does not touch the file. Throws usage_error when it is none that may be replaced (a folder,
-    /// a device), lies in one of `folders`, which are looked at, or its own folder is not there.
+    /// Does not touch the file. Throws usage_error when it must not be replaced (a folder, a
+    /// device), lies in one of `folders`, which are being read, or its own folder does not exist.
     output_file(std::filesystem::path file, const std::vector<std::filesystem::path>& folders);
 
-    /// Throws io_error, out_of_space_error; then the file is what it was.
+    /// Throws io_error, out_of_space_error; the file is then unchanged.
     void write(std::string_view content) const;
 
 private:

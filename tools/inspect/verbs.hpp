@@ -4,7 +4,7 @@
 
 namespace chainbase::inspect {
 
-/// Each declares its verb (command_line.hpp).
+/// Each function declares its verb (command_line.hpp).
 void declare_info(command& verb);
 void declare_stat(command& verb);
 void declare_top(command& verb);

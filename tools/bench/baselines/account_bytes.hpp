@@ -9,7 +9,7 @@
 #include <functional>
 #include <span>
 
-/// Accounts in stores that keep bytes.
+/// Accounts in byte stores.
 namespace chainbase::bench {
 
 using byte_key = std::array<char, 8>;
@@ -20,15 +20,15 @@ inline void store_big_endian(char* at, std::uint64_t value) noexcept {
     std::memcpy(at, &swapped, sizeof(swapped));
 }
 
-/// Orders as the id does.
+/// Sorts like the id.
 inline byte_key id_bytes(std::uint64_t id) noexcept {
     byte_key key;
     store_big_endian(key.data(), id);
     return key;
 }
 
-/// Orders as (balance descending, id) does: the complement turns the order round, the top bit makes
-/// negative balances the smaller ones.
+/// Sorts like (balance descending, id): the complement reverses the order; the flipped top bit puts
+/// negative balances below positive ones.
 inline byte_pair_key balance_bytes(const account& object) noexcept {
     constexpr std::uint64_t sign = std::uint64_t{1} << 63;
     byte_pair_key key;
@@ -37,9 +37,9 @@ inline byte_pair_key balance_bytes(const account& object) noexcept {
     return key;
 }
 
-/// The work of the crash bench in a store that keeps a crash_account under each name. A Store has
-/// begin() and commit() of a transaction, and in it put(name, account), get(name) and
-/// put_head(number); `accounts_at_once` is how many it fills in one.
+/// The crash bench's work in a store that keeps a crash_account by name. A Store has begin() and
+/// commit() for a transaction, and in it put(name, account), get(name) and put_head(number);
+/// `accounts_at_once` is the number filled in one transaction.
 template <typename Store>
 class accounts_as_bytes : public crash_engine {
 public:

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/bench/account.hpp>
 
 #include <boost/multi_index/composite_key.hpp>
@@ -46,8 +46,9 @@ using hashed_accounts = boost::multi_index_container<
                                           account_name_hash>>,
     Allocator>;
 
-/// The workload's primitives over a container of accounts that lives elsewhere: what all engines
-/// made of Boost.MultiIndex share. A handle is a pointer to the object, as the family's users keep.
+/// The workload's primitives over a container of accounts that lives elsewhere; common to all
+/// engines based on Boost.MultiIndex. A handle is a pointer to the object, as users of such
+/// databases keep.
 template <typename Container>
 class account_table {
 public:

@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/bench/account_workload.hpp>
 #include <tools/bench/baselines/classical_database.hpp>
 #include <tools/bench/baselines/segment_store.hpp>
@@ -31,8 +31,8 @@ public:
     [[nodiscard]] std::uint64_t undo_bytes() const { return state_.held_bytes(); }
 };
 
-/// The file system's free bytes, so that a full one is an exception of the allocator before it is a
-/// SIGBUS; but no more than any run takes.
+/// The file system's free bytes, so that running out of space is an allocator exception before it
+/// is a SIGBUS; limited to the most that a run takes.
 std::size_t classical_segment_bytes(const std::filesystem::path& directory) {
     constexpr std::uintmax_t most = std::uintmax_t{64} << 30;
     constexpr std::uintmax_t page = 4096;

@@ -1,14 +1,14 @@
 #pragma once
 
 #include <chainbase/object.hpp>
-#include <chainbase/object_layout.hpp>
-#include <pool_allocator/error.hpp>
+#include <chainbase/object/object_layout.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/bench/baselines/segment_store.hpp>
 
 #include <boost/container/deque.hpp>
+#include <boost/container/map.hpp>
+#include <boost/container/set.hpp>
 #include <boost/interprocess/allocators/allocator.hpp>
-#include <boost/interprocess/containers/map.hpp>
-#include <boost/interprocess/containers/set.hpp>
 #include <boost/multi_index/hashed_index.hpp>
 #include <boost/multi_index/identity.hpp>
 #include <boost/multi_index/member.hpp>
@@ -33,18 +33,17 @@ namespace chainbase::bench {
 template <typename T>
 using shared_allocator = boost::interprocess::allocator<T, mapped_segment::manager>;
 
-/// What one session changed in one type: all that its undo needs. In shared memory.
+/// The changes of one session in one type, sufficient for its undo. In shared memory.
 ///
 /// Invariants: every id in `new_ids` is >= old_next_id, every other id here is below it; no id is
 /// in two of the three; `old_values` are of objects that exist, `removed_values` of such that do
 /// not.
 template <typename Object>
 struct undo_state {
-    using values =
-        boost::interprocess::map<std::uint64_t, Object, std::less<std::uint64_t>,
-                                 shared_allocator<std::pair<const std::uint64_t, Object>>>;
-    using ids = boost::interprocess::set<std::uint64_t, std::less<std::uint64_t>,
-                                         shared_allocator<std::uint64_t>>;
+    using values = boost::container::map<std::uint64_t, Object, std::less<std::uint64_t>,
+                                         shared_allocator<std::pair<const std::uint64_t, Object>>>;
+    using ids = boost::container::set<std::uint64_t, std::less<std::uint64_t>,
+                                      shared_allocator<std::uint64_t>>;
 
     undo_state(const shared_allocator<Object>& memory, std::uint64_t next_id,
                std::int64_t session_revision)
@@ -53,7 +52,7 @@ struct undo_state {
 
     [[nodiscard]] bool made(std::uint64_t id) const noexcept { return id >= old_next_id; }
 
-    /// Effects: notes what undo needs before the object of `id` is changed or removed.
+    /// Effects: saves what undo needs before the object of `id` is changed or removed.
     void keep_old_value(std::uint64_t id, const Object& object) {
         if (!made(id)) old_values.try_emplace(id, object);
     }
@@ -64,7 +63,7 @@ struct undo_state {
             removed_values.try_emplace(id, object);
     }
 
-    /// Effects: the object of `id`, of which keep_old_value() knows, is gone.
+    /// Effects: records that the object of `id`, saved by keep_old_value(), was lost.
     void keep_lost(std::uint64_t id) {
         if (made(id))
             new_ids.erase(id);
@@ -72,13 +71,12 @@ struct undo_state {
             move_to_removed(id);
     }
 
-    /// Effects: takes over what the next inner session changed, so that undoing this one undoes
-    /// both. Nodes change hands, except of objects that this session modified and the inner one
-    /// removed.
+    /// Effects: merges the changes of the next inner session, so that undoing this one undoes both.
+    /// Moves the nodes, except of objects that this session modified and the inner one removed.
     void merge(undo_state& inner);
 
-    /// Effects: when there is an old value of this object, which is being removed, makes that the
-    /// removed value. Returns: whether there is.
+    /// Effects: if there is an old value of this object, which is being removed, turns it into the
+    /// removed value. Returns: whether there was one.
     bool move_to_removed(std::uint64_t id);
 
     values old_values;
@@ -88,15 +86,14 @@ struct undo_state {
     std::int64_t revision;
 };
 
-/// The sessions of one type. The default block holds two states, so that every other session of
-/// every type would allocate one; larger blocks make committing twice as fast and cost nothing
-/// else.
+/// The sessions of one type. A default block holds two states, so every second session of every
+/// type would allocate one; larger blocks make committing twice as fast and cost nothing else.
 template <typename Object>
 using undo_stack =
     boost::container::deque<undo_state<Object>, shared_allocator<undo_state<Object>>,
                             boost::container::deque_options_t<boost::container::block_size<32U>>>;
 
-/// Effects: the newest session's changes become the outer one's; without one, permanent.
+/// Effects: the newest session's changes move to the outer one; without one, they are permanent.
 template <typename Object>
 void squash_newest(undo_stack<Object>& stack) {
     if (stack.size() > 1) stack[stack.size() - 2].merge(stack.back());
@@ -112,7 +109,7 @@ void commit_up_to(undo_stack<Object>& stack, std::int64_t revision) {
 
 template <typename Object>
 void undo_state<Object>::merge(undo_state& inner) {
-    // What this session made needs no old value: undo removes the whole object.
+    // Objects created by this session need no old value: undo removes them.
     inner.old_values.erase(inner.old_values.lower_bound(old_next_id), inner.old_values.end());
     old_values.merge(inner.old_values); // where both have one, the older stays
     for (auto at = inner.removed_values.begin(); at != inner.removed_values.end();) {
@@ -133,9 +130,9 @@ bool undo_state<Object>::move_to_removed(std::uint64_t id) {
     return true;
 }
 
-/// What stands for the hashed keys of a type in a classical container.
+/// The implementation of a type's hashed keys in a classical container.
 enum class hashed_keys {
-    as_trees,  ///< what this family of databases does: its node pools cannot serve a bucket array
+    as_trees,  ///< the usual choice of this family: its node pools cannot serve a bucket array
     as_hashes, ///< Boost's hashed indexes
 };
 
@@ -162,13 +159,14 @@ struct parts_are_equal {
 template <typename T, hashed_keys Hashed, typename Key>
 struct classical_specifier {
     template <template <typename, typename, typename> class Index>
-    using ordered =
-        std::type_identity<Index<boost::multi_index::tag<typename Key::tag>,
-                                 boost::multi_index::identity<T>, typename Key::parts::order>>;
+    using ordered = std::type_identity<
+        Index<boost::multi_index::tag<typename Key::tag>, boost::multi_index::identity<T>,
+              typename Key::template parts_of<T>::order>>;
     template <template <typename, typename, typename, typename> class Index>
     using hashed = std::type_identity<
         Index<boost::multi_index::tag<typename Key::tag>, boost::multi_index::identity<T>,
-              hash_of_parts<typename Key::parts>, parts_are_equal<typename Key::parts>>>;
+              hash_of_parts<typename Key::template parts_of<T>>,
+              parts_are_equal<typename Key::template parts_of<T>>>>;
 
     static auto choose() {
         namespace mi = boost::multi_index;
@@ -206,8 +204,8 @@ struct classical_container<T, Hashed, keys<Keys...>> {
         shared_allocator<T>>;
 };
 
-/// Bytes of heap that a buffer outside of our segments takes: its length word in front, malloc's
-/// own word, and rounding.
+/// Heap bytes of a buffer outside of our segments: its length word, malloc's own word, and
+/// rounding.
 inline std::uint64_t heap_bytes(const shared_buffer& buffer) noexcept {
     constexpr std::uint64_t length_word = 16, own_word = 8, unit = 16;
     if (buffer.empty()) return 0;
@@ -216,10 +214,10 @@ inline std::uint64_t heap_bytes(const shared_buffer& buffer) noexcept {
 
 } // namespace detail
 
-/// The objects of T by one key, with the calls of chainbase's views.
+/// The objects of T by one key, with the interface of chainbase's views.
 template <typename Index, typename Key>
 class classical_view {
-    using parts = typename Key::parts;
+    using parts = typename Key::template parts_of<typename Index::value_type>;
 
 public:
     explicit classical_view(const Index& index) noexcept : index_(&index) {}
@@ -246,21 +244,12 @@ public:
     [[nodiscard]] auto equal_range(const V&... values) const {
         return index_->equal_range(parts::make_bound(values...));
     }
-    /// A container has nothing that could be asked for ahead; who applies blocks over it need not
-    /// call these.
-    template <typename... V>
-    void prefetch(const V&...) const noexcept {}
-    template <typename... V>
-    void prefetch_object(const V&...) const noexcept {}
-    template <typename... V>
-    void prefetch_id(const V&...) const noexcept {}
 
 private:
     const Index* index_;
 };
 
-/// One type of a classical database, as the database sees it: what a session needs of every type,
-/// whatever its objects are.
+/// A type-erased type of a classical database: what a session needs of every type.
 class classical_type_base {
 public:
     classical_type_base() = default;
@@ -273,17 +262,17 @@ public:
     virtual void squash() = 0;
     virtual void commit(std::int64_t revision) = 0;
     [[nodiscard]] virtual std::size_t size() const = 0;
-    /// Of the texts of all objects; a walk over all of them.
+    /// Bytes of all objects' texts; walks over all objects.
     [[nodiscard]] virtual std::uint64_t heap_bytes() const = 0;
 };
 
-/// One type with its undo stack, both in a mapped segment, the way this family of databases has
-/// done it from the start: a session pushes a state; the first change of an object in it copies the
-/// object there; undo writes the copies back through the container, one object at a time.
+/// One type with its undo stack, both in a mapped segment, the traditional way of this family of
+/// databases: a session pushes a state; the first change of an object in it copies the object
+/// there; undo writes the copies back through the container, one object at a time.
 ///
-/// A change or an initialisation that throws leaves what it did until the session is undone, as in
-/// this family; without a session it stays. One that meets an equal key costs the object: the
-/// container drops what it cannot place, and to keep a copy for that would slow every change.
+/// As in this family, a change or an initialisation that throws leaves its effects until the
+/// session is undone; without a session they stay. A change that meets an equal key loses the
+/// object: the container drops what it cannot place, and keeping a copy would slow every change.
 template <object_type T, hashed_keys Hashed>
 class classical_type final : public classical_type_base {
     using container = typename detail::classical_container<T, Hashed, typename T::keys>::type;
@@ -294,7 +283,7 @@ public:
         : name_(std::move(name)), memory_(segment.get()),
           objects_(segment.make<container>(memory_)), stack_(segment.make<undo_stack<T>>(memory_)) {
     }
-    /// What lies in the segment goes with its file; what the texts own would be lost.
+    /// The segment's content is dropped with its file; the texts' heap memory would leak.
     ~classical_type() override {
         if constexpr (has_heap_memory) {
             stack_.clear();
@@ -316,7 +305,8 @@ public:
     void modify(const T& object, Change& change) {
         const std::uint32_t number = object.id.value;
         if (!stack_.empty()) stack_.back().keep_old_value(number, object);
-        std::exception_ptr failure; // one that came through would make the container drop the node
+        // an exception passing through would make the container drop the node
+        std::exception_ptr failure;
         const bool placed = objects_.modify(objects_.iterator_to(object), [&](T& changed) {
             try {
                 change(changed);
@@ -360,7 +350,7 @@ public:
     [[nodiscard]] std::uint64_t heap_bytes() const override;
 
 private:
-    /// Becomes the new object where the node is, without a copy.
+    /// Constructs the new object in its node, without a copy.
     template <typename Initialise>
     struct in_place {
         std::uint32_t next_id;
@@ -413,20 +403,19 @@ std::uint64_t classical_type<T, Hashed>::heap_bytes() const {
     return sum;
 }
 
-/// A database in the family's manner that offers the calls of chainbase::database, so that the same
-/// rules of a chain run over both: a container of Boost.MultiIndex with
-/// boost::interprocess::allocator per type, in a mapped file, an undo stack per type, and sessions
-/// that touch every type.
+/// A traditional database with the interface of chainbase::database, so that the same chain rules
+/// run over both: per type a container of Boost.MultiIndex with boost::interprocess::allocator in a
+/// mapped file and an undo stack, and sessions that touch every type.
 ///
-/// Objects are chainbase's structs. Their texts own memory of the process's heap here, which costs
-/// this engine less than strings with the segment's allocator would.
+/// Objects are chainbase's structs. Their texts are on the process's heap here, which is cheaper
+/// for this engine than strings with the segment's allocator.
 ///
-/// For one thread. Calls throw as the database's do (not_found_error, duplicate_key_error), but
-/// what a failed change did stays until its session is undone.
+/// For one thread. Calls throw as the database's do (not_found_error, duplicate_key_error), but the
+/// effects of a failed change stay until its session is undone.
 template <hashed_keys Hashed = hashed_keys::as_trees>
 class classical_database {
 public:
-    /// Undoes itself unless it was ended; the database outlives it.
+    /// Undoes its changes unless it was ended; the database must outlive it.
     class session {
     public:
         explicit session(classical_database& of) : of_(&of), revision_(of.revision()) {}
@@ -457,7 +446,7 @@ public:
         types_[number] = std::make_unique<classical_type<T, Hashed>>(segment_, name);
         used_.push_back(types_[number].get());
     }
-    /// A type that no call reaches; sessions touch it all the same.
+    /// Registers an unused type; sessions touch it anyway.
     template <object_type T>
     void add_idle_type(const std::string& name) {
         idle_.push_back(std::make_unique<classical_type<T, Hashed>>(segment_, name));
@@ -543,7 +532,7 @@ public:
             sum += type->size();
         return sum;
     }
-    /// In the segment, with the allocator's headers, and of the texts on the heap.
+    /// In the segment, with the allocator's headers, plus the texts on the heap.
     [[nodiscard]] std::uint64_t held_bytes() const {
         std::uint64_t sum = segment_.used_bytes();
         for (const classical_type_base* type : used_)

@@ -10,19 +10,19 @@
 #include <cstdlib>
 #include <new>
 
-/// The container of accounts with allocators of others, without undo.
+/// The container of accounts with foreign allocators, without undo.
 namespace chainbase::bench {
 
 namespace {
 
-/// What counting_allocator holds; for one thread.
+/// Bytes held by counting_allocator; for one thread.
 std::uint64_t& heap_bytes_held() noexcept {
     static std::uint64_t bytes = 0;
     return bytes;
 }
 
-/// The heap of std::allocator with a count of the bytes taken: what malloc says is usable plus the
-/// eight bytes of size that glibc keeps before it.
+/// std::allocator with a count of the bytes taken: malloc's usable size plus the eight bytes that
+/// glibc keeps before it.
 template <typename T>
 class counting_allocator {
 public:
@@ -53,7 +53,7 @@ public:
 using heap_accounts = ordered_accounts<counting_allocator<account>>;
 using hashed_name_accounts = hashed_accounts<counting_allocator<account>>;
 
-/// The container on the heap, without undo: what an ordinary program would use.
+/// The container on the heap, without undo: as in an ordinary program.
 class heap_store : public account_table<heap_accounts> {
 public:
     class hashed : public account_table<hashed_name_accounts> {

@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/bench/account_workload.hpp>
 #include <tools/bench/baselines/account_bytes.hpp>
 
@@ -8,15 +8,14 @@
 #include <string>
 #include <utility>
 
-/// Calls of LMDB: an error is an exception, a value is bytes.
+/// Wrappers of LMDB calls: errors become exceptions, values are bytes.
 namespace chainbase::bench {
 
 inline void check(int code, const char* what) {
     if (code != MDB_SUCCESS) throw error(std::string("lmdb: ") + what + ": " + mdb_strerror(code));
 }
 
-/// The data may stand at any even address, so it is copied out; the compiler keeps of the copy only
-/// what is read.
+/// The data may be at any even address, so it is copied out; the compiler keeps only what is read.
 template <typename T>
 T value_of(const MDB_val& bytes) noexcept {
     T value;
@@ -31,15 +30,15 @@ MDB_val bytes_of(const T& value) noexcept {
     return {sizeof(T), const_cast<T*>(&value)};
 }
 
-/// Three B+trees in one environment: the account by id, the id by name, nothing by (balance, id).
+/// Three B+trees in one environment: account by id, id by name, nothing by (balance, id).
 ///
-/// A batch is a transaction, a session is one too and its undo is the abort; an inner session is a
-/// nested transaction. Nested ones exclude MDB_WRITEMAP, so a store with sessions goes without it.
+/// A batch is a transaction; so is a session, whose undo is the abort; an inner session is a nested
+/// transaction. Nested ones exclude MDB_WRITEMAP, so a store with sessions does not use it.
 class lmdb_store {
 public:
     using handle = std::uint64_t;
 
-    /// The transaction that was open before is the current one again when this one ends.
+    /// When it ends, the previously open transaction is the current one again.
     class session {
     public:
         explicit session(lmdb_store& store) : store_(&store), outer_(store.txn_) { store.begin(0); }
@@ -137,7 +136,8 @@ public:
         return session(*this);
     }
     [[nodiscard]] std::int64_t revision() const noexcept { return revision_; }
-    /// One pushed session at most, since a transaction cannot be committed from the outside in.
+    /// At most one pushed session, since an outer transaction cannot be committed before an inner
+    /// one.
     void commit(std::int64_t) { commit_current(nullptr); }
 
     /// The pages of the three trees; freed pages serve any tree and are not counted.
@@ -242,8 +242,8 @@ std::unique_ptr<account_engine> make_lmdb_engine() {
 namespace {
 
 /// One tree by name, and one with the block's number. A block is a transaction. Without
-/// MDB_WRITEMAP: with it a stray store in the process damages the database, and pages are written
-/// whenever the kernel likes.
+/// MDB_WRITEMAP, with which a stray store in the process damages the database, and the kernel
+/// writes pages at any time.
 class lmdb_accounts final : public accounts_as_bytes<lmdb_accounts> {
 public:
     lmdb_accounts(const crash_places& at, unsigned flags) {
@@ -282,7 +282,7 @@ public:
         return sum;
     }
     void close() override {
-        check(mdb_env_sync(env_, 1), "sync"); // what NOSYNC leaves to its user
+        check(mdb_env_sync(env_, 1), "sync"); // NOSYNC leaves this to its user
         end();
     }
 

@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/bench/account_workload.hpp>
 #include <tools/bench/baselines/account_table.hpp>
 
@@ -26,13 +26,12 @@ constexpr std::size_t growth = std::size_t{8} << 20;
 
 } // namespace
 
-/// Equal slots in one mapped file that grows in place: the last freed slot first, else the next
-/// one. The whole range is mapped at once and the file below it grows in steps, so nothing ever
-/// moves. One thread; keeps slots until it is destroyed.
+/// Equal slots in one mapped file that grows in place: takes the last freed slot first, else the
+/// next one. The whole range is mapped at once and the file below it grows in steps, so nothing
+/// ever moves. One thread; keeps freed slots until it is destroyed.
 class slot_pool {
 public:
-    /// Reserves `most_bytes` of addresses. Requires: no file at `path`. Throws:
-    /// chainbase::io_error.
+    /// Reserves `max_bytes` of addresses. Requires: no file at `path`. Throws: chainbase::io_error.
     slot_pool(const std::filesystem::path& path, std::size_t most_bytes)
         : range_((most_bytes + growth - 1) / growth * growth) {
         file_ = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
@@ -52,8 +51,8 @@ public:
     slot_pool(const slot_pool&) = delete;
     slot_pool& operator=(const slot_pool&) = delete;
 
-    /// The first call decides how large all slots are. Throws: usage_error for another size,
-    /// limit_error when the addresses are used up, io_error when the file cannot grow.
+    /// The first call sets the size of all slots. Throws: usage_error for another size, limit_error
+    /// when the addresses are used up, io_error when the file cannot grow.
     [[nodiscard]] void* allocate(std::size_t bytes) {
         if (bytes != slot_bytes_) set_slot_bytes(bytes);
         if (free_ == nullptr) return next_slot();
@@ -64,7 +63,7 @@ public:
 
     void deallocate(void* slot) noexcept { free_ = new (slot) free_slot{free_}; }
 
-    /// Slots that were ever taken; freed ones stay with the pool.
+    /// Slots ever used, including freed ones.
     [[nodiscard]] std::uint64_t held_bytes() const noexcept { return used_; }
 
 private:
@@ -100,8 +99,8 @@ private:
     free_slot* free_ = nullptr;
 };
 
-/// The pool as Boost.MultiIndex sees it: every pointer inside a node is an offset pointer of eight
-/// bytes. Serves containers whose nodes all have the pool's slot size.
+/// The pool as an allocator for Boost.MultiIndex: every pointer in a node is an offset pointer of
+/// eight bytes. Serves containers whose nodes all have the pool's slot size.
 template <typename T>
 class slot_allocator {
 public:
@@ -141,18 +140,18 @@ namespace {
 
 using pooled_accounts = ordered_accounts<slot_allocator<account>>;
 
-/// The container in a pool of equal slots, its links Boost's own, as offset pointers.
+/// The container in a pool of equal slots, with Boost's offset pointers as links.
 class offset_ptr_pool_store : public account_table<pooled_accounts> {
 public:
     explicit offset_ptr_pool_store(const store_options& options)
         : account_table(objects_),
-          pool_(options.directory / "slots", most_bytes_per_object * (options.objects + 1)),
+          pool_(options.directory / "slots", max_bytes_per_object * (options.objects + 1)),
           objects_(pooled_accounts::ctor_args_list(), slot_allocator<account>(pool_)) {}
 
     [[nodiscard]] std::uint64_t held_bytes() const { return pool_.held_bytes(); }
 
 private:
-    static constexpr std::size_t most_bytes_per_object = 256;
+    static constexpr std::size_t max_bytes_per_object = 256;
 
     slot_pool pool_;
     pooled_accounts objects_;

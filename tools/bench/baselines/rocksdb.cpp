@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/bench/account_workload.hpp>
 #include <tools/bench/baselines/account_bytes.hpp>
 
@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-/// Calls of RocksDB: an error is an exception, a value is bytes.
+/// Wrappers of RocksDB calls: errors become exceptions, values are bytes.
 namespace chainbase::bench {
 
 inline void check(const rocksdb::Status& status, const char* what) {
@@ -38,9 +38,9 @@ T value_of(const rocksdb::Slice& bytes) noexcept {
 
 namespace {
 
-/// Three column families: the account by id, the id by name, nothing by (balance, id). Each change
-/// is one WriteBatch without the write-ahead log; creating looks the name up first, as a unique
-/// index must.
+/// Three column families: account by id, id by name, nothing by (balance, id). Each change is one
+/// WriteBatch without the write-ahead log; creating looks the name up first, as a unique index
+/// must.
 class rocksdb_store {
 public:
     using handle = std::uint64_t;
@@ -134,7 +134,7 @@ public:
         write();
     }
 
-    /// Sorted files plus memtables as they are, with what awaits compaction.
+    /// Current sorted files and memtables, including data that awaits compaction.
     [[nodiscard]] std::uint64_t held_bytes() const {
         return sum_of(rocksdb::DB::Properties::kTotalSstFilesSize) +
                sum_of(rocksdb::DB::Properties::kSizeAllMemTables);
@@ -233,7 +233,7 @@ public:
         return sum;
     }
     void close() override {
-        found_.Reset(); // which is a part of a block of the database
+        found_.Reset(); // releases its block of the database
         check(db_->Close(), "close");
         db_.reset();
     }
@@ -241,7 +241,7 @@ public:
 private:
     friend accounts_as_bytes;
     static constexpr std::uint32_t accounts_at_once = 10'000;
-    static constexpr const char* head = "0"; // no letter, so no name of an account
+    static constexpr const char* head = "0"; // no letter, so no account's name
 
     rocksdb::Slice found_at(const rocksdb::Slice& key) {
         found_.Reset();

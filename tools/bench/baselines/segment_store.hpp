@@ -15,11 +15,11 @@
 
 namespace chainbase::bench {
 
-/// A file of Boost.Interprocess mapped into memory, large enough from the start that it never grows
-/// while something is timed. It is sparse: only pages that are touched take space.
+/// A mapped file of Boost.Interprocess, large enough from the start that it never grows during a
+/// measurement. Sparse: only touched pages take space.
 ///
-/// Two things are better than the defaults, so that the engines built on it lose nothing by chance:
-/// no lock around each allocation (one thread uses it), and huge pages are asked for.
+/// Two settings are better than the defaults, so that the engines built on it are not handicapped:
+/// no lock around each allocation (one thread uses it), and huge pages are requested.
 class mapped_segment {
 public:
     using file = boost::interprocess::basic_managed_mapped_file<
@@ -38,13 +38,13 @@ public:
 
     [[nodiscard]] manager* get() noexcept { return file_.get_segment_manager(); }
 
-    /// What is allocated, with the allocator's own headers.
+    /// Allocated bytes, including the allocator's headers.
     [[nodiscard]] std::uint64_t used_bytes() const {
         return file_.get_size() - file_.get_free_memory();
     }
 
-    /// Effects: constructs an object under no name. Returns: a reference that is valid while the
-    /// segment is mapped; the object is dropped with the file, not destroyed.
+    /// Effects: constructs an anonymous object. Returns: a reference valid while the segment is
+    /// mapped; the object is dropped with the file, not destroyed.
     template <typename Object, typename... Arguments>
     Object& make(Arguments&&... arguments) {
         return *file_.construct<Object>(boost::interprocess::anonymous_instance)(
@@ -61,7 +61,7 @@ private:
     file file_;
 };
 
-/// A segment as a base class, so that it exists before the tables that live in it.
+/// A segment as a base class, so that it is constructed before the tables in it.
 struct segment_holder {
     explicit segment_holder(const store_options& options) : segment(options) {}
     mapped_segment segment;

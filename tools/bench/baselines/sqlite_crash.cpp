@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/bench/baselines/account_bytes.hpp>
 
 #include <sqlite3.h>
@@ -11,7 +11,7 @@ namespace chainbase::bench {
 
 namespace {
 
-/// Accounts by name, in a table without another key; a block is a transaction of the write-ahead
+/// Accounts by name, in a table without other keys; a block is a transaction of the write-ahead
 /// log.
 class sqlite_accounts final : public accounts_as_bytes<sqlite_accounts> {
 public:
@@ -20,7 +20,7 @@ public:
         require(opened, "open");
         run("PRAGMA journal_mode=WAL");
         run(std::string("PRAGMA synchronous=") + synchronous);
-        run("PRAGMA locking_mode=EXCLUSIVE"); // no shared memory to keep in step
+        run("PRAGMA locking_mode=EXCLUSIVE"); // avoids shared memory
         run("PRAGMA cache_size=-1048576");    // a GiB
         run("CREATE TABLE IF NOT EXISTS account(name BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID");
         run("CREATE TABLE IF NOT EXISTS head(id INTEGER PRIMARY KEY, number INTEGER)");

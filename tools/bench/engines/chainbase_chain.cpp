@@ -1,4 +1,5 @@
 #include <archive/lifecycle.hpp>
+#include <archive/open_archive.hpp>
 #include <chainbase/database.hpp>
 #include <chainbase/statistics.hpp>
 #include <tools/bench/bench_setup.hpp>
@@ -16,7 +17,7 @@ public:
         : chainbase_chain(directory) {
         set_model(make_rules(chain, state()));
     }
-    /// Its files are removed, so nothing is to be written to them any more.
+    /// Its files are removed, so it writes nothing more.
     ~chainbase_chain() override {
         undo_open_sessions();
         state().abandon();
@@ -38,14 +39,14 @@ protected:
         : chain_engine_over(directory / "state", options_for_bench()) {}
 };
 
-/// As the driver runs it: finished objects go to RocksDB.
+/// As the driver runs it: finished objects move to RocksDB.
 class archiving_chain final : public chainbase_chain {
 public:
     archiving_chain(std::string_view chain, const std::filesystem::path& directory)
         : chainbase_chain(directory), rows_(archive::open_store(directory / "archive")) {
         set_model(make_chain_model(chain, state(), *rows_));
     }
-    /// The model goes before its store.
+    /// Destroys the model before its store.
     ~archiving_chain() override {
         undo_open_sessions();
         set_model(nullptr);

@@ -1,7 +1,7 @@
 #include <chainbase/checkpoint/disk.hpp>
 #include <chainbase/database.hpp>
-#include <chainbase/files.hpp>
-#include <chainbase/segment.hpp>
+#include <chainbase/segment/segment.hpp>
+#include <pool_allocator/base/files.hpp>
 #include <tools/bench/crash_engine.hpp>
 #include <tools/bench/engines/stored_account.hpp>
 #include <tools/bench/measurements.hpp>
@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t blocks_per_checkpoint =
-    10; // half a minute of a chain that makes one in 3 s
+    10; // half a minute of a chain with a block every 3 s
 
 struct head_block {
     chainbase::id<head_block> id;
@@ -31,7 +31,7 @@ struct head_block {
 };
 BOOST_DESCRIBE_STRUCT(head_block, (), (id, spare, number))
 
-/// Has the checkpoints on a disk, while the segment is in memory: the state's folder is there.
+/// Puts the checkpoints on a disk while the segment and the state's folder are in memory.
 class disk_elsewhere final : public disk {
 public:
     disk_elsewhere(fs::path from, fs::path to) : from_(std::move(from)), to_(std::move(to)) {}
@@ -65,10 +65,10 @@ private:
 
 class chainbase_accounts final : public crash_engine {
 public:
-    chainbase_accounts(const crash_places& at, durability promise, std::uint64_t every,
+    chainbase_accounts(const crash_places& at, durability level, std::uint64_t every,
                        bool after_each)
-        : disk_(at.memory / "state", at.disk), promise_(promise), after_each_(after_each),
-          db_(at.memory / "state", options(promise, every, disk_)) {
+        : disk_(at.memory / "state", at.disk), durability_(level), after_each_(after_each),
+          db_(at.memory / "state", options(level, every, disk_)) {
         db_.add_type<hashed_account>("account");
         db_.add_type<head_block>("head");
     }
@@ -80,7 +80,7 @@ public:
                 one.balance = crash_plan::money_each;
             });
         db_.create<head_block>([](head_block&) {});
-        if (promise_ != durability::process) db_.make_checkpoint();
+        if (durability_ != durability::process) db_.make_checkpoint();
     }
     void apply(std::uint64_t number, const crash_plan::block& payments) override {
         session block = db_.start_session();
@@ -88,7 +88,7 @@ public:
         db_.modify(head(), [&](head_block& one) { one.number = number; });
         block.push();
         db_.commit(db_.revision());
-        if (promise_ == durability::commit) db_.wait_until_durable();
+        if (durability_ == durability::commit) db_.wait_until_durable();
         if (after_each_) db_.make_checkpoint();
     }
     void apply_half(std::uint64_t, const crash_plan::block& payments,
@@ -107,9 +107,9 @@ public:
     void settle() override { (void)db_.memory().sync_before_checkpoints({}); }
     void close() override { db_.close(); }
     void measure_own(const crash_plan& plan, const crash_sink& sink) override {
-        if (promise_ != durability::checkpoint || after_each_) return;
+        if (durability_ != durability::checkpoint || after_each_) return;
         measure_checkpoint(plan, sink);
-        // In a state of its own, without checkpoints that come in between.
+        // Uses its own state, without checkpoints in between.
         const crash_places apart{disk_.to() / "apart",
                                  db_.memory().state().parent_path() / "apart"};
         chainbase_accounts other(apart, durability::process, 0, false);
@@ -124,9 +124,9 @@ public:
 private:
     static constexpr auto as_usual = [](hashed_account&) {};
 
-    static open_options options(durability promise, std::uint64_t every, disk& on) {
+    static open_options options(durability level, std::uint64_t every, disk& on) {
         open_options all;
-        all.promise = promise;
+        all.durability = level;
         all.checkpoints = {std::chrono::milliseconds(0), every};
         all.checkpoint_disk = &on;
         all.advise = false;
@@ -134,7 +134,7 @@ private:
     }
     [[nodiscard]] const head_block& head() const { return db_.get(chainbase::id<head_block>(0)); }
 
-    /// As a chain's rules do: both accounts are found by name, and changed in place.
+    /// As a chain's rules do: finds both accounts by name and changes them in place.
     template <typename Before>
     void pay(std::span<const crash_plan::payment> payments, Before&& before) {
         for (const crash_plan::payment& one : payments) {
@@ -163,8 +163,8 @@ private:
             }
         });
     }
-    /// The same payments with every object's image recorded once more before it changes: what that
-    /// adds is what recording it costs.
+    /// The same payments, recording every object's before-image once more: the added time is the
+    /// cost of recording.
     void measure_barrier(std::string_view row, const crash_plan& plan, std::uint32_t accounts,
                          const crash_sink& sink) {
         const auto recorded_again = [](const hashed_account& one) {
@@ -172,14 +172,14 @@ private:
             barrier.reserve(write_barrier::record_bytes(sizeof one));
             barrier.record(&one, sizeof one);
         };
-        constexpr std::uint64_t first = 1'000'000; // no block of these was applied yet
+        constexpr std::uint64_t first = 1'000'000; // these blocks are not applied yet
         std::vector<double> added;
         for (std::uint64_t turn = 0; turn < 9; ++turn) {
             std::vector<crash_plan::block> blocks;
             for (std::uint64_t i = 0; i < 24; ++i)
                 blocks.push_back(plan.among(accounts, first + turn * 24 + i));
             (void)nanoseconds_of(blocks,
-                                 recorded_again); // fetches what is hot, and makes the log long
+                                 recorded_again); // warms caches and makes the log long
             double once = nanoseconds_of(blocks, as_usual);
             double twice = nanoseconds_of(blocks, recorded_again);
             once += nanoseconds_of(blocks, as_usual);
@@ -187,9 +187,9 @@ private:
             added.push_back(twice / once - 1);
         }
         std::ranges::nth_element(added, added.begin() + 4);
-        sink(row, metric::ratio, std::max(added[4], 0.0001)); // below that it is noise
+        sink(row, metric::ratio, std::max(added[4], 0.0001)); // less is noise
     }
-    /// One of many changed pages, while nobody writes.
+    /// A checkpoint of many changed pages, without a concurrent writer.
     void measure_checkpoint(const crash_plan& plan, const crash_sink& sink) {
         db_.make_checkpoint();
         session changes = db_.start_session();
@@ -222,7 +222,7 @@ private:
     }
 
     disk_elsewhere disk_;
-    durability promise_;
+    durability durability_;
     bool after_each_;
     database db_;
 };

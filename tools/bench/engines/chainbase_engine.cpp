@@ -13,8 +13,8 @@ namespace chainbase::bench {
 
 namespace {
 
-/// One of the types that stay empty. They have an id only: what a session costs does not depend on
-/// what a type has, and sixty containers would take minutes to compile.
+/// A type that stays empty. It has only an id: the cost of a session does not depend on a type's
+/// members, and sixty containers would take minutes to compile.
 template <std::size_t N>
 struct empty_type {
     chainbase::id<empty_type> id;
@@ -32,7 +32,7 @@ public:
     explicit chainbase_table(const store_options& options)
         : base(options.directory / "state", options_for_bench()) {
         state_.template add_type<Account>("account");
-        boost::mp11::mp_for_each<boost::mp11::mp_iota_c<most_types>>([&](auto n) {
+        boost::mp11::mp_for_each<boost::mp11::mp_iota_c<max_types>>([&](auto n) {
             if (n + 1 < options.types)
                 state_.template add_type<empty_type<decltype(n)::value>>("empty_" +
                                                                          std::to_string(n));
@@ -41,7 +41,7 @@ public:
 
     void compact() { state_.compact(); }
 
-    /// The files of the type: nothing else can use their slack.
+    /// The type's files: nothing else can use their slack.
     [[nodiscard]] std::uint64_t held_bytes() {
         return segment_statistics::read(state_).types.front().total().total;
     }

@@ -13,8 +13,8 @@ namespace chainbase::bench {
 struct named;
 struct richest;
 
-/// The fields of bench::account as an object of chainbase: a 32-bit id and a spare word stand where
-/// its 64-bit id does. `Keys<T>::all` is what finds a T.
+/// The fields of bench::account as an object of chainbase: a 32-bit id and a spare word replace its
+/// 64-bit id. `Keys<T>::all` are the keys of T.
 template <template <typename> typename Keys>
 struct stored_account {
     chainbase::id<stored_account> id;
@@ -51,8 +51,8 @@ using hashed_account = stored_account<hashed_by_name>;
 static_assert(sizeof(ordered_account) == sizeof(account));
 static_assert(sizeof(hashed_account) == sizeof(account));
 
-/// The primitives of the account bench (account_store.hpp) over a State that has the calls of
-/// chainbase::database and Account as a type.
+/// The primitives of the account bench (account_store.hpp) over a State with the interface of
+/// chainbase::database and with Account as a type.
 template <typename State, typename Account>
 class stored_accounts {
 public:

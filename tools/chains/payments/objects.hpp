@@ -24,13 +24,13 @@ struct account_object {
 };
 BOOST_DESCRIBE_STRUCT(account_object, (), (id, name, balance, sent, received))
 
-/// One object: where the chain stands, and its totals.
+/// One object: the chain's head and totals.
 struct global_object {
     chainbase::id<global_object> id;
     std::uint64_t head_number = 0;
     std::int64_t head_time = 0;
     std::uint64_t payments = 0;
-    std::int64_t issued = 0; ///< money that accounts began with
+    std::int64_t issued = 0; ///< initial money of all accounts
 
     using keys = chainbase::keys<>;
 };

@@ -9,15 +9,15 @@
 #include <string_view>
 #include <variant>
 
-/// What a block of the payments chain can ask for. Amounts are integers in the smallest unit.
+/// The operations of the payments chain. Amounts are integers in the smallest unit.
 namespace chainbase::payments {
 
-/// What the block logs of this chain call it.
+/// The chain's name in block logs.
 inline constexpr std::string_view chain_name = "payments";
 
 using account_name = fixed_string<16>;
 
-/// A new account with money from outside of the chain. The name is not taken yet.
+/// A new account with money from outside of the chain. Its name must be unused.
 struct account_create {
     account_name name;
     std::int64_t balance = 0;
@@ -36,7 +36,7 @@ struct payment {
 };
 BOOST_DESCRIBE_STRUCT(payment, (), (from, to, amount))
 
-/// New kinds go to the end: a log holds the index.
+/// Add new kinds at the end: a log stores the index.
 using operation = std::variant<account_create, payment>;
 
 /// As bytes for the block log; equal operations give equal bytes.

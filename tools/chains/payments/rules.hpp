@@ -3,7 +3,7 @@
 #include <archive/committed_state.hpp>
 #include <archive/state_digest.hpp>
 #include <chainbase/id.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/chains/checked.hpp>
 #include <tools/chains/payments/objects.hpp>
 #include <tools/chains/rules_of_chain.hpp>
@@ -14,9 +14,9 @@
 
 namespace chainbase::payments {
 
-/// The rules of README.md, under its numbers, over any engine that offers the calls of database
-/// that they make: create, modify, get, find, objects, next_id, add_type. See chain_model;
-/// make_model() of chains.hpp makes the one over a chainbase state.
+/// The rules of README.md, in its numbering, over any engine with these calls of database: create,
+/// modify, get, find, objects, next_id, add_type. See chain_model; make_model() of chains.hpp
+/// instantiates it over a chainbase state.
 template <typename State>
 class rules final : public rules_of_chain<rules<State>, State, operation, global_object> {
     using base = rules_of_chain<rules<State>, State, operation, global_object>;

@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-/// The state of the social chain. Amounts are integers in milli-HBD, times Unix seconds.
+/// The state of the social chain. Amounts are integers in milli-HBD, times are Unix seconds.
 namespace chainbase::social {
 
 struct by_name;
@@ -36,7 +36,8 @@ BOOST_DESCRIBE_STRUCT(account_object, (),
 struct by_permlink;
 struct by_cashout_time;
 
-/// A post or a reply. Paid once, at its cash-out time; then it is finished and goes to the archive.
+/// A post or a reply. Paid once, at its cash-out time; then it is finished and moves to the
+/// archive.
 struct comment_object {
     chainbase::id<comment_object> id;
     account_name author;
@@ -47,7 +48,7 @@ struct comment_object {
     std::int64_t created = 0;
     std::int64_t cashout_time = 0;  ///< 0: paid, or never to be
     std::int64_t last_payout = 0;   ///< the cash-out time at which it was paid; 0: not paid
-    std::int64_t author_payout = 0; ///< what is to be paid, or was
+    std::int64_t author_payout = 0; ///< due for payment, or paid
     std::int64_t curator_payout = 0;
     std::int64_t net_rshares = 0; ///< sum of its votes
     std::uint32_t votes = 0;
@@ -69,7 +70,7 @@ BOOST_DESCRIBE_STRUCT(comment_object, (),
 
 struct by_comment_voter;
 
-/// A vote on a comment that is not paid yet; it goes when the comment is paid.
+/// A vote on an unpaid comment; removed when the comment is paid.
 struct vote_object {
     chainbase::id<vote_object> id;
     chainbase::id<comment_object> comment;
@@ -83,7 +84,7 @@ struct vote_object {
 };
 BOOST_DESCRIBE_STRUCT(vote_object, (), (id, comment, voter, percent, rshares, time))
 
-/// One object: where the chain stands, and its totals.
+/// One object: the chain's head and totals.
 struct global_object {
     chainbase::id<global_object> id;
     std::uint64_t head_number = 0;
@@ -97,10 +98,11 @@ struct global_object {
     std::uint64_t deleted_comments = 0;
     std::int64_t deposited = 0;
     std::int64_t paid_posts = 0;
-    std::int64_t author_paid = 0;                 ///< the authors' parts as declared
-    std::int64_t curator_paid = 0;                ///< the voters' parts that were assigned
-    std::int64_t curator_remainder_to_author = 0; ///< what of curator_paid rounding left to authors
-    std::int64_t unassigned = 0;                  ///< voters' parts without a positive vote
+    std::int64_t author_paid = 0;  ///< the declared author shares
+    std::int64_t curator_paid = 0; ///< the assigned voter shares
+    /// the part of curator_paid left to authors by rounding
+    std::int64_t curator_remainder_to_author = 0;
+    std::int64_t unassigned = 0; ///< voter shares without a positive vote
     std::int64_t votes_on_paid = 0;
 
     using keys = chainbase::keys<>;

@@ -11,11 +11,11 @@
 #include <string_view>
 #include <variant>
 
-/// What a block of the social chain can ask for. Amounts are integers in milli-HBD (0.001 HBD),
-/// times Unix seconds.
+/// The operations of the social chain. Amounts are integers in milli-HBD (0.001 HBD), times are
+/// Unix seconds.
 namespace chainbase::social {
 
-/// What the block logs of this chain call it: the one of real data, and those that are generated.
+/// The chain's names in block logs: real data, and generated data.
 inline constexpr std::string_view chain_name = "steem-2016";
 inline constexpr std::string_view generated_chain_name = "social";
 
@@ -26,7 +26,7 @@ inline constexpr std::size_t longest_custom_id = 32; ///< bytes
 inline constexpr std::size_t longest_memo = 2048;    ///< bytes
 inline constexpr std::int16_t full_percent = 10'000; ///< in hundredths of a percent
 
-/// A new account. The name is not taken yet.
+/// A new account. Its name must be unused.
 struct account_create {
     account_name name;
 
@@ -42,12 +42,12 @@ struct comment {
     std::string parent_permlink; // at most longest_permlink; of a post: its category
     std::uint32_t title_bytes = 0;
     std::uint32_t body_bytes = 0;
-    /// When it is paid; 0: the data knows no payout.
+    /// When it is paid; 0: the data has no payout.
     std::int64_t cashout_time = 0;
-    /// What is paid then: the authors' and the voters' part. 0 without a cash-out time.
+    /// What is paid then: author share and voter share. 0 without a cash-out time.
     std::int64_t author_payout = 0;
     std::int64_t curator_payout = 0;
-    /// As the data states them at its end, for the record: a model need not arrive at them.
+    /// As the data states them at its end, for reference: a model need not arrive at them.
     std::int64_t net_rshares = 0;
     std::uint32_t children = 0;
 
@@ -71,7 +71,7 @@ struct vote {
 };
 BOOST_DESCRIBE_STRUCT(vote, (), (voter, author, permlink, percent, rshares))
 
-/// Content that the chain carries without understanding it.
+/// Opaque content for other programs.
 struct custom {
     account_name account;
     std::string id; // at most longest_custom_id: what the payload is
@@ -101,7 +101,7 @@ struct transfer {
 };
 BOOST_DESCRIBE_STRUCT(transfer, (), (from, to, amount, memo))
 
-/// What an account was paid becomes money that it can spend.
+/// Turns rewards into money that the account can spend.
 struct claim {
     account_name account;
 
@@ -109,7 +109,7 @@ struct claim {
 };
 BOOST_DESCRIBE_STRUCT(claim, (), (account))
 
-/// A comment goes, and its permlink is free again.
+/// Deletes a comment; its permlink can be used again.
 struct comment_delete {
     account_name author;
     std::string permlink; // at most longest_permlink
@@ -118,15 +118,15 @@ struct comment_delete {
 };
 BOOST_DESCRIBE_STRUCT(comment_delete, (), (author, permlink))
 
-/// New kinds go to the end: a log holds the index.
+/// Add new kinds at the end: a log stores the index.
 using operation =
     std::variant<account_create, comment, vote, custom, deposit, transfer, claim, comment_delete>;
 
 /// As bytes for the block log; equal operations give equal bytes.
 [[nodiscard]] bytes encode(const operation& value);
 
-/// The inverse of encode; throws damaged_error with the byte offset when it is anything else. The
-/// limits on lengths stated above are the model's to check, not the codec's.
+/// The inverse of encode; throws damaged_error with the byte offset for any other bytes. The model,
+/// not the codec, checks the length limits above.
 [[nodiscard]] operation decode_operation(byte_view encoded);
 
 } // namespace chainbase::social

@@ -4,7 +4,7 @@
 #include <archive/found.hpp>
 #include <archive/state_digest.hpp>
 #include <chainbase/id.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/chains/checked.hpp>
 #include <tools/chains/rules_of_chain.hpp>
 #include <tools/chains/social/objects.hpp>
@@ -19,21 +19,21 @@
 
 namespace chainbase::social {
 
-/// How the voters' part of a comment is shared: by positive rshares, each share rounded down, so
-/// that a remainder of less than one milli-HBD per voter is left.
+/// Shares the voters' part of a comment in proportion to positive rshares. Each share is rounded
+/// down, so a remainder of less than one milli-HBD per voter is left.
 class curation {
 public:
     explicit curation(std::int64_t payout) : payout_(payout), left_(payout) {}
 
-    /// Counts a vote in; all of them before the first share() is asked for.
+    /// Counts a vote; call it for all votes before the first share().
     void add(std::int64_t rshares) {
         if (rshares > 0) positive_ += static_cast<uint128>(rshares);
     }
-    /// Whether there is anyone to share with.
+    /// Whether there is a vote to share with.
     [[nodiscard]] bool has_curators() const noexcept { return positive_ != 0; }
 
-    /// What a vote with these rshares gets: floor(payout * rshares / sum of positive rshares). The
-    /// product has at most 126 bits.
+    /// The share of a vote with these rshares: floor(payout * rshares / sum of positive rshares).
+    /// The product has at most 126 bits.
     [[nodiscard]] std::int64_t share(std::int64_t rshares) noexcept {
         if (rshares <= 0) return 0;
         const uint128 product = static_cast<uint128>(payout_) * static_cast<uint128>(rshares);
@@ -41,7 +41,7 @@ public:
         left_ -= share;
         return share;
     }
-    /// What is not shared yet; after the last vote the remainder, which is the author's.
+    /// The part not shared yet; after the last vote the remainder, which goes to the author.
     [[nodiscard]] std::int64_t left() const noexcept { return left_; }
 
 private:
@@ -50,20 +50,20 @@ private:
     uint128 positive_ = 0;
 };
 
-/// "alice/one": the comment that an operation is about, for messages.
+/// "alice/one": names an operation's comment in messages.
 template <typename Operation>
 std::string name_of(const Operation& op) {
     return std::string(op.author.view()) + "/" + op.permlink;
 }
 
-/// The rules of README.md, in its order and under its numbers, over any engine that offers what
-/// these two do:
+/// The rules of README.md, in its order and numbering, over any engine that offers the calls of
+/// these two:
 ///
 ///  - State: as database, the calls create, modify, get, find, view, objects, remove, add_type and
 ///    committed_revision;
 ///  - Comments: as archive::lifecycle of comment_object by by_permlink.
 ///
-/// See chain_model; make_model() of chains.hpp makes the one over a chainbase state.
+/// See chain_model; make_model() of chains.hpp instantiates it over a chainbase state.
 template <typename State, typename Comments>
 class rules final : public rules_of_chain<rules<State, Comments>, State, operation, global_object> {
     using base = rules_of_chain<rules<State, Comments>, State, operation, global_object>;
@@ -74,8 +74,8 @@ class rules final : public rules_of_chain<rules<State, Comments>, State, operati
 public:
     using typename base::named_counts;
 
-    /// Registers the types in `state`. `archive`: what Comments takes between the state and the
-    /// name of the type.
+    /// Registers the types in `state`. `archive`: the constructor arguments of Comments between the
+    /// state and the type's name.
     template <typename... Archive>
     explicit rules(State& state, Archive&&... archive)
         : base(add_types(state)), comments_(state, std::forward<Archive>(archive)..., "comment") {}
@@ -159,7 +159,7 @@ public:
         count(is_post ? &account_object::posts : &account_object::replies, account(op.author));
         require(!comments_.template find<by_permlink>(op.author, op.permlink),
                 "the author has a comment with this permlink", [&] { return name_of(op); });
-        const id<comment_object> parent = is_post ? comment_object::none : answer_to(op);
+        const id<comment_object> parent = is_post ? comment_object::none : parent_of(op);
         state_.template create<comment_object>([&](comment_object& one) {
             one.author = op.author;
             one.permlink = op.permlink;
@@ -265,13 +265,13 @@ public:
 
     // --- what users ask ---
 
-    /// In ten: six times an account by name, three times a comment by permlink with its votes, once
-    /// the next cash-outs.
+    /// Of ten queries, six look up an account by name, three a comment by permlink with its votes,
+    /// one the next cash-outs.
     [[nodiscard]] std::uint64_t answer(std::uint64_t question) const override {
         const auto about = static_cast<std::uint32_t>(question / 10);
         const std::uint64_t kind = question % 10;
         if (kind < 6) return about_account(about);
-        return kind < 9 ? about_comment(about) : about_cashouts(about);
+        return kind < 9 ? about_comment(about) : next_cashouts(about);
     }
 
     // --- what a replay is judged by ---
@@ -367,7 +367,7 @@ private:
         comments_.retire(due);
     }
 
-    /// Shares the voters' part and removes the votes. Returns what rounding leaves.
+    /// Shares the voters' part and removes the votes. Returns the rounding remainder.
     std::int64_t pay_curators(const comment_object& due) {
         std::vector<const vote_object*> votes;
         curation shares(due.curator_payout);
@@ -396,7 +396,7 @@ private:
         });
     }
 
-    /// All money that was ever given fits, and so does every sum of what accounts hold.
+    /// Requires that the sum of all money given fits, and with it every sum of balances.
     void require_given_fits() const {
         std::int64_t sum = totals_.author_paid;
         add(sum, totals_.curator_paid, "the money of all accounts");
@@ -407,8 +407,8 @@ private:
         state_.modify(in, [&](account_object& one) { ++(one.*what); });
     }
 
-    /// The parent of a reply, which counts it while it is not paid.
-    [[nodiscard]] id<comment_object> answer_to(const comment& op) {
+    /// The parent of a reply, whose reply count rises while it is unpaid.
+    [[nodiscard]] id<comment_object> parent_of(const comment& op) {
         const auto parent =
             comments_.template find<by_permlink>(op.parent_author, op.parent_permlink);
         if (!parent) return comment_object::none;
@@ -439,7 +439,7 @@ private:
         const auto one =
             comments_.template find<by_permlink>(by_id->template get<&comment_object::author>(),
                                                  by_id->template get<&comment_object::permlink>());
-        if (!one) return 0; // it left memory between the two looks
+        if (!one) return 0; // archived between the two lookups
         std::uint64_t sum = one->template get<&comment_object::body_bytes>();
         const auto [begin, end] =
             state_.template view<vote_object, by_comment_voter>().equal_range(one->id());
@@ -448,8 +448,8 @@ private:
         return sum;
     }
 
-    /// A page of twenty, from a time on.
-    [[nodiscard]] std::uint64_t about_cashouts(std::uint32_t number) const {
+    /// A page of twenty cash-outs, starting at a time.
+    [[nodiscard]] std::uint64_t next_cashouts(std::uint32_t number) const {
         const auto waiting = state_.template view<comment_object, by_cashout_time>();
         const std::int64_t from = global().head_time + 1 + number % (7 * 24 * 3600);
         std::uint64_t sum = 0;

@@ -9,13 +9,13 @@
 
 #include <cstdint>
 
-/// The state of the swap chain. Amounts are integers in the token's smallest unit, times Unix
+/// The state of the swap chain. Amounts are integers in the token's smallest unit, times are Unix
 /// seconds.
 namespace chainbase::swap {
 
 struct by_pair_id;
 
-/// What a pair of tokens holds.
+/// The reserves of a pair of tokens.
 struct pair_object {
     chainbase::id<pair_object> id;
     std::uint32_t pair_id = 0;
@@ -25,7 +25,7 @@ struct pair_object {
     std::uint8_t decimals1 = 0;
     std::int64_t reserve0 = 0;
     std::int64_t reserve1 = 0;
-    uint128 volume0 = 0; ///< what came in; of some tokens 64 bits would not last
+    uint128 volume0 = 0; ///< sum of incoming amounts; 64 bits are too few for some tokens
     uint128 volume1 = 0;
     std::uint64_t swaps = 0;
     std::int64_t last_time = 0;
@@ -38,7 +38,7 @@ BOOST_DESCRIBE_STRUCT(pair_object, (),
 
 struct by_name;
 
-/// Who swaps.
+/// An account that swaps.
 struct owner_object {
     chainbase::id<owner_object> id;
     owner_name name;
@@ -50,8 +50,7 @@ struct owner_object {
 };
 BOOST_DESCRIBE_STRUCT(owner_object, (), (id, name, swaps, first_time, last_time))
 
-/// One object: where the chain stands, and how often the logged reserves followed from the ones
-/// before.
+/// One object: the chain's head, and how often the logged reserves followed from the previous ones.
 struct global_object {
     chainbase::id<global_object> id;
     std::uint64_t head_number = 0;

@@ -11,11 +11,11 @@
 #include <string_view>
 #include <variant>
 
-/// What a block of the swap chain can ask for.
+/// The operations of the swap chain.
 namespace chainbase::swap {
 
-/// An amount of a token as an integer: {536, 4, "EOS"} is 0.0536 EOS. Comparable with another only
-/// if decimals and symbol are the same.
+/// An amount of a token as an integer: {536, 4, "EOS"} is 0.0536 EOS. Comparable only if decimals
+/// and symbol are equal.
 struct asset {
     std::int64_t amount = 0; // in units of 10^-decimals
     std::uint8_t decimals = 0;
@@ -35,7 +35,7 @@ BOOST_DESCRIBE_STRUCT(asset, (), (amount, decimals, symbol))
 /// The inverse of parse_asset.
 [[nodiscard]] std::string to_string(const asset& value);
 
-/// What the block logs of this chain call it.
+/// The chain's name in block logs.
 inline constexpr std::string_view chain_name = "eos-swap-2022";
 
 using owner_name = fixed_string<16>;
@@ -46,7 +46,7 @@ struct swap {
     std::uint32_t pair_id = 0;
     asset quantity_in;
     asset quantity_out;
-    asset fee; // as logged: carried, and read by no rule
+    asset fee; // as logged; no rule reads it
     /// What the pair holds **after** the swap. Either may be the token that came in.
     asset reserve0;
     asset reserve1;
@@ -56,7 +56,7 @@ struct swap {
 BOOST_DESCRIBE_STRUCT(swap, (),
                       (owner, pair_id, quantity_in, quantity_out, fee, reserve0, reserve1))
 
-/// New kinds go to the end: a log holds the index.
+/// Add new kinds at the end: a log stores the index.
 using operation = std::variant<swap>;
 
 /// As bytes for the block log; equal operations give equal bytes.

@@ -3,7 +3,7 @@
 #include <archive/committed_state.hpp>
 #include <archive/state_digest.hpp>
 #include <chainbase/id.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/chains/checked.hpp>
 #include <tools/chains/rules_of_chain.hpp>
 #include <tools/chains/swap/objects.hpp>
@@ -14,7 +14,7 @@
 
 namespace chainbase::swap {
 
-/// Fees are a thousandth of what comes in.
+/// The fee is a thousandth of the incoming amount.
 inline constexpr std::int64_t fee_divisor = 1000;
 
 inline bool holds(const pair_object& pair, const asset& first, const asset& second) {
@@ -22,9 +22,9 @@ inline bool holds(const pair_object& pair, const asset& first, const asset& seco
            pair.symbol1 == second.symbol && pair.decimals1 == second.decimals;
 }
 
-/// The rules of README.md, under its numbers, over any engine that offers the calls of database
-/// that they make: create, modify, get, find, objects, next_id, add_type. See chain_model;
-/// make_model() of chains.hpp makes the one over a chainbase state.
+/// The rules of README.md, in its numbering, over any engine with these calls of database: create,
+/// modify, get, find, objects, next_id, add_type. See chain_model; make_model() of chains.hpp
+/// instantiates it over a chainbase state.
 template <typename State>
 class rules final : public rules_of_chain<rules<State>, State, operation, global_object> {
     using base = rules_of_chain<rules<State>, State, operation, global_object>;
@@ -86,7 +86,7 @@ public:
 
     // --- what users ask ---
 
-    /// A pair's reserves by its number, or what an owner did, by name.
+    /// A pair's reserves by number, or an owner's totals by name.
     [[nodiscard]] std::uint64_t answer(std::uint64_t question) const override {
         const std::uint64_t which = question / 2;
         const std::uint32_t pairs = state_.template next_id<pair_object>().value;
@@ -184,7 +184,7 @@ private:
         });
     }
 
-    /// Rule 3: whether the logged reserves follow from the ones before.
+    /// Rule 3: whether the logged reserves follow from the previous ones.
     void compare(const swap& op, const pair_object& before, bool in_is_0) {
         const std::int64_t in = op.quantity_in.amount;
         const auto in_before = static_cast<int128>(in_is_0 ? before.reserve0 : before.reserve1);

@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/driver/block_log_tools/log_making.hpp>
 #include <tools/driver/block_log_tools/log_reading.hpp>
 #include <tools/driver/block_log_tools/log_repair.hpp>
@@ -16,15 +16,15 @@ namespace chainbase::driver {
 
 namespace {
 
-/// --from and --stop-at, as everywhere; --to is what a verb makes.
+/// --from and --stop-at, as in all verbs; --to is a verb's output.
 void add_range(command& verb, block_range& range) {
     verb.add_option("--from", range.first, "number of the first block").whole_number(0, UINT64_MAX);
     verb.add_option("--stop-at", range.last, "number of the last block")
         .whole_number(0, UINT64_MAX);
 }
 
-/// Runs a verb with signals noted. A second signal ends the process at once, since a search through
-/// damage may take a while; what it leaves behind is called unfinished.
+/// Runs a verb and records signals. A second signal ends the process at once, since a search
+/// through damage may take long; its output is then left named `.unfinished`.
 template <typename Work>
 exit_code run_tool(Work&& work) {
     const catch_interruption signals(catch_interruption::further_signals::end_the_process);

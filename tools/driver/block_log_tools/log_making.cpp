@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/block_log/log_record.hpp>
 #include <tools/driver/block_log_tools/log_making.hpp>
 #include <tools/driver/block_log_tools/log_pieces.hpp>
@@ -49,7 +49,7 @@ void require_inside(const block_log_reader& log, const std::vector<std::uint64_t
                               std::to_string(one) + "; name a block behind the first");
 }
 
-/// Puts records into pieces, whole where no piece begins in them.
+/// Distributes records over pieces; unpacks only those in which a piece begins.
 class splitting {
 public:
     splitting(const split_options& options, log_pieces& to)
@@ -66,14 +66,14 @@ public:
     }
 
 private:
-    /// Whether a piece begins with this block; each number is passed once.
+    /// Whether a piece begins with this block. Call it once for each block.
     bool begins_piece(std::uint64_t number) {
         bool passed = to_.count() >= every_;
         for (; next_ < at_.size() && at_[next_] <= number; ++next_)
             passed = true;
         return passed;
     }
-    /// Whether one begins behind the record's first block.
+    /// Whether a piece begins behind the record's first block.
     [[nodiscard]] bool is_cut(const log_record& record) const noexcept {
         return record.blocks() > every_ - to_.count() ||
                (next_ < at_.size() && at_[next_] <= record.last_number());
@@ -88,7 +88,7 @@ private:
 } // namespace
 
 made_logs split_log(const split_options& options, log_progress& shown) {
-    const block_log_reader log = look_at_log(options.log, shown);
+    const block_log_reader log = open_log_read_only(options.log, shown);
     require_blocks(log);
     require_inside(log, options.at);
     log_pieces to(options.to_folder, log.chain());
@@ -107,7 +107,7 @@ made_logs split_log(const split_options& options, log_progress& shown) {
 
 made_logs trim_log(const std::filesystem::path& path, const std::filesystem::path& to,
                    const block_range& range, log_progress& shown) {
-    const block_log_reader log = look_at_log(path, shown);
+    const block_log_reader log = open_log_read_only(path, shown);
     unfinished_log made(to, log.chain());
     copy_blocks(log.whole_records(range.first), range, made,
                 [&](std::uint64_t position) { shown.advance(position, log.bytes()); });
@@ -120,8 +120,8 @@ made_logs trim_log(const std::filesystem::path& path, const std::filesystem::pat
 
 namespace {
 
-/// What is known of a log to merge. They are opened one after the other, since there may be more of
-/// them than a process can have open.
+/// Summary of a log to merge. The logs are opened one after the other: there may be more of them
+/// than a process can have open.
 struct part {
     std::filesystem::path path;
     std::string chain;
@@ -164,11 +164,11 @@ void require_may_follow(const part& before, const part& after, bool allow_gaps) 
                       "has no such blocks");
 }
 
-/// The logs that hold blocks, in the order of these.
+/// The non-empty logs, in the order of their blocks.
 std::vector<part> parts_of(const merge_options& options, log_progress& shown) {
     std::vector<part> parts;
     for (const std::filesystem::path& one : options.from)
-        parts.emplace_back(look_at_log(one, shown));
+        parts.emplace_back(open_log_read_only(one, shown));
     if (!parts.empty()) require_one_chain(parts);
     std::erase_if(parts, [](const part& one) { return one.blocks == 0; });
     if (parts.empty())
@@ -194,7 +194,7 @@ made_logs merge_logs(const merge_options& options, log_progress& shown) {
     unfinished_log made(options.to, parts.front().chain);
     std::uint64_t before = 0;
     for (const part& one : parts) {
-        const block_log_reader log = look_at_log(one.path, shown);
+        const block_log_reader log = open_log_read_only(one.path, shown);
         require_unchanged(one, log);
         copy_blocks(log.whole_records(), {}, made,
                     [&](std::uint64_t position) { shown.advance(before + position, all); });

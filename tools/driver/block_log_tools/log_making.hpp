@@ -15,7 +15,7 @@
 
 namespace chainbase::driver {
 
-/// A log that was made of blocks of others.
+/// A log made of other logs' blocks.
 struct made_log {
     std::filesystem::path path;
     std::uint64_t first = 0;
@@ -25,7 +25,7 @@ struct made_log {
 };
 BOOST_DESCRIBE_STRUCT(made_log, (), (path, first, last, blocks, bytes))
 
-/// What was made, and of which chain.
+/// The logs made, and their chain.
 struct made_logs {
     std::string chain;
     std::vector<made_log> logs;
@@ -35,13 +35,12 @@ BOOST_DESCRIBE_STRUCT(made_logs, (), (chain, logs))
 /// For people.
 [[nodiscard]] std::string to_text(const made_logs& made);
 
-/// Copies the blocks of `record` that are in the range: the record as it is when all of them are,
-/// else packed anew. Throws damaged_error when the record is not what it states, and what writing
-/// throws.
+/// Copies the blocks of `record` that are in the range: unchanged if all are, else packed anew.
+/// Throws damaged_error when the record is not what it states, and what writing throws.
 void copy_blocks(log_record record, const block_range& range, unfinished_log& to);
 
-/// Copies the blocks of the range from the log that `from` reads. Throws the same, naming the
-/// place.
+/// Copies the range's blocks of the log that `from` reads. Throws as copy_blocks above, naming the
+/// position.
 template <class Watch>
 void copy_blocks(block_log_records from, const block_range& range, unfinished_log& to,
                  Watch&& watch) {
@@ -59,21 +58,21 @@ void copy_blocks(block_log_records from, const block_range& range, unfinished_lo
 struct split_options {
     std::filesystem::path log;
     std::filesystem::path to_folder;
-    /// Numbers at which a new piece begins, or
+    /// The first block number of each further piece, or
     std::vector<std::uint64_t> at;
-    /// how many blocks a piece has.
+    /// the number of blocks in a piece.
     std::optional<std::uint64_t> every;
 };
 
-/// Makes the pieces of a log in a new folder; the log stays as it is. A torn end is left out, as
-/// when it is read. Throws usage_error when the folder exists, when the log is empty, or when a
-/// number does not cut it in two; what block_log_reader and block_log_writer throw; and
-/// interrupted_error. There is no folder then.
+/// Splits a log into pieces in a new folder; the log is unchanged. Leaves out a torn end, as
+/// reading does. Throws usage_error when the folder exists, when the log is empty, or when a number
+/// does not cut it in two; what block_log_reader and block_log_writer throw; and interrupted_error.
+/// After an exception no folder is left.
 [[nodiscard]] made_logs split_log(const split_options& options, log_progress& shown);
 
-/// Makes a new log at `to` of the blocks of the range; the old one stays as it is. Throws
+/// Makes a new log at `to` from the blocks of the range; the old one is unchanged. Throws
 /// usage_error when `to` exists or no block lies in the range, what block_log_reader and
-/// block_log_writer throw, and interrupted_error. Nothing is at `to` then.
+/// block_log_writer throw, and interrupted_error. After an exception nothing is left at `to`.
 [[nodiscard]] made_logs trim_log(const std::filesystem::path& log, const std::filesystem::path& to,
                                  const block_range& range, log_progress& shown);
 
@@ -85,12 +84,13 @@ struct merge_options {
     bool allow_gaps = false;
 };
 
-/// Makes one log of several of the same chain, in the order of their blocks; they stay as they are.
-/// Nothing is made before all of them were looked at.
+/// Merges logs of the same chain into one, in the order of their blocks; the inputs are unchanged.
+/// Checks all of them before it writes anything.
 ///
 /// Throws usage_error naming the numbers when two overlap, when numbers are missing between two
 /// (unless gaps are allowed), when chains differ, when there is no block, when `to` exists; what
-/// block_log_reader and block_log_writer throw; and interrupted_error. Nothing is at `to` then.
+/// block_log_reader and block_log_writer throw; and interrupted_error. After an exception nothing
+/// is left at `to`.
 [[nodiscard]] made_logs merge_logs(const merge_options& options, log_progress& shown);
 
 } // namespace chainbase::driver

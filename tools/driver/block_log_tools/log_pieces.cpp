@@ -1,5 +1,5 @@
-#include <chainbase/files.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/files.hpp>
 #include <tools/driver/block_log_tools/log_pieces.hpp>
 
 #include <fcntl.h>
@@ -31,7 +31,7 @@ namespace {
 
 constexpr const char* piece_prefix = "from-";
 
-/// Only what pieces are called may go, and only when nobody is making it.
+/// Removes only files named like pieces, and only when no process is making the folder.
 void remove_leftover(const std::filesystem::path& folder) {
     if (!std::filesystem::exists(folder)) return;
     if (!std::filesystem::is_directory(folder))

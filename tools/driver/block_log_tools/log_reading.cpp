@@ -1,4 +1,4 @@
-#include <chainbase/sha256.hpp>
+#include <chainbase/state_root/sha256.hpp>
 #include <tools/block_log/block_log_format.hpp>
 #include <tools/block_log/block_log_reader.hpp>
 #include <tools/block_log/log_record.hpp>
@@ -45,7 +45,7 @@ std::optional<log_info::place> place_of(const block_log_reader& log,
 
 std::string in_words(const log_info::place& place) {
     constexpr std::int64_t end_of_9999 = 253'402'300'799;
-    if (place.time < 0 || place.time > end_of_9999) // no calendar has it
+    if (place.time < 0 || place.time > end_of_9999) // outside the calendar
         return fmt::format("{} (time {})", place.number, place.time);
     return fmt::format("{} ({:%Y-%m-%d %H:%M:%S} UTC)", place.number,
                        fmt::gmtime(static_cast<std::time_t>(place.time)));
@@ -54,7 +54,7 @@ std::string in_words(const log_info::place& place) {
 } // namespace
 
 log_info info_of(const std::filesystem::path& path, bool count, log_progress& shown) {
-    const block_log_reader log = look_at_log(path, shown);
+    const block_log_reader log = open_log_read_only(path, shown);
     log_info info;
     info.chain = log.chain();
     info.format = block_log_format::version;
@@ -130,7 +130,7 @@ private:
 
 log_digest digest_of(const std::filesystem::path& path, const block_range& range,
                      log_progress& shown) {
-    const block_log_reader log = look_at_log(path, shown);
+    const block_log_reader log = open_log_read_only(path, shown);
     digesting all(log.chain(), range);
     block_log_records records = log.whole_records(range.first);
     while (records.next_number() && *records.next_number() <= range.last) {
@@ -156,7 +156,7 @@ std::string to_text(const log_digest& digest) {
 
 namespace {
 
-/// Collects text for stdout, since a system call for each block is most of the time.
+/// Buffers text for stdout: a system call for each block would take most of the time.
 class output {
 public:
     void add(std::string_view text) {
@@ -192,7 +192,7 @@ public:
         if (!options_.json) out_.add("\n");
     }
 
-    /// `how`: why the output ends, when not with the range's end.
+    /// `how`: why the output ends before the range's end.
     void finish(const char* how = nullptr) {
         if (options_.json) {
             out_.add("\n]");
@@ -235,7 +235,7 @@ private:
 } // namespace
 
 std::uint64_t print_log(const print_options& options, log_progress& shown) {
-    const block_log_reader log = look_at_log(options.log, shown);
+    const block_log_reader log = open_log_read_only(options.log, shown);
     printer to(options, log);
     try {
         block_log_stream blocks = log.stream(options.range.first);

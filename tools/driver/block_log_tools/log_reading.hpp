@@ -1,6 +1,6 @@
 #pragma once
 
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/block_log/block.hpp>
 #include <tools/block_log/block_log_reader.hpp>
 #include <tools/driver/log_progress.hpp>
@@ -15,7 +15,7 @@
 
 namespace chainbase::driver {
 
-/// Numbers of blocks, the first and the last included.
+/// A range of block numbers, both ends included.
 struct block_range {
     std::uint64_t first = 0;
     std::uint64_t last = UINT64_MAX;
@@ -25,13 +25,12 @@ struct block_range {
     }
 };
 
-/// Opens a log for a tool that changes nothing, so that no index appears beside it either; an index
-/// that is missing costs a scan each time. Throws what block_log_reader throws, and
-/// interrupted_error.
-[[nodiscard]] inline block_log_reader look_at_log(const std::filesystem::path& path,
-                                                  log_progress& shown) {
+/// Opens a log read-only: writes no index beside it, so a missing index costs a scan each time.
+/// Throws what block_log_reader throws, and interrupted_error.
+[[nodiscard]] inline block_log_reader open_log_read_only(const std::filesystem::path& path,
+                                                         log_progress& shown) {
     return block_log_reader(path, {},
-                            {.save_index = false, .use_index = true, .watch = shown.as_watcher()});
+                            {.save_index = false, .use_index = true, .watch = shown.as_callback()});
 }
 
 /// Operations in the block, of all its transactions.
@@ -42,10 +41,10 @@ struct block_range {
     return sum;
 }
 
-/// The error of a range in which no block of the log lies, naming those that there are.
+/// The error for a range that holds no block of the log; it names the log's blocks.
 [[nodiscard]] usage_error no_block_in(const block_log_reader& log, const block_range& range);
 
-/// What a block log is, without its blocks.
+/// Summary of a block log, without its blocks.
 struct log_info {
     /// A block's number and Unix seconds.
     struct place {
@@ -53,7 +52,7 @@ struct log_info {
         std::int64_t time = 0;
         BOOST_DESCRIBE_CLASS(place, (), (number, time), (), ())
     };
-    /// What only the blocks themselves tell.
+    /// Figures that require reading all blocks.
     struct contents {
         std::uint64_t transactions = 0;
         std::uint64_t operations = 0;
@@ -80,18 +79,18 @@ struct log_info {
 BOOST_DESCRIBE_STRUCT(log_info, (),
                       (chain, format, records, blocks, first, last, bytes, unpacked_bytes, ratio,
                        torn_bytes, index))
-/// With the members of what was counted.
+/// Includes the members of `contents` if counted.
 [[nodiscard]] nlohmann::ordered_json report_value(const log_info& info);
 
-/// Looks at the log; with `count` at every block. Throws what block_log_reader throws, also for
-/// damage that it comes upon, and interrupted_error.
+/// Summarizes the log; reads every block if `count`. Throws what block_log_reader throws, also for
+/// damage it meets, and interrupted_error.
 [[nodiscard]] log_info info_of(const std::filesystem::path& log, bool count, log_progress& shown);
 
 /// For people.
 [[nodiscard]] std::string to_text(const log_info& info);
 
-/// The content of a range of blocks in one number, however they are packed into records: two logs
-/// with the same digest hold the same blocks.
+/// Digest of a range of blocks that does not depend on their records: logs with the same digest
+/// hold the same blocks.
 struct log_digest {
     std::string chain;
     std::uint64_t first = 0; ///< number of the first block
@@ -99,14 +98,14 @@ struct log_digest {
     std::uint64_t blocks = 0;
     std::uint64_t transactions = 0;
     std::uint64_t operations = 0;
-    std::uint64_t bytes = 0; ///< of the encoded blocks, each with its length in front
+    std::uint64_t bytes = 0; ///< of the encoded blocks, each preceded by its length
     std::string sha256;      ///< of those bytes
 };
 BOOST_DESCRIBE_STRUCT(log_digest, (),
                       (chain, first, last, blocks, transactions, operations, bytes, sha256))
 
-/// Reads the blocks of the range. Throws usage_error when none lies in it, what block_log_reader
-/// throws, also for damage that it comes upon, and interrupted_error.
+/// Reads the blocks of the range. Throws usage_error when the range holds none, what
+/// block_log_reader throws, also for damage it meets, and interrupted_error.
 [[nodiscard]] log_digest digest_of(const std::filesystem::path& log, const block_range& range,
                                    log_progress& shown);
 
@@ -116,20 +115,20 @@ BOOST_DESCRIBE_STRUCT(log_digest, (),
 struct print_options {
     std::filesystem::path log;
     block_range range;
-    /// Blocks to print at most.
+    /// Print at most this many blocks.
     std::uint64_t limit = UINT64_MAX;
-    /// Whether what the blocks hold is printed, too.
+    /// Print the blocks' contents, too.
     bool operations = false;
     /// One object with all blocks instead of a line for each.
     bool json = false;
 };
 
-/// Prints the blocks of the range to stdout, a JSON object each, as it reads them. An operation
-/// that does not decode is printed in hex with what is wrong; returns how many there were.
+/// Prints the blocks of the range to stdout while reading, a JSON object each. An operation that
+/// does not decode is printed in hex with its error; returns their number.
 ///
-/// Throws usage_error when no block lies in the range, what block_log_reader throws, also for
-/// damage that it comes upon: the blocks before it are printed then. After interrupted_error the
-/// output is complete up to a block, too.
+/// Throws usage_error when no block lies in the range, and what block_log_reader throws, also for
+/// damage it meets: the blocks before it are printed by then. After interrupted_error the output
+/// ends with a complete block, too.
 [[nodiscard]] std::uint64_t print_log(const print_options& options, log_progress& shown);
 
 } // namespace chainbase::driver

@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/block_log/block_log_contents.hpp>
 #include <tools/driver/block_log_tools/log_pieces.hpp>
 #include <tools/driver/block_log_tools/log_repair.hpp>
@@ -24,7 +24,7 @@ std::string in_words(const index_check& saved, const block_log_index& now) {
 index_repair repair_index(const std::filesystem::path& path, log_progress& shown) {
     const file log = file::open_read(path);
     const block_log_contents contents = read_contents(
-        log, {}, {.save_index = false, .use_index = false, .watch = shown.as_watcher()});
+        log, {}, {.save_index = false, .use_index = false, .watch = shown.as_callback()});
     const index_check saved = load_index(index_path(path), contents.header.checksum);
     index_repair report;
     report.chain = contents.header.chain;
@@ -35,7 +35,7 @@ index_repair repair_index(const std::filesystem::path& path, log_progress& shown
     report.records_before = saved.index ? saved.index->entries().size() : 0;
     report.torn_bytes = contents.torn_bytes;
     if (report.changed) {
-        log.sync(); // an index vouches for its records: they are on the device before it is saved
+        log.sync(); // an index vouches for its records: sync them before it is saved
         contents.index.save(index_path(path));
     }
     return report;
@@ -51,11 +51,11 @@ std::string to_text(const index_repair& report) {
 
 namespace {
 
-constexpr std::size_t most_listed = 100;
+constexpr std::size_t max_listed = 100;
 
 void add_lost(salvage_report& report, lost_stretch lost) {
     report.lost_bytes += lost.bytes;
-    if (++report.lost_count <= most_listed) report.lost.push_back(std::move(lost));
+    if (++report.lost_count <= max_listed) report.lost.push_back(std::move(lost));
 }
 
 usage_error nothing_good(const file& log, const char* what_to_do) {
@@ -71,7 +71,7 @@ void save_beginning(const salvage_options& options, const file& log, record_walk
     if (step.lost) {
         report.left_bytes = log.size() - step.lost->offset - step.lost->bytes;
         add_lost(report, std::move(*step.lost));
-        while (step.lost) // the next good block, for the report
+        while (step.lost) // finds the next good block, for the report
             step = walk.next();
         if (step.record) end_before(step.record->first_number(), report.lost);
     }
@@ -107,7 +107,7 @@ salvage_report salvage_log(const salvage_options& options, log_progress& shown) 
     const file log = file::open_read(options.log);
     salvage_report report;
     report.chain = read_log_header(log, {}).chain;
-    record_walk walk(log, shown.as_watcher());
+    record_walk walk(log, shown.as_callback());
     if (options.to_folder.empty())
         save_beginning(options, log, walk, report);
     else

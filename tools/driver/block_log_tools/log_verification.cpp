@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/block_log/block_log_contents.hpp>
 #include <tools/block_log/block_log_index.hpp>
 #include <tools/block_log/synced_mark.hpp>
@@ -18,7 +18,7 @@ namespace {
 
 template <class T>
 void list(std::vector<T>& all, std::uint64_t& count, T one) {
-    if (++count <= log_verification::most_listed) all.push_back(std::move(one));
+    if (++count <= log_verification::max_listed) all.push_back(std::move(one));
 }
 
 void require_known(const log_header& header, const file& log) {
@@ -38,7 +38,7 @@ public:
         found_.operations_checked = operations;
     }
 
-    /// Of a record that may yet turn out not to be good.
+    /// Called for blocks of a record that may still prove bad.
     void look(const block& one) {
         transactions_ += one.transactions.size();
         operations_ += operations_in(one);
@@ -108,23 +108,23 @@ private:
         in_run_ = false;
     }
 
-    /// An index is saved when its records are on the device: it knows what was complete once, as
-    /// the mark does.
+    /// An index is saved after its records are synced: it proves what was complete once, as the
+    /// mark does.
     [[nodiscard]] bool was_complete(lost_stretch& lost) const {
         if (!lost.has_no_record) return false;
         const index_check saved = load_index(index_path(log_.path()), header_.checksum);
         const bool by_index = saved.index && saved.index->log_bytes() <= log_.size() &&
                               saved.index->log_bytes() > lost.offset;
-        const bool by_mark = tells_of_sync(mark_.mark, log_, lost.offset);
+        const bool by_mark = proves_synced(mark_.mark, log_, lost.offset);
         if (by_index) lost.reason += ", though the index beside the log says that it was complete";
         if (by_mark) lost.reason += ", though the mark beside the log says that it was synced";
         return by_index || by_mark;
     }
 
-    /// As readers judge it, who end at the first place that is no record.
+    /// Follows readers, who end at the first invalid record.
     [[nodiscard]] bool was_never_synced(const lost_stretch& lost) const {
         return lost.has_no_record && found_.lost_count == 0 && mark_.mark &&
-               vouches_for_nothing_behind(*mark_.mark, log_);
+               permits_unsynced_tail(*mark_.mark, log_);
     }
     void extend_torn_end() {
         lost_stretch& end = found_.torn_end.value();
@@ -186,17 +186,17 @@ private:
     }
 
     const file& log_;
-    block_log_index index_; // as it should be, up to the first damage
+    block_log_index index_; // the correct index, up to the first damage
     log_header header_;
-    mark_check mark_;        // as it was before the log's length was looked at
-    bool had_writer_;        // then
-    std::uint64_t last_ = 0; // good block
+    mark_check mark_;        // read before the log's length
+    bool had_writer_;        // checked at the same time
+    std::uint64_t last_ = 0; // last good block
     log_verification found_;
     log_verification::good_run run_;
     bool in_run_ = false;
-    std::uint64_t transactions_ = 0; // of the record under examination
+    std::uint64_t transactions_ = 0; // of the current record
     std::uint64_t operations_ = 0;
-    bool is_unsynced_ = false; // all that follows
+    bool is_unsynced_ = false; // all bytes from here on
     std::uint64_t unsynced_blocks_ = 0;
 };
 
@@ -208,7 +208,7 @@ log_verification verify_log(const std::filesystem::path& path, bool operations,
     const log_header header = read_log_header(log, {});
     if (operations) require_known(header, log);
     verifying all(log, header, operations);
-    record_walk walk(log, shown.as_watcher(), [&](const block& one) { all.look(one); });
+    record_walk walk(log, shown.as_callback(), [&](const block& one) { all.look(one); });
     for (auto step = walk.next(); step.record || step.lost; step = walk.next()) {
         if (step.record) all.add(*step.record);
         if (step.lost) all.add(std::move(*step.lost));

@@ -13,9 +13,9 @@
 
 namespace chainbase::driver {
 
-/// What looking at every byte of a block log came to.
+/// The result of reading every byte of a block log.
 struct log_verification {
-    /// Records in a row without anything lost between them.
+    /// Consecutive records without a lost stretch between them.
     struct good_run {
         std::uint64_t offset = 0;
         std::uint64_t bytes = 0;
@@ -24,7 +24,7 @@ struct log_verification {
         std::uint64_t blocks = 0;
         BOOST_DESCRIBE_CLASS(good_run, (), (offset, bytes, first, last, blocks), (), ())
     };
-    static constexpr std::size_t most_listed = 100;
+    static constexpr std::size_t max_listed = 100;
 
     std::string chain;
     std::uint64_t bytes = 0; ///< of the file
@@ -35,17 +35,17 @@ struct log_verification {
     std::uint64_t operations = 0;
     /// An end that a crash may have cut short, with what was never synced: no damage.
     std::optional<lost_stretch> torn_end;
-    /// "the log is cut: ...", when no crash of its own writer explains how it ends.
+    /// "the log is cut: ...", when no crash of its own writer explains its end.
     std::optional<std::string> cut;
     std::uint64_t lost_count = 0;
-    std::vector<lost_stretch> lost; ///< the first most_listed
+    std::vector<lost_stretch> lost; ///< the first max_listed
     std::uint64_t fault_count = 0;
-    std::vector<std::string> faults; ///< operations that do not decode, the first most_listed
+    std::vector<std::string> faults; ///< operations that do not decode, the first max_listed
     std::uint64_t survives_count = 0;
-    std::vector<good_run> survives; ///< what survives, the first most_listed
+    std::vector<good_run> survives; ///< what survives, the first max_listed
     std::string index;              ///< "fits the log", or what it is instead
-    bool index_misleads = false;    ///< readers would believe it
-    std::string mark;               ///< of what was synced: "fits the log", or what it is instead
+    bool index_misleads = false;    ///< readers would trust it
+    std::string mark;               ///< the synced mark: "fits the log", or its fault
 
     [[nodiscard]] bool good() const noexcept {
         return lost_count == 0 && fault_count == 0 && !index_misleads && !cut;
@@ -56,11 +56,11 @@ BOOST_DESCRIBE_STRUCT(log_verification, (),
                        operations_checked, torn_end, cut, lost_count, lost, fault_count, faults,
                        survives_count, survives, index, mark))
 
-/// Verifies every record and block of the log, with `operations` each operation too, and compares
-/// the index and the mark beside it. Changes nothing and goes on behind damage.
+/// Verifies every record and block of the log, with `operations` each operation too, and checks the
+/// index and the mark beside it. Changes nothing and continues behind damage.
 ///
-/// Throws what read_log_header throws; usage_error when `operations` are asked for and nobody knows
-/// those of the chain; interrupted_error.
+/// Throws what read_log_header throws; usage_error when `operations` are requested for a chain
+/// without known operations; interrupted_error.
 [[nodiscard]] log_verification verify_log(const std::filesystem::path& log, bool operations,
                                           log_progress& shown);
 

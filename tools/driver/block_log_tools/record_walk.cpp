@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/block_log/block_log_format.hpp>
 #include <tools/driver/block_log_tools/record_walk.hpp>
 
@@ -13,7 +13,7 @@ void end_before(std::uint64_t block, std::vector<lost_stretch>& lost) {
         at->block_after = block;
 }
 
-record_walk::record_walk(const file& log, watcher watch, look at)
+record_walk::record_walk(const file& log, progress_callback watch, look at)
     : log_(log), end_(log.size()), position_(sizeof(block_log_format::file_header)), budget_(end_),
       watch_(std::move(watch)), look_(std::move(at)) {}
 
@@ -29,7 +29,7 @@ record_walk::step record_walk::next() {
     return {std::move(check.record), {}};
 }
 
-/// No length can be trusted here: the next record is where its bytes are.
+/// No length can be trusted here: finds the next record by its bytes.
 record_walk::step record_walk::search_on(std::string reason) {
     const auto [found, gave_up] = search_record(log_, position_ + 1, end_, budget_, watch_);
     if (gave_up)

@@ -10,7 +10,7 @@ namespace chainbase::generate {
 
 namespace {
 
-/// 2^20 a unit, so that a mix of weights is not lost in rounding.
+/// Fixed point: 2^20 is one, so that mixing weights loses little to rounding.
 constexpr std::uint64_t unit = 1 << 20;
 
 std::uint64_t place_of(std::uint64_t rank, std::uint64_t count) {
@@ -50,7 +50,7 @@ activity::activity(std::uint32_t accounts, std::uint32_t active_per_100_000,
     fill(weights_of(accounts, std::max<std::uint64_t>(active, 1), points, skew_milli));
 }
 
-/// Each column gets the average weight: its own, and from a larger one what it lacks.
+/// Fills each column up to the average weight: its own, plus a part of a larger one.
 void activity::fill(std::vector<std::uint64_t> weights) {
     const std::uint64_t count = weights.size();
     const auto sum = std::accumulate(weights.begin(), weights.end(), std::uint64_t{0});
@@ -88,7 +88,7 @@ std::uint32_t activity::draw(random_numbers& random, std::uint64_t newcomers) co
     return account_of(keeps ? at : one.other);
 }
 
-/// Ranks are spread over the accounts, so that the active ones are not the oldest.
+/// Spreads ranks over the accounts, so that the active ones are not the oldest.
 std::uint32_t activity::account_of(std::uint64_t rank) const noexcept {
     return static_cast<std::uint32_t>(rank * stride_ % columns_.size());
 }
@@ -99,7 +99,7 @@ constexpr std::string_view consonants = "bdfghjklmnprstvwyzcx";
 constexpr std::string_view vowels = "aeiou";
 constexpr std::uint64_t syllables = 100; // consonants times vowels
 constexpr std::uint64_t possible_names = syllables * syllables * syllables * syllables;
-static_assert(most_accounts <= possible_names);
+static_assert(max_accounts <= possible_names);
 
 constexpr std::array<std::string_view, 32> words{
     "how",   "the",    "market", "daily",  "photo",   "my",       "first", "steem",
@@ -112,7 +112,7 @@ constexpr std::array<std::string_view, 8> custom_ids{
     "game_move", "game_move", "game_market", "follow", "reblog", "token", "community", "notify",
 };
 
-/// Five bits of chance for each letter.
+/// Five random bits for each letter.
 void append_letters(std::string& to, std::size_t count, random_numbers& random) {
     constexpr std::string_view letters = "0123456789abcdefghijklmnopqrstuv";
     for (std::uint64_t bits = 0; count > 0; --count, bits >>= 5) {
@@ -124,7 +124,7 @@ void append_letters(std::string& to, std::size_t count, random_numbers& random) 
 } // namespace
 
 fixed_string<16> name_of_account(std::uint32_t n) {
-    // An odd factor that 5 does not divide leaves every number below `names` in one place.
+    // An odd factor not divisible by 5: a permutation of the numbers below `possible`.
     std::uint64_t rest = (std::uint64_t{n} * 48'271'003 + 7'654'321) % possible_names;
     std::array<char, 16> text{};
     std::size_t size = 0;
@@ -148,7 +148,7 @@ std::string permlink(std::uint64_t serial, std::int64_t size, random_numbers& ra
         text += '-';
     }
     text.resize(wanted > number.size() ? wanted - number.size() : 0);
-    if (!text.empty()) text.back() = '-'; // no digit of a word may run into the number
+    if (!text.empty()) text.back() = '-'; // a digit at its end would run into the number
     return text + number;
 }
 

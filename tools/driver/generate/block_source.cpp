@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/block_log/bytes.hpp>
 #include <tools/chains/codec.hpp>
 #include <tools/chains/payments/operations.hpp>
@@ -16,18 +16,18 @@ namespace chainbase::generate {
 namespace {
 
 constexpr std::uint32_t fewest_accounts = 10;
-constexpr std::uint32_t most_usual_accounts = 1'000'000;
+constexpr std::uint32_t max_default_accounts = 1'000'000;
 
 void require_valid(const chain_options& options) {
-    if (options.accounts < 2 || options.accounts > most_accounts)
-        throw usage_error("a chain has 2 to " + std::to_string(most_accounts) + " accounts");
+    if (options.accounts < 2 || options.accounts > max_accounts)
+        throw usage_error("a chain has 2 to " + std::to_string(max_accounts) + " accounts");
     if (options.accounts > options.operations / 2)
         throw usage_error(std::to_string(options.operations) + " operations are too few for " +
                           std::to_string(options.accounts) +
                           " accounts: at most half of them may create accounts up front");
 }
 
-/// Makes blocks of a stream of operations: numbers from 1 on, a block every three seconds, about so
+/// Makes blocks of a stream of operations: numbers from 1, a block every three seconds, about so
 /// many transactions each, mostly of one operation. Ends after a number of operations.
 class block_builder {
 public:
@@ -40,14 +40,14 @@ public:
         : operations_left_(operations), accounts_left_(accounts),
           transactions_per_block_(transactions_per_block) {}
 
-    /// Of the block being made.
+    /// Number of the block being made.
     [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
     [[nodiscard]] std::int64_t timestamp() const noexcept {
         return genesis + static_cast<std::int64_t>(number_) * seconds_per_block;
     }
 
-    /// The next block; nothing when there are no operations left. `create_account()` and
-    /// `operation()` each give the operation that comes next.
+    /// The next block; nothing when no operations are left. `create_account()` and `operation()`
+    /// return the next operation.
     template <typename CreateAccount, typename Operation>
     std::optional<block> next(random_numbers& random, CreateAccount&& create_account,
                               Operation&& operation) {
@@ -83,7 +83,7 @@ private:
         return result;
     }
 
-    /// What the chain's encode() gives, with one allocation where that takes one for each doubling.
+    /// Same bytes as the chain's encode(), with one allocation instead of one for each doubling.
     template <typename Operation>
     static bytes encoded(const Operation& one) {
         bytes result;
@@ -102,8 +102,8 @@ private:
 constexpr std::int64_t first_balance = 1'000'000'000;
 constexpr std::uint64_t largest_payment = 1'000'000;
 
-/// Accounts with money, then payments among them: who pays and who is paid is drawn by activity,
-/// the same for all at skew 0. Nobody pays what he does not have.
+/// Accounts with money, then payments among them: payer and payee are drawn by activity, uniformly
+/// at skew 0. Nobody overspends.
 class payment_blocks final : public block_source {
 public:
     explicit payment_blocks(const chain_options& options)
@@ -125,7 +125,7 @@ private:
     [[nodiscard]] payments::operation pay() {
         const auto accounts = static_cast<std::uint32_t>(names_.size());
         std::uint32_t from = active_.draw(random_);
-        while (balances_[from] == 0) // the money is somewhere
+        while (balances_[from] == 0) // ends: some account has money
             from = (from + 1) % accounts;
         std::uint32_t to = active_.draw(random_);
         if (to == from) to = (to + 1) % accounts;
@@ -145,12 +145,12 @@ private:
 
 using kind = operation_mix::kind;
 
-constexpr std::uint64_t whole_factor = 1 << 16; // of a factor
+constexpr std::uint64_t whole_factor = 1 << 16; // fixed point of a factor
 constexpr std::uint64_t blocks_per_day = 24 * 60 * 60 / block_builder::seconds_per_block;
 constexpr int tries = 4;
-constexpr std::size_t most_deposited = 1 << 16;
+constexpr std::size_t max_deposited = 1 << 16;
 
-/// What a comment has of it on average, in thousandths.
+/// The average per comment, in thousandths.
 std::uint64_t mean_of(distribution of_posts) {
     const auto of_replies = of_kind(of_posts, true);
     const auto post = static_cast<std::uint64_t>(steem_2016_fit().of(of_posts).real.mean_milli);
@@ -160,18 +160,18 @@ std::uint64_t mean_of(distribution of_posts) {
            1000;
 }
 
-/// A product of three places: most are near 0. A quarter of the whole on average.
+/// A product of three random fractions of `span`: mostly near 0, a quarter of it on average.
 std::uint64_t early(std::uint64_t place, std::uint64_t span) {
     const uint128 p = place >> 32;
     return static_cast<std::uint64_t>((p * p * p >> 64) * span >> 32);
 }
 
-/// A social chain like the real one (steem_2016.fit), with operations as a mix says.
+/// A social chain like the real one (steem_2016.fit), with the operations of a mix.
 ///
-/// Invariants: (1) who votes did not vote on that comment before, and it is not paid in the vote's
-/// block or before; (2) a payer has the money from deposits and transfers alone, so rewards may
-/// come at any time; (3) an operation needs nothing but those before it: what the rules allow here
-/// they also allow in an earlier block, in the same order (branch_dealer.hpp relies on it).
+/// Invariants: (1) a voter did not vote on that comment before, and it is not paid in the vote's
+/// block or before; (2) a payer's money comes from deposits and transfers alone, so rewards may
+/// come at any time; (3) an operation depends on earlier ones only: if the rules allow it here they
+/// also allow it in an earlier block, in the same order (branch_generator.hpp relies on it).
 class social_blocks final : public block_source {
 public:
     explicit social_blocks(const chain_options& options)
@@ -189,9 +189,9 @@ public:
         const std::uint64_t replies = comments * steem_2016_fit().reply_permille / 1000;
         follow_up_blocks_ =
             std::clamp<std::uint64_t>(options.operations / per_block / 8, 1, blocks_per_day);
-        const auto target = [&](std::uint64_t weight) { // a quarter of the time is the mean delay
+        const auto target = [&](std::uint64_t weight) { // the mean delay is a quarter of the time
             return std::min<std::uint64_t>(per_block * weight * follow_up_blocks_ / all / 4,
-                                           open_comments::most_awaited / 2);
+                                           open_comments::max_awaited / 2);
         };
         if (comments == 0) return;
         votes_ = {votes * 1000 * whole_factor / comments / mean_of(distribution::post_votes),
@@ -212,16 +212,16 @@ public:
     }
 
 private:
-    /// Draws of one kind of what comes to comments, as often as the mix and the data ask for.
+    /// Draws one kind of follow-up to comments, as often as the mix and the data require.
     struct follow_up {
-        std::uint64_t per_comment = 0; ///< or per post, of what the data has, in 2^-16
-        std::uint64_t target = 0;      ///< how much is best awaited at a time
+        std::uint64_t per_comment = 0; ///< per comment or post in the data, in units of 2^-16
+        std::uint64_t target = 0;      ///< desired number due at a time
     };
 
     [[nodiscard]] social::operation next_operation() {
         switch (options_.mix.draw(random_)) {
         case kind::account_create:
-            return account_count() < most_accounts ? create_account() : custom();
+            return account_count() < max_accounts ? create_account() : custom();
         case kind::comment:
             return new_comment();
         case kind::vote:
@@ -306,7 +306,7 @@ private:
         open_.came(*at);
         return op;
     }
-    /// Without one that can be deleted a post takes its place.
+    /// Makes a post instead when no comment can be deleted.
     [[nodiscard]] social::operation delete_comment() {
         auto one = deletable_.take(builder_.timestamp(), random_);
         if (!one) return new_comment();
@@ -321,10 +321,10 @@ private:
     }
     [[nodiscard]] social::operation deposit(std::uint32_t to) {
         const auto amount = static_cast<std::int64_t>(random_.between(1'000, 1'000'000));
-        if (deposited_.size() < most_deposited)
+        if (deposited_.size() < max_deposited)
             deposited_.push_back(to);
         else
-            deposited_[random_.below(most_deposited)] = to;
+            deposited_[random_.below(max_deposited)] = to;
         balances_[to] += amount;
         return social::deposit{names_[to], amount};
     }
@@ -334,7 +334,7 @@ private:
         std::uint32_t to = draw_account(voters_);
         if (to == *from) to = (to + 1) % account_count();
         const std::uint64_t digits =
-            random_.between(4, 17); // small payments are as frequent as large
+            random_.between(4, 17); // small payments are as frequent as large ones
         const std::uint64_t wanted = 1 + (random_.next() >> (64 - digits));
         const std::int64_t amount = std::min(static_cast<std::int64_t>(wanted), balances_[*from]);
         balances_[*from] -= amount;
@@ -352,12 +352,12 @@ private:
         std::uint32_t who = draw_account(voters_);
         for (int left = tries; left > 0 && voted(who); --left)
             who = draw_account(voters_);
-        while (voted(who)) // at most half of the accounts have
+        while (voted(who)) // ends: at most half of the accounts have voted
             who = (who + 1) % account_count();
         on.voters.push_back(who);
         return who;
     }
-    /// Somebody with money: active ones first, then any who had a deposit.
+    /// An account with money: active ones first, then any with a deposit.
     [[nodiscard]] std::optional<std::uint32_t> draw_payer() {
         for (int left = tries; left > 0; --left)
             if (const std::uint32_t who = draw_account(voters_); balances_[who] > 0) return who;
@@ -367,7 +367,7 @@ private:
                 return who;
         return {};
     }
-    /// The comment that a vote is due on first. Without one a post takes the vote's place.
+    /// The comment with the vote due first. Without one a post replaces the vote.
     [[nodiscard]] std::optional<open_comments::slot> take_votable() {
         while (const auto at = open_.take(open_comments::awaited::vote)) {
             const std::int64_t cashout = open_[*at].cashout_time;
@@ -394,8 +394,8 @@ private:
         to.author_payout = part(distribution::post_author_payout);
         to.curator_payout = part(distribution::post_curator_payout);
     }
-    /// The post or one of its replies. A thread need not be deep enough for the depth that the data
-    /// would have next, so that is owed, and what is owed most of all that the thread allows comes.
+    /// The post or one of its replies. A thread may be too shallow for the depth drawn from the
+    /// data; that reply is then owed, and the most owed depth that the thread allows comes.
     [[nodiscard]] open_comments::slot draw_parent(open_comments::slot post) {
         ++replies_owed_[static_cast<std::size_t>(draw(distribution::reply_depth))];
         std::vector<std::vector<open_comments::slot>> parents(replies_owed_.size());
@@ -409,8 +409,8 @@ private:
         --replies_owed_[depth];
         return parents[depth][random_.below(parents[depth].size())];
     }
-    /// As many as the data has at `place`, scaled to the mix; a little more while few are awaited,
-    /// a little less while many are.
+    /// As many as the data has at `place`, scaled to the mix; slightly more while few are due,
+    /// slightly less while many are.
     void await(open_comments::awaited what, const follow_up& how, open_comments::slot at,
                distribution which, std::uint64_t place) {
         const bool is_few = open_.waiting(what) < how.target;
@@ -419,7 +419,7 @@ private:
             static_cast<std::uint64_t>(value_at(steem_2016_fit().of(which).points, place));
         std::uint64_t count = (value * factor + random_.below(whole_factor)) / whole_factor;
         count = std::min<std::uint64_t>(count, options_.accounts / 2);
-        count = std::min<std::uint64_t>(count, open_comments::most_awaited - open_.waiting(what));
+        count = std::min<std::uint64_t>(count, open_comments::max_awaited - open_.waiting(what));
         const std::int64_t cashout = open_[at].cashout_time;
         std::uint64_t span = follow_up_blocks_;
         if (cashout != 0) {
@@ -430,8 +430,8 @@ private:
         for (; count > 0; --count)
             open_.await(what, at, builder_.number() + early(random_.next(), span));
     }
-    /// What is read and voted on much is also paid and answered much: three times of four a comment
-    /// has the same place in each of these distributions, else any.
+    /// Correlates distributions: in three of four cases a comment has the same place in each, since
+    /// comments with many votes are also paid and answered much.
     [[nodiscard]] std::uint64_t place_near(std::uint64_t place) {
         return random_.chance(3, 4) ? place : random_.next();
     }
@@ -447,26 +447,26 @@ private:
     follow_up votes_;
     follow_up replies_;
     std::vector<std::int64_t> replies_owed_; ///< by depth: drawn from the data, less those made
-    std::uint64_t follow_up_blocks_;         ///< within which votes and replies come
+    std::uint64_t follow_up_blocks_;         ///< blocks within which votes and replies come
     std::uint64_t comments_made_ = 0;
     open_comments open_;
     deletable_comments deletable_;                     ///< if the mix has deletions
-    std::vector<deletable_comments::comment> deleted_; ///< whose permlinks nobody took again
+    std::vector<deletable_comments::comment> deleted_; ///< permlinks not yet used again
     std::vector<social::account_name> names_;
-    std::vector<std::int64_t> balances_;   ///< at least what an account can spend
+    std::vector<std::int64_t> balances_;   ///< lower bounds of what an account can spend
     std::vector<std::uint32_t> deposited_; ///< some of the accounts that got a deposit
 };
 
 } // namespace
 
-std::uint32_t usual_accounts(std::uint64_t operations) noexcept {
+std::uint32_t default_accounts(std::uint64_t operations) noexcept {
     return static_cast<std::uint32_t>(
-        std::clamp<std::uint64_t>(operations / 50, fewest_accounts, most_usual_accounts));
+        std::clamp<std::uint64_t>(operations / 50, fewest_accounts, max_default_accounts));
 }
 
 std::unique_ptr<block_source> make_block_source(const chain_options& options) {
     chain_options complete = options;
-    if (complete.accounts == 0) complete.accounts = usual_accounts(complete.operations);
+    if (complete.accounts == 0) complete.accounts = default_accounts(complete.operations);
     require_valid(complete);
     if (complete.chain == social::generated_chain_name)
         return std::make_unique<social_blocks>(complete);

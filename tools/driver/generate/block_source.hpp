@@ -10,23 +10,23 @@
 
 namespace chainbase::generate {
 
-/// What a generated chain is to be like.
+/// Properties of a generated chain.
 struct chain_options {
     std::string chain = "social"; ///< or "payments"
-    std::uint64_t operations = 0; ///< in all, those that create the first accounts included
+    std::uint64_t operations = 0; ///< in total, including those that create the first accounts
     std::uint64_t seed = 1;
-    std::uint32_t accounts = 0; ///< created up front; 0: a fiftieth of the operations
+    std::uint32_t accounts = 0; ///< created at the start; 0: a fiftieth of the operations
     std::uint32_t transactions_per_block = 50; ///< on average
-    std::uint32_t skew_milli = 1000;      ///< how unevenly accounts are active; 0: all the same
-    operation_mix mix;                    ///< of the social chain
-    std::uint32_t cash_out_percent = 100; ///< of the time that the data has until a cash-out
-    std::optional<std::uint32_t> paid_percent; ///< of the comments; nothing: as the data has it
+    std::uint32_t skew_milli = 1000;           ///< how uneven the accounts' activity is; 0: uniform
+    operation_mix mix;                         ///< of the social chain
+    std::uint32_t cash_out_percent = 100;      ///< of the data's time until a cash-out
+    std::optional<std::uint32_t> paid_percent; ///< share of paid comments; nothing: as in the data
 };
 
-/// The accounts that options come to when they name none.
-[[nodiscard]] std::uint32_t usual_accounts(std::uint64_t operations) noexcept;
+/// The default number of accounts.
+[[nodiscard]] std::uint32_t default_accounts(std::uint64_t operations) noexcept;
 
-/// Gives the blocks of a chain one after the other; the same for the same options, with every
+/// Generates the blocks of a chain one after the other; equal options give equal blocks with every
 /// compiler. Not thread-safe.
 class block_source {
 public:
@@ -35,12 +35,12 @@ public:
     block_source& operator=(const block_source&) = delete;
     virtual ~block_source() = default;
 
-    /// The next block, valid by the chain's rules behind those before it; nothing behind the last.
+    /// The next block, valid by the chain's rules after the blocks before it; nothing behind the
+    /// last.
     [[nodiscard]] virtual std::optional<block> next() = 0;
 };
 
-/// Throws usage_error for a chain that cannot be generated, and for numbers that do not fit
-/// together.
+/// Throws usage_error for a chain that cannot be generated, and for inconsistent numbers.
 [[nodiscard]] std::unique_ptr<block_source> make_block_source(const chain_options& options);
 
 } // namespace chainbase::generate

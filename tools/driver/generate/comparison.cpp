@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/block_log/block_log_reader.hpp>
 #include <tools/chains/checked.hpp>
 #include <tools/chains/social/operations.hpp>
@@ -23,8 +23,8 @@ constexpr std::size_t none = SIZE_MAX;
 
 struct counted_comment {
     bool is_post = false;
-    std::size_t parent = none; ///< its place, which is before this one's
-    std::int64_t depth = 0;    ///< 0 of a post; -1 where the post is not in the log
+    std::size_t parent = none; ///< index of the parent, below its own
+    std::int64_t depth = 0;    ///< 0 for a post; -1 when the post is not in the log
     std::int64_t votes = 0;
     std::int64_t descendants = 0;
 };
@@ -38,7 +38,7 @@ std::string key_of(std::string_view author, std::string_view permlink) {
 
 class measurement {
 public:
-    /// `states_descendants`: the log says of a comment what is not counted then.
+    /// `states_descendants`: the log states them, so they are not counted.
     explicit measurement(bool states_descendants) : states_descendants_(states_descendants) {}
 
     void add(const block& next) {
@@ -131,7 +131,7 @@ private:
 
     bool states_descendants_;
     std::int64_t now_ = 0;
-    std::vector<counted_comment> comments_; ///< as they came
+    std::vector<counted_comment> comments_; ///< in order of creation
     std::unordered_map<std::string, std::size_t> places_;
     counts by_author_;
     counts by_voter_;
@@ -154,7 +154,7 @@ measures measure(const std::filesystem::path& block_log) {
 
 namespace {
 
-/// In units of which `scale` are the whole; 0 of nothing.
+/// `part` of `of` in units of 1/`scale`; 0 when `of` is 0.
 std::uint32_t share(std::uint64_t part, std::uint64_t of, std::uint64_t scale) noexcept {
     return of == 0 ? 0 : static_cast<std::uint32_t>(part * scale / of);
 }
@@ -178,9 +178,9 @@ fitted_chain fit_of(const measures& of) {
 
 namespace {
 
-constexpr std::uint64_t factor_of_one = 1 << 16; // of a factor
+constexpr std::uint64_t factor_of_one = 1 << 16; // fixed point of a factor
 
-/// Real values times `factor`, rounded up as often as the rest asks for.
+/// Real values times `factor`, rounded up as often as the remainder requires.
 summary scaled(const fitted_distribution& real, uint128 factor) {
     constexpr std::uint64_t places = 1 << 16;
     std::vector<std::int64_t> values;
@@ -199,7 +199,7 @@ std::uint64_t total_of(const summary& a) {
     return static_cast<std::uint64_t>(a.mean_milli) * a.count;
 }
 
-/// What makes the mean over posts and replies the generated one.
+/// The factor that scales the mean over posts and replies to the generated one.
 uint128 common_factor(const measures& generated, distribution of_posts) {
     const auto of_replies = of_kind(of_posts, true);
     const summary post = steem_2016_fit().of(of_posts).real;

@@ -13,7 +13,7 @@
 
 namespace chainbase::generate {
 
-/// What a log of the social chain holds, counted from its operations.
+/// Statistics of a log of the social chain, counted from its operations.
 struct measures {
     std::uint64_t operations = 0;
     /// By kind, in the order of social::operation.
@@ -21,7 +21,7 @@ struct measures {
     std::uint64_t accounts = 0;
     std::uint64_t posts = 0;
     std::uint64_t replies = 0;
-    std::uint64_t paid_posts = 0; ///< that have a cash-out time
+    std::uint64_t paid_posts = 0; ///< posts with a cash-out time
     std::uint64_t paid_replies = 0;
     std::uint64_t authors = 0;
     std::uint64_t voters = 0;
@@ -33,19 +33,19 @@ struct measures {
     }
 };
 
-/// Reads a whole log. The descendants of a comment are those in the log, but in steem-2016, which
-/// is a selection, those that the data states. Throws usage_error when the log is of a chain that
-/// is not social, and what reading a log throws.
+/// Reads a whole log. Counts a comment's descendants in the log; for steem-2016, which is a
+/// selection, takes those that the data states. Throws usage_error when the log's chain is not
+/// social, and what reading a log throws.
 [[nodiscard]] measures measure(const std::filesystem::path& block_log);
 
-/// What was measured as a fit, from which other chains are drawn. Requires comments and votes.
+/// The measures as a fit, from which other chains are drawn. Requires comments and votes.
 [[nodiscard]] fitted_chain fit_of(const measures& of);
 
-/// A distribution as the real data has it, and as a log has it.
+/// A distribution in the real data and in a log.
 struct compared_distribution {
     distribution which;
-    /// How many votes or replies there are for a comment, or operations for an account, follows
-    /// from the mix and the length of the log: there the real values are scaled to that mean.
+    /// Votes or replies per comment and operations per account follow from the mix and the length
+    /// of the log, so the real values are scaled to its mean.
     bool is_scaled = false;
     summary real;
     summary generated;
@@ -62,7 +62,7 @@ BOOST_DESCRIBE_STRUCT(comparison, (),
                       (operations, operations_by_kind, reply_permille, paid_post_permille,
                        paid_reply_permille, author_per_100_000, voter_per_100_000, distributions))
 
-/// With what steem_2016.fit says.
+/// Compares with steem_2016.fit.
 [[nodiscard]] comparison compare(const measures& generated);
 
 [[nodiscard]] std::string to_text(const comparison& one);

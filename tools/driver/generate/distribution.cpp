@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/chains/checked.hpp>
 #include <tools/driver/generate/distribution.hpp>
 
@@ -37,7 +37,7 @@ std::uint32_t gini(std::span<const std::int64_t> sorted, int128 sum) {
     int128 ranked = 0;
     for (std::size_t i = 0; i < sorted.size(); ++i)
         ranked += static_cast<int128>(i + 1) * sorted[i];
-    const int128 most = n * sum; // of 2^32 values of 63 bits each: 2000 times it fits as well
+    const int128 most = n * sum; // with 2^32 values of 63 bits each even 2000 times this fits
     return static_cast<std::uint32_t>(
         std::max<int128>(0, (2000 * ranked - 1000 * (sum + most)) / most));
 }
@@ -92,7 +92,7 @@ constexpr std::array<two_names, distribution_count> all_names{{
 
 constexpr std::size_t parts = 64;
 constexpr std::size_t last = parts - 1;
-/// Where the points of the parts between the tails begin, less the first part's number.
+/// Index of the first point between the tails, less the first part's number.
 constexpr std::size_t between = parts - 1;
 
 } // namespace
@@ -146,7 +146,7 @@ void each_member(T& of, Visitor&& visit) {
     boost::mp11::mp_for_each<members>([&](auto member) { visit(member.name, of.*member.pointer); });
 }
 
-/// Reads the words of a fit; throws format_error for another one than expected.
+/// Reads the words of a fit; throws format_error at an unexpected one.
 class fit_reader {
 public:
     explicit fit_reader(std::string_view text) : words_(std::string(text.substr(opening.size()))) {}

@@ -17,7 +17,7 @@
 namespace chainbase::generate {
 namespace {
 
-/// Many operations a block, and a log that is made again rather than kept.
+/// Fast compression: blocks hold many operations, and the log can be made again.
 constexpr block_log_options packing{.level = 3, .batch_bytes = 256 << 10};
 
 std::vector<std::string> kinds_of(std::string_view chain) {
@@ -30,7 +30,7 @@ std::vector<std::string> kinds_of(std::string_view chain) {
     return names;
 }
 
-/// Counts what goes by, and says on stderr once a second how far it is.
+/// Counts the generated blocks and logs the progress once a second.
 class tally {
 public:
     explicit tally(std::uint64_t operations_wanted) : wanted_(operations_wanted) {}
@@ -40,7 +40,7 @@ public:
         report.transactions += next.transactions.size();
         for (const transaction& part : next.transactions) {
             report.operations += part.operations.size();
-            for (const bytes& one : part.operations) // the kind is the first number of it
+            for (const bytes& one : part.operations) // an operation begins with its kind
                 ++by_kind_[std::to_integer<std::size_t>(one.front())];
         }
         const double now = seconds();
@@ -81,11 +81,11 @@ private:
     double next_line_ = 1;
 };
 
-void finish(branch_dealer& dealer, generate_report& report) {
-    dealer.finish();
-    report.branches = dealer.branches();
-    report.branch_blocks = dealer.blocks();
-    report.bad_branches = dealer.bad_branches();
+void finish(branch_generator& generator, generate_report& report) {
+    generator.finish();
+    report.branches = generator.branches();
+    report.branch_blocks = generator.blocks();
+    report.bad_branches = generator.bad_branches();
 }
 
 } // namespace
@@ -99,24 +99,24 @@ generate_report generate_log(const chain_options& options, const fork_options& f
                              const std::filesystem::path& to, const catch_interruption&) {
     const auto source = make_block_source(options);
     unfinished_log log(to, options.chain, packing);
-    std::optional<branch_dealer> dealer;
-    if (forks.percent > 0) dealer.emplace(forks_path(to), options.chain, forks, options.seed);
+    std::optional<branch_generator> generator;
+    if (forks.percent > 0) generator.emplace(forks_path(to), options.chain, forks, options.seed);
     tally all(options.operations);
     all.report.chain = options.chain;
     while (const auto next = source->next()) {
         log.append(*next);
-        if (dealer) dealer->add(*next);
+        if (generator) generator->add(*next);
         all.add(*next);
-        all.report.interrupted = catch_interruption::noted();
+        all.report.interrupted = catch_interruption::caught();
         if (all.report.interrupted) return all.finish();
     }
-    // First the branches: who finds the log may rely on finding them.
-    if (dealer) finish(*dealer, all.report);
+    // Branches first: whoever finds the log may rely on them.
+    if (generator) finish(*generator, all.report);
     try {
         all.report.bytes = log.finish();
-    } catch (...) { // branches without their log would only be in the way of the same call
+    } catch (...) { // branches without their log would obstruct a repeated call
         std::error_code ignored;
-        if (dealer) std::filesystem::remove(forks_path(to), ignored);
+        if (generator) std::filesystem::remove(forks_path(to), ignored);
         throw;
     }
     return all.finish();
@@ -126,17 +126,17 @@ generate_report generate_forks_of(const std::filesystem::path& block_log, const 
                                   std::uint64_t seed, const std::filesystem::path& to,
                                   const catch_interruption&) {
     const block_log_reader log(block_log);
-    branch_dealer dealer(to, log.chain(), forks, seed);
+    branch_generator generator(to, log.chain(), forks, seed);
     tally all(0);
     all.report.chain = log.chain();
     auto blocks = log.stream();
     while (const auto next = blocks.next()) {
-        dealer.add(*next);
+        generator.add(*next);
         all.add(*next);
-        all.report.interrupted = catch_interruption::noted();
+        all.report.interrupted = catch_interruption::caught();
         if (all.report.interrupted) return all.finish();
     }
-    finish(dealer, all.report);
+    finish(generator, all.report);
     return all.finish();
 }
 

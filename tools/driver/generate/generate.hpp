@@ -1,7 +1,7 @@
 #pragma once
 
 #include <tools/driver/generate/block_source.hpp>
-#include <tools/driver/generate/branch_dealer.hpp>
+#include <tools/driver/generate/branch_generator.hpp>
 #include <tools/interruption.hpp>
 
 #include <boost/describe/class.hpp>
@@ -14,7 +14,7 @@
 
 namespace chainbase::generate {
 
-/// What was made.
+/// What was generated.
 struct generate_report {
     std::string chain;
     std::uint64_t blocks = 0;
@@ -27,23 +27,23 @@ struct generate_report {
     std::uint64_t branch_blocks = 0;
     std::uint64_t bad_branches = 0;
     double seconds = 0;
-    bool interrupted = false; ///< nothing was left then
+    bool interrupted = false; ///< no file was left then
 };
 BOOST_DESCRIBE_STRUCT(generate_report, (),
                       (chain, blocks, transactions, operations, operations_by_kind, bytes, branches,
                        branch_blocks, bad_branches, seconds, interrupted))
 
-/// Where the branches of a generated log go: `<log>.forks`.
+/// Path of a generated log's branches: `<log>.forks`.
 [[nodiscard]] std::filesystem::path forks_path(std::filesystem::path block_log);
 
-/// Makes a block log, and the file of its branches when `forks` asks for some. Both appear under
-/// their names when they are complete. Throws usage_error when one exists or the options do not fit
-/// together, and what writing them throws.
+/// Makes a block log, and the file of its branches if `forks` asks for some. Both appear under
+/// their names when complete. Throws usage_error when one exists or the options are inconsistent,
+/// and what writing them throws.
 [[nodiscard]] generate_report generate_log(const chain_options& options, const fork_options& forks,
                                            const std::filesystem::path& to,
                                            const catch_interruption& signals);
 
-/// Makes branches of a log that exists. The same of their file.
+/// Makes branches of an existing log. Throws as generate_log.
 [[nodiscard]] generate_report generate_forks_of(const std::filesystem::path& block_log,
                                                 const fork_options& forks, std::uint64_t seed,
                                                 const std::filesystem::path& to,

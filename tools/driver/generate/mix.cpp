@@ -1,5 +1,5 @@
-#include <pool_allocator/decimal.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/decimal.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/driver/generate/mix.hpp>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ constexpr std::array<std::string_view, operation_mix::kinds> kind_names{
     "account_create", "comment",  "vote",  "custom",
     "deposit",        "transfer", "claim", "comment_delete"};
 
-constexpr std::size_t most_digits = 6;
+constexpr std::size_t max_digits = 6;
 
 usage_error refused(std::string_view part) {
     std::string known;
@@ -28,7 +28,7 @@ void read_part(std::string_view part, operation_mix& to) {
     const auto kind = std::ranges::find(kind_names, part.substr(0, equals));
     if (equals == std::string_view::npos || kind == kind_names.end()) throw refused(part);
     const std::string_view weight = part.substr(equals + 1);
-    if (!is_digits(weight) || weight.size() > most_digits) throw refused(part);
+    if (!is_digits(weight) || weight.size() > max_digits) throw refused(part);
     to.weights[static_cast<std::size_t>(kind - kind_names.begin())] =
         static_cast<std::uint32_t>(std::stoul(std::string(weight)));
 }

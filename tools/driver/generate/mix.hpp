@@ -10,8 +10,8 @@
 
 namespace chainbase::generate {
 
-/// Numbers that are the same everywhere for the same seed (splitmix64); no distribution of a
-/// standard library has a part in them. Copyable; not thread-safe.
+/// Random numbers that are equal on all platforms for equal seeds (splitmix64); uses no
+/// distribution of a standard library. Copyable; not thread-safe.
 class random_numbers {
 public:
     explicit random_numbers(std::uint64_t seed) noexcept : state_(seed) {}
@@ -31,14 +31,14 @@ public:
     std::uint64_t between(std::uint64_t least, std::uint64_t most) noexcept {
         return least + below(most - least + 1);
     }
-    /// True in `count` of `of` cases.
+    /// True with probability count / of.
     bool chance(std::uint64_t count, std::uint64_t of) noexcept { return below(of) < count; }
 
 private:
     std::uint64_t state_;
 };
 
-/// How often each kind of operation comes: weights in the order of social::operation.
+/// Frequency of each kind of operation: weights in the order of social::operation.
 struct operation_mix {
     enum kind : std::uint8_t {
         account_create,
@@ -52,7 +52,7 @@ struct operation_mix {
     };
     static constexpr std::size_t kinds = 8;
 
-    /// In thousandths; README.md says why these.
+    /// In thousandths; README.md explains the values.
     std::array<std::uint32_t, kinds> weights{5, 50, 250, 620, 5, 40, 30, 0};
 
     [[nodiscard]] std::uint64_t sum() const noexcept;
@@ -63,9 +63,9 @@ struct operation_mix {
 
 [[nodiscard]] std::string_view name_of(operation_mix::kind kind) noexcept;
 
-/// "custom=60,vote=22,comment=18": weights in any unit, 0 for a kind that is not named. Throws
-/// usage_error naming what it does not understand, and when there would be nothing at all to draw
-/// or votes without comments.
+/// "custom=60,vote=22,comment=18": weights in any unit, 0 for a kind not named. Throws usage_error
+/// naming what it does not understand, and when all weights are 0 or there are votes without
+/// comments.
 [[nodiscard]] operation_mix parse_mix(std::string_view text);
 
 } // namespace chainbase::generate

@@ -1,5 +1,5 @@
-#include <pool_allocator/decimal.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/decimal.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/driver/import/csv_table.hpp>
 
 #include <zstd.h>
@@ -52,7 +52,7 @@ std::string_view zstd_lines::take(std::size_t size) {
     return result;
 }
 
-/// Drops the text that is used up and appends some more; false at the end.
+/// Drops consumed text and appends more; false at the end.
 bool zstd_lines::unpack_more() {
     if (input_used_ == input_.size() && !output_waits_ && !fill_input()) return false;
     text_.erase(0, text_used_);
@@ -89,7 +89,7 @@ bool zstd_lines::fill_input() {
 namespace {
 
 constexpr std::size_t decimals_of_thousandths = 3;
-constexpr std::int64_t most_whole = INT64_MAX / 1000 - 1;
+constexpr std::int64_t max_whole = INT64_MAX / 1000 - 1;
 
 std::optional<std::int64_t> parse_number(std::string_view text) {
     std::int64_t value = 0;
@@ -105,11 +105,11 @@ std::optional<std::int64_t> parse_thousandths(std::string_view text) {
     if (!is_digits(whole) || !is_digits(part) || part.size() > decimals_of_thousandths) return {};
     part.resize(decimals_of_thousandths, '0');
     const auto value = parse_number(whole);
-    if (!value || *value > most_whole) return {};
+    if (!value || *value > max_whole) return {};
     return *value * 1000 + *parse_number(part);
 }
 
-/// The digits of a fixed-width time; nothing unless all are digits and the marks are in place.
+/// Parses a fixed-width time; nothing unless all digits and separators are in place.
 std::optional<std::int64_t> parse_time(std::string_view text) {
     constexpr std::string_view pattern = "0000-00-00T00:00:00";
     const auto fits = [](char c, char p) { return p == '0' ? c >= '0' && c <= '9' : c == p; };

@@ -15,7 +15,7 @@ struct ZSTD_DCtx_s;
 
 namespace chainbase {
 
-/// The lines of a zstd-compressed text file, unpacked as they are read. Not thread-safe.
+/// The lines of a zstd-compressed text file, decompressed while reading. Not thread-safe.
 class zstd_lines {
 public:
     /// Throws io_error when the file cannot be opened.
@@ -45,9 +45,9 @@ private:
     bytes input_;
     std::size_t input_used_ = 0;
     std::uint64_t file_position_ = 0;
-    bool frame_is_open_ = true; // an empty file is a truncated one
-    bool output_waits_ = false; // zstd holds more than fitted
-    std::string text_;          // unpacked, from the line returned last on
+    bool frame_is_open_ = true; // an empty file counts as truncated
+    bool output_waits_ = false; // zstd holds more output than fitted
+    std::string text_;          // decompressed, from the line returned last on
     std::size_t text_used_ = 0;
     std::uint64_t line_ = 0;
 };
@@ -56,12 +56,11 @@ private:
 
 namespace chainbase {
 
-/// The rows of a zstd-compressed table of comma-separated fields without quotes, whose first line
+/// The rows of a zstd-compressed table of comma-separated fields without quotes. The first line
 /// names the columns.
 ///
-/// Every function throws format_error "file: line L, column C (name): reason" for what is
-/// malformed, and what zstd_lines throws. Columns count from 0 here and from 1 in messages. Not
-/// thread-safe.
+/// Every function throws format_error "file: line L, column C (name): reason" for malformed input,
+/// and what zstd_lines throws. Columns count from 0 here and from 1 in messages. Not thread-safe.
 class csv_table {
 public:
     /// Requires the first line to be exactly `columns`.
@@ -70,7 +69,7 @@ public:
     /// Goes to the next row; false behind the last.
     [[nodiscard]] bool next();
 
-    /// The field as it stands; valid until `next`.
+    /// The unparsed field; valid until `next`.
     [[nodiscard]] std::string_view text(std::size_t column) const { return fields_[column]; }
     [[nodiscard]] bool is_empty(std::size_t column) const { return fields_[column].empty(); }
 
@@ -91,7 +90,7 @@ public:
         return fixed_string<N>(text(column));
     }
 
-    /// Refuses the current row for what is in this column.
+    /// Throws format_error for this column of the current row.
     [[noreturn]] void fail(std::size_t column, const std::string& reason) const;
 
 private:

@@ -42,7 +42,7 @@ swap::swap read_swap(const csv_table& row) {
     };
 }
 
-/// Makes blocks of the rows, which are in the chain's order.
+/// Makes blocks of the rows, which are in chain order.
 class block_assembly {
 public:
     explicit block_assembly(unfinished_log& log) : log_(log) {}

@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/chains/social/operations.hpp>
 #include <tools/driver/import/csv_table.hpp>
 #include <tools/driver/import/import.hpp>
@@ -22,7 +22,7 @@ struct post {
 };
 
 struct vote {
-    std::size_t post = 0;             // its place in tables::posts
+    std::size_t post = 0;             // index in tables::posts
     std::optional<std::int64_t> time; // Unix seconds
     social::vote operation;
 };
@@ -32,11 +32,11 @@ struct tables {
     std::vector<post> posts;
     std::vector<vote> votes;
     std::vector<std::string>
-        accounts; // also authors and voters that the table lacks; sorted, unique
+        accounts; // including authors and voters missing in the table; sorted, unique
 };
 
-/// Reads and checks the tables: a vote's post exists, no post is there twice, a post is paid after
-/// it was created. Throws what csv_table throws.
+/// Reads and checks the tables: every vote's post exists, posts are unique, a post is paid after
+/// its creation. Throws what csv_table throws.
 [[nodiscard]] tables read(const std::filesystem::path& folder);
 
 namespace {
@@ -71,7 +71,7 @@ const std::vector<std::string_view> vote_columns{
     "voter", "author", "permlink", "time", "percent", "rshares",
 };
 
-/// Where a post is, by author and permlink; neither may hold the separator.
+/// Index of a post by author and permlink; neither may contain the separator.
 using post_places = std::unordered_map<std::string, std::size_t>;
 
 std::string post_key(std::string_view author, std::string_view permlink) {
@@ -92,7 +92,7 @@ std::uint32_t read_count(const csv_table& row, std::size_t column) {
     return static_cast<std::uint32_t>(row.number(column, 0, UINT32_MAX));
 }
 
-/// The payout, if there is one: amounts without a time belong to none that the data knows.
+/// Reads the payout, if any; ignores amounts without a time.
 void read_payout(const csv_table& row, post& to) {
     const std::int64_t authors = row.thousandths(post_column::total_payout);
     const std::int64_t curators = row.thousandths(post_column::curator_payout);
@@ -134,7 +134,7 @@ std::vector<post> read_posts(const std::filesystem::path& path, post_places& pla
     return result;
 }
 
-/// Beyond 100 % the source holds another measure, so it says as little as an empty field.
+/// Values beyond 100 % mean something else in the source; they count as empty.
 std::int16_t read_percent(const csv_table& row) {
     if (row.is_empty(vote_column::percent)) return 0;
     const std::int64_t value = row.number(vote_column::percent);
@@ -205,7 +205,7 @@ tables read(const std::filesystem::path& folder) {
 
 } // namespace chainbase::steem_tables
 
-/// The rules that tools/chains/social/README.md declares, in its order and under its numbers.
+/// The rules of tools/chains/social/README.md, in its order and numbering.
 namespace chainbase {
 
 namespace {
@@ -222,7 +222,7 @@ std::int64_t slot_of(std::int64_t time) {
     return time - time % slot_seconds;
 }
 
-/// Something that happens in a slot. Orders as rule 5 says.
+/// An event in a slot, ordered by rule 5.
 struct event {
     enum class kind : std::uint8_t { post, vote };
 
@@ -233,7 +233,7 @@ struct event {
     friend auto operator<=>(const event&, const event&) = default;
 };
 
-/// Rule 3: where the k-th of n votes without a time lies.
+/// Rule 3: the time of the k-th of n votes without a time.
 std::int64_t declared_time(const post& on, std::uint32_t k) {
     const std::int64_t cashout = on.operation.cashout_time;
     const std::int64_t open = cashout == 0 ? longest_vote_span : cashout - on.created;
@@ -333,7 +333,8 @@ void write_events(const tables& from, const std::vector<event>& events, block_se
 
 import_summary import_steem_2016(const std::filesystem::path& from_folder,
                                  const std::filesystem::path& block_log) {
-    unfinished_log log(block_log, social::chain_name); // before minutes go into reading tables
+    // fails before minutes go into reading tables
+    unfinished_log log(block_log, social::chain_name);
     const tables from = steem_tables::read(from_folder);
     if (from.posts.empty())
         throw format_error((from_folder / "posts.csv.zst").string() + ": holds no post");

@@ -1,5 +1,5 @@
-#include <chainbase/files.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/files.hpp>
 #include <tools/driver/import/unfinished_log.hpp>
 
 #include <system_error>
@@ -8,7 +8,7 @@
 namespace chainbase {
 namespace {
 
-/// Who holds the lock of a log is making it, and only who holds it may remove it.
+/// The holder of a log's lock is making it; only the holder may remove it.
 void remove_leftover(const std::filesystem::path& temporary) {
     if (!std::filesystem::exists(temporary)) return;
     file leftover = file::open_write(temporary);
@@ -37,8 +37,8 @@ unfinished_log::unfinished_log(std::filesystem::path path, std::string_view chai
 }
 
 unfinished_log::~unfinished_log() {
-    if (!name_.is_owned()) return; // finished: whoever makes another one now has that name
-    name_.discard();               // as long as nobody else can have the lock
+    if (!name_.is_owned()) return; // finished: another process may use that name now
+    name_.discard();               // while the lock is still held
     std::error_code ignored;
     std::filesystem::remove(index_path(name_.path()), ignored);
     std::filesystem::remove(synced_path(name_.path()), ignored);
@@ -48,9 +48,9 @@ unfinished_log::~unfinished_log() {
 std::uint64_t unfinished_log::finish() {
     writer_.sync();
     const std::uint64_t size = writer_.bytes();
-    name_.finish(); // before the lock goes: it is no leftover at any time
+    name_.finish(); // renamed before the lock is released, so that nobody takes it for a leftover
     writer_.close();
-    std::error_code ignored; // without index and mark a log is complete all the same
+    std::error_code ignored; // a log is complete without index and mark
     std::filesystem::rename(index_path(name_.path()), index_path(name_.target()), ignored);
     std::filesystem::rename(synced_path(name_.path()), synced_path(name_.target()), ignored);
     sync_folder(name_.target().parent_path());

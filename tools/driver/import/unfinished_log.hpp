@@ -1,6 +1,6 @@
 #pragma once
 
-#include <chainbase/unfinished_name.hpp>
+#include <pool_allocator/base/unfinished_name.hpp>
 #include <tools/block_log/block_log_writer.hpp>
 
 #include <cstdint>
@@ -11,27 +11,27 @@
 
 namespace chainbase {
 
-/// A block log under a name of its own (`<path>.unfinished`) that gets its real name when it is
-/// complete: who interrupts its making finds no half of a log. Not thread-safe.
+/// A block log with a temporary name (`<path>.unfinished`); it gets its real name when complete, so
+/// an interruption leaves no partial log. Not thread-safe.
 class unfinished_log {
 public:
-    /// A log that is kept is packed as small as it gets, and in batches: its blocks are tiny.
+    /// For logs to keep: highest compression, and batches, since the blocks are tiny.
     static constexpr block_log_options smallest{.level = 19, .batch_bytes = 256 << 10};
 
-    /// Throws usage_error when `path` exists, locked_error when another call is making it; a
-    /// leftover of an interrupted call is replaced.
+    /// Throws usage_error when `path` exists, locked_error when another call is making it; replaces
+    /// the leftover of an interrupted call.
     unfinished_log(std::filesystem::path path, std::string_view chain,
                    block_log_options packing = smallest);
     unfinished_log(const unfinished_log&) = delete;
     unfinished_log& operator=(const unfinished_log&) = delete;
-    /// Removes what did not become complete.
+    /// Removes an incomplete log.
     ~unfinished_log();
 
     void append(const block& next) {
         writer_.append(next);
         note(next.number);
     }
-    /// As it is packed in another log.
+    /// Appends another log's record in packed form.
     void append(log_record next) {
         const std::uint64_t number = next.first_number();
         writer_.append(std::move(next));
@@ -46,8 +46,8 @@ public:
         return writer_.head_number();
     }
 
-    /// Completes the log and gives it its name, both on the device; returns its bytes. Throws
-    /// usage_error when a file of that name appeared meanwhile; it stays as it is.
+    /// Completes the log and renames it, all synced; returns its bytes. Throws usage_error when a
+    /// file of that name appeared meanwhile, and leaves that file unchanged.
     std::uint64_t finish();
 
 private:

@@ -8,10 +8,10 @@ namespace chainbase::driver::live {
 announcing_source::announcing_source(block_source& from, arrivals& to, const options& how)
     : from_(from), to_(to), how_(how), random_(how.shuffle.value_or(0)) {}
 
-/// What follows an event without blocks may depend on how that is answered.
+/// What follows an event without blocks may depend on its answer.
 bool announcing_source::may_look_ahead() const {
     return coming_.empty() ||
-           (coming_.size() < most_ahead && coming_.back().what.what == event::kind::blocks);
+           (coming_.size() < max_ahead && coming_.back().what.what == event::kind::blocks);
 }
 
 bool announcing_source::fetch(std::chrono::milliseconds patience) {

@@ -12,42 +12,42 @@
 namespace chainbase::driver::live {
 
 /// The blocks of another source one by one, as if their transactions had come over the network
-/// before them: those of the next blocks arrive early, in their order or shuffled, so that some
-/// come before what they depend on.
+/// before them: transactions of the next blocks arrive early, in order or shuffled, so that some
+/// precede what they depend on.
 ///
-/// Invariants: (1) events keep their order; (2) of the other source no more is held than what is
-/// needed to announce so many, at most `most_ahead` blocks and one run of them.
+/// Invariants: (1) events keep their order; (2) it buffers no more of the other source than it
+/// needs to announce so many, at most `max_ahead` blocks and one run.
 class announcing_source final : public block_source {
 public:
     struct options {
-        std::size_t early = 0;                ///< how many transactions have arrived early
-        std::optional<std::uint64_t> shuffle; ///< by this seed, among twice as many
+        std::size_t early = 0;                ///< transactions that arrive early
+        std::optional<std::uint64_t> shuffle; ///< seed of the shuffle, among twice as many
     };
 
     announcing_source(block_source& from, arrivals& to, const options& how);
 
-    /// Sends those transactions that arrive before their block; of the blocks that are there.
+    /// Sends the early transactions of the buffered blocks.
     void announce();
 
     [[nodiscard]] event next(std::chrono::milliseconds patience) override;
     void resume(const std::vector<block_place>& last_blocks) override { from_.resume(last_blocks); }
     void refuse(std::uint64_t sender, peer_error::severity how, const std::string& reason) override;
-    void praise(std::uint64_t sender) override { from_.praise(sender); }
+    void mark_useful(std::uint64_t sender) override { from_.mark_useful(sender); }
     void give_back(std::vector<std::shared_ptr<const decoded_block>> used) override {
         from_.give_back(std::move(used));
     }
     [[nodiscard]] counters so_far() const override { return from_.so_far(); }
 
-    /// However few transactions they have.
-    static constexpr std::size_t most_ahead = 1000;
+    /// Limit for blocks with few transactions.
+    static constexpr std::size_t max_ahead = 1000;
 
 private:
     struct coming_event {
-        event what; ///< with one block, if with any
+        event what; ///< with at most one block
         std::size_t announced = 0;
     };
     struct unannounced {
-        std::uint64_t event; ///< the how manieth of all that came
+        std::uint64_t event; ///< sequence number
         std::shared_ptr<const decoded_block> from;
         std::uint32_t transaction;
     };
@@ -63,7 +63,7 @@ private:
     arrivals& to_;
     options how_;
     std::deque<coming_event> coming_;
-    std::uint64_t taken_ = 0;             ///< events that came before those
+    std::uint64_t taken_ = 0;             ///< events before those in coming_
     std::deque<unannounced> unannounced_; ///< of coming_
     std::size_t announced_ = 0;           ///< of coming_
     std::mt19937_64 random_;

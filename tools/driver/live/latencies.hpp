@@ -1,7 +1,7 @@
 #pragma once
 
 #include <chainbase/database.hpp>
-#include <pool_allocator/trace_histogram.hpp>
+#include <pool_allocator/trace/trace_histogram.hpp>
 
 #include <boost/describe/class.hpp>
 
@@ -14,7 +14,7 @@
 
 namespace chainbase::driver::live {
 
-/// What live mode and the harness measure time with.
+/// The clock of live mode and the harness.
 using clock = std::chrono::steady_clock;
 using std::chrono::nanoseconds;
 
@@ -29,16 +29,16 @@ using std::chrono::nanoseconds;
 [[nodiscard]] inline double rounded_ms(nanoseconds duration) noexcept {
     return static_cast<double>((duration.count() + 500) / 1000) / 1000;
 }
-/// How many a second; 0 in no time.
+/// Rate per second; 0 without time.
 [[nodiscard]] inline double per_second(std::uint64_t count, double seconds) noexcept {
     return seconds > 0 ? static_cast<double>(count) / seconds : 0;
 }
 
-/// What a thread's use of a lock came to.
+/// A thread's use of a lock.
 struct lock_use {
     std::uint64_t acquisitions = 0;
     double acquisitions_per_second = 0;
-    double waited_share = 0; ///< of the time
+    double waited_share = 0; ///< share of the time
     double held_share = 0;
     double longest_wait_ms = 0;
     double longest_hold_ms = 0;
@@ -47,7 +47,7 @@ BOOST_DESCRIBE_STRUCT(lock_use, (),
                       (acquisitions, acquisitions_per_second, waited_share, held_share,
                        longest_wait_ms, longest_hold_ms))
 
-/// How often one thread took a database's write lock, waited for it and held it.
+/// How often one thread took a database's write lock, and how long it waited for it and held it.
 struct lock_figures {
     std::uint64_t acquisitions = 0;
     nanoseconds waited{0};
@@ -65,7 +65,7 @@ struct lock_figures {
     }
 };
 
-/// Calls work() under the write lock and counts what that took. Costs three looks at the clock.
+/// Calls work() under the write lock and records its use. Costs three clock reads.
 template <typename Work>
 void with_metered_lock(database& state, lock_figures& figures, Work&& work) {
     const auto asked = clock::now();
@@ -77,8 +77,7 @@ void with_metered_lock(database& state, lock_figures& figures, Work&& work) {
     figures.add(begin - asked, clock::now() - begin);
 }
 
-/// How long many things took: a histogram whose buckets are at most 1/64 wide of where they begin.
-/// 18 KiB, whatever is recorded. For one thread.
+/// A latency histogram with buckets at most 1/64 of their start wide. Takes 18 KiB. For one thread.
 class latencies {
 public:
     void record(nanoseconds duration) noexcept {
@@ -87,7 +86,7 @@ public:
         ++count_;
         longest_ = std::max(longest_, ns);
     }
-    /// Adds what another one recorded.
+    /// Adds another histogram.
     void add(const latencies& other) noexcept {
         counts_.add(other.counts_);
         count_ += other.count_;
@@ -95,8 +94,8 @@ public:
     }
 
     [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
-    /// What a share (0 to 1) of all did not exceed: the end of the bucket it falls in, and never
-    /// more than longest(). 0 without any.
+    /// The latency that a share (0 to 1) of all did not exceed: the end of its bucket, at most
+    /// longest(). 0 without any.
     [[nodiscard]] nanoseconds quantile(double share) const noexcept {
         return nanoseconds(static_cast<std::int64_t>(counts_.quantile(share, longest_)));
     }
@@ -104,7 +103,7 @@ public:
     [[nodiscard]] nanoseconds longest() const noexcept {
         return nanoseconds(static_cast<std::int64_t>(longest_));
     }
-    /// How many took at most this long, to the width of a bucket.
+    /// How many took at most this long, to bucket precision.
     [[nodiscard]] std::uint64_t up_to(nanoseconds limit) const noexcept {
         if (limit.count() < 0) return 0;
         const auto ns = static_cast<std::uint64_t>(limit.count());
@@ -115,7 +114,7 @@ public:
         return sum;
     }
 
-    /// @name As a report has them: in microseconds' precision
+    /// @name For reports, to microseconds
     /// @{
     [[nodiscard]] double p50_ms() const noexcept { return rounded_ms(quantile(0.5)); }
     [[nodiscard]] double p90_ms() const noexcept { return rounded_ms(quantile(0.9)); }

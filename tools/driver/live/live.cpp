@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/driver/chain_gauges.hpp>
 #include <tools/driver/live/announcing_source.hpp>
 #include <tools/driver/live/live.hpp>
@@ -37,13 +37,13 @@ std::string to_text(const live_report& report) {
 
 namespace {
 
-/// A place to stop at between two blocks, however long the next one takes to come.
+/// Longest wait between two checks for a signal, also when no block comes.
 constexpr auto time_between_looks = std::chrono::milliseconds(100);
 
-/// Transactions that may wait, whatever is asked for.
-constexpr std::size_t least_room = std::size_t{1} << 16;
+/// Minimum size of the arrivals queue.
+constexpr std::size_t min_room = std::size_t{1} << 16;
 
-/// A node that is moved along a branch.
+/// A node that follows a branch.
 class followed_node final : public followed_chain {
 public:
     followed_node(chain_state& state, arrivals& from, const live_node::options& how)
@@ -62,14 +62,14 @@ public:
     std::uint64_t operations = 0;
 };
 
-/// A state, and all that works on it.
+/// A state and everything that works on it.
 struct opened_node {
     std::unique_ptr<chain_state> state;
     followed_node followed;
     readers asking;
     chain_gauges gauges;
     clock::time_point begin = clock::now();
-    clock::time_point due = begin; ///< when the next block comes, at a fixed interval
+    clock::time_point due = begin; ///< time of the next block at a fixed interval
     clock::time_point next_line = begin + std::chrono::seconds(1);
 
     opened_node(std::unique_ptr<chain_state> of, arrivals& from, const live_node::options& how,
@@ -90,15 +90,15 @@ public:
 private:
     using outcome = chain_sync::outcome;
 
-    /// What ended it; `nothing` when a signal did.
+    /// Why it ended; `nothing` when a signal came.
     [[nodiscard]] outcome follow() {
-        while (!signals_.noted()) {
+        while (!signals_.caught()) {
             source_.announce();
             if (opened_) work_until_due();
-            if (signals_.noted()) break;
+            if (signals_.caught()) break;
             const outcome step = sync_.step(time_between_looks);
             if (step == outcome::end_of_chain || step == outcome::stop_reached) return step;
-            if (step == outcome::applied) // what was missed while nothing came is not made up for
+            if (step == outcome::applied) // blocks missed while idle are not made up for
                 opened_->due = std::max(opened_->due + options_.interval, clock::now());
             if (opened_) say();
         }
@@ -110,12 +110,12 @@ private:
                                                 options_.reading);
         return opened_->followed;
     }
-    /// What is pending is applied again, and until the next block comes, what arrives.
+    /// Applies pending transactions again, then new arrivals, until the next block is due.
     void work_until_due() {
         live_node& node = opened_->followed.node;
         node.work(clock::now() + options_.budget);
         const auto due = opened_->due + options_.interval;
-        while (options_.interval.count() != 0 && clock::now() < due && !signals_.noted()) {
+        while (options_.interval.count() != 0 && clock::now() < due && !signals_.caught()) {
             node.work(due);
             queue_.wait(std::min(due, clock::now() + time_between_looks));
         }
@@ -137,7 +137,7 @@ private:
     [[nodiscard]] live_report report(outcome end) {
         live_report report;
         report.sync = figures_of(sync_, source_);
-        blocks_.reset(); // hangs up; what follows may take long
+        blocks_.reset(); // disconnects: what follows may take long
         if (!opened_)
             throw interrupted_error(
                 "interrupted before a peer has answered; nothing was changed, and "
@@ -166,13 +166,13 @@ private:
         report.irreversible = state->irreversible();
         report.segment_bytes = state->memory().total;
         if (!report.interrupted) report.state_digest = state->model().state_digest();
-        state->close(); // nothing is reported as done that is not on disk
+        state->close(); // nothing is reported as done before it is on disk
         return report;
     }
 
     const live_options& options_;
     const catch_interruption& signals_;
-    const std::size_t room_ = std::max(4 * options_.pending, least_room);
+    const std::size_t room_ = std::max(4 * options_.pending, min_room);
     arrivals queue_;
     std::unique_ptr<block_source> blocks_;
     announcing_source source_;

@@ -17,7 +17,7 @@
 
 namespace chainbase::driver::live {
 
-/// What a node did, and where its state stands.
+/// What a node did, and its state's position.
 struct live_report {
     std::string chain;
     std::uint64_t head = 0;
@@ -29,7 +29,7 @@ struct live_report {
     pending_figures pending;
     following_figures sync;
     lock_use write_lock;
-    latencies block_times; ///< dropping what is pending, and applying
+    latencies block_times; ///< dropping pending transactions and applying
     latencies reader_times;
     std::uint64_t segment_bytes = 0;
     std::optional<std::string> log_cut;      ///< "the log is cut: ...": as in replay_report
@@ -49,19 +49,19 @@ struct live_options : following_options {
     readers::options reading;
     batching batch;
     std::size_t pending = 1000;           ///< transactions of coming blocks that arrive early
-    std::optional<std::uint64_t> shuffle; ///< they arrive in an order of this seed
+    std::optional<std::uint64_t> shuffle; ///< seed of their shuffled order
     nanoseconds interval{0};              ///< between blocks; 0: as fast as they come
-    nanoseconds budget{std::chrono::milliseconds(200)}; ///< for applying what is pending again
+    nanoseconds budget{std::chrono::milliseconds(200)}; ///< for applying pending transactions again
 };
 
-/// Runs a node: blocks of peers or of a log come one by one, each in a session of its own that can
-/// be popped, some of their transactions before them, and readers ask at the same time. Follows the
-/// longest branch as sync does; the transactions of a block that is popped are pending again. Goes
-/// on from where the state stands.
+/// Runs a node: blocks of peers or of a log come one by one, each in its own session that can be
+/// popped, some of their transactions before them, while readers query. Follows the longest branch
+/// as sync does; the transactions of a popped block become pending again. Continues from the
+/// state's head.
 ///
-/// Stops after the block under way when a signal was noted. At the end of a log (of a peer's chain,
-/// with `once`) everything is made irreversible, as sync and replay do, so that all come to the
-/// same state. Throws as sync.
+/// Stops after the current block when a signal came. At the end of a log (of a peer's chain, with
+/// `once`) everything is made irreversible, as in sync and replay, so that all end in the same
+/// state. Throws as sync.
 [[nodiscard]] live_report live(const live_options& options, const catch_interruption& signals);
 
 } // namespace chainbase::driver::live

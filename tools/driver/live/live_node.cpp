@@ -1,5 +1,5 @@
-#include <pool_allocator/error.hpp>
-#include <pool_allocator/trace.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/trace/trace.hpp>
 #include <tools/block_log/bytes.hpp>
 #include <tools/chains/chain_model.hpp>
 #include <tools/driver/live/live_node.hpp>
@@ -17,10 +17,10 @@ const trace::counter pending_transactions("driver.pending.transactions");
 const trace::gauge pending_applied("pending.applied");
 const trace::gauge pending_waiting("pending.waiting");
 
-/// Transactions between two looks at the clock.
+/// Transactions between two clock reads.
 constexpr std::size_t transactions_between_looks = 16;
 
-/// The transactions of a list, for a lookahead.
+/// The transactions of a list, for prefetching.
 class entry_cursor {
 public:
     entry_cursor(const pending_list& list, std::span<const pending_list::entry> all)
@@ -37,14 +37,14 @@ private:
     std::span<const pending_list::entry> rest_;
 };
 
-/// How often a block holds each transaction.
+/// Counts each transaction of a block.
 class block_content {
 public:
     explicit block_content(const decoded_block& of) {
         for (std::size_t i = 0; i < of.transactions(); ++i)
             ++left_[of.checksum_of(i)];
     }
-    /// Whether it holds one that nobody took yet.
+    /// Takes one copy of the transaction; false when none is left.
     bool take(std::uint64_t checksum) {
         const auto found = left_.find(checksum);
         if (found == left_.end() || found->second == 0) return false;
@@ -63,7 +63,8 @@ live_node::~live_node() {
 }
 
 void live_node::take_arrivals() {
-    if (pending_.size() >= how_.most_pending) return; // the queue fills up, and refuses
+    // the arrivals queue fills up and then refuses
+    if (pending_.size() >= how_.max_pending) return;
     from_.take(arrived_);
     const std::uint64_t head = arrived_.empty() ? 0 : state_.blocks();
     for (const parcel& one : arrived_) {
@@ -86,7 +87,8 @@ void live_node::work(clock::time_point until) {
 void live_node::apply_batch(clock::time_point until) {
     const std::uint64_t before = figures_.applied + figures_.rejected;
     with_metered_lock(state_.state(), figures_.lock, [&] {
-        const trace::span timed(pending_batch); // a span for each transaction would cost 1 % of it
+        // a span for each transaction would cost 1 % of its time
+        const trace::span timed(pending_batch);
         const auto end = std::min(until, clock::now() + how_.batch.time);
         const std::size_t waiting = pending_.waiting();
         const std::size_t most = how_.batch.transactions;
@@ -96,7 +98,7 @@ void live_node::apply_batch(clock::time_point until) {
             if (i % transactions_between_looks == transactions_between_looks - 1 &&
                 clock::now() >= end)
                 return;
-            prefetch();
+            look_ahead();
             apply_next();
         }
     });
@@ -107,32 +109,27 @@ void live_node::apply_next() {
     const pending_list::entry& next = pending_.those_waiting().front();
     if (state_.apply_pending(pending_.block_of(next), next.transaction)) {
         ++figures_.rejected;
-        pending_.forget_next();
+        pending_.drop_next();
     } else {
         ++figures_.applied;
         pending_.keep_next();
     }
-    if (keys_asked_ > 0) --keys_asked_;
-    if (objects_asked_ > 0) --objects_asked_;
-    if (ids_asked_ > 0) --ids_asked_;
+    if (looked_up_ > 0) --looked_up_;
 }
 
-/// What a lookahead does, over a list that grows at its end and goes on from batch to batch.
-void live_node::prefetch() {
+/// As a lookahead, over a list that grows at its end and goes on from batch to batch.
+void live_node::look_ahead() {
+    if (looked_up_ != 0) return;
     const auto waiting = pending_.those_waiting();
-    const chain_model& model = state_.model();
-    const auto ask = [&](std::size_t& asked, std::size_t ahead, auto prefetch) {
-        for (const std::size_t end = std::min(ahead, waiting.size()); asked < end; ++asked)
-            (model.*prefetch)(pending_.block_of(waiting[asked]), waiting[asked].transaction);
-    };
-    ask(keys_asked_, keys_ahead, &chain_model::prefetch_keys);
-    ask(objects_asked_, objects_ahead, &chain_model::prefetch_objects);
-    ask(ids_asked_, ids_ahead, &chain_model::prefetch_ids);
+    looked_up_ = std::min(transactions_ahead, waiting.size());
+    for (const auto& one : waiting.first(looked_up_))
+        state_.model().note_keys(pending_.block_of(one), one.transaction);
+    state_.model().look_up_noted();
 }
 
 void live_node::reset() {
     pending_.reset();
-    keys_asked_ = objects_asked_ = ids_asked_ = 0;
+    looked_up_ = 0;
 }
 
 void live_node::apply(const decoded_block& next) {
@@ -173,14 +170,14 @@ made_block live_node::make_block(std::int64_t timestamp) {
     made.included = pending_.take_applied();
     std::erase_if(made.included,
                   [&, at = std::size_t{0}](const auto&) mutable { return rejected[at++]; });
-    keys_asked_ = objects_asked_ = ids_asked_ = 0;
+    looked_up_ = 0;
     ++figures_.blocks;
     figures_.included += made.checksums.size();
     figures_.rejected += made.rejected;
     return made;
 }
 
-/// Returns which of those that are applied are not in it.
+/// Returns which of the applied transactions are not in it.
 std::vector<bool> live_node::add_to_block(made_block& made) {
     const auto all = pending_.those_applied();
     std::vector<bool> rejected(all.size());

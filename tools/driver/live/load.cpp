@@ -1,5 +1,5 @@
 #include <chainbase/database.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/driver/chain_gauges.hpp>
 #include <tools/driver/live/live.hpp>
 #include <tools/driver/live/load.hpp>
@@ -32,13 +32,13 @@ namespace chainbase::driver::live {
 
 namespace {
 
-/// Chain time passes a second a block, however long an interval is.
+/// Chain time advances one second per block, whatever the interval.
 constexpr std::int64_t begin_of_chain = 1'700'000'000;
 
-/// Blocks that still come after the last transaction was sent: what is in time, is in one of them.
+/// Blocks after the last transaction was sent: a transaction in time is in one of them.
 constexpr int blocks_after = 3;
 
-/// A folder in memory, if there is such a place, that goes away with the object.
+/// A temporary folder, in memory if possible, removed with the object.
 class scratch_state {
 public:
     scratch_state() {
@@ -71,29 +71,29 @@ std::unique_ptr<workload> make_workload(const load_options& options) {
                       "\", only payments and social");
 }
 
-/// One measurement: a chain that was set up, and rates that are tried on it.
+/// One measurement: a chain that was set up, and the rates tried on it.
 class measurement {
 public:
     measurement(chain_state& state, workload& sent, const load_options& options,
                 const catch_interruption& signals)
         : state_(state), sent_(sent), options_(options), signals_(signals),
-          readers_(state, options.reading), clerk_(readers_, criterion_) {}
+          readers_(state, options.reading), recorder_(readers_, criterion_) {}
 
     [[nodiscard]] load_step step(double rate) {
         prepare(rate);
-        if (signals_.noted()) return {};
+        if (signals_.caught()) return {};
         const auto most = static_cast<std::size_t>(std::ceil(rate * (options_.seconds + 1)));
         arrivals queue(most);
         live_node node(state_, queue, {options_.batch, most, UINT64_MAX / 2});
-        clerk_.begin_step(rate);
+        recorder_.begin_step(rate);
         const auto begin = clock::now();
         const auto sends = std::chrono::duration_cast<nanoseconds>(
             std::chrono::duration<double>(options_.seconds));
-        load_generator generator(sent_, queue, rate, begin, begin + sends, clerk_.offered());
+        load_generator generator(sent_, queue, rate, begin, begin + sends, recorder_.offered());
         run_blocks(node, queue, begin);
         generator.stop();
         const double took = seconds_of(clock::now() - begin);
-        load_step ended = clerk_.end_step();
+        load_step ended = recorder_.end_step();
         const lock_figures& lock = node.figures().lock;
         ended.seconds = std::min(options_.seconds, took);
         ended.write_lock = {static_cast<double>(lock.acquisitions) / took,
@@ -104,7 +104,7 @@ public:
         ended.state_bytes = state_.memory().total;
         return ended;
     }
-    [[nodiscard]] std::vector<load_second> seconds() const { return clerk_.seconds(); }
+    [[nodiscard]] std::vector<load_second> seconds() const { return recorder_.seconds(); }
     void stop() { readers_.stop(); }
 
 private:
@@ -113,19 +113,19 @@ private:
         sent_.prepare(static_cast<std::size_t>(std::ceil(rate * options_.seconds)) + 1,
                       state_.head_time() + static_cast<std::int64_t>(std::ceil(blocks)), signals_);
     }
-    /// A block every interval, until all that was sent had time to be in one, or a block is late:
-    /// what comes then is no better.
+    /// Makes a block every interval, until every transaction sent could be in one, or a block is
+    /// late: later ones would be no better.
     void run_blocks(live_node& node, arrivals& queue, clock::time_point begin) {
         const auto blocks = static_cast<int>(
             std::ceil(options_.seconds / seconds_of(options_.interval)) + blocks_after);
         auto due = begin;
-        for (int i = 0; i < blocks && !signals_.noted(); ++i) {
+        for (int i = 0; i < blocks && !signals_.caught(); ++i) {
             due += options_.interval;
             await_block(node, queue, due);
             made_block made = node.make_block(state_.head_time() + 1);
             const auto done = clock::now();
-            clerk_.note(std::move(made), due, done);
-            clerk_.note_pending(node.pending().size() + queue.waiting());
+            recorder_.note(std::move(made), due, done);
+            recorder_.note_pending(node.pending().size() + queue.waiting());
             gauges_.update(state_);
             readers_.require_fine();
             if (done - due > options_.interval) return;
@@ -149,13 +149,13 @@ private:
     const catch_interruption& signals_;
     const load_criterion criterion_{options_.interval};
     readers readers_;
-    load_clerk clerk_;
+    load_recorder recorder_;
     chain_gauges gauges_;
 };
 
 void set_up(chain_state& state, workload& chain, const catch_interruption& signals) {
     const block_decoder decode = decoder_of(chain.chain());
-    while (!signals.noted()) {
+    while (!signals.caught()) {
         const std::uint64_t number = state.head() + 1;
         const auto next = chain.set_up(number, begin_of_chain + static_cast<std::int64_t>(number));
         if (!next) return;
@@ -174,10 +174,10 @@ void say(const load_step& step) {
 
 void raise_until_it_fails(measurement& all, const load_options& options,
                           const catch_interruption& signals, load_report& report) {
-    for (std::optional<double> rate = options.steps.start; rate && !signals.noted();
+    for (std::optional<double> rate = options.steps.start; rate && !signals.caught();
          rate = options.steps.after(*rate)) {
         load_step step = all.step(*rate);
-        if (signals.noted()) return; // it was cut short
+        if (signals.caught()) return; // interrupted
         say(step);
         report.steps.push_back(std::move(step));
         if (!report.steps.back().sustained()) return;
@@ -212,9 +212,9 @@ load_report load(const load_options& options, const catch_interruption& signals)
     const std::filesystem::path folder = scratch ? scratch->state() : options.state;
     require_new(folder);
     const auto begin = clock::now();
-    promise_options promise;
-    promise.level = durability::process; // it is removed at the end
-    chain_state state(folder, sent->chain(), options.lag, promise);
+    state_options state_settings;
+    state_settings.level = durability::process; // the state is removed at the end
+    chain_state state(folder, sent->chain(), options.lag, state_settings);
     set_up(state, *sent, signals);
     report.set_up_seconds = seconds_of(clock::now() - begin);
     {
@@ -223,7 +223,7 @@ load_report load(const load_options& options, const catch_interruption& signals)
         all.stop();
         report.seconds = all.seconds();
     }
-    report.interrupted = signals.noted();
+    report.interrupted = signals.caught();
     state.model().check();
     report.state_digest = state.model().state_digest();
     state.close();
@@ -252,7 +252,7 @@ json json_of(const load_options& options) {
 }
 
 void write_file(const std::filesystem::path& path, std::string_view content) {
-    errno = 0; // a stream does not say why it failed
+    errno = 0; // streams do not report why they failed
     std::ofstream out(path, std::ios::binary);
     out.write(content.data(), static_cast<std::streamsize>(content.size()));
     out.close();

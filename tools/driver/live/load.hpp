@@ -1,7 +1,7 @@
 #pragma once
 
 #include <tools/driver/live/live_node.hpp>
-#include <tools/driver/live/load_clerk.hpp>
+#include <tools/driver/live/load_recorder.hpp>
 #include <tools/driver/live/readers.hpp>
 #include <tools/interruption.hpp>
 
@@ -21,17 +21,17 @@ struct load_options {
     std::uint32_t accounts = 5000;
     std::uint64_t seed = 1;
     nanoseconds interval{std::chrono::seconds(1)}; ///< between blocks
-    nanoseconds pending_budget{0};                 ///< of each interval; 0: all of it
+    nanoseconds pending_budget{0};                 ///< per interval; 0: all of it
     load_steps steps;
-    double seconds = 10; ///< that each rate is kept up
+    double seconds = 10; ///< duration of each rate
     readers::options reading{2, 1000};
     batching batch;
     std::int64_t lag = 3;
-    std::filesystem::path state; ///< empty: one in memory, that goes away
-    std::filesystem::path to;    ///< folder for the files; empty: none
+    std::filesystem::path state; ///< empty: a temporary one in memory
+    std::filesystem::path to;    ///< output folder; empty: none
 };
 
-/// What a measurement came to.
+/// The result of a measurement.
 struct load_report {
     load_options options;
     double set_up_seconds = 0;
@@ -40,21 +40,20 @@ struct load_report {
     bool interrupted = false;
     std::string state_digest;
 
-    /// The last rate that was sustained; nothing and 0 when none was.
+    /// The last sustained rate; nothing and 0 when none was.
     [[nodiscard]] std::optional<load_step> sustained() const;
     [[nodiscard]] double sustained_rate() const;
 };
 BOOST_DESCRIBE_STRUCT(load_report, (),
                       (set_up_seconds, interrupted, sustained_rate, sustained, steps, state_digest))
-/// With the options (README.md says what is in it).
+/// Includes the options (README.md lists the members).
 [[nodiscard]] nlohmann::ordered_json report_value(const load_report& report);
 
 /// Sends transactions at a fixed rate, makes a block of them every interval, and raises the rate
-/// step by step until load_criterion fails. One thread applies; transactions come
-/// from another, readers from theirs. Throws usage_error when the state or a file that it is to
-/// write exists already.
+/// step by step until load_criterion fails. One thread applies; transactions come from another,
+/// readers from theirs. Throws usage_error when the state or an output file exists already.
 ///
-/// What is measured is the share of the state engine: no signatures, no consensus, no network.
+/// Measures the state engine alone: no signatures, no consensus, no network.
 [[nodiscard]] load_report load(const load_options& options, const catch_interruption& signals);
 
 [[nodiscard]] std::string to_text(const load_report& report);
@@ -62,14 +61,14 @@ BOOST_DESCRIBE_STRUCT(load_report, (),
 /// A row a second, a header above them.
 [[nodiscard]] std::string to_csv(const load_report& report);
 
-/// The files of a measurement, in a folder that is made if there is none: load.csv, load.json,
-/// load.gp and, made by gnuplot with that, load.svg.
+/// The output files of a measurement, in a folder made if missing: load.csv, load.json, load.gp and
+/// load.svg, which gnuplot makes from it.
 class load_files {
 public:
     /// Throws usage_error when one of them exists already, io_error when the folder cannot be made.
     explicit load_files(std::filesystem::path folder);
 
-    /// Writes them. Returns why there is no plot, and nothing when there is one. Throws io_error.
+    /// Writes them. Returns why there is no plot, or nothing when there is one. Throws io_error.
     [[nodiscard]] std::optional<std::string> write(const load_report& report) const;
 
 private:

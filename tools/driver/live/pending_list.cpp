@@ -13,7 +13,7 @@ bool arrivals::push(parcel one) {
     }
     waiting_ += one.count;
     parcels_.push_back(std::move(one));
-    if (is_waited_for_) arrived_.notify_one(); // else nobody pays for waking nobody
+    if (is_waited_for_) arrived_.notify_one(); // skips the system call when no thread waits
     return true;
 }
 
@@ -84,7 +84,7 @@ std::vector<pending_list::entry> pending_list::take_applied() {
     entries_.swap(rest);
     applied_ = next_ = 0;
     for (const entry& one : rest)
-        let_go(one);
+        release(one);
     return rest;
 }
 
@@ -101,11 +101,11 @@ std::uint32_t pending_list::keep(std::shared_ptr<const decoded_block> from, std:
     return own;
 }
 
-void pending_list::let_go(const entry& one) noexcept {
+void pending_list::release(const entry& one) noexcept {
     kept_parcel& its = parcels_[one.parcel];
     if (--its.left != 0) return;
     its.from.reset();
-    free_parcels_.push_back(one.parcel); // room was made when the parcel was
+    free_parcels_.push_back(one.parcel); // space was reserved when the parcel was added
 }
 
 } // namespace chainbase::driver::live

@@ -13,27 +13,27 @@
 
 namespace chainbase::driver::live {
 
-/// Transactions that arrive together: consecutive ones of a decoded block, which they share.
+/// Transactions that arrive together: consecutive ones of a shared decoded block.
 struct parcel {
     std::shared_ptr<const decoded_block> from;
     std::uint32_t first = 0;
     std::uint32_t count = 0;
-    clock::time_point due{}; ///< when the first of them was to arrive
-    nanoseconds apart{0};    ///< and how much later each one that follows
+    clock::time_point due{}; ///< arrival time of the first
+    nanoseconds apart{0};    ///< interval between their arrivals
 };
 
-/// Transactions on their way from those who send them to the thread that applies: any number of
-/// threads push, one takes. Invariant: at most `most` transactions wait.
+/// A queue of transactions from the senders to the applying thread: any number of threads push, one
+/// takes. Invariant: at most `most` transactions wait.
 class arrivals {
 public:
     explicit arrivals(std::size_t most) : most_(most) {}
 
-    /// Returns whether there was room for all of it; refused ones are counted and forgotten.
+    /// Returns whether the whole parcel fitted; refused ones are counted and dropped.
     bool push(parcel one);
 
     /// Moves all that wait to the end of `into`.
     void take(std::vector<parcel>& into);
-    /// Waits until something is there, at most until `until`.
+    /// Waits until the queue is not empty, at most until `until`.
     void wait(clock::time_point until);
 
     /// Transactions.
@@ -50,25 +50,24 @@ private:
     bool is_waited_for_ = false;
 };
 
-/// Transactions that are in no block yet, in the order of their arrival: those that are applied to
-/// the state come first, then those that wait for it.
+/// Pending transactions in the order of their arrival: first those applied to the state, then those
+/// that wait.
 ///
 ///     [ applied ... | gap | waiting ... ]
 ///
-/// 16 bytes each; what keeps a decoded block alive is counted once for each parcel, so that moving
-/// a transaction about touches no counter that another thread uses. For one thread.
+/// 16 bytes each; the reference to a decoded block is kept once per parcel, so that moving a
+/// transaction touches no counter shared with other threads. For one thread.
 class pending_list {
 public:
     struct entry {
-        std::uint32_t parcel; ///< which one it came in
+        std::uint32_t parcel; ///< its parcel
         std::uint32_t transaction;
-        std::int64_t due; ///< of the clock, in nanoseconds
+        std::int64_t due; ///< clock time in nanoseconds
     };
 
-    /// Appends to those that wait. `blocks`: how many the chain had.
+    /// Appends waiting transactions. `blocks`: the chain's number of blocks.
     void add(const parcel& arrived, std::uint64_t blocks);
-    /// The transactions of a block that was popped, before all others. Requires that none is
-    /// applied.
+    /// Puts the transactions of a popped block before all others. Requires that none is applied.
     void put_back(std::shared_ptr<const decoded_block> popped, std::uint64_t blocks);
 
     [[nodiscard]] std::size_t size() const noexcept { return applied_ + waiting(); }
@@ -84,22 +83,23 @@ public:
         return *parcels_[one.parcel].from;
     }
 
-    /// The first that waits is applied now, or forgotten. Requires one that waits.
+    /// Marks the first waiting transaction as applied; drop_next() drops it. Requires one that
+    /// waits.
     void keep_next() noexcept { entries_[applied_++] = entries_[next_++]; }
-    void forget_next() noexcept {
-        let_go(entries_[next_++]);
+    void drop_next() noexcept {
+        release(entries_[next_++]);
         if (next_ - applied_ > large_gap && 2 * (next_ - applied_) > entries_.size()) close_gap();
     }
 
     /// Nothing is applied any more: all of them wait.
     void reset();
-    /// As reset(), and forgets each one, in order, for which leaves(entry) says so.
+    /// As reset(), and removes those, in order, for which leaves(entry) is true.
     template <typename Leaves>
     void reset_without(Leaves&& leaves);
-    /// As reset(), and hands over those that were applied.
+    /// As reset(), and returns those that were applied.
     [[nodiscard]] std::vector<entry> take_applied();
 
-    /// How many blocks the chain had when it arrived.
+    /// The chain's number of blocks when it arrived.
     [[nodiscard]] std::uint64_t arrived_at(const entry& one) const noexcept {
         return parcels_[one.parcel].blocks;
     }
@@ -108,12 +108,12 @@ private:
     struct kept_parcel {
         std::shared_ptr<const decoded_block> from;
         std::uint64_t blocks;
-        std::uint32_t left; ///< of its transactions in the list
+        std::uint32_t left; ///< its transactions still in the list
     };
 
     [[nodiscard]] std::uint32_t keep(std::shared_ptr<const decoded_block> from, std::uint32_t count,
                                      std::uint64_t blocks);
-    void let_go(const entry& one) noexcept;
+    void release(const entry& one) noexcept;
     void close_gap() noexcept;
 
     static constexpr std::size_t large_gap = 4096;
@@ -122,7 +122,7 @@ private:
     std::size_t applied_ = 0;
     std::size_t next_ = 0; ///< the first that waits
     std::vector<kept_parcel> parcels_;
-    std::vector<std::uint32_t> free_parcels_; ///< has room for all of parcels_
+    std::vector<std::uint32_t> free_parcels_; ///< reserved for all of parcels_
 };
 
 template <typename Leaves>
@@ -131,7 +131,7 @@ void pending_list::reset_without(Leaves&& leaves) {
     std::size_t kept = 0;
     for (const entry& one : entries_) {
         if (leaves(one))
-            let_go(one);
+            release(one);
         else
             entries_[kept++] = one;
     }

@@ -13,33 +13,33 @@
 
 namespace chainbase::driver::live {
 
-/// Threads that ask a node what its API is asked, each question under the read lock, while another
-/// thread writes. A question counts from when it was due, also if the one before took too long: who
-/// asks does not wait until the node has time for it.
+/// Threads that query a node as API users do, each query under the read lock, while another thread
+/// writes. Latency counts from the query's due time, even when the one before was late: users do
+/// not wait until the node has time.
 class readers {
 public:
     struct options {
         unsigned threads = 0;
-        double questions_per_second = 1000; ///< of each thread; 0: without thinking in between
+        double questions_per_second = 1000; ///< per thread; 0: without pauses
     };
 
     readers(chain_state& state, const options& how);
-    /// As stop(), but what went wrong is not told.
+    /// As stop(), but drops errors.
     ~readers();
     readers(const readers&) = delete;
     readers& operator=(const readers&) = delete;
 
-    /// Latencies since the last call, of all threads.
+    /// Latencies of all threads since the last call.
     [[nodiscard]] latencies take();
-    /// Throws what asking threw, if it has.
+    /// Throws a query's error, if any.
     void require_fine();
-    /// Ends the threads. Throws what asking threw.
+    /// Ends the threads. Throws a query's error.
     void stop();
 
 private:
     struct reader {
         std::mutex mutex;
-        latencies seen; ///< under the mutex
+        latencies seen; ///< protected by the mutex
         std::exception_ptr failure;
         std::thread thread;
     };

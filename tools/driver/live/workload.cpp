@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/chains/payments/operations.hpp>
 #include <tools/chains/social/operations.hpp>
 #include <tools/driver/live/load_generator.hpp>
@@ -15,25 +15,25 @@ namespace chainbase::driver::live {
 namespace {
 
 constexpr std::size_t per_block = 1024;
-constexpr std::size_t most_repeated = std::size_t{1} << 20;
-constexpr std::size_t most_prepared = 20'000'000;
+constexpr std::size_t max_repeated = std::size_t{1} << 20;
+constexpr std::size_t max_prepared = 20'000'000;
 
 } // namespace
 
 void workload::prepare(std::size_t count, std::int64_t until, const catch_interruption& signals) {
-    if (!repeats_ && count > most_prepared)
+    if (!repeats_ && count > max_prepared)
         throw usage_error(std::to_string(count) +
                           " transactions would have to be ready before they are sent, and " +
-                          std::to_string(most_prepared) +
+                          std::to_string(max_prepared) +
                           " are the most; take fewer --seconds, or a lower rate");
     if (repeats_) {
-        count = std::min(count, most_repeated);
+        count = std::min(count, max_repeated);
     } else {
         ready_.erase(ready_.begin(), ready_.begin() + static_cast<std::ptrdiff_t>(block_));
         block_ = 0;
         count += transaction_;
     }
-    while (ready_.size() * per_block < count && !signals.noted()) {
+    while (ready_.size() * per_block < count && !signals.caught()) {
         block one{0, 0, {}};
         for (std::size_t i = 0; i < per_block; ++i)
             one.transactions.push_back(make(until));
@@ -106,9 +106,9 @@ namespace {
 constexpr std::int64_t social_money_of_each = 1'000'000'000;
 constexpr std::uint32_t operations_per_block = 10'000;
 constexpr std::uint32_t posts = 20'000;
-/// Posts that votes go to are not paid while anybody measures.
+/// Posts to vote on are not paid during a measurement.
 constexpr std::int64_t ten_years = std::int64_t{10} * 365 * 24 * 3600;
-/// The others are paid from 5 to 65 seconds after the end of the step that they are made for.
+/// Other posts are paid 5 to 65 seconds after the end of their step.
 constexpr std::int64_t shortest_wait = 5;
 constexpr std::uint64_t longest_wait = 60;
 
@@ -148,7 +148,7 @@ private:
 
     transaction make(std::int64_t until) override { return {{social::encode(draw(until))}}; }
 
-    /// In thousandths: the mix that the generator of block logs takes, too.
+    /// In thousandths: the default mix of the block log generator.
     social::operation draw(std::int64_t until) {
         const std::uint64_t lot = random_() % 1000;
         if (lot < 620) return social::custom{someone(), "follow", bytes(60, std::byte{'x'})};
@@ -175,7 +175,7 @@ private:
         return one;
     }
 
-    /// Every account votes for a post at most once: in each round over the posts by another voter.
+    /// An account votes on a post at most once: another voter in each round over the posts.
     social::operation next_vote() {
         const std::uint64_t post = votes_ % posts;
         const std::uint64_t voter = (votes_ / posts + post * 7919) % accounts_;

@@ -1,10 +1,10 @@
 #include <archive/store.hpp>
-#include <chainbase/sha256.hpp>
 #include <chainbase/state_root/merkle_tree.hpp>
-#include <pool_allocator/error.hpp>
+#include <chainbase/state_root/sha256.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/driver/root/known_roots.hpp>
 #include <tools/driver/verbs.hpp>
-#include <tools/inspect/archive/kept_archive.hpp>
+#include <tools/inspect/archive/segment_archive.hpp>
 #include <tools/inspect/root/read_only_tree.hpp>
 #include <tools/inspect/root/root_report.hpp>
 #include <tools/inspect/rows/merged_rows.hpp>
@@ -31,15 +31,15 @@ namespace chainbase::driver {
 
 namespace {
 
-/// A state, or a file of roots, that is compared with another one.
+/// A state, or a file of roots, to compare.
 class bisected_side {
 public:
-    /// An object; without JSON: it is not there, or cannot be read.
+    /// An object; without JSON: missing or unreadable.
     struct row : inspect::object_row {
-        std::string problem; ///< why it cannot be read
+        std::string problem; ///< why it is unreadable
     };
 
-    /// Throws what known_roots::read and looking at a state throw.
+    /// Throws what known_roots::read and opening a state for reading throw.
     explicit bisected_side(const std::filesystem::path& source) {
         if (known_roots::is_file(source))
             file_ = known_roots::of_file(source);
@@ -48,19 +48,19 @@ public:
     }
 
     [[nodiscard]] bool is_state() const noexcept { return state_.has_value(); }
-    /// From here on it is looked at as it is at this moment: of a state, throws moved_meanwhile
-    /// then and below when it is another one.
+    /// From here on reads the state as of this moment: for a state, throws state_changed now and
+    /// later when it has changed.
     void hold() {
         if (state_) still_.emplace(*state_);
     }
-    /// Takes a turn.
+    /// Waits for the writer's next pause.
     void require_held() {
         if (still_) still_->take_turn([] {});
     }
     [[nodiscard]] known_roots roots() { return file_ ? *file_ : known_roots::of_state(*state_); }
-    /// Of a state.
-    [[nodiscard]] inspect::still_state& held() noexcept { return *still_; }
-    /// Of a state: one of its objects, in memory or archived.
+    /// Requires a state.
+    [[nodiscard]] inspect::unchanging_state& held() noexcept { return *still_; }
+    /// One object of the state, in memory or archived. Requires a state.
     [[nodiscard]] row find(const std::string& type, std::uint32_t id) {
         try {
             return read(type, id);
@@ -78,29 +78,29 @@ private:
         return {*std::move(found), {}};
     }
 
-    std::optional<known_roots> file_; ///< read once: it may be a pipe
+    std::optional<known_roots> file_; ///< read only once: it may be a pipe
     std::optional<inspect::row_source> state_;
-    std::optional<inspect::still_state> still_;
+    std::optional<inspect::unchanging_state> still_;
     std::unique_ptr<archive::store> archive_;
     bool is_archive_open_ = false;
 };
 
-/// Where two runs of a chain began to differ, and in what.
+/// Where two runs of a chain began to differ, and how.
 struct bisection {
-    /// The first block with another root.
+    /// The first block whose roots differ.
     struct block {
         std::uint64_t number = 0;
         known_roots::entry a;
         known_roots::entry b;
-        /// From this block on all roots are the same again: what differs is in what was kept of
-        /// those between, not in the states. Nothing: they are not.
+        /// From this block on all roots are equal again: the kept roots between differ, not the
+        /// states. Nothing: they stay different.
         std::optional<std::uint64_t> same_again;
 
-        /// The block itself did the same: what differs was changed by something else before it.
-        /// Nothing: nobody knows.
+        /// The block's own writes are equal: something else changed the state before it. Nothing:
+        /// unknown.
         [[nodiscard]] std::optional<bool> has_same_writes() const noexcept { return a.wrote_as(b); }
     };
-    /// An object that is not the same.
+    /// An object that differs.
     struct object {
         struct field {
             std::string name;
@@ -109,12 +109,12 @@ struct bisection {
         };
         std::string type;
         std::uint32_t id = 0;
-        std::string a; ///< JSON; empty: not there, or cannot be read
+        std::string a; ///< JSON; empty: missing or unreadable
         std::string b;
-        std::vector<field> fields;           ///< that differ, if it is in both
-        std::vector<std::string> unreadable; ///< why it cannot be read in one of them
+        std::vector<field> fields;           ///< those that differ, if both have the object
+        std::vector<std::string> unreadable; ///< why one of them is unreadable
     };
-    /// Something of a state that is not what its own root says, though no block changed it.
+    /// A part of a state that contradicts its own root, though no block changed it.
     struct fault {
         std::string kind; ///< as `chainbase-inspect root --verify` has them, or "block_root"
         std::string type;
@@ -122,14 +122,14 @@ struct bisection {
         std::string what;
         BOOST_DESCRIBE_CLASS(fault, (), (kind, type, id, what), (), ())
     };
-    /// One of the two.
+    /// One of the two inputs.
     struct side {
         std::filesystem::path path;
         bool is_state = false;  ///< else a file of roots
         std::uint64_t head = 0; ///< the last block whose root it has
-        /// Objects that were looked at one by one; nothing: they were not.
+        /// Objects compared one by one; nothing: none were.
         std::optional<std::uint64_t> objects_looked_at;
-        /// They could not be: transactions wait on top of the last block, which the root is of.
+        /// Not compared: pending transactions lie on top of the last block, which the root covers.
         bool pending = false;
         std::uint64_t fault_count = 0;
         std::vector<fault> faults; ///< the first ones
@@ -143,24 +143,24 @@ struct bisection {
     side b;
     std::uint64_t first_compared = 0; ///< blocks
     std::uint64_t last_compared = 0;
-    std::optional<block> differs; ///< nothing: all blocks that both have are the same
-    /// A state changed each time that its objects were tried, or is pending: they were not looked
-    /// at.
+    std::optional<block> differs; ///< nothing: all common blocks are equal
+    /// A state changed during every attempt to compare objects, or has pending transactions:
+    /// objects were not compared.
     bool has_moved = false;
-    std::uint64_t object_count = 0; ///< that two states do not have in common, after their heads
+    std::uint64_t object_count = 0; ///< objects that differ between two states, at their heads
     std::vector<object> objects;    ///< the first ones
 
     [[nodiscard]] bool is_different() const noexcept {
         return differs || object_count != 0 || a.fault_count != 0 || b.fault_count != 0;
     }
 
-    /// Compares the roots of blocks, of two states or files; then what two states differ in, by
-    /// their trees, if a root differs or both stand at the same block; and, if nothing differs,
-    /// whether the objects of each are what its root says. Of objects at most `limit` are named.
+    /// Compares the roots of two states' or files' blocks; then, by their trees, the objects of two
+    /// states if a root differs or both have the same head; and, if nothing differs, whether each
+    /// state's objects match its root. Names at most `limit` objects.
     ///
-    /// No turn of a writer is held up longer than inspect::row_source::slice. Throws usage_error
-    /// when they have no block in common, are of other chains or commit to other types, and what
-    /// looking at a state throws.
+    /// Delays a writer no longer than inspect::row_source::slice at a time. Throws usage_error when
+    /// they have no block in common, are of other chains or commit to other types, and what opening
+    /// a state for reading throws.
     [[nodiscard]] static bisection of(const std::filesystem::path& a,
                                       const std::filesystem::path& b, std::size_t limit);
 };
@@ -184,7 +184,7 @@ struct object_name {
                       "; let one go on to the other's blocks, or keep more with --keep-roots");
 }
 
-/// Blocks that both have, and the first of them with another root.
+/// Compares common blocks, and finds the first whose roots differ.
 void compare_blocks(const known_roots& a, const known_roots& b, bisection& found) {
     std::uint64_t compared = 0;
     for (const auto& [number, of_a] : a.by_number) {
@@ -251,7 +251,7 @@ void compare_objects(bisected_side& a, bisected_side& b, const std::set<object_n
     }
 }
 
-/// What is kept as the root of the last block has to be that of the tree.
+/// The kept root of the last block must equal the tree's.
 void check_head(const known_roots& roots, const copied_tree& tree, bisection::side& of) {
     const auto& [number, newest] = *roots.by_number.rbegin();
     if (newest.root == tree.head().digest) return;
@@ -274,7 +274,7 @@ void compare_trees(bisected_side& a, bisected_side& b, std::size_t limit, bisect
     compare_objects(a, b, names, found);
 }
 
-/// All but looking at every object. Throws moved_meanwhile.
+/// Everything except comparing all objects. Throws state_changed.
 bisection compare(bisected_side& a, bisected_side& b, std::size_t limit) {
     a.hold();
     b.hold();
@@ -291,7 +291,7 @@ bisection compare(bisected_side& a, bisected_side& b, std::size_t limit) {
     return found;
 }
 
-/// What the objects of a state have other than its root says.
+/// Compares a state's objects with its root.
 void look_at_objects(bisection::side& of, std::size_t limit, bisection& found) {
     const auto report = inspect::root_report::of(
         of.path, {true, std::max(1U, std::thread::hardware_concurrency()), limit});
@@ -308,7 +308,7 @@ void look_at_objects(bisection::side& of, std::size_t limit, bisection& found) {
                     {std::string(root_fault::names[number]), one.type, one.id, one.text});
 }
 
-/// Objects that are not what the root of their state says, beside the other's.
+/// Compares objects that contradict their state's root with the other state's.
 void compare_faulty(bisected_side& a, bisected_side& b, bisection& found) {
     std::set<object_name> names;
     for (const bisection::side* side : {&found.a, &found.b})
@@ -323,7 +323,8 @@ bisection bisection::of(const std::filesystem::path& a, const std::filesystem::p
                         std::size_t limit) {
     bisected_side side_a(a);
     bisected_side side_b(b);
-    const auto whole = inspect::attempt_while_still([&] { return compare(side_a, side_b, limit); });
+    const auto whole =
+        inspect::attempt_while_unchanged([&] { return compare(side_a, side_b, limit); });
     if (!whole) {
         bisection found = of_roots(side_a.roots(), side_b.roots());
         found.has_moved = true;
@@ -349,7 +350,7 @@ json report_value(const bisection::block& one) {
             {"same_again", json_of(one.same_again)}};
 }
 
-/// Rows are taken as they are: a tree of values could change their numbers.
+/// Prints rows unparsed: parsing could change their numbers.
 std::string json_text_of(const bisection::object& one) {
     json fields = json::array();
     for (const bisection::object::field& each : one.fields)
@@ -441,7 +442,7 @@ std::string objects_in_words(const bisection& found) {
     return text;
 }
 
-/// How to see the difference alone, when blocks came after it.
+/// How to isolate the difference when blocks follow it.
 std::string advice(const bisection& found) {
     if (!found.differs || !found.a.is_state || !found.b.is_state || found.differs->same_again)
         return {};

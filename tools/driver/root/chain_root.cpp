@@ -1,5 +1,5 @@
-#include <pool_allocator/error.hpp>
-#include <pool_allocator/trace.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/trace/trace.hpp>
 #include <tools/driver/root/chain_root.hpp>
 
 #include <fmt/format.h>
@@ -80,7 +80,7 @@ const root_setting* chain_root::setting() const {
     return all_of_them.begin() == all_of_them.end() ? nullptr : &*all_of_them.begin();
 }
 
-/// A later version knows what of its tree is to be kept.
+/// A later version may keep other parts of its tree.
 void chain_root::require_known_format() const {
     const std::uint32_t format = objects_.tree().nodes().head().format;
     if (format <= state_root::tree_head::current_format) return;
@@ -91,8 +91,8 @@ void chain_root::require_known_format() const {
         state_.memory().state().string(), format, state_root::tree_head::current_format));
 }
 
-/// All in one session: a kill leaves all of it or nothing, and popping the last block takes the
-/// setting back only with the rest.
+/// All in one session: a kill leaves all of it or nothing, and popping the last block cannot undo
+/// the setting alone.
 void chain_root::catch_up(std::uint64_t head) {
     const root_setting* known = setting();
     const bool is_current = objects_.is_current();
@@ -125,7 +125,7 @@ void chain_root::keep(std::uint64_t number, const sha256_digest& writes) {
     remove_old();
 }
 
-/// The roots of blocks that a tree of other types or of another version had.
+/// Removes block roots of a tree over other types or of another version.
 void chain_root::forget_others() {
     const state_root::merkle_tree& tree = objects_.tree();
     if (tree.is_of_this_format() && types_of(tree) == objects_.types()) return;

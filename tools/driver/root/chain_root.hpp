@@ -15,22 +15,23 @@
 
 namespace chainbase::driver {
 
-/// Whether a state has a root, and of what. What is not said stays as it is in the state.
+/// Whether a state has a root, and over which types. Unset members leave the state's setting
+/// unchanged.
 struct root_options {
-    /// The types whose objects it commits to. {"all"}: all of the chain; {"none"}: there is no
-    /// root, as in a new state for which nothing is said.
+    /// The types whose objects it commits to. {"all"}: all of the chain; {"none"}: no root, the
+    /// default of a new state.
     std::optional<std::set<std::string>> types;
-    /// The number of blocks whose roots are kept.
+    /// Number of blocks whose roots are kept.
     std::optional<std::uint64_t> kept;
-    /// Threads that hash, besides the one that applies blocks.
+    /// Hashing threads, beside the applying thread.
     unsigned threads = std::max(1u, std::thread::hardware_concurrency()) - 1;
 
-    /// Whether there is to be no root, also where there is one.
+    /// Whether the root is to be turned off.
     [[nodiscard]] bool is_none() const { return types == std::set<std::string>{"none"}; }
 };
 
-/// The state root of a chain: brought up to date with each block, as part of it, and kept for the
-/// last blocks (objects block_root).
+/// The state root of a chain: updated with each block, as part of it, and kept for the last blocks
+/// (objects block_root).
 ///
 ///     root->catch_up(head);
 ///     session one = state.start_session();
@@ -38,43 +39,43 @@ struct root_options {
 ///     root->end_block(one.revision(), number);
 ///     one.push();
 ///
-/// Used by the writer's thread, under the write lock.
+/// Used by the writer thread, under the write lock.
 class chain_root {
 public:
-    /// As `asked` for, or as the state has it; null when there is none, or is to be none. Changes
-    /// nothing yet: catch_up() does, or turn_off(). `state` and `model` outlive it. Throws
-    /// usage_error for a type that the chain does not have and for what is asked of a root that
-    /// there is not, format_error when a later version made it, and what class committed_state
+    /// The root `asked` for, or the state's own; null when there is none, or it is to be turned
+    /// off. Changes nothing yet: catch_up() or turn_off() does. `state` and `model` must outlive
+    /// it. Throws usage_error for a type that the chain does not have and for options of a root
+    /// that is off, format_error when a later version made it, and what class committed_state
     /// throws.
     [[nodiscard]] static std::unique_ptr<chain_root> open(database& state, const chain_model& model,
                                                           const root_options& asked);
 
-    /// All that was kept for a root goes, if there is one. Where open() was told that there is to
-    /// be none, and once: it registers the types that it clears.
+    /// Removes everything kept for a root, if any. Call it once, where open() was told to turn the
+    /// root off: it registers the types that it clears.
     static void turn_off(database& state);
 
-    /// Turns it on, if it is not, and makes the root anew, which is logged, unless it is that of
-    /// the state as it is, whose last block is `head` (0: none); roots of blocks that committed to
-    /// something else are kept no longer. Happens whole or not at all. Before a session: what
-    /// popped blocks take back may be more than they brought.
+    /// Turns the root on if necessary, and rebuilds it (logged) unless it matches the current
+    /// state, whose last block is `head` (0: none); drops block roots that committed to something
+    /// else. Happens as a whole or not at all. Call it before a session: popped blocks may undo
+    /// more than they did.
     void catch_up(std::uint64_t head);
-    /// Brings it up to date with a block, all of whose changes are in the session of this revision.
+    /// Updates the root by a block whose changes are all in the session of this revision.
     void end_block(revision_number session, std::uint64_t number);
-    /// After sessions with blocks were squashed, or after changes that do not count.
+    /// Call it after sessions with blocks were squashed, or after changes outside the root.
     void note_revision() { objects_.note_revision(); }
 
-    /// Whether it is that of the state as it is: not so when blocks were popped with which it came,
-    /// until catch_up().
+    /// Whether the root matches the current state: false after blocks were popped that had turned
+    /// it on, until catch_up().
     [[nodiscard]] bool is_current() const { return objects_.is_current(); }
-    /// Of the last block that was ended.
+    /// The root after the last block that was ended.
     [[nodiscard]] sha256_digest root() const { return objects_.root(); }
-    /// Of a block that is still kept.
+    /// The root of a block, if still kept.
     [[nodiscard]] const block_root* of_block(std::uint64_t number) const;
     [[nodiscard]] std::uint64_t objects() const { return objects_.tree().size(); }
     [[nodiscard]] std::set<std::string> types() const { return objects_.types(); }
     /// The blocks whose roots are kept, by rising numbers.
     [[nodiscard]] auto blocks() const { return state_.view<block_root, by_number>(); }
-    /// Throws damaged_error, with what to do, when making the root anew from all objects comes to
+    /// Throws damaged_error, with what to do, when rebuilding the root from all objects gives
     /// another one.
     void verify() const;
 

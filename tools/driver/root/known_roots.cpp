@@ -1,5 +1,5 @@
-#include <chainbase/schema.hpp>
-#include <pool_allocator/error.hpp>
+#include <chainbase/object/schema.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/driver/bookkeeping.hpp>
 #include <tools/driver/root/known_roots.hpp>
 
@@ -36,7 +36,7 @@ std::optional<sha256_digest> digest_in(const std::string& word) {
     return digest;
 }
 
-/// Digits only, from 1 on.
+/// Parses a number from 1 on, digits only.
 std::optional<std::uint64_t> number_in(const std::string& word) {
     std::uint64_t number = 0;
     const char* const end = word.data() + word.size();
@@ -53,7 +53,7 @@ known_roots known_roots::of_file(const std::filesystem::path& file) {
     if (!from) throw io_error(file.string() + ": cannot be read; check the path");
     std::string line;
     for (std::uint64_t number = 1; std::getline(from, line); ++number) {
-        boost::algorithm::trim_right(line); // lines may end as other systems end them
+        boost::algorithm::trim_right(line); // accepts other systems' line ends
         if (line.starts_with(before_chain)) found.chain = line.substr(before_chain.size());
         if (line.starts_with(before_types))
             boost::algorithm::split(found.types, line.substr(before_types.size()),

@@ -1,12 +1,12 @@
-#include <chainbase/schema_of.hpp>
-#include <pool_allocator/error.hpp>
+#include <chainbase/object/schema_of.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/driver/bookkeeping.hpp>
 #include <tools/driver/root/known_roots.hpp>
 #include <tools/driver/verbs.hpp>
-#include <tools/inspect/look_at.hpp>
 #include <tools/inspect/root/read_only_tree.hpp>
 #include <tools/inspect/rows/row_query.hpp>
 #include <tools/inspect/rows/row_source.hpp>
+#include <tools/inspect/state_call.hpp>
 #include <tools/print.hpp>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ bool has_type(inspect::row_source& from, const type_schema& wanted) {
     });
 }
 
-/// Visits all objects of T that a state has.
+/// Visits all objects of type T in a state.
 template <typename T, typename Visitor>
 void each(inspect::row_source& from, Visitor&& visit) {
     static_assert(std::is_trivially_copyable_v<T>);

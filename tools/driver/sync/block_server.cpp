@@ -1,5 +1,5 @@
-#include <pool_allocator/error.hpp>
-#include <pool_allocator/trace.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/trace/trace.hpp>
 #include <tools/block_log/branch_file.hpp>
 #include <tools/driver/log_progress.hpp>
 #include <tools/driver/sync/serve.hpp>
@@ -31,7 +31,7 @@ using wire::refusal_reason;
 
 namespace {
 
-/// How often a connection looks whether blocks have appeared.
+/// Interval at which a connection checks for new blocks.
 constexpr std::chrono::milliseconds look_again{20};
 
 } // namespace
@@ -40,26 +40,26 @@ constexpr std::chrono::milliseconds look_again{20};
 
 // --- the end ---
 
-/// One client of a block_server, from its hello on:
+/// One client of a block_server, starting with its hello:
 ///
 ///     read hello -> write hello -> read request -> write frames ... caught up -> keepalives
 ///
-/// One operation at a time writes or reads ahead of it, and one timer limits each. After the
-/// request the client has nothing to say: a read waits for it to hang up.
+/// One read or write is under way at a time, each limited by a timer. After its request the client
+/// sends nothing: a read waits for it to disconnect.
 class server_connection : public std::enable_shared_from_this<server_connection> {
 public:
     enum class end { refused, finished, gone };
 
-    /// What a connection needs of the server.
+    /// The server's interface to its connections.
     class host {
     public:
         virtual ~host() = default;
-        /// Blocks of the chain that there are now.
+        /// Blocks of the chain available now.
         [[nodiscard]] virtual std::size_t available() const = 0;
         virtual void sent(std::uint64_t blocks, std::uint64_t bytes) = 0;
-        /// For the log of the program, as far as its limit lets it.
+        /// Logs within the server's message limit.
         virtual void say(message_limit::level how, const std::string& text) = 0;
-        /// Called once for each that was started.
+        /// Called once for each started connection.
         virtual void ended(const std::shared_ptr<server_connection>& one, end how) = 0;
     };
 
@@ -77,14 +77,14 @@ public:
         read_frame(message::hello, how_.hello_limit,
                    [this](byte_view payload) { take_hello(payload); });
     }
-    /// Says that there are too many, and hangs up.
-    void turn_away() {
+    /// Refuses it because of the connection limit, and disconnects.
+    void reject_connection() {
         refuse(refusal_reason::busy, "this server has all the connections that it takes, or that "
                                      "it takes from one address; try "
                                      "later");
     }
     void hang_up() { finish(end::refused); }
-    /// Whether it has not said yet who it is.
+    /// Whether it has not sent its hello yet.
     [[nodiscard]] bool is_silent() const noexcept { return is_counted_ && !has_said_hello_; }
     void close() {
         is_over_ = true;
@@ -140,7 +140,7 @@ private:
                               self->guarded(then);
                           });
     }
-    /// Whatever goes wrong in a step costs this connection, and only it.
+    /// An exception in a step ends this connection only.
     template <typename Work>
     void guarded(Work work) {
         if (is_over_) return;
@@ -202,7 +202,7 @@ private:
         server_.sent(cursor_->sent() - before, frame->size());
         write(std::move(*frame), [this] { send_next(); });
     }
-    /// What there is was sent: says so once, and from then on that the server is still there.
+    /// Everything available was sent: sends caught_up once, then keepalives.
     void send_state(std::size_t available) {
         const bool is_end = available == chain_.ids().count();
         const auto now = std::chrono::steady_clock::now();
@@ -232,7 +232,7 @@ private:
                 self->finish(failure ? end::gone : end::refused);
             });
     }
-    /// Best effort: a client that does not read it is hung up on all the same.
+    /// Best effort: disconnects even if the client does not read the message.
     void refuse(refusal_reason reason, const std::string& text) {
         if (is_over_ || std::exchange(is_refusing_, true)) return;
         say(level::warning, "refused: " + text);
@@ -249,7 +249,7 @@ private:
         if (is_over_) return;
         close();
         const bool was_counted = std::exchange(is_counted_, false);
-        if (how == end::gone && has_all_) how = end::finished; // seen by a write before the read
+        if (how == end::gone && has_all_) how = end::finished; // a write noticed it before the read
         if (was_counted) server_.ended(shared_from_this(), is_refusing_ ? end::refused : how);
     }
 
@@ -270,9 +270,9 @@ private:
     bytes in_;
     bytes out_;
     std::array<std::byte, 1> beyond_{};
-    std::uint64_t told_ = UINT64_MAX; ///< blocks that the client knows to be all there are
+    std::uint64_t told_ = UINT64_MAX; ///< the number of blocks in the last caught_up
     std::chrono::steady_clock::time_point last_write_{};
-    bool is_counted_ = false; ///< among the server's
+    bool is_counted_ = false; ///< counts towards the server's limit
     bool has_said_hello_ = false;
     bool is_over_ = false;
     bool is_refusing_ = false;
@@ -305,7 +305,7 @@ struct block_server::parts : server_connection::host {
     asio::io_context context{1};
     tcp::acceptor acceptor{context};
     asio::steady_timer pause{context};
-    /// A connection, and from where.
+    /// A connection and its address.
     struct client {
         std::shared_ptr<server_connection> connection;
         asio::ip::address from;
@@ -337,7 +337,7 @@ struct block_server::parts : server_connection::host {
         });
     }
 
-    /// Out of file descriptors, most likely: there will be some when connections have ended.
+    /// Most likely out of file descriptors: tries again when connections may have ended.
     void accept_later(error_code failure) {
         say(message_limit::level::warning,
             "cannot take another connection (" + failure.message() + "); trying again");
@@ -351,15 +351,15 @@ struct block_server::parts : server_connection::host {
         ++so_far.connections;
         error_code failure;
         const tcp::endpoint from = socket.remote_endpoint(failure);
-        if (failure) return; // gone again
+        if (failure) return; // disconnected already
         const bool has_room = make_room(from.address());
         const auto made = std::make_shared<server_connection>(std::move(socket), in_words(from),
                                                               chain, how, *this);
-        if (!has_room) return made->turn_away();
+        if (!has_room) return made->reject_connection();
         connections.push_back({made, from.address()});
         made->start();
     }
-    /// For one more. When there are too many, the oldest that has said nothing yet goes.
+    /// Makes room for one more: at the limit, closes the oldest connection that sent no hello.
     [[nodiscard]] bool make_room(const asio::ip::address& address) {
         const auto is_near = [&](const client& one) { return one.from == address; };
         const auto near = std::ranges::count_if(connections, is_near);
@@ -377,7 +377,7 @@ struct block_server::parts : server_connection::host {
         const auto closed = oldest->connection;
         say(message_limit::level::warning,
             "a client that has not said who it is makes room for another; hung up");
-        closed->hang_up(); // which takes it off the list
+        closed->hang_up(); // its callback takes it off the list
         return true;
     }
 
@@ -413,7 +413,7 @@ block_server::~block_server() {
     parts_->acceptor.close();
     parts_->pause.cancel();
     parts_->context.restart();
-    parts_->context.poll(); // what was under way ends, and with it the connections
+    parts_->context.poll(); // completes pending operations, and with them the connections
 }
 
 std::uint16_t block_server::port() const {
@@ -481,13 +481,13 @@ serve_report serve(const serve_options& options, const catch_interruption& signa
     block_server server(chain, network);
     serve_report report{log.chain(), server.address(), chain.head(chain.ids().count()), {}, false};
     ready(report);
-    while (!signals.noted() && !(options.once && server.so_far().finished > 0)) {
+    while (!signals.caught() && !(options.once && server.so_far().finished > 0)) {
         show(server.so_far());
         server.run_for(std::chrono::milliseconds(50));
     }
     show(server.so_far());
     report.served = server.so_far();
-    report.interrupted = signals.noted();
+    report.interrupted = signals.caught();
     return report;
 }
 

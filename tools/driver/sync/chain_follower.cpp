@@ -13,7 +13,7 @@ using severity = peer_error::severity;
 
 namespace {
 
-/// Of applying a block or taking it back, in bytes: a block of nothing takes a session, too.
+/// Cost of applying or popping a block, in bytes: even an empty block takes a session.
 std::uint64_t cost_of(const decoded_block* content) {
     constexpr std::uint64_t of_session = 256;
     return of_session + (content ? content->bytes() : 0);
@@ -60,7 +60,7 @@ void chain_follower::reject(const std::string& why) {
     last_rejection_ = why;
 }
 
-/// Returns whether all of them could be applied again.
+/// Returns whether all of them can be applied again.
 bool chain_follower::pop(std::size_t blocks) {
     bool are_here = true;
     for (std::size_t i = 0; i < blocks; ++i) {
@@ -144,12 +144,12 @@ chain_follower::judge_conduct(const block_place& last) const {
                                      "chain longer; the last: {}",
                                      sender_.rejected, last_rejection_)};
     if (sender_.switches > switches_allowed &&
-        sender_.cost_back > most_taken_back * sender_.cost_sent)
+        sender_.cost_back > max_taken_back * sender_.cost_sent)
         return complaint{severity::fault,
                          fmt::format("its branches overtake each other in turn: for {} switches "
                                      "more than {} times as much was taken back as it has sent, "
                                      "the last for {}",
-                                     sender_.switches, most_taken_back, in_words(last))};
+                                     sender_.switches, max_taken_back, in_words(last))};
     if (sender_.no_good_since && came_ - *sender_.no_good_since > progress_)
         return complaint{severity::transient,
                          fmt::format("no blocks for {} ms that are new and good; the last is {}",
@@ -184,7 +184,7 @@ chain_follower::complaint chain_follower::about_link(outcome how, const block_pl
 }
 
 std::optional<chain_follower::complaint>
-chain_follower::judge_head(const block_source::event& event) const {
+chain_follower::check_head(const block_source::event& event) const {
     if (const auto reason = tree_.bad(event.head.id))
         return complaint{severity::lasting, "its chain up to " + in_words(event.head) +
                                                 " has a bad block: " + *reason};
@@ -194,11 +194,11 @@ chain_follower::judge_head(const block_source::event& event) const {
 }
 
 std::optional<chain_follower::complaint>
-chain_follower::judge_end(const block_source::event& event, const block_place& promised) const {
+chain_follower::check_end(const block_source::event& event, const block_place& announced) const {
     const std::string says = "it says that its chain ends with " + in_words(event.head);
-    if (event.head.number < promised.number)
+    if (event.head.number < announced.number)
         return complaint{severity::transient,
-                         says + ", and said before that it has " + in_words(promised)};
+                         says + ", and said before that it has " + in_words(announced)};
     if (event.head == tree_.head()) return std::nullopt;
     return complaint{severity::transient, says +
                                               ", and the state has as many blocks or more, up to " +
@@ -206,7 +206,7 @@ chain_follower::judge_end(const block_source::event& event, const block_place& p
 }
 
 std::optional<chain_follower::complaint>
-chain_follower::judge_beyond(const block_source::event& event, std::uint64_t stop_at) {
+chain_follower::check_beyond(const block_source::event& event, std::uint64_t stop_at) {
     begin_event(event);
     if (event.head == tree_.head()) return std::nullopt;
     const bool is_known = tree_.has(event.head.id) || tree_.bad(event.head.id);

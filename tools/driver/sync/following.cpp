@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/chains/chains.hpp>
 #include <tools/driver/log_progress.hpp>
 #include <tools/driver/sync/following.hpp>
@@ -14,10 +14,10 @@ namespace chainbase::driver {
 
 namespace {
 
-/// The blocks of a log as if a peer sent them: what sync costs without a network.
+/// The blocks of a log as if a peer sent them: sync without a network.
 class log_source final : public block_source {
 public:
-    /// `threads`: as block_feed's.
+    /// `threads`: as in block_feed.
     log_source(const block_log_reader& log, unsigned threads, std::optional<std::uint64_t> stop_at)
         : log_(log), threads_(threads), stop_at_(stop_at) {}
 
@@ -40,7 +40,7 @@ public:
     void refuse(std::uint64_t, peer_error::severity how, const std::string& reason) override {
         throw peer_error(how, reason);
     }
-    void praise(std::uint64_t) override {}
+    void mark_useful(std::uint64_t) override {}
     void give_back(std::vector<std::shared_ptr<const decoded_block>> used) override {
         block_feed::chunk chunk;
         chunk.blocks = std::move(used);
@@ -88,13 +88,13 @@ private:
 
 using event_kind = block_source::event::kind;
 
-/// The first sender says of which chain a new state is.
+/// The first sender names the chain of a new state.
 void chain_sync::answer(const block_source::event& asked) {
     if (chain_ == nullptr) {
         chain_ = &open_(asked.chain);
         follower_.emplace(*chain_, how_.lag, how_.progress);
     }
-    promised_ = asked.head;
+    announced_head_ = asked.head;
     follower_->begin_connection();
     source_.resume(chain_->state().last_blocks());
     source_.give_back(follower_->take_freed());
@@ -106,37 +106,37 @@ void chain_sync::complain(const block_source::event& about, const chain_follower
 
 void chain_sync::take(block_source::event& next) {
     const auto wrong = follower_->take(next);
-    if (follower_->was_useful()) source_.praise(next.sender);
+    if (follower_->was_useful()) source_.mark_useful(next.sender);
     if (wrong) complain(next, *wrong);
     source_.give_back(follower_->take_freed());
 }
 
 std::optional<chain_follower::complaint>
-chain_sync::judge_head(const block_source::event& next) const {
+chain_sync::check_head(const block_source::event& next) const {
     if (how_.stop_at && next.head.number > *how_.stop_at)
         return chain_follower::complaint{peer_error::severity::transient,
                                          "its chain, up to " + in_words(next.head) +
                                              ", is beyond the block to stop at and does "
                                              "not lead there by way of " +
                                              in_words(follower_->head())};
-    auto wrong = follower_->judge_head(next);
-    if (!wrong && next.what == event_kind::end) wrong = follower_->judge_end(next, promised_);
+    auto wrong = follower_->check_head(next);
+    if (!wrong && next.what == event_kind::end) wrong = follower_->check_end(next, announced_head_);
     return wrong;
 }
 
-/// Whether there is nothing left to do when a sender has no more.
+/// Whether the work is done when a sender has no more blocks.
 bool chain_sync::is_at_end(const block_source::event& next) {
-    if (const auto wrong = judge_head(next)) {
+    if (const auto wrong = check_head(next)) {
         complain(next, *wrong);
         return false;
     }
     return next.what == event_kind::end && how_.once;
 }
 
-/// Whether the head is the last block before the one to stop at. When the sender is on another
-/// branch, the head's may still follow.
+/// Whether the head is the last block before the one to stop at. If the sender is on another
+/// branch, the head's successor may still come.
 bool chain_sync::is_at_stop(const block_source::event& next) {
-    if (const auto wrong = follower_->judge_beyond(next, how_.stop_at.value_or(UINT64_MAX)))
+    if (const auto wrong = follower_->check_beyond(next, how_.stop_at.value_or(UINT64_MAX)))
         complain(next, *wrong);
     return next.head == follower_->head();
 }
@@ -171,7 +171,8 @@ namespace {
 
 std::string chain_to_follow(const following_options& options) {
     if (!options.chain.empty()) require_known_chain(options.chain);
-    const std::optional<std::string> known = chain_state::chain_of(options.state, options.promise);
+    const std::optional<std::string> known =
+        chain_state::chain_of(options.state, options.state_settings);
     if (known && !options.chain.empty() && *known != options.chain)
         throw usage_error("the state " + options.state.string() + " is of the chain " + *known +
                           ", not of " + options.chain + "; name that chain, or another folder");
@@ -200,10 +201,11 @@ std::optional<std::string> cut_of(const following_options& options) {
 
 std::unique_ptr<chain_state> open_state(const following_options& options,
                                         const std::string& chain) {
-    auto state = std::make_unique<chain_state>(options.state, chain, options.lag, options.promise);
-    if (options.block_log) state->go_on_with(open_log(*options.block_log));
+    auto state =
+        std::make_unique<chain_state>(options.state, chain, options.lag, options.state_settings);
+    if (options.block_log) state->align_with_log(open_log(*options.block_log));
     if (options.stop_at) state->require_not_beyond(*options.stop_at);
-    state->settle_root();
+    state->apply_root_options();
     return state;
 }
 

@@ -16,13 +16,13 @@
 
 namespace chainbase::driver {
 
-/// Applies what a source of blocks sends, and answers the source: step by step, so that its caller
-/// can do something else in between.
+/// Applies the blocks of a source and answers it, step by step, so that the caller can do other
+/// work in between.
 ///
 ///     source --asks--> open(chain), once --> followed_chain <--apply, pop-- chain_follower
 ///            --blocks-------------------------------------------------------^
 ///
-/// For the thread that applies.
+/// For the applying thread.
 class chain_sync {
 public:
     struct options {
@@ -30,26 +30,26 @@ public:
         std::uint32_t lag = 20;
         /// The number of the last block to apply; nothing: all.
         std::optional<std::uint64_t> stop_at;
-        /// Whether the end of a sender's chain is the end.
+        /// Whether the end of a sender's chain ends the work.
         bool once = false;
-        /// So long a sender may send nothing that is new and good.
+        /// How long a sender may send nothing new and good.
         std::chrono::milliseconds progress{30'000};
     };
-    /// The chain to apply blocks to, made when the first sender says which one it has.
+    /// Opens the chain to apply blocks to, when the first sender names it.
     using opener = std::function<followed_chain&(const std::string& chain)>;
 
     chain_sync(block_source& source, const options& how, opener open)
         : source_(source), how_(how), open_(std::move(open)) {}
 
     enum class outcome {
-        nothing,      ///< came in the time
-        answered,     ///< a sender knows now where to begin
-        applied,      ///< what came
-        end_of_chain, ///< and nothing is to be waited for
-        stop_reached, ///< the block to stop at
+        nothing,      ///< came in time
+        answered,     ///< told a sender where to begin
+        applied,      ///< applied blocks
+        end_of_chain, ///< no more blocks are expected
+        stop_reached, ///< reached the block to stop at
     };
-    /// Deals with what comes next, waiting for it that long. Throws what opening throws, peer_error
-    /// when nobody is left to send anything, and what chain_state throws when a disk refuses.
+    /// Handles the next event, waiting at most that long. Throws what opening throws, peer_error
+    /// when no sender is left, and what chain_state throws when a disk refuses.
     [[nodiscard]] outcome step(std::chrono::milliseconds patience);
 
     [[nodiscard]] chain_follower::counters so_far() const;
@@ -60,7 +60,7 @@ private:
     [[nodiscard]] bool is_at_end(const block_source::event& next);
     [[nodiscard]] bool is_at_stop(const block_source::event& next);
     [[nodiscard]] std::optional<chain_follower::complaint>
-    judge_head(const block_source::event& next) const;
+    check_head(const block_source::event& next) const;
     void complain(const block_source::event& about, const chain_follower::complaint& what);
 
     block_source& source_;
@@ -68,28 +68,28 @@ private:
     opener open_;
     followed_chain* chain_ = nullptr; ///< after the first `asks`
     std::optional<chain_follower> follower_;
-    block_place promised_; ///< the last block that the sender said it has
+    block_place announced_head_; ///< the last block that the sender announced
 };
 
-/// What a state follows, and how far: what sync and live have in common.
+/// What a state follows, and how far; common to sync and live.
 struct following_options {
-    /// Where blocks come from: peers, or, as if one had sent them, a log.
+    /// Sources of blocks: peers, or a log in place of a peer.
     std::vector<endpoint_name> peers;
     std::optional<std::filesystem::path> block_log;
     std::filesystem::path state;
-    /// Of a new state that follows peers; empty: the first peer's.
+    /// The chain of a new state that follows peers; empty: the first peer's.
     std::string chain;
-    promise_options promise;
-    /// Blocks that can be popped again: the deepest fork that is followed.
+    state_options state_settings;
+    /// Blocks that can be popped: the deepest fork that can be followed.
     std::uint32_t lag = 20;
     /// The number of the last block to apply; nothing: all.
     std::optional<std::uint64_t> stop_at;
     /// Threads that decode the blocks of a log.
     unsigned threads = 1;
-    /// End at the end of a peer's chain, with all of it irreversible; else wait for more. A log
-    /// never gets longer, so its end is the end.
+    /// Stop at the end of a peer's chain and make everything irreversible; else wait for more. A
+    /// log always ends.
     bool once = false;
-    /// Of the peers; the lists in it are filled in from the above.
+    /// Options of the peers; its lists are filled in from the members above.
     peer_options network;
 
     [[nodiscard]] chain_sync::options steps() const {
@@ -97,21 +97,21 @@ struct following_options {
     }
 };
 
-/// Where the blocks come from; of peers only those of the state's chain count, when there is a
-/// state. Throws usage_error when there is neither peer nor log, or the state is of another chain
-/// than asked for, and what opening a log or a state throws.
+/// The source of the blocks; if there is a state, only peers of its chain are used. Throws
+/// usage_error when there is neither peer nor log, or the state is of another chain than asked for,
+/// and what opening a log or a state throws.
 [[nodiscard]] std::unique_ptr<block_source> make_block_source(const following_options& options);
 
-/// "the log is cut: ..." of the log that is followed; nothing when it is whole, or peers are.
+/// "the log is cut: ..." of the followed log; nothing when it is whole, or for peers.
 [[nodiscard]] std::optional<std::string> cut_of(const following_options& options);
 
-/// The state, opened or made, with its root settled. Throws as chain_state does, and usage_error
-/// when the log to follow is not the one that it was made from, or when it is beyond the block to
-/// stop at.
+/// Opens or makes the state and applies its root options. Throws as chain_state does, and
+/// usage_error when the state was not made from the log to follow, or is beyond the block to stop
+/// at.
 [[nodiscard]] std::unique_ptr<chain_state> open_state(const following_options& options,
                                                       const std::string& chain);
 
-/// What came, and what became of it.
+/// Counters of received blocks.
 struct following_figures {
     std::uint64_t forks = 0; ///< and so on: chain_follower::counters
     std::uint64_t switches = 0;

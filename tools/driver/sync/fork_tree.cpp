@@ -94,7 +94,7 @@ std::optional<fork_tree::way> fork_tree::to_best() const {
 }
 
 fork_tree::node* fork_tree::next_on_the_way() const {
-    if (best_->parent == head_) return best_; // nearly always
+    if (best_->parent == head_) return best_; // the usual case
     node* at = best_;
     while (at->parent != head_)
         at = at->parent;
@@ -131,7 +131,7 @@ void fork_tree::forget_from(std::uint64_t source) {
     std::vector<block_id> sent;
     for (const auto& [id, one] : nodes_)
         if (!one->is_applied && one->source == source) sent.push_back(id);
-    for (const block_id& id : sent) // one may have gone with another that it descends from
+    for (const block_id& id : sent) // one may have been removed with its ancestor
         if (const auto found = nodes_.find(id); found != nodes_.end()) remove(*found->second);
     if (!sent.empty()) choose_best();
 }
@@ -172,7 +172,7 @@ void fork_tree::remove(node& top) {
     remove(top, [](const node&) {});
 }
 
-/// As far as the lag allows; what does not descend from the new root goes.
+/// Raises it as far as the lag allows; removes blocks that do not descend from the new root.
 void fork_tree::raise_root() {
     node* next = head_;
     for (std::size_t i = 0; i < lag_; ++i)
@@ -189,7 +189,7 @@ void fork_tree::raise_root() {
     }
 }
 
-/// Only when something was removed: insert() keeps it up to date otherwise.
+/// Only needed after a removal: insert() keeps it up to date.
 void fork_tree::choose_best() {
     best_ = head_;
     for (const auto& [id, one] : nodes_)

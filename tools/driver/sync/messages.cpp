@@ -35,7 +35,7 @@ void append(bytes& to, const Struct& value) {
     std::memcpy(to.data() + at, &value, sizeof value);
 }
 
-/// A frame to append a payload to; seal() fills its header.
+/// A frame for a payload to be appended; seal() fills in its header.
 bytes begun_frame() {
     return bytes(sizeof(wire::frame_header));
 }

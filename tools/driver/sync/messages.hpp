@@ -1,6 +1,6 @@
 #pragma once
 
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/block_log/bytes.hpp>
 #include <tools/driver/chain_state.hpp>
 
@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
-/// What goes over the wire between `serve` and `sync`, byte by byte, as README.md draws it. All
-/// numbers are little-endian and unaligned.
+/// The protocol between `serve` and `sync`, byte by byte, as drawn in protocol.md. All numbers are
+/// little-endian and unaligned.
 namespace chainbase::driver::wire {
 
 using boost::endian::little_uint32_buf_t;
@@ -24,23 +24,22 @@ using boost::endian::little_uint64_buf_t;
 inline constexpr std::uint32_t version = 1;
 inline constexpr std::array<unsigned char, 8> magic{0x8e, 'B', 'L', 'K', 'S', 'Y', 'N', '\n'};
 
-/// What the payload of one frame has at most, which also bounds what a hostile length or a block
-/// can make a reader allocate.
+/// Maximum payload of a frame. Limits what a hostile length or a block makes a reader allocate.
 inline constexpr std::size_t max_payload = std::size_t{16} << 20;
-/// The same of every message but `blocks`.
+/// Maximum payload of all messages except `blocks`.
 inline constexpr std::size_t max_small_payload = std::size_t{128} << 10;
-/// Blocks that a request names at most.
+/// Maximum of blocks named in a request.
 inline constexpr std::size_t max_known_blocks = 4097;
-/// Bytes of a refusal's text at most.
+/// Maximum bytes of a refusal's text.
 inline constexpr std::size_t max_reason = 1024;
 
 enum class message : std::uint32_t {
-    hello = 1,     ///< both, first of all: who speaks
-    request = 2,   ///< the client: which blocks it has
-    blocks = 3,    ///< the server: blocks that follow each other
-    caught_up = 4, ///< the server: this is all there is, for now or for good
-    refusal = 5,   ///< either, last of all: why it hangs up
-    keepalive = 6, ///< the server: still there
+    hello = 1,     ///< both, the first message
+    request = 2,   ///< the client: the blocks it has
+    blocks = 3,    ///< the server: consecutive blocks
+    caught_up = 4, ///< the server: no more blocks, for now or forever
+    refusal = 5,   ///< either, the last message: why it disconnects
+    keepalive = 6, ///< the server: still alive
 };
 
 /// Precedes every payload.
@@ -63,13 +62,13 @@ struct hello {
     std::array<unsigned char, 8> magic;
     little_uint32_buf_t version;
     little_uint32_buf_t reserved;
-    std::array<char, 32> chain; // padded with zero bytes; the client's is empty when any will do
-    place first;                // of the blocks that the sender has; all zero when it has none
+    std::array<char, 32> chain; // padded with zero bytes; the client's is empty to accept any
+    place first;                // the sender's first block; all zero when it has none
     place last;
 };
 static_assert(sizeof(hello) == 96 && offsetof(hello, first) == 48);
 
-/// `count` places follow, the newest first.
+/// `count` places follow, newest first.
 struct request {
     little_uint32_buf_t count;
     little_uint32_buf_t reserved;
@@ -78,7 +77,7 @@ static_assert(sizeof(request) == 8);
 
 /// `count` blocks follow: the bytes of each as 32 bits, then its encoding.
 struct blocks {
-    place parent; // of the first of them; each of the others follows the one before it
+    place parent; // of the first block; each further one follows the one before it
     little_uint32_buf_t count;
     little_uint32_buf_t reserved;
 };
@@ -86,7 +85,7 @@ static_assert(sizeof(blocks) == 32 && offsetof(blocks, count) == 24);
 
 struct caught_up {
     place head;
-    little_uint32_buf_t is_end; // 1: no more will ever come; 0: perhaps
+    little_uint32_buf_t is_end; // 1: no more will ever come; 0: more may come
     little_uint32_buf_t reserved;
 };
 static_assert(sizeof(caught_up) == 32 && offsetof(caught_up, is_end) == 24);
@@ -98,29 +97,29 @@ struct refusal {
 };
 static_assert(sizeof(refusal) == 8);
 
-/// Why a peer hangs up.
+/// Why a peer disconnects.
 enum class refusal_reason : std::uint32_t {
-    busy = 1,            ///< too many connections: later
-    malformed = 2,       ///< what came breaks the protocol
-    wrong_version = 3,   ///< of the protocol
-    wrong_chain = 4,     ///< blocks of another chain
-    no_common_block = 5, ///< nothing of what the client has
+    busy = 1,            ///< too many connections; try again later
+    malformed = 2,       ///< a message violates the protocol
+    wrong_version = 3,   ///< other protocol version
+    wrong_chain = 4,     ///< other chain
+    no_common_block = 5, ///< none of the client's blocks is known
     too_slow = 6,        ///< a time limit ran out
-    ending = 7,          ///< the server ends
+    ending = 7,          ///< the server shuts down
 };
 
 } // namespace chainbase::driver::wire
 
 namespace chainbase::driver {
 
-/// What a peer does wrong, or cannot do. Costs it the connection.
+/// A peer's fault or failure. Ends its connection.
 class peer_error : public error {
 public:
-    /// What to expect of trying it again.
+    /// Whether to try the peer again.
     enum class severity {
-        transient, ///< it may be there again: cut, slow, busy
-        fault,     ///< it breaks the protocol, or its blocks break rules
-        lasting,   ///< another chain, another version: no use in trying again
+        transient, ///< may recover: cut, slow, busy
+        fault,     ///< violates the protocol, or its blocks break rules
+        lasting,   ///< another chain, another version: trying again is useless
     };
 
     peer_error(severity how, const std::string& what) : error(what), how_(how) {}
@@ -131,8 +130,8 @@ private:
     severity how_;
 };
 
-/// The messages of the protocol as values, and as frames. Reading never looks outside of what came
-/// and takes no memory for what is only claimed; it throws peer_error saying what is wrong.
+/// The messages of the protocol as values, and as frames. Reading stays within the received bytes
+/// and allocates nothing for claimed lengths; it throws peer_error naming the fault.
 
 struct hello_message {
     std::string chain; ///< empty: any
@@ -141,7 +140,7 @@ struct hello_message {
 };
 
 struct request_message {
-    std::vector<block_place> known; ///< the newest first
+    std::vector<block_place> known; ///< newest first
 };
 
 struct caught_up_message {
@@ -177,23 +176,23 @@ struct frame_start {
     std::size_t payload_bytes = 0;
     std::uint64_t checksum = 0;
 };
-/// Refuses an unknown type and a payload that is larger than its type may have. Requires
+/// Refuses an unknown type and a payload above its type's maximum. Requires
 /// sizeof(wire::frame_header) bytes.
 [[nodiscard]] frame_start read_frame_start(byte_view header);
 [[nodiscard]] std::uint64_t frame_checksum(byte_view payload, wire::message type);
 void require_checksum(const frame_start& start, byte_view payload);
 
-/// Makes the frame of blocks that follow each other.
+/// Makes a frame of consecutive blocks.
 class blocks_builder {
 public:
     explicit blocks_builder(const block_place& parent);
 
     void add(byte_view encoded);
-    /// Whether another block of that size may be added.
+    /// Whether a block of that size fits.
     [[nodiscard]] bool has_room_for(std::size_t encoded_bytes) const noexcept;
     [[nodiscard]] std::size_t size() const noexcept { return frame_.size(); }
     [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
-    /// The frame; nothing may be called afterwards.
+    /// The frame; no further calls are allowed.
     [[nodiscard]] bytes finish();
 
 private:
@@ -201,14 +200,14 @@ private:
     std::uint32_t count_ = 0;
 };
 
-/// Takes such a frame's payload apart.
+/// Parses the payload of such a frame.
 class blocks_reader {
 public:
     explicit blocks_reader(byte_view payload);
 
     [[nodiscard]] const block_place& parent() const noexcept { return parent_; }
     [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
-    /// The next block's encoding, within the payload; nothing behind the last.
+    /// The next block's encoding, a view into the payload; nothing behind the last.
     [[nodiscard]] std::optional<byte_view> next();
 
 private:

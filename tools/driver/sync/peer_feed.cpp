@@ -1,5 +1,5 @@
-#include <pool_allocator/error.hpp>
-#include <pool_allocator/trace.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/trace/trace.hpp>
 #include <tools/driver/sync/peer_feed.hpp>
 #include <tools/message_limit.hpp>
 
@@ -36,18 +36,18 @@ using severity = peer_error::severity;
 
 namespace {
 
-constexpr std::size_t least_room = std::size_t{256} << 10;
+constexpr std::size_t min_room = std::size_t{256} << 10;
 
 const trace::site frame_decode("driver.frame.decode");
 const trace::site wait_for_peer("driver.wait.peer");
 const trace::site wait_for_apply("driver.wait.apply");
 
-/// What a thread of its own looks up, and where it says so. Nobody waits for that thread: the
-/// system may take minutes, and cannot be interrupted.
+/// State shared with a thread that resolves a name. Nobody waits for that thread: the system may
+/// take minutes, and cannot be interrupted.
 struct name_lookup {
     std::mutex mutex;
-    asio::io_context* asked_by = nullptr; ///< null: nobody wants to know any more
-    std::function<void(error_code)> done; ///< for the thread that asks; called at most once
+    asio::io_context* asked_by = nullptr; ///< null: the result is no longer wanted
+    std::function<void(error_code)> done; ///< runs in the asking thread; called at most once
     tcp::resolver::results_type found;
 
     static void begin(const std::shared_ptr<name_lookup>& self, const endpoint_name& name) {
@@ -73,9 +73,9 @@ struct name_lookup {
 
 /// A connection to a peer that sends blocks: whole frames, each with a time limit.
 ///
-/// Memory grows with what has arrived, not with what a length claims. Everything throws peer_error,
-/// whose message names the peer and the byte of what it sent; after that nothing may be called. For
-/// one thread, which runs the io_context; cancel() may be called by a handler in it.
+/// Memory grows with the received bytes, not with a claimed length. All calls throw peer_error,
+/// whose message names the peer and the byte of its stream; no further calls are allowed then. For
+/// one thread, which runs the io_context; its handlers may call cancel().
 class peer_connection {
 public:
     using limits = peer_options::connection_limits;
@@ -85,7 +85,8 @@ public:
         : context_(context), socket_(context), to_(std::move(to)), name_(in_words(to_)),
           bounds_(bounds), received_(received) {}
 
-    /// Returns what work() does; says of a peer_error that it throws which peer it was, and where.
+    /// Returns the result of work(); adds the peer and the position to the message of its
+    /// peer_error.
     template <typename Work>
     auto named(Work work) const {
         try {
@@ -122,7 +123,7 @@ public:
         wire::message type{};
         byte_view payload;
     };
-    /// The next frame, its checksum verified; valid until the next call.
+    /// Returns the next frame, its checksum verified; valid until the next call.
     [[nodiscard]] frame next() {
         begin_ += frame_;
         taken_ += std::exchange(frame_, 0);
@@ -137,7 +138,7 @@ public:
         return {start.type, payload};
     }
 
-    /// Ends what is waiting, with an error.
+    /// Cancels the pending operation with an error.
     void cancel() {
         error_code ignored;
         if (lookup_) lookup_->end(asio::error::operation_aborted);
@@ -145,14 +146,14 @@ public:
     }
 
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
-    /// Throws: what is wrong with what it sent last.
+    /// Throws peer_error describing the peer's last frame.
     [[noreturn]] void fail(severity how, const std::string& what) const {
         throw peer_error(how, "peer " + name_ + ", byte " + std::to_string(taken_) +
                                   " of what it sent: " + what);
     }
 
 private:
-    /// Begins one operation, begin(done), and waits for done(error) or the time to run out.
+    /// Starts one operation, begin(done), and waits for done(error) or the timeout.
     template <typename Begin>
     void run(Begin begin, clock::time_point until, const char* what) {
         bool is_done = false;
@@ -196,17 +197,18 @@ private:
             received_ += got;
         }
     }
-    /// For the next piece. At most doubles what is there: a length alone takes no memory.
+    /// Makes room for the next piece. At most doubles the buffer: a claimed length alone takes no
+    /// memory.
     void make_room(std::size_t size) {
         if (begin_ == end_) begin_ = end_ = 0;
-        if (buffer_.size() - end_ >= least_room / 4) return;
+        if (buffer_.size() - end_ >= min_room / 4) return;
         if (begin_ > 0) {
             std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
             end_ -= std::exchange(begin_, 0);
         }
-        if (buffer_.size() - end_ >= least_room / 4) return;
-        const std::size_t wanted = std::max(size, end_ + least_room);
-        buffer_.resize(std::min(wanted, std::max(2 * buffer_.size(), least_room)));
+        if (buffer_.size() - end_ >= min_room / 4) return;
+        const std::size_t wanted = std::max(size, end_ + min_room);
+        buffer_.resize(std::min(wanted, std::max(2 * buffer_.size(), min_room)));
     }
 
     [[nodiscard]] boost::asio::ip::tcp::resolver::results_type look_up(clock::time_point until) {
@@ -217,7 +219,8 @@ private:
         } const registered{*this};
         lookup_ = lookup;
         lookup->asked_by = &context_;
-        const auto stay = asio::make_work_guard(context_); // nothing else is under way in it
+        // keeps the context running without other work
+        const auto stay = asio::make_work_guard(context_);
         run(
             [&](auto done) {
                 lookup->done = done;
@@ -228,29 +231,29 @@ private:
     }
 
     boost::asio::io_context& context_;
-    std::shared_ptr<name_lookup> lookup_; ///< while there is one
+    std::shared_ptr<name_lookup> lookup_; ///< while a lookup runs
     boost::asio::ip::tcp::socket socket_;
     endpoint_name to_;
     std::string name_;
     limits bounds_;
     std::atomic<std::uint64_t>& received_;
     bytes buffer_;
-    std::size_t begin_ = 0; ///< of what is not taken yet
+    std::size_t begin_ = 0; ///< of the bytes not consumed yet
     std::size_t end_ = 0;
     std::size_t frame_ = 0;   ///< bytes of the frame that next() returned last
-    std::uint64_t taken_ = 0; ///< bytes up to the frame that is looked at
+    std::uint64_t taken_ = 0; ///< bytes up to the current frame
 };
 
-/// The blocks of peers, one peer at a time: read, checked and decoded by a thread of its own.
+/// The blocks of peers, one peer at a time; a separate thread reads, checks and decodes them.
 ///
 ///     peer -> socket -> network thread (checksum, decode, id) -> queue, bounded -> next()
 ///
-/// Invariants: (1) runs of one connection come in their order, and none of a connection that was
-/// refused; (2) the queue holds at most `waiting_bytes` and `waiting_blocks` and the one run more
-/// that made it full; a full queue stops the reading, and so, in the end, the peer; (3) before a
-/// connection is asked for blocks, all blocks of the connections before it were taken from the
-/// queue, so that they are not asked for again; (4) when a peer fails, the next one's turn comes,
-/// after a pause that doubles with each failure in a row.
+/// Invariants: (1) runs of one connection come in their order, and none after the connection was
+/// refused; (2) the queue holds at most `waiting_bytes` and `waiting_blocks` plus the one run that
+/// exceeded them; a full queue stops reading and so, eventually, the peer; (3) before a connection
+/// is asked for blocks, the queue holds no blocks of earlier connections, so that they are not
+/// requested again; (4) when a peer fails, the next peer is tried, after a pause that doubles with
+/// each consecutive failure.
 class peer_feed final : public block_source {
 public:
     using options = peer_options;
@@ -318,11 +321,11 @@ public:
             queued_bytes_ = queued_blocks_ = 0;
         }
         room_.notify_one();
-        boost::asio::post(context_, [this, sender] { // which may be gone by then
+        boost::asio::post(context_, [this, sender] { // the connection may be gone by then
             if (connection_ && connected_ == sender) connection_->cancel();
         });
     }
-    void praise(std::uint64_t sender) override {
+    void mark_useful(std::uint64_t sender) override {
         const std::lock_guard held(mutex_);
         if (sender == sender_) is_praised_ = true;
     }
@@ -344,7 +347,7 @@ private:
               greetings("connections to peer " + in_words(name), 10, say_again) {}
 
         endpoint_name name;
-        unsigned failures = 0; ///< in a row
+        unsigned failures = 0; ///< consecutive
         unsigned faults = 0;
         bool is_given_up = false;
         std::string last_failure;
@@ -356,7 +359,7 @@ private:
         peer_error::severity how;
         std::string reason;
     };
-    /// Whose connection it was.
+    /// Maps a connection to its peer.
     struct connection_of {
         std::uint64_t sender;
         peer* whose;
@@ -368,7 +371,7 @@ private:
         ::pthread_setname_np(::pthread_self(), "network");
         std::exception_ptr failure;
         try {
-            work_through_peers();
+            try_peers();
         } catch (...) {
             failure = std::current_exception();
         }
@@ -376,8 +379,8 @@ private:
         over_ = failure;
         came_.notify_one();
     }
-    /// Until it is to stop. Throws when the last peer is given up.
-    void work_through_peers() {
+    /// Runs until stopped. Throws when the last peer is given up.
+    void try_peers() {
         for (std::size_t turn = 0; !must_end(); turn = (turn + 1) % peers_.size()) {
             note_late_refusals();
             if (std::ranges::all_of(peers_, &peer::is_given_up)) {
@@ -392,7 +395,7 @@ private:
             peer& one = peers_[turn];
             if (one.is_given_up) continue;
             try {
-                talk_to(one);
+                run_connection(one);
             } catch (const peer_error& problem) {
                 if (must_end()) return;
                 note_failure(one, problem);
@@ -400,8 +403,8 @@ private:
             }
         }
     }
-    /// Only returns by throwing, or when it is to stop.
-    void talk_to(peer& one) {
+    /// Returns only when stopped; otherwise throws.
+    void run_connection(peer& one) {
         peer_connection with(context_, one.name, how_.limits, received_);
         struct registration {
             peer_connection*& slot;
@@ -427,7 +430,7 @@ private:
                                                    " ms, though it is there");
         }
     }
-    /// What was wrong with blocks of connections that had ended when they were applied.
+    /// Records faults in blocks of connections that had ended when they were applied.
     void note_late_refusals() {
         std::vector<std::pair<peer*, refusal>> late;
         {
@@ -542,7 +545,7 @@ private:
                        "folder"
                      : ""));
     }
-    /// `before_beyond`: the block before the first that is beyond the one to stop at, if one is.
+    /// `before_beyond`: the block before the first one beyond the block to stop at, if any.
     [[nodiscard]] block_source::run decode(byte_view payload,
                                            std::optional<block_place>& before_beyond) const {
         const trace::span timed(frame_decode);
@@ -576,7 +579,7 @@ private:
         }
         return made;
     }
-    /// Puts it at the queue's end when there is room; forgets it when it is to stop, or the
+    /// Appends the event to the queue when there is space; drops it when stopped, or when the
     /// connection was refused.
     void push(event next, const peer_connection& from) {
         lock held(mutex_);
@@ -649,13 +652,13 @@ private:
     }
 
     options how_;
-    std::deque<peer> peers_;         // the thread's, and of who reads them after its end
-    std::string chain_;              // the thread's; empty: not known yet
+    std::deque<peer> peers_;         // owned by the thread; read by others after its end
+    std::string chain_;              // owned by the thread; empty: not known yet
     block_decoder decode_ = nullptr; // likewise
     bool is_caught_up_ = false;      // likewise
 
     boost::asio::io_context context_{1};
-    peer_connection* connection_ = nullptr; // used by handlers in the thread only
+    peer_connection* connection_ = nullptr; // used only by handlers in the thread
     std::uint64_t connected_ = 0;           // its number, likewise
     std::atomic<std::uint64_t> received_ = 0;
 
@@ -665,16 +668,16 @@ private:
     std::deque<event> queue_;
     std::uint64_t queued_bytes_ = 0;
     std::size_t queued_blocks_ = 0;
-    std::uint64_t sender_ = 0; ///< the connection that there is, or was last
+    std::uint64_t sender_ = 0; ///< the current or last connection
     std::optional<std::vector<block_place>> answer_;
     std::optional<refusal> refusal_;
     std::vector<refusal> late_refusals_;
     std::deque<connection_of> last_connections_; ///< the newest last
-    bool is_noted_ = false;                      ///< that the connection failed
+    bool is_noted_ = false;                      ///< the connection's failure was recorded
     bool is_praised_ = false;
     std::vector<std::shared_ptr<const decoded_block>> used_;
     counters counters_;
-    std::exception_ptr over_; ///< nobody is left
+    std::exception_ptr over_; ///< set when no peer is left
     bool stopping_ = false;
     std::thread thread_;
 };

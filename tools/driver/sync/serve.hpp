@@ -17,41 +17,41 @@
 
 namespace chainbase::driver {
 
-/// Gives the blocks of a chain to whoever connects.
+/// Serves the blocks of a chain to clients.
 ///
-/// Invariants: (1) what a client does, or does not do, costs its own connection only; (2) there are
-/// at most `connections` of them, and `connections_per_address` from the same one, each with one
-/// frame and one record of the log in memory, and with a time limit on every step; (3) what a
-/// client may send is read into bounded memory.
+/// Invariants: (1) a faulty client costs its own connection only; (2) there are at most
+/// `connections` of them, and `connections_per_address` from the same address, each with one frame
+/// and one record of the log in memory, and with a time limit on every step; (3) everything
+/// received is read into bounded memory.
 ///
-/// For one thread, in which all connections are served while run_for() runs.
+/// For one thread: run_for() serves all connections.
 class block_server {
 public:
     struct options {
         endpoint_name listen{"127.0.0.1", "0"};
         std::size_t connections = 64;
-        std::size_t connections_per_address = 8; ///< so that one client does not take all
+        std::size_t connections_per_address = 8; ///< so that one client cannot take all
         std::size_t frame_bytes = std::size_t{256} << 10;
-        /// Blocks that appear each second behind the first `there`; nothing: all are there.
+        /// Blocks published each second behind the first `there`; nothing: all are available.
         std::optional<double> blocks_per_second;
         std::size_t there = 0;
-        std::chrono::milliseconds hello_limit{10'000}; ///< to say who it is
-        /// To say what it has. It applies first what others have sent, and opens its state.
+        std::chrono::milliseconds hello_limit{10'000}; ///< for the client's hello
+        /// For the request. The client first applies other peers' blocks, and opens its state.
         std::chrono::milliseconds request_limit{60'000};
-        std::chrono::milliseconds write_limit{30'000}; ///< to take a frame
+        std::chrono::milliseconds write_limit{30'000}; ///< for sending a frame
         std::chrono::milliseconds keepalive{2'000};
     };
 
     struct counters {
         std::uint64_t connections = 0;
-        std::uint64_t refused = 0;  ///< that were, of them
-        std::uint64_t finished = 0; ///< that had everything and hung up
+        std::uint64_t refused = 0;  ///< of these, refused
+        std::uint64_t finished = 0; ///< clients that got everything and disconnected
         std::uint64_t blocks = 0;
         std::uint64_t bytes = 0;
         BOOST_DESCRIBE_CLASS(counters, (), (connections, finished, refused, blocks, bytes), (), ())
     };
 
-    /// Listens. Throws io_error when it cannot.
+    /// Listens. Throws io_error on failure.
     block_server(const served_chain& chain, const options& how);
     ~block_server();
     block_server(const block_server&) = delete;
@@ -71,13 +71,13 @@ private:
 
 struct serve_options {
     std::filesystem::path block_log;
-    /// Blocks that appear each second, as on a chain that lives.
+    /// Blocks published each second, as on a live chain.
     std::optional<double> blocks_per_second;
-    /// The number of the last block that is there from the begin; with blocks_per_second.
+    /// With blocks_per_second: the number of the last block available at the start.
     std::uint64_t from_head = 0;
     std::filesystem::path forks;         ///< a file of branches beside the log; empty: none
-    std::vector<losing_branch> branches; ///< more of them
-    /// End when a client has had everything and has hung up.
+    std::vector<losing_branch> branches; ///< further branches
+    /// Stop when a client got everything and disconnected.
     bool once = false;
     block_server::options network;
 };
@@ -91,7 +91,7 @@ struct serve_report {
 };
 
 /// Serves the blocks of a log, and branches that lose against it, until a signal. Calls
-/// ready(report) as soon as it listens. Throws what reading the log and the branches throws,
+/// ready(report) once it listens. Throws what reading the log and the branches throws,
 /// interrupted_error when the signal comes before that is done, io_error when it cannot listen.
 [[nodiscard]] serve_report serve(const serve_options& options, const catch_interruption& signals,
                                  const std::function<void(const serve_report&)>& ready);

@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/block_log/block.hpp>
 #include <tools/block_log/bytes.hpp>
 #include <tools/driver/log_progress.hpp>

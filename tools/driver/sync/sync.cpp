@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/driver/block_feed.hpp>
 #include <tools/driver/chain_gauges.hpp>
 #include <tools/driver/chain_state.hpp>
@@ -17,17 +17,17 @@ namespace chainbase::driver {
 
 namespace {
 
-/// Says on stderr how far a sync is: soon after the begin, then about once a second while blocks
-/// come, and at its end. How long it will take nobody knows: a peer's chain grows.
+/// Logs the progress of a sync: soon after the begin, then about once a second while blocks come,
+/// and at its end. Without a remaining time: a peer's chain grows.
 class sync_progress {
 public:
-    /// `waited` so far for what is not blocks: a peer's first answer.
+    /// `waited`: time spent on other things than blocks, such as a peer's first answer.
     sync_progress(const chain_state& state, block_feed::waiting waited)
         : state_(state), operations_before_(state.operations()),
           operations_then_(operations_before_), head_then_(state.head_id()), seen_(head_then_),
           waited_then_(waited) {}
 
-    /// To be called after some blocks, with what was waited for so far.
+    /// Call it after some blocks, with the waiting times so far.
     void advance(block_feed::waiting waited) {
         const auto now = clock::now();
         const block_id head = state_.head_id();
@@ -53,7 +53,7 @@ public:
         head_then_ = head;
         waited_then_ = waited;
     }
-    /// The closing line: where the work stands and why it ended.
+    /// Logs the final line: the state's head and why the work ended.
     void finish(const char* how) const {
         const double time = seconds();
         const std::uint64_t operations = state_.operations();
@@ -107,9 +107,9 @@ public:
 private:
     using outcome = chain_sync::outcome;
 
-    /// What ended it; `nothing` when a signal did.
+    /// Why it ended; `nothing` when a signal came.
     [[nodiscard]] outcome follow() {
-        while (!signals_.noted()) {
+        while (!signals_.caught()) {
             const outcome step = sync_.step(std::chrono::milliseconds(100));
             if (step == outcome::end_of_chain || step == outcome::stop_reached) return step;
             if (state_) show(step);
@@ -133,7 +133,7 @@ private:
     [[nodiscard]] sync_report report(outcome how) {
         sync_report all;
         all.followed = figures_of(sync_, *source_);
-        source_.reset(); // hangs up; what follows may take long
+        source_.reset(); // disconnects: what follows may take long
         if (!state_)
             throw interrupted_error(
                 "interrupted before a peer has answered; nothing was changed, and "
@@ -150,7 +150,7 @@ private:
         all.state.replayed_blocks = state_->blocks() - blocks_before_;
         all.state.replayed_operations = state_->operations() - operations_before_;
         if (options_.verify && !all.state.interrupted) all.state.verified = verified(*state_);
-        state_->close(); // nothing is reported as done that is not on disk
+        state_->close(); // nothing is reported as done before it is on disk
         return all;
     }
 
@@ -162,8 +162,8 @@ private:
     chain_sync sync_;
     std::unique_ptr<sync_progress> shown_;
     chain_gauges gauges_;
-    block_feed::waiting waited_before_; ///< for the answer of a peer
-    block_feed::waiting waited_; ///< up to the last block that came: what follows is idleness
+    block_feed::waiting waited_before_; ///< for a peer's answer
+    block_feed::waiting waited_;        ///< up to the last block: later waiting is idleness
     std::uint64_t blocks_before_ = 0;
     std::uint64_t operations_before_ = 0;
 };

@@ -11,7 +11,7 @@
 namespace chainbase::driver {
 
 struct sync_options : following_options {
-    /// Look for every object by id and by key when it stops.
+    /// Look up every object by id and by key when it stops.
     bool verify = false;
 };
 
@@ -20,16 +20,16 @@ struct sync_report {
     following_figures followed;
 };
 
-/// Applies the blocks of peers to a state, from the block after the state's head on, each in a
-/// session of its own, until a peer's chain ends (`once`), the block to stop at, or a signal.
+/// Applies the blocks of peers to a state, from the block after the state's head, each in its own
+/// session, until a peer's chain ends (`once`), the block to stop at is reached, or a signal comes.
 ///
 /// Throws usage_error when the state is of another chain than asked for or is beyond `stop_at`,
 /// peer_error when no peer is left, interrupted_error when a signal comes before a peer answers,
 /// and what chain_state throws when a disk refuses. The state is then at the last good block, and
-/// the same call goes on.
+/// the same call continues.
 [[nodiscard]] sync_report sync(const sync_options& options, const catch_interruption& signals);
 
-/// The members of `state`, and with them "mode" and "sync".
+/// The members of `state`, plus "mode" and "sync".
 [[nodiscard]] nlohmann::ordered_json report_value(const sync_report& report);
 [[nodiscard]] std::string to_text(const sync_report& report);
 

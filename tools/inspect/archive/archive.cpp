@@ -1,12 +1,12 @@
 #include <archive/memory_store.hpp>
 #include <archive/open_archive.hpp>
 #include <chainbase/database.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/archive_figures.hpp>
 #include <tools/inspect/archive/archive.hpp>
-#include <tools/inspect/archive/kept_archive.hpp>
-#include <tools/inspect/look_at.hpp>
+#include <tools/inspect/archive/segment_archive.hpp>
 #include <tools/inspect/memory/stat.hpp>
+#include <tools/inspect/state_call.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/report_json.hpp>
 #include <tools/text_table.hpp>
@@ -25,7 +25,7 @@
 
 namespace chainbase::archive {
 
-// The members that each part of the report has in JSON, in their order.
+// The JSON members of each part of the report, in order.
 BOOST_DESCRIBE_STRUCT(rocksdb_family::level, (), (files, bytes))
 
 static json report_value(const rocksdb_family& one) {
@@ -59,7 +59,7 @@ BOOST_DESCRIBE_STRUCT(archive_contents::table, (),
                       (name, keys, rows, in_both, ahead, record_bytes, in_memory, retired,
                        handed_over))
 
-/// Tables are read from end to end, if at all; no cache is worth its memory.
+/// Tables are read once from end to end at most, so no cache pays off.
 std::unique_ptr<archive::store> open_archive(const std::filesystem::path& state) {
     archive::store_options options;
     options.cache_bytes = std::size_t{1} << 20;
@@ -107,7 +107,7 @@ const type_report* type_called(const state_report& state, const std::string& nam
     return found == state.types.end() ? nullptr : &*found;
 }
 
-/// Says of `to` what the state does, if that has a type of this name.
+/// Adds the state's figures to `to`, if the state has a type of this name.
 void describe_objects(const state_report& state, table& to) {
     const type_report* const type = type_called(state, to.name);
     if (!type) return;
@@ -118,7 +118,7 @@ void describe_objects(const state_report& state, table& to) {
     to.handed_over = objects_handed_over(state, to.name);
 }
 
-/// Of types with a life cycle that `tables` lack.
+/// Adds the types with a life cycle that `tables` lack.
 void add_tables_of_queues(const state_report& state, std::vector<table>& tables) {
     for (const type_report& type : state.types) {
         if (!type.name.ends_with(queue_suffix)) continue;
@@ -164,14 +164,14 @@ void look_on_disk(bool every_row, const state_report* state, archive_contents& t
     to.rocksdb = dynamic_cast<const archive::rocksdb_store&>(*rows).facts();
 }
 
-/// Under the read lock, as its objects change under a writer.
+/// Under the read lock, as a writer changes its objects.
 void look_in_memory(bool every_row, const state_report& state, archive_contents& to) {
     to.segment_bytes = 0;
     for (const char* type : {"archive.table", "archive.row", "archive.key"})
         if (const type_report* const found = type_called(state, type))
             *to.segment_bytes += found->total().bytes.total;
         else
-            return; // nothing was archived yet
+            return; // nothing archived yet
     if (state.condition == condition::writer_died)
         throw unclean_error(to.state.string() +
                             ": the last writer died, and rows in memory are rolled back by the "
@@ -197,8 +197,8 @@ void measure_files(archive_contents& to) {
     }
 }
 
-/// Whether rows that the state counts on have to be there. Those in memory may be popped between
-/// the two looks, and a state in the middle of an operation counts nothing rightly.
+/// Whether rows that the state relies on must exist. Rows in memory may be popped between the two
+/// reads, and a state in the middle of an operation has no exact count.
 bool is_to_be_judged(const archive_contents& found) {
     if (!found.is_state_consistent || found.store == archive::to_string(store_kind::none))
         return false;

@@ -1,9 +1,9 @@
-#include <pool_allocator/error.hpp>
-#include <tools/inspect/archive/kept_archive.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <tools/inspect/archive/segment_archive.hpp>
 #include <tools/inspect/compare/state_diff.hpp>
-#include <tools/inspect/look_at.hpp>
 #include <tools/inspect/rows/merged_rows.hpp>
 #include <tools/inspect/state/schema.hpp>
+#include <tools/inspect/state_call.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/report_json.hpp>
 #include <tools/text_table.hpp>
@@ -21,7 +21,7 @@ namespace chainbase::inspect {
 
 namespace {
 
-/// A state, and its archive if that is asked for and there.
+/// A state, and its archive if requested and present.
 struct side {
     side(row_source& state, bool has_archive)
         : from(state), archive(has_archive ? open_whole_archive(state) : nullptr) {}
@@ -29,7 +29,7 @@ struct side {
     row_source& from;
     std::unique_ptr<archive::store> archive;
 
-    /// The rows of a type by id; nothing if there is no such type.
+    /// The rows of a type by id; nothing without such a type.
     [[nodiscard]] std::optional<merged_rows> rows_of(const std::string& type) const {
         bool is_there = false;
         from.take_turn([&] { is_there = from.has(type); });
@@ -39,7 +39,7 @@ struct side {
     }
 };
 
-/// Compares two streams of one type.
+/// Compares the row streams of one type.
 class type_comparison {
 public:
     type_comparison(const side& a, const side& b, const std::string& type,
@@ -121,7 +121,7 @@ private:
     std::uint64_t kept_ = 0;
 };
 
-/// With or without those of a state root.
+/// Type names, with or without those of a state root.
 std::set<std::string> names_in(row_source& from, bool has_root) {
     std::set<std::string> names;
     from.take_turn([&] {
@@ -164,7 +164,7 @@ state_diff state_diff::of(row_source& a, row_source& b, const question& asked) {
     return found;
 }
 
-// The members that a type has in JSON, in their order.
+// The JSON members of a type, in order.
 BOOST_DESCRIBE_STRUCT(state_diff::type, (),
                       (name, in_a, in_b, rows_a, rows_b, handed_over_a, handed_over_b, only_a,
                        only_b, changed, fields, fields_of_one))
@@ -201,7 +201,7 @@ std::string text_of(const state_diff::row& row) {
     return text;
 }
 
-/// Of what is in the archives.
+/// A note on rows that are only in the archives.
 std::string left_out_of(const state_diff& found) {
     std::string text;
     for (const state_diff::type& type : found.types)
@@ -235,7 +235,7 @@ std::string diff_text(const state_diff& found, const diff_call& asked) {
     return text + (found.is_same() ? "\nthe same\n" : "\nnot the same\n");
 }
 
-/// Rows are taken as they are: a tree of values could change their numbers.
+/// Prints rows unparsed: parsing could change their numbers.
 std::string row_json(const state_diff::row& row, bool says_where) {
     const std::string one =
         line_with({{"type", row.type}, {"id", row.id}, {"fields", row.fields}},

@@ -1,11 +1,11 @@
 #include <archive/state_digest.hpp>
-#include <pool_allocator/error.hpp>
-#include <tools/inspect/archive/kept_archive.hpp>
-#include <tools/inspect/look_at.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <tools/inspect/archive/segment_archive.hpp>
 #include <tools/inspect/rows/ordered_chunks.hpp>
 #include <tools/inspect/rows/row_source.hpp>
 #include <tools/inspect/rows/type_records.hpp>
 #include <tools/inspect/state/schema.hpp>
+#include <tools/inspect/state_call.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/report_json.hpp>
 #include <tools/text_table.hpp>
@@ -28,43 +28,44 @@ namespace chainbase::inspect {
 
 namespace {
 
-/// The digest of what a state means, from its catalogue alone: the same as archive/state_digest.hpp
-/// comes to from the types, so the same for the same content, whatever the history, the addresses,
-/// and the place where each object is.
+/// The digest of a state's content, computed through its catalogue alone. Equals that of
+/// archive/state_digest.hpp, computed from the types: equal content has equal digests, whatever the
+/// history, the addresses, and the places of the objects.
 struct content_digest {
     struct type {
         std::string name;
-        std::string why_not;             ///< it is not in the whole; empty if it is
-        std::string digest;              ///< 64 hexadecimal digits; empty: not asked for, or moved
+        std::string why_not; ///< why it is excluded; empty if it is not
+        /// 64 hexadecimal digits; empty: not requested, or the state changed
+        std::string digest;
         std::uint64_t rows = 0;          ///< in memory
         std::uint64_t archived_rows = 0; ///< in the archive only
-        /// Fields of which the bytes are taken: the catalogue does not say what they mean.
+        /// Fields hashed as raw bytes: the catalogue does not describe them.
         std::vector<std::string> undescribed;
     };
     struct question {
-        std::vector<std::string> types; ///< just these; none: all but bookkeeping
+        std::vector<std::string> types; ///< only these; empty: all but bookkeeping
         unsigned threads = 2;
-        bool memory_only = false; ///< without what is in the archive only
+        bool memory_only = false; ///< without rows that are only in the archive
     };
 
     std::int64_t revision = 0;
     bool is_rolled_back = false;
-    /// The state changed each time that it was tried: there are no digests.
+    /// The state changed during every attempt: no digests.
     bool has_moved = false;
-    std::string digest;      ///< of all types that are in it
+    std::string digest;      ///< of all included types
     std::vector<type> types; ///< by name
 
-    /// Looks in turns, beside a writer three times and for two seconds at least, until nothing
-    /// changed while it looked. Throws usage_error for a type that is not there, damaged_error also
-    /// when the archive lacks rows that the state handed over, schema_error when its rows are of
-    /// several layouts, and what reading the state and its archive does.
+    /// Reads in turns, beside a writer at least three times and for two seconds, until nothing
+    /// changed during an attempt. Throws usage_error for an unknown type, damaged_error also when
+    /// the archive lacks rows that the state handed over, schema_error when its rows have several
+    /// layouts, and what reading the state and its archive throws.
     [[nodiscard]] static content_digest of(const std::filesystem::path& state,
                                            const question& asked);
 };
 
 constexpr std::uint32_t ids_at_once = 8192;
 
-std::set<std::string> names_in(still_state& state) {
+std::set<std::string> names_in(unchanging_state& state) {
     std::set<std::string> names;
     state.take_turn([&] {
         for (const type_schema* schema : state.source().types())
@@ -73,12 +74,12 @@ std::set<std::string> names_in(still_state& state) {
     return names;
 }
 
-/// One try to read all of a state.
+/// One attempt to read a whole state.
 class attempt {
 public:
     attempt(row_source& state, const content_digest::question& asked)
         : state_(state), asked_(asked) {
-        // After the moment: what the state handed over by then is there.
+        // After the state: rows that it has handed over exist by now.
         if (!asked.memory_only) archive_ = open_archive(state);
     }
 
@@ -137,14 +138,14 @@ private:
         return sum.finish();
     }
 
-    still_state state_;
+    unchanging_state state_;
     const content_digest::question& asked_;
     std::unique_ptr<archive::store> archive_;
 };
 
 content_digest content_digest::of(const std::filesystem::path& state, const question& asked) {
     row_source from(state);
-    if (auto found = attempt_while_still([&] { return attempt(from, asked).run(); }))
+    if (auto found = attempt_while_unchanged([&] { return attempt(from, asked).run(); }))
         return *std::move(found);
     content_digest none;
     none.revision = from.current_revision();

@@ -1,12 +1,12 @@
-#include <chainbase/files.hpp>
-#include <pool_allocator/error.hpp>
-#include <tools/inspect/archive/kept_archive.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/files.hpp>
+#include <tools/inspect/archive/segment_archive.hpp>
 #include <tools/inspect/dump/dump_file.hpp>
-#include <tools/inspect/look_at.hpp>
 #include <tools/inspect/maintenance/repair_plan.hpp>
 #include <tools/inspect/rows/merged_rows.hpp>
 #include <tools/inspect/rows/row_format.hpp>
 #include <tools/inspect/rows/row_query.hpp>
+#include <tools/inspect/state_call.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
 #include <tools/report_json.hpp>
@@ -34,7 +34,7 @@ struct dump_call : state_call {
     bool archive = false;
 };
 
-/// Of all types that are asked for. `changes`: how many the state has seen then.
+/// The head for all requested types. `changes`: the state's counter of changes at that moment.
 dump_head head_of(row_source& from, const dump_call& asked, std::uint64_t& changes) {
     dump_head head;
     from.take_turn([&] {
@@ -53,7 +53,7 @@ dump_head head_of(row_source& from, const dump_call& asked, std::uint64_t& chang
     return head;
 }
 
-/// Whether a process has the state open for writing at this moment.
+/// Whether a process has the state open for writing now.
 bool has_writer(const row_source& state) {
     return !state.is_rolled_back() && file_lock::is_held(state.state() / "lock");
 }
@@ -63,7 +63,7 @@ class dumper {
 public:
     dumper(row_source& from, dump_file& to) : from_(from), to_(to) {}
 
-    /// From id `first` on.
+    /// From id `first`.
     void write(const type_schema& schema, std::uint32_t first) {
         const row_format format(schema);
         const std::string begin = fmt::format("{{{}:", line_of(schema.name));
@@ -80,7 +80,7 @@ public:
             [&] { write_if(bytes_at_once); });
         write_keys(schema);
     }
-    /// The same of memory and `archive`, which may be null.
+    /// As above, for memory and `archive`, which may be null.
     void write_merged(const type_schema& schema, std::uint32_t first,
                       const archive::store* archive) {
         const std::string name = line_of(schema.name);
@@ -94,7 +94,7 @@ public:
         }
         has_moved_ = has_moved_ || all.has_moved();
     }
-    /// The last line. `before`: rows that an earlier call wrote.
+    /// Writes the last line. `before`: rows written by an earlier call.
     void finish(std::uint64_t before, std::int64_t revision, bool has_moved) {
         lines_ += fmt::format("{{\"schema_version\":1,\"rows\":{},\"revision\":{},\"moved\":{},"
                               "\"complete\":true}}\n",
@@ -104,7 +104,7 @@ public:
     }
 
 private:
-    /// Beside a writer an order would not be that of the rows.
+    /// Beside a writer the order would not match the rows.
     void write_keys(const type_schema& schema) {
         const std::string keys = computed_keys(schema);
         if (keys.empty()) return;
@@ -131,7 +131,7 @@ private:
             to_.write(lines_);
             lines_.clear();
         }
-        if (catch_interruption::noted()) {
+        if (catch_interruption::caught()) {
             to_.write(lines_);
             to_.finish();
             throw interrupted_error("stopped; the same call with --output and --resume goes on");
@@ -145,8 +145,8 @@ private:
     bool has_moved_ = false;
 };
 
-/// The file that a dump goes to; `found`: what is there already.
-dump_file opened(const dump_call& asked, dump_file::standing& found) {
+/// The output file of a dump; `found` describes an existing one.
+dump_file opened(const dump_call& asked, const dump_file::standing& found) {
     if (asked.output.empty()) return {};
     return asked.resume ? dump_file(asked.output, found) : dump_file(asked.output);
 }
@@ -159,8 +159,8 @@ exit_code run_dump(const dump_call& asked) {
     std::uint64_t changes = 0;
     dump_head head = head_of(from, asked, changes);
     dump_file::standing found;
-    dump_file file = opened(asked, found);
     if (asked.resume) {
+        found = dump_file::progress_of(asked.output);
         const dump_head begun = dump_head::of(found.head, asked.output);
         if (!begun.has_types_of(head) || begun.has_archive != head.has_archive)
             throw usage_error(asked.output +
@@ -171,6 +171,7 @@ exit_code run_dump(const dump_call& asked) {
         spdlog::info("{} is whole", asked.output);
         return exit_code::done;
     }
+    dump_file file = opened(asked, found);
     if (!asked.resume) file.write(head.line());
     const catch_interruption interruption(catch_interruption::further_signals::end_the_process);
     dumper rows(from, file);
@@ -187,7 +188,7 @@ exit_code run_dump(const dump_call& asked) {
     std::uint64_t changes_now = 0;
     from.take_turn([&] { changes_now = from.changes(); });
     const std::int64_t revision = from.current_revision();
-    // What happened before a dump was gone on with is not known while somebody writes.
+    // Beside a writer, changes before the dump was resumed are unknown.
     const bool has_moved =
         changes != changes_now || revision != head.revision || (asked.resume && has_writer(from));
     rows.finish(found.rows, revision, has_moved);

@@ -1,5 +1,5 @@
-#include <chainbase/catalogue.hpp>
-#include <pool_allocator/error.hpp>
+#include <chainbase/segment/catalogue.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/inspect/dump/dump_file.hpp>
 #include <tools/report_json.hpp>
 
@@ -17,9 +17,9 @@ namespace chainbase::inspect {
 namespace {
 
 constexpr int version = 2;
-constexpr int version_without_seeds = 1; ///< the same but for hashes
+constexpr int version_without_seeds = 1; ///< the same except for hashes
 
-/// Lists types as the catalogue of a state does.
+/// Lists types like the catalogue of a state.
 json listed(const std::vector<dump_head::type>& types) {
     catalogue all;
     for (const dump_head::type& one : types)
@@ -141,12 +141,12 @@ namespace {
     throw io_error(name + ": " + what + ": " + why);
 }
 
-/// What a line says; discarded for what is no JSON.
+/// A parsed line; discarded if it is no JSON.
 sorted_json parsed(const std::string& line) {
     return sorted_json::parse(line, nullptr, /*allow_exceptions=*/false);
 }
 
-/// {"TYPE": {"id": ..., ...}}, of the archive with "archived": true. Its end where it is no row.
+/// {"TYPE": {"id": ..., ...}}, with "archived": true for archived rows. end() if it is no row.
 sorted_json::const_iterator row_in(const sorted_json& line) {
     if (!line.is_object()) return line.end();
     const auto row = std::find_if(line.begin(), line.end(),
@@ -158,24 +158,24 @@ sorted_json::const_iterator row_in(const sorted_json& line) {
     return id.is_number_unsigned() && id < UINT32_MAX ? row : line.end();
 }
 
-/// Of lines that are whole: how far they got, and where the last of them ends. What follows the
-/// last row of a type, its keys, is written again.
-dump_file::standing standing_of(const fs::path& file, std::uint64_t& end) {
+} // namespace
+
+dump_file::standing dump_file::progress_of(const fs::path& file) {
     std::ifstream in(file, std::ios::binary);
     if (!in) throw_failure(file.string(), "cannot be read; without --resume it is made");
-    dump_file::standing found;
+    standing found;
     std::string line;
     std::string last;
     std::getline(in, found.head);
     if (in.eof() || !parsed(found.head).contains("dump"))
         throw damaged_error(file.string() +
                             ": offset 0: no dump begins there; choose another file");
-    end = found.head.size() + 1;
-    std::uint64_t at = end;
+    found.end = found.head.size() + 1;
+    std::uint64_t at = found.end;
     while (std::getline(in, line) && !in.eof()) {
         at += line.size() + 1;
         if (is_key_line(line)) continue;
-        end = at;
+        found.end = at;
         ++found.rows;
         last.swap(line);
     }
@@ -186,13 +186,11 @@ dump_file::standing standing_of(const fs::path& file, std::uint64_t& end) {
     const auto last_row = row_in(row);
     if (last_row == row.end())
         throw damaged_error(fmt::format("{}: offset {}: no row of a dump; choose another file",
-                                        file.string(), end - last.size() - 1));
+                                        file.string(), found.end - last.size() - 1));
     found.type = last_row.key();
     found.id = last_row->at("id").get<std::uint32_t>();
     return found;
 }
-
-} // namespace
 
 void dump_file::close::operator()(std::FILE* file) const noexcept {
     if (file != stdout) std::fclose(file);
@@ -208,12 +206,10 @@ dump_file::dump_file(const fs::path& file) : name_(file.string()) {
     if (!file_) throw_failure(name_, "cannot be made");
 }
 
-dump_file::dump_file(const fs::path& file, standing& found) : name_(file.string()) {
-    std::uint64_t end = 0;
-    found = standing_of(file, end);
+dump_file::dump_file(const fs::path& file, const standing& found) : name_(file.string()) {
     file_.reset(std::fopen(file.c_str(), "r+be"));
     if (!file_) throw_failure(name_, "cannot be written to");
-    const bool is_cut = ::ftruncate(fileno(file_.get()), static_cast<off_t>(end)) == 0;
+    const bool is_cut = ::ftruncate(fileno(file_.get()), static_cast<off_t>(found.end)) == 0;
     if (!is_cut || std::fseek(file_.get(), 0, SEEK_END) != 0) throw_failure(name_, "cannot be cut");
 }
 

@@ -1,12 +1,12 @@
-#include <chainbase/bulk_load/key_loaders.hpp>
-#include <chainbase/bulk_load/new_state.hpp>
-#include <chainbase/files.hpp>
-#include <chainbase/unfinished_name.hpp>
-#include <pool_allocator/error.hpp>
-#include <pool_allocator/private_folder.hpp>
+#include <chainbase/offline/bulk_load/key_loaders.hpp>
+#include <chainbase/offline/bulk_load/new_state.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/files.hpp>
+#include <pool_allocator/base/private_folder.hpp>
+#include <pool_allocator/base/unfinished_name.hpp>
 #include <tools/inspect/dump/dump_file.hpp>
-#include <tools/inspect/look_at.hpp>
 #include <tools/inspect/rows/row_reader.hpp>
+#include <tools/inspect/state_call.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
 #include <tools/report_json.hpp>
@@ -30,68 +30,75 @@
 
 namespace chainbase::inspect {
 
-/// A dump, read line by line: the head, then of each type its rows and the orders of its keys, then
+/// Reads a dump line by line: the head, then for each type its rows and the order of its keys, then
 /// the end. One thread at a time.
 class dump_reader {
 public:
-    /// Reads the first line of `file`, or of stdin if that is "-". Throws io_error, damaged_error
-    /// when it is no dump, format_error when it is one of another version.
+    /// Reads the first line of `file`, or of stdin for "-". Throws io_error, damaged_error when it
+    /// is no dump, format_error for another version.
     explicit dump_reader(const std::string& file);
 
     [[nodiscard]] const dump_head& head() const noexcept { return head_; }
 
     /// The next row of a type, as JSON; null when there is none. Throws damaged_error, with the
-    /// number of the line, for what is no line of a dump.
+    /// line number, for an invalid line.
     [[nodiscard]] const nlohmann::json* next_row(const std::string& type);
-    /// The orders that follow the rows of a type. Throws as next_row does.
+    /// The key orders after the rows of a type. Throws as next_row.
     [[nodiscard]] bulk_load::key_orders orders(const std::string& type);
 
     /// The last line.
     struct tail {
         std::int64_t revision;
-        bool moved; ///< the objects are of different blocks
+        bool moved; ///< the objects belong to different blocks
     };
-    /// Throws damaged_error when the dump is not whole: there is no such line yet, or it counts
-    /// other rows than there were.
+    /// Throws damaged_error when the dump is incomplete: the last line is missing, or its counts
+    /// differ from the rows read.
     [[nodiscard]] tail end();
 
-    /// "FILE: line 17", which was read last.
+    /// "FILE: line 17", the line read last.
     [[nodiscard]] std::string place() const;
+    /// Number of lines consumed.
+    [[nodiscard]] std::uint64_t taken() const noexcept { return number_ - (is_taken_ ? 0 : 1); }
+    /// Throws damaged_error with the position, which covers the lines consumed from number `first`
+    /// on.
+    [[noreturn]] void refuse(const std::string& why) const;
+    [[noreturn]] void refuse(const std::string& why, std::uint64_t first) const;
 
 private:
     void read_line();
-    [[noreturn]] void refuse(const std::string& why) const;
 
     std::string name_;
     std::ifstream file_;
     std::istream& in_;
     dump_head head_;
-    std::string text_;    ///< of the line that was read last
-    nlohmann::json line_; ///< as JSON; null when there was none
+    std::string text_;    ///< the line read last
+    nlohmann::json line_; ///< parsed; null at the end
     bool is_taken_ = true;
     std::uint64_t number_ = 0;
     std::uint64_t rows_ = 0;
 };
 
-/// A state that is being made in `NAME.unfinished/state`: it is renamed to NAME when it is whole,
-/// so that NAME is there whole or not at all. A file beside it says what the folder is, so that the
-/// next call removes what one that was killed has left, and nothing else.
+/// A state being made in `NAME.unfinished/state`; it is renamed to NAME when complete, so NAME is a
+/// whole state or does not exist. A file beside it marks the folder, so that the next call removes
+/// the leftover of a killed call, and nothing else; the maker holds a lock on that file.
 class unfinished_state {
 public:
-    /// For its owner and the group `readers`, if that is not empty. Throws usage_error when
-    /// something has the name `target`, or the other name and is not what a call like this one
-    /// left; locked_error while another process is at it; io_error.
+    /// For its owner and the group `readers`, if not empty. Throws usage_error when the name
+    /// `target` exists, or the temporary name exists and is no leftover of such a call;
+    /// locked_error while another process is making it; io_error.
     explicit unfinished_state(const std::filesystem::path& target, const std::string& readers = "");
 
-    /// Where to make it: a folder that is empty.
+    /// An empty folder to make the state in.
     [[nodiscard]] std::filesystem::path path() const { return name_.path() / "state"; }
-    /// Gives it its name. Requires that all in it is on storage. Throws usage_error when something
-    /// has it by now, io_error.
+    /// Renames it. Requires that its content is synced. Throws usage_error when the name exists by
+    /// now, io_error.
     void finish() { name_.finish_with(path()); }
 
 private:
-    void remove_remains() const;
+    void require_ours() const;
+    void take_lock();
 
+    std::optional<file_lock> lock_;
     unfinished_name name_;
 };
 
@@ -134,7 +141,13 @@ void dump_reader::refuse(const std::string& why) const {
     throw damaged_error(place() + ": " + why + "; make the dump again, or mend the line");
 }
 
-/// Looks at the next line, unless the one before was not taken.
+void dump_reader::refuse(const std::string& why, std::uint64_t first) const {
+    throw damaged_error(
+        fmt::format("{}: lines {} to {}: {}; make the dump again, or mend the lines", name_, first,
+                    std::max(first, taken()), why));
+}
+
+/// Reads the next line, unless the one before was not consumed.
 void dump_reader::read_line() {
     if (!is_taken_) return;
     is_taken_ = false;
@@ -146,6 +159,7 @@ void dump_reader::read_line() {
         return;
     }
     ++number_;
+    if (text_.find('\0') != text_.npos) refuse("a byte 0, which no JSON has");
     line_ = sorted_json::parse(text_, nullptr, /*allow_exceptions=*/false);
     if (!line_.is_object()) refuse("no JSON object");
 }
@@ -176,7 +190,7 @@ key_orders dump_reader::orders(const std::string& type) {
                 append(all.trees[key], line_);
         } catch (const format_error&) {
             throw;
-        } catch (const std::exception& problem) { // of the JSON, or an array that is too short
+        } catch (const std::exception& problem) { // invalid JSON, or an array that is too short
             refuse(problem.what());
         }
     }
@@ -214,22 +228,30 @@ constexpr const char* mark = "unfinished";
 unfinished_state::unfinished_state(const fs::path& target, const std::string& readers)
     : name_(fs::absolute(target)) {
     const auto group = readers.empty() ? std::nullopt : std::optional(group_called(readers));
-    remove_remains();
+    if (fs::exists(fs::symlink_status(name_.path()))) require_ours();
     private_folder::make(name_.path(), std::nullopt);
+    take_lock();
     name_.own();
-    replace_file(name_.path() / mark, "");
+    sync_folder(name_.path());
+    fs::remove_all(path());
     private_folder::make(path(), group);
 }
 
-void unfinished_state::remove_remains() const {
+/// An empty marker file comes from a call that died before writing it.
+void unfinished_state::require_ours() const {
     const fs::path& around = name_.path();
-    if (!fs::exists(fs::symlink_status(around))) return;
-    if (!fs::is_regular_file(fs::symlink_status(around / mark)))
-        throw usage_error(around.string() + " is there, and nothing says what it is; remove it, or "
-                                            "choose another name");
-    if (fs::exists(path() / "lock") && file_lock::is_held(path() / "lock"))
-        throw locked_error(around.string() + ": another process is making a state there");
-    fs::remove_all(around);
+    if (fs::is_regular_file(fs::symlink_status(around / mark))) return;
+    if (fs::is_directory(fs::symlink_status(around)) && fs::is_empty(around)) return;
+    throw usage_error(around.string() + " is there, and nothing says what it is; remove it, or "
+                                        "choose another name");
+}
+
+void unfinished_state::take_lock() {
+    try {
+        lock_.emplace(name_.path() / mark, /*create=*/true);
+    } catch (const locked_error&) {
+        throw locked_error(name_.path().string() + ": another process is making a state there");
+    }
 }
 
 namespace {
@@ -242,21 +264,30 @@ struct load_call : state_call {
 
 void load_rows(dump_reader& from, row_reader& reader, bulk_load::object_loader& to) {
     while (const nlohmann::json* row = from.next_row(to.schema().name)) {
-        if (catch_interruption::noted())
+        if (catch_interruption::caught())
             throw interrupted_error("stopped; nothing was made, call again");
         try {
             to.add(reader.read(*row), reader);
         } catch (const usage_error& problem) {
-            throw damaged_error(from.place() + ": " + problem.what() +
-                                "; mend the line, or make the dump again");
+            from.refuse(problem.what());
         }
     }
 }
 
-/// Returns how many objects it has.
+bulk_load::object_loader loader_of(dump_reader& from, const type_schema& schema,
+                                   bulk_load::new_state& to) {
+    try {
+        return to.add_type(schema);
+    } catch (const usage_error& problem) { // a duplicate
+        from.refuse(problem.what(), 1);
+    }
+}
+
+/// Returns its number of objects.
 std::uint64_t load_type(dump_reader& from, const dump_head::type& type, bulk_load::new_state& to) {
     row_reader reader(type.schema);
-    bulk_load::object_loader loader = to.add_type(type.schema);
+    const std::uint64_t first = from.taken() + 1;
+    bulk_load::object_loader loader = loader_of(from, type.schema, to);
     load_rows(from, reader, loader);
     const bulk_load::key_orders orders = from.orders(type.schema.name);
     try {
@@ -264,11 +295,15 @@ std::uint64_t load_type(dump_reader& from, const dump_head::type& type, bulk_loa
     } catch (const usage_error& problem) {
         throw damaged_error(from.place() + ": " + problem.what() +
                             "; dump the state while no process has it open for writing");
+    } catch (const duplicate_key_error& problem) {
+        from.refuse(problem.what(), first);
+    } catch (const damaged_error& problem) { // the key lines do not fit these rows
+        from.refuse(problem.what(), first);
     }
     return loader.objects();
 }
 
-/// Whether a life cycle handed objects over: what it keeps of a type is called after that.
+/// Whether a life cycle handed objects over: its bookkeeping has the type's name plus a suffix.
 bool needs_archive(const dump_head& head) {
     return std::ranges::any_of(head.types, [](const dump_head::type& one) {
         return one.schema.name.ends_with(".retired") && one.next_id != 0;

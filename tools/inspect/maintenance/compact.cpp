@@ -1,15 +1,15 @@
-#include <chainbase/check/state_check.hpp>
-#include <chainbase/rows/mapped_bytes.hpp>
-#include <chainbase/rows/type_layout.hpp>
-#include <chainbase/segment.hpp>
-#include <pool_allocator/error.hpp>
+#include <chainbase/object/mapped_bytes.hpp>
+#include <chainbase/offline/check/state_check.hpp>
+#include <chainbase/offline/rows/type_layout.hpp>
+#include <chainbase/segment/segment.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <pool_allocator/flat_tables.hpp>
 #include <pool_allocator/window.hpp>
 #include <tools/inspect/compare/state_diff.hpp>
-#include <tools/inspect/look_at.hpp>
 #include <tools/inspect/maintenance/rebuild.hpp>
 #include <tools/inspect/memory/state_report.hpp>
 #include <tools/inspect/rows/row_source.hpp>
+#include <tools/inspect/state_call.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
 #include <tools/report_json.hpp>
@@ -28,11 +28,11 @@ namespace chainbase::inspect {
 
 namespace {
 
-/// What the file system holds of one part of a segment, and would hold when it was made anew.
+/// Allocated bytes of one part of a segment, now and after rebuilding it.
 struct compacted_part {
     std::string name;
     std::uint64_t before = 0;
-    std::uint64_t after = 0; ///< by what is counted of it
+    std::uint64_t after = 0; ///< estimated from its counts
 };
 BOOST_DESCRIBE_STRUCT(compacted_part, (), (name, before, after))
 
@@ -42,13 +42,13 @@ std::uint64_t whole_pages(std::uint64_t bytes) {
     return (bytes + page - 1) / page * page;
 }
 
-/// A slot is the pool's own.
+/// A pool uses one slot for itself.
 std::uint64_t pool_bytes(std::uint64_t live, std::uint64_t slot_bytes) {
     return page + whole_pages((live + 1) * slot_bytes);
 }
 
-/// Tables keep a fifth free. An area lies at its own length; before it are the header page and a
-/// hole.
+/// Tables keep a fifth free. An area's offset equals its length; the header page and a hole precede
+/// it.
 std::uint64_t table_bytes(std::uint64_t entries) {
     std::uint64_t capacity = std::uint64_t{1} << hash_table::min_log2;
     while (entries > capacity - capacity / 5)
@@ -58,7 +58,7 @@ std::uint64_t table_bytes(std::uint64_t entries) {
 
 std::uint64_t type_bytes(const type_report& type, const type_schema& schema,
                          const window& objects) {
-    // Of the ids in use only pages are held, as they are now.
+    // Ids in use keep their pages.
     const std::uint64_t ids = page + whole_pages(type.next_id * sizeof(slot_number));
     std::uint64_t bytes =
         pool_bytes(type.objects, type.node_bytes) + std::min(ids, type.ids.held());
@@ -130,11 +130,11 @@ void require_nothing_to_undo(const state_report& state, const compact_call& aske
                                       asked.state, state.sessions, state.irreversible_revision));
 }
 
-/// All types, in their order, with all objects.
+/// Copies all types, in order, with all objects.
 void copy_all(bulk_load::new_state& to, row_source& from) {
     from.take_turn([&] {
         for (const type_schema* schema : from.types()) {
-            if (catch_interruption::noted())
+            if (catch_interruption::caught())
                 throw interrupted_error("stopped; nothing was changed");
             const rows::type_rows rows = from.of(schema->name);
             bulk_load::object_loader loader = to.add_type(*schema);
@@ -143,7 +143,7 @@ void copy_all(bulk_load::new_state& to, row_source& from) {
                 throw damaged_error(schema->name +
                                     ": its ids lead to fewer objects than there are, so "
                                     "nothing was changed; run chainbase-inspect check");
-            loader.finish(rows.slots().next_id(), bulk_load::orders_of(rows));
+            finish(loader, rows.slots().next_id(), bulk_load::orders_of(rows), from.state());
         }
         to.close(from.revision());
     });
@@ -157,7 +157,7 @@ void require_same(const std::filesystem::path& made, row_source& from) {
                         "nothing was changed; run chainbase-inspect check");
 }
 
-/// Of a damaged state the objects that nothing leads to would be gone for good.
+/// Copying a damaged state would lose unreachable objects for good.
 void require_whole(const std::string& state) {
     const check::state_check found(state);
     if (found.report().found_in_all() == 0) return;
@@ -177,7 +177,7 @@ void compact(const compact_call& asked) {
         require_same(replacement.folder(), from);
     }
     require_sound(replacement.folder());
-    if (catch_interruption::noted()) throw interrupted_error("stopped; nothing was changed");
+    if (catch_interruption::caught()) throw interrupted_error("stopped; nothing was changed");
     replacement.replace();
 }
 

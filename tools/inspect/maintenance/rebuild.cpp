@@ -1,7 +1,7 @@
-#include <chainbase/check/state_check.hpp>
 #include <chainbase/checkpoint/disk.hpp>
+#include <chainbase/offline/check/state_check.hpp>
 #include <chainbase/segment/segment_place.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/inspect/maintenance/rebuild.hpp>
 
 #include <fmt/format.h>
@@ -29,6 +29,16 @@ std::string first_findings(const check::part_report& report, std::size_t most) {
     return text;
 }
 
+void finish(bulk_load::object_loader& to, std::uint32_t next_id,
+            const bulk_load::key_orders& orders, const std::filesystem::path& state) {
+    try {
+        to.finish(next_id, orders);
+    } catch (const damaged_error& problem) {
+        throw damaged_error(state.string() + ": " + problem.what() +
+                            ", so nothing was changed; run chainbase-inspect check");
+    }
+}
+
 void require_at_rest(const state_report& state) {
     if (state.condition == condition::writer_running)
         throw locked_error(state.state.string() + ": process " + state.writer +
@@ -45,6 +55,17 @@ void require_sound(const std::filesystem::path& made) {
     throw damaged_error(made.string() + ": what was made is not sound, so nothing was changed:\n" +
                         first_findings(found.report(), 3) +
                         "run chainbase-inspect check on the state");
+}
+
+void require_sound_checkpoint(const std::filesystem::path& state,
+                              const std::filesystem::path& kept) {
+    const check::state_check found(state);
+    if (found.report().found_in_all() == 0) return;
+    throw damaged_error(state.string() +
+                        ": its checkpoint was restored and is not sound either; the segment before "
+                        "is kept as " +
+                        kept.string() + ":\n" + first_findings(found.report(), 3) +
+                        "run chainbase-inspect repair --from objects, or restore a backup");
 }
 
 void renew_checkpoint(const std::filesystem::path& state) {

@@ -1,12 +1,12 @@
 #include <chainbase/checkpoint/disk.hpp>
-#include <chainbase/files.hpp>
 #include <chainbase/segment/opening_plan.hpp>
 #include <chainbase/segment/segment_place.hpp>
-#include <pool_allocator/error.hpp>
-#include <pool_allocator/private_folder.hpp>
-#include <tools/inspect/look_at.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/files.hpp>
+#include <pool_allocator/base/private_folder.hpp>
 #include <tools/inspect/maintenance/rebuild.hpp>
 #include <tools/inspect/maintenance/repair_plan.hpp>
+#include <tools/inspect/state_call.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
 #include <tools/report_json.hpp>
@@ -113,7 +113,7 @@ std::string to_string(repair_plan::way what) {
     return names[static_cast<std::size_t>(what)];
 }
 
-// The members that each way has in JSON, in their order.
+// The JSON members of each option, in order.
 BOOST_DESCRIBE_STRUCT(repair_plan::objects_found, (),
                       (revision, kept, lost, doubtful, no_longer_undone))
 BOOST_DESCRIBE_STRUCT(repair_plan::checkpoint_found, (), (generation, revision))
@@ -127,18 +127,18 @@ struct repair_call : state_call {
     bool is_meant = false;
 };
 
-/// What a call found, and did.
+/// What a call found and did.
 struct outcome {
     repair_plan plan;
     way chosen = way::nothing;
     std::string findings;
-    std::filesystem::path kept_as; ///< where what was damaged is; empty: nothing was damaged
+    std::filesystem::path kept_as; ///< new name of the damaged part; empty: nothing was damaged
     bool is_done = false;
 };
 
 way chosen_way(const repair_plan& plan, const repair_call& asked) {
     if (plan.findings == 0 || asked.from.empty())
-        return plan.best; // the segment is sound, or no wish
+        return plan.best; // the segment is sound, or no option was requested
     if (asked.from == "objects") {
         if (plan.objects) return way::objects;
         throw usage_error("--from objects: " + plan.why_no_objects);
@@ -148,24 +148,25 @@ way chosen_way(const repair_plan& plan, const repair_call& asked) {
 }
 
 void copy_rescued(bulk_load::new_state& to, const std::vector<rescued_type>& types,
-                  const rows::buffer_source& buffers, std::int64_t revision) {
+                  const rows::buffer_source& buffers, std::int64_t revision,
+                  const std::filesystem::path& state) {
     for (const rescued_type& type : types) {
-        if (catch_interruption::noted()) throw interrupted_error("stopped; nothing was changed");
+        if (catch_interruption::caught()) throw interrupted_error("stopped; nothing was changed");
         bulk_load::object_loader loader = to.add_type(type.from->schema());
         for (const slot_number slot : type.slots)
             loader.add(type.from->objects()->value(slot), buffers);
-        loader.finish(type.from->next_id(), type.orders);
+        finish(loader, type.from->next_id(), type.orders, state);
     }
     to.close(revision);
 }
 
-/// In the order in which they were registered: it is the order of their windows.
+/// In the order of registration, which is the order of their windows.
 std::vector<rescued_type> in_order(std::vector<rescued_type> types) {
     std::ranges::sort(types, {}, [](const rescued_type& one) { return one.from; });
     return types;
 }
 
-/// Gives a part of a state that nobody has open the name `kept`.
+/// Renames a part of a state that no process has open to `kept`.
 void set_aside(const std::filesystem::path& state, const std::filesystem::path& part,
                const std::filesystem::path& kept) {
     const file_lock lock(state / "lock", true);
@@ -173,7 +174,7 @@ void set_aside(const std::filesystem::path& state, const std::filesystem::path& 
     sync_folder(kept.parent_path());
 }
 
-/// Sets the segment aside and lets opening restore the checkpoint. Returns where it is now.
+/// Sets the segment aside and restores the checkpoint by opening. Returns the segment's new path.
 std::filesystem::path restore_checkpoint(const std::filesystem::path& state) {
     std::filesystem::path kept = place_for_damaged_segment(state);
     set_aside(state, segment_place(std::filesystem::absolute(state)).folder(), kept);
@@ -183,7 +184,7 @@ std::filesystem::path restore_checkpoint(const std::filesystem::path& state) {
     return kept;
 }
 
-/// Sets the checkpoints aside and makes one of the segment. Returns where they are now.
+/// Sets the checkpoints aside and makes one of the segment. Returns their new path.
 std::filesystem::path renew_checkpoints(const std::filesystem::path& state) {
     const std::filesystem::path at = std::filesystem::absolute(state);
     std::filesystem::path kept = unused_name(at / "checkpoint.damaged");
@@ -192,7 +193,7 @@ std::filesystem::path renew_checkpoints(const std::filesystem::path& state) {
     return kept;
 }
 
-/// Takes a segment that was copied while it was open for the state's own.
+/// Adopts a segment that was copied while it was open.
 outcome claim_copy(const repair_call& asked) {
     const file_lock lock(std::filesystem::path(asked.state) / "lock", false);
     const segment_place place(asked.state);
@@ -226,10 +227,10 @@ outcome look_and_mend(const repair_call& asked) {
     if (!asked.is_meant) return done;
     if (done.chosen == way::objects) {
         bulk_load::new_state made(replacement->folder(), replacement->limits());
-        copy_rescued(made, in_order(rescued), state->buffers(), state->log().revision);
+        copy_rescued(made, in_order(rescued), state->buffers(), state->log().revision, asked.state);
     }
     rescued.clear();
-    state.reset(); // lets writers in
+    state.reset(); // releases the lock
     if (done.chosen == way::objects) {
         require_sound(replacement->folder());
         done.kept_as = place_for_damaged_segment(asked.state);
@@ -237,6 +238,7 @@ outcome look_and_mend(const repair_call& asked) {
         renew_checkpoint(asked.state);
     } else if (done.chosen == way::checkpoint) {
         done.kept_as = restore_checkpoint(asked.state);
+        require_sound_checkpoint(asked.state, done.kept_as);
     } else if (done.chosen == way::checkpoints) {
         done.kept_as = renew_checkpoints(asked.state);
     }

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <chainbase/bulk_load/key_loaders.hpp>
-#include <chainbase/check/state_check.hpp>
+#include <chainbase/offline/bulk_load/key_loaders.hpp>
+#include <chainbase/offline/check/state_check.hpp>
 #include <tools/exit_code.hpp>
 
 #include <cstdint>
@@ -11,69 +11,70 @@
 
 namespace chainbase::inspect {
 
-/// What of one type of a state, sound or not, can still be read.
+/// The readable objects of one type of a state, sound or not.
 struct rescued_type {
     const check::type_check* from = nullptr;
-    std::vector<slot_number> slots;      ///< of objects all of whose fields can be read, by id
-    std::vector<std::uint32_t> lost;     ///< ids of those of which a text or vector is nowhere
-    std::vector<std::uint32_t> doubtful; ///< ids of those that can be read, and `check` found
-                                         ///< something about them: bytes of them may be wrong
-    bulk_load::key_orders orders;        ///< of keys that a function computes
-    std::string why_no_orders;           ///< why not of all; empty otherwise
+    std::vector<slot_number> slots;      ///< fully readable objects, by id
+    std::vector<std::uint32_t> lost;     ///< ids of objects with a missing text or vector
+    std::vector<std::uint32_t> doubtful; ///< ids of readable objects with findings of `check`:
+                                         ///< some of their bytes may be wrong
+    bulk_load::key_orders orders;        ///< of keys computed by a function
+    std::string why_no_orders;           ///< why some are missing; empty otherwise
 };
 
-/// Of all types that `check` could tell something of. `state` outlives it, and is mapped.
+/// All types about which `check` found anything. `state` must outlive it, and is mapped.
 [[nodiscard]] std::vector<rescued_type> rescue(const check::state_check& state);
 
-/// Types of which nothing can be told: their files could not be opened.
+/// Types without any information: their files could not be opened.
 [[nodiscard]] std::vector<std::string> lost_types(const check::state_check& state);
 
-/// Where a state can be taken from when its segment is damaged, and what each way would lose; or,
-/// when only its checkpoints are, that they can be made again.
+/// The sources from which a state with a damaged segment can be restored, and the loss of each; or,
+/// when only its checkpoints are damaged, that they can be made again.
 struct repair_plan {
     enum class way {
-        nothing,     ///< it is sound
-        objects,     ///< the segment made anew from what can be read of it
-        checkpoint,  ///< the segment set aside, so that opening restores the checkpoint
-        checkpoints, ///< the checkpoints set aside, and one made of the segment, which is sound
-        none,        ///< nothing of that can be
-        copy,        ///< the segment as it is, although it is a copy: nobody wrote meanwhile
+        nothing,     ///< the state is sound
+        objects,     ///< rebuild the segment from its readable objects
+        checkpoint,  ///< set the segment aside, so that opening restores the checkpoint
+        checkpoints, ///< set the checkpoints aside, and make one of the sound segment
+        none,        ///< no option is available
+        copy,        ///< keep a copied segment as it is: nobody wrote meanwhile
     };
-    /// What the segment still holds.
+    /// The remaining content of the segment.
     struct objects_found {
         std::uint64_t kept = 0;
-        std::uint64_t lost = 0;             ///< objects that cannot be read
-        std::uint64_t doubtful = 0;         ///< among those kept: bytes of them may be wrong
-        std::uint64_t no_longer_undone = 0; ///< blocks that could not be undone any more
+        std::uint64_t lost = 0;             ///< unreadable objects
+        std::uint64_t doubtful = 0;         ///< kept objects that may have wrong bytes
+        std::uint64_t no_longer_undone = 0; ///< blocks that can no longer be undone
         std::int64_t revision = 0;
     };
-    /// What a restore gives.
+    /// The result of restoring a checkpoint.
     struct checkpoint_found {
         std::uint64_t generation = 0;
-        std::int64_t revision = 0; ///< with the blocks of the redo log
+        std::int64_t revision = 0; ///< including the blocks of the redo log
     };
 
     way best = way::nothing;
-    std::uint64_t findings = 0;            ///< of the segment
-    std::uint64_t checkpoint_findings = 0; ///< of the checkpoints and the redo log
+    std::uint64_t findings = 0;            ///< in the segment
+    std::uint64_t checkpoint_findings = 0; ///< in the checkpoints and the redo log
     std::string checkpoint_damage;         ///< the first of them
-    std::vector<std::string> refused;      ///< files that opening refuses for who may use them
-    std::optional<objects_found> objects;  ///< nothing when that way is not open
+    /// files that opening refuses because of their permissions
+    std::vector<std::string> refused;
+    std::optional<objects_found> objects; ///< nothing when not available
     std::string why_no_objects;
-    std::optional<checkpoint_found> checkpoint; ///< nothing when that way is not open
+    std::optional<checkpoint_found> checkpoint; ///< nothing when not available
     std::string why_no_checkpoint;
-    bool is_copied = false; ///< opening does not use the segment, since it was copied while open
+    bool is_copied = false; ///< opening refuses the segment, which was copied while open
 
-    /// Of a state that was checked. `rescued` is what can be read of it, if it is mapped.
+    /// For a checked state. `rescued`: its readable objects, if it is mapped.
     [[nodiscard]] static repair_plan of(const check::state_check& state,
                                         const std::vector<rescued_type>& rescued);
 };
 
 [[nodiscard]] std::string to_string(repair_plan::way what);
 
-/// What `dump --rescue` does: writes what a damaged state still holds as a dump, to `output`, or to
-/// stdout if that is empty. The last line lists by type which ids are `lost` and which `doubtful`.
-/// Only these types, if some are named. Returns damaged when something is lost. Throws what opening
+/// Implements `dump --rescue`: writes the readable objects of a damaged state as a dump to
+/// `output`, or to stdout if that is empty. The last line lists the `lost` and `doubtful` ids by
+/// type. Only the named types, if any. Returns damaged when something is lost. Throws what opening
 /// the state for a check throws, usage_error, io_error.
 [[nodiscard]] exit_code rescue_to(const std::string& output, const std::string& state,
                                   const std::vector<std::string>& types);

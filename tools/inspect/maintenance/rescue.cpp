@@ -1,5 +1,5 @@
-#include <chainbase/rows/value_type.hpp>
-#include <pool_allocator/error.hpp>
+#include <chainbase/offline/rows/described_buffers.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/inspect/dump/dump_file.hpp>
 #include <tools/inspect/maintenance/repair_plan.hpp>
 #include <tools/inspect/rows/row_format.hpp>
@@ -18,19 +18,19 @@ namespace {
 
 using check::object_slots;
 
-/// Where the handles of texts and vectors are in an object.
-std::vector<std::uint32_t> references_of(const type_schema& schema) {
-    std::vector<std::uint32_t> offsets;
-    for (const type_schema::field& field : schema.fields) {
-        const auto what = rows::field_type::of(field, schema.value_bytes).what;
-        if (what == rows::field_type::kind::text || what == rows::field_type::kind::vector)
-            offsets.push_back(field.offset);
-    }
-    return offsets;
+/// Whether every buffer referenced by these values exists, recursively.
+bool are_there(const rows::buffer_source& buffers, std::span<const std::byte> values,
+               const buffer_layout& of) {
+    bool all = true;
+    of.each_handle(values.size(), [&](std::size_t at, const buffer_layout& elements) {
+        const buffer_handle handle{rows::copy_at<std::uint64_t>(values.data() + at)};
+        const auto content = buffers.content(handle);
+        all = all && content && are_there(buffers, *content, elements);
+    });
+    return all;
 }
 
-/// The slots that hold an object, by its id. Of two that say they have one id it is the one that
-/// the table of ids leads to.
+/// The slots with objects, by id. If two slots claim one id, the table of ids decides.
 std::vector<slot_number> by_id(const check::type_check& type) {
     const object_slots& objects = *type.objects();
     std::vector<slot_number> slots;
@@ -81,12 +81,10 @@ std::vector<rescued_type> rescue(const check::state_check& state) {
         const object_slots& objects = *type.objects();
         rescued_type one;
         one.from = &type;
-        const std::vector<std::uint32_t> references = references_of(type.schema());
+        const rows::described_buffers described(type.schema());
         const auto can_be_read = [&](slot_number slot) {
-            return std::ranges::all_of(references, [&](std::uint32_t offset) {
-                const auto handle = rows::copy_at<std::uint64_t>(objects.value(slot) + offset);
-                return handle == 0 || state.buffers().content({handle}).has_value();
-            });
+            const std::span value(objects.value(slot), type.schema().value_bytes);
+            return are_there(state.buffers(), value, described.of_object());
         };
         for (const slot_number slot : by_id(type)) {
             if (!can_be_read(slot)) {
@@ -94,7 +92,7 @@ std::vector<rescued_type> rescue(const check::state_check& state) {
                 continue;
             }
             one.slots.push_back(slot);
-            if (objects.is_hurt(slot)) one.doubtful.push_back(objects.id(slot));
+            if (objects.is_damaged(slot)) one.doubtful.push_back(objects.id(slot));
         }
         for (const check::mapped_state::type& mapped : state.mapped().types())
             if (mapped.schema == &type.schema()) rescue_orders(one, mapped, state.buffers());
@@ -128,7 +126,7 @@ std::uint64_t write_rows(const rescued_type& type, const rows::buffer_source& bu
         if (lines.size() < bytes_at_once) continue;
         to.write(lines);
         lines.clear();
-        if (catch_interruption::noted()) throw interrupted_error("stopped; the dump is not whole");
+        if (catch_interruption::caught()) throw interrupted_error("stopped; the dump is not whole");
     }
     write_orders(type.from->schema().name, type.orders, [&](std::string_view line) {
         lines += line;

@@ -1,12 +1,12 @@
-#include <chainbase/files.hpp>
-#include <chainbase/lock/process_lock.hpp>
+#include <chainbase/locks/process_lock.hpp>
 #include <chainbase/segment/segment_header.hpp>
 #include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/address_space.hpp>
-#include <pool_allocator/error.hpp>
-#include <tools/inspect/look_at.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/files.hpp>
 #include <tools/inspect/maintenance/rebuild.hpp>
 #include <tools/inspect/memory/state_report.hpp>
+#include <tools/inspect/state_call.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/report_json.hpp>
 #include <tools/text_table.hpp>
@@ -26,12 +26,12 @@ namespace fs = std::filesystem;
 namespace {
 
 struct resize_call : state_call {
-    std::uint64_t window_bytes = 0; ///< 0: as it is
-    std::uint64_t windows = 0;      ///< 0: as it is
+    std::uint64_t window_bytes = 0; ///< 0: unchanged
+    std::uint64_t windows = 0;      ///< 0: unchanged
     bool only_tells = false;
 };
 
-/// How far a state can grow, and how far it has.
+/// The size limits of a state, and its current size.
 struct limits {
     std::uint64_t window_bytes = 0;
     std::uint64_t windows = 0;
@@ -83,12 +83,12 @@ void require_no_sessions(const state_report& state, const resize_call& asked) {
                                       asked.state, state.sessions, state.irreversible_revision));
 }
 
-/// Replaces the header of a segment that nobody else writes.
+/// Replaces the header of a segment without another writer.
 void store(const std::string& state, const limits& wanted) {
     const fs::path at = fs::absolute(state);
     const file_lock lock(at / "lock", false);
     const fs::path folder = segment_place(at).folder();
-    require_possible(limits_of(state), wanted); // now that nobody else writes
+    require_possible(limits_of(state), wanted); // repeated under the lock
     if (read_state(state).sessions != 0)
         throw locked_error(state + ": another process wrote to it meanwhile; nothing was changed");
     const auto found = chainbase::detail::header_in(folder);
@@ -99,7 +99,7 @@ void store(const std::string& state, const limits& wanted) {
     header.window_bytes = wanted.window_bytes;
     header.windows = static_cast<std::uint32_t>(wanted.windows);
     header.checksum = chainbase::detail::static_checksum(header);
-    header.generation = 0; // the checkpoint has the old ones
+    header.generation = 0; // the checkpoint has the old limits
     process_lock turns(at, process_lock::role::writer, std::chrono::milliseconds(0));
     turns.lock();
     turns.replaced_segment();
@@ -143,7 +143,7 @@ exit_code run_resize(const resize_call& asked) {
         const state_report state = read_state(asked.state);
         require_at_rest(state);
         require_no_sessions(state, asked);
-        // That so many addresses can be had at all: throws what opening would.
+        // Throws what opening would if the address space cannot be reserved.
         static_cast<void>(address_space(wanted.window_bytes, wanted.windows));
         store(asked.state, wanted);
         renew_checkpoint(asked.state);

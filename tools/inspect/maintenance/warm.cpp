@@ -1,11 +1,11 @@
-#include <chainbase/doctor.hpp>
-#include <pool_allocator/decimal.hpp>
-#include <pool_allocator/error.hpp>
-#include <pool_allocator/file_error.hpp>
-#include <tools/inspect/look_at.hpp>
+#include <chainbase/segment/doctor.hpp>
+#include <pool_allocator/base/decimal.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/file_error.hpp>
 #include <tools/inspect/maintenance/warm.hpp>
 #include <tools/inspect/memory/mapped_pages.hpp>
 #include <tools/inspect/state/named_state.hpp>
+#include <tools/inspect/state_call.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
 #include <tools/report_json.hpp>
@@ -85,7 +85,7 @@ resident_file::~resident_file() {
     if (reserved_) ::munmap(reserved_, reserved_bytes_);
 }
 
-/// Of what is beyond the end now nothing is told.
+/// Excludes data beyond the current end.
 std::vector<resident_file::extent> resident_file::data() const {
     std::vector<extent> found;
     for (std::uint64_t at = 0; at < bytes_;) {
@@ -102,7 +102,7 @@ std::vector<resident_file::extent> resident_file::data() const {
 
 // --- what is in memory ---------------------------------------------------------------------------
 
-/// To all others the kernel says that everything is.
+/// For other users the kernel reports everything as resident.
 bool resident_file::may_be_told() const {
     struct stat found{};
     return ::fstat(descriptor_.number(), &found) == 0 &&
@@ -135,7 +135,7 @@ void resident_file::fetch(extent part) {
     const std::uint64_t begin = part.begin / page_bytes() * page_bytes();
     const std::uint64_t length = rounded_up(part.begin + part.bytes, page_bytes()) - begin;
     if (::madvise(base_ + begin, length, MADV_POPULATE_READ) == 0) return;
-    read_slowly(part); // a kernel before 5.14, a file that was cut, or a disk that fails
+    read_slowly(part); // a kernel before 5.14, a truncated file, or a failing disk
 }
 
 void resident_file::read_slowly(extent part) {
@@ -199,7 +199,7 @@ namespace {
 
 using extent = resident_file::extent;
 
-/// A part in pieces of a slice.
+/// Splits parts into slices.
 std::vector<extent> slices_of(const std::vector<extent>& parts) {
     std::vector<extent> slices;
     for (const extent& part : parts)
@@ -234,7 +234,7 @@ public:
     warming(warming_report& report, const warming_progress& progress)
         : report_(report), progress_(progress) {}
 
-    /// Looks at a file; one that is gone by then is left out.
+    /// Examines a file; skips one that no longer exists.
     void look(const fs::path& path);
     void fetch_all();
 
@@ -267,12 +267,12 @@ void warming::look(const fs::path& path) {
     report_.files.push_back(std::move(one));
 }
 
-/// Holes are looked for file by file again: a writer may have punched more since.
+/// Looks for holes again for each file: a writer may have punched more since.
 void warming::fetch_data(resident_file& file, const warmed_file& one) {
     const std::vector<extent> slices = slices_of(file.data());
     const std::uint64_t before = done_;
     for (std::size_t each = 0; each < slices.size(); ++each) {
-        if (catch_interruption::noted()) return;
+        if (catch_interruption::caught()) return;
         if (each + 1 < slices.size()) file.announce(slices[each + 1]);
         file.fetch(slices[each]);
         done_ += slices[each].bytes;
@@ -284,9 +284,9 @@ void warming::fetch_data(resident_file& file, const warmed_file& one) {
 void warming::make_huge(resident_file& file, warmed_file& one) {
     int last = 0;
     for (const extent& page : file.huge_candidates()) {
-        if (catch_interruption::noted()) return;
+        if (catch_interruption::caught()) return;
         int problem = file.collapse(page);
-        if (problem == EAGAIN) problem = file.collapse(page); // somebody used it just then
+        if (problem == EAGAIN) problem = file.collapse(page); // the page was in use
         if (problem != 0) last = problem;
     }
     one.huge = file.huge();
@@ -305,10 +305,10 @@ void warming::fetch(warmed_file& one) {
 
 void warming::fetch_all() {
     for (warmed_file& one : report_.files) {
-        if (catch_interruption::noted()) break;
+        if (catch_interruption::caught()) break;
         if (fs::exists(report_.segment / one.name)) fetch(one);
     }
-    report_.is_interrupted = catch_interruption::noted();
+    report_.is_interrupted = catch_interruption::caught();
 }
 
 std::vector<fs::path> files_in(const fs::path& folder) {
@@ -360,7 +360,7 @@ warming_report warm_segment(const fs::path& state, const warming_options& how,
     return report;
 }
 
-// The members that a file has in JSON, in their order; what else there is of it is added.
+// The JSON members of a file, in order; further ones are added by hand.
 BOOST_DESCRIBE_STRUCT(warmed_file, (),
                       (bytes, data_bytes, resident_before, resident_after, to_fetch, huge,
                        huge_candidates))
@@ -393,7 +393,7 @@ std::string table_of(const warming_report& found) {
     return table.text();
 }
 
-/// Each reason once, with how many files it is of.
+/// Each reason once, with its number of files.
 std::string reasons_of(const warming_report& found) {
     std::map<std::string, std::size_t> files;
     for (const warmed_file& file : found.files)
@@ -411,7 +411,7 @@ std::string outcome_of(const warming_report& found) {
         text += "the kernel tells what is in memory only to who owns the files or may write them\n";
     if (found.how.is_dry_run || found.is_interrupted) return text;
     text += fmt::format("{} in {:.1f} s\n", bytes_in_words(total.data_bytes), found.seconds);
-    // Where holes are in memory, too, this is a lower bound.
+    // Resident holes make this a lower bound.
     if (total.resident_after && *total.resident_after < total.data_bytes)
         text += fmt::format("{} bytes are not in memory after all: there is too little of it, or a "
                             "writer went on meanwhile\n",
@@ -454,8 +454,8 @@ namespace {
 
 struct warm_call : state_call, warming_options {};
 
-/// A line on stderr that is drawn over, ten times a second, and taken away at the end; nothing
-/// where stderr is no terminal.
+/// A status line on stderr, redrawn ten times a second and erased at the end; nothing if stderr is
+/// no terminal.
 class progress_line {
 public:
     ~progress_line() {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <pool_allocator/file_descriptor.hpp>
+#include <pool_allocator/base/file_descriptor.hpp>
 #include <tools/exit_code.hpp>
 
 #include <cstddef>
@@ -13,13 +13,13 @@
 
 namespace chainbase::inspect {
 
-/// A file, mapped for reading only, of which the kernel is asked what is in memory, and to fetch
-/// the rest: of the page cache, or of tmpfs what was swapped out. It reads no byte through the
-/// mapping, so a writer that cuts the file meanwhile is no danger. Not thread-safe.
+/// A file mapped read-only, to ask the kernel which pages are in memory and to fetch the rest: from
+/// the page cache's disk, or, for tmpfs, from swap. Reads no byte through the mapping, so a writer
+/// may truncate the file meanwhile. Not thread-safe.
 ///
-/// Only what the file holds is fetched: reading a hole of a file of tmpfs through a mapping would
-/// take memory for it. What a writer punches between a look for holes and the fetching of the same
-/// slice may be filled with zeros again; it reads the same.
+/// Fetches only data: reading a hole of a tmpfs file through a mapping would allocate memory for
+/// it. If a writer punches a hole between the search for holes and the fetch of the slice, zeros
+/// may be allocated again; the content is the same.
 class resident_file {
 public:
     /// Part of a file.
@@ -27,44 +27,44 @@ public:
         std::uint64_t begin = 0;
         std::uint64_t bytes = 0;
     };
-    /// What is fetched with one call.
+    /// Fetched by one call.
     static constexpr std::uint64_t slice_bytes = std::uint64_t{8} << 20;
 
-    /// As long as the file is now, but at most this long. Throws access_error for what this user
-    /// may not read, io_error.
+    /// Maps the current length of the file, but at most this. Throws access_error when this user
+    /// may not read it, io_error.
     explicit resident_file(const std::filesystem::path& file, std::uint64_t most = UINT64_MAX);
     ~resident_file();
     resident_file(const resident_file&) = delete;
     resident_file& operator=(const resident_file&) = delete;
 
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
-    /// What is no hole. Throws io_error.
+    /// The extents that are not holes. Throws io_error.
     [[nodiscard]] std::vector<extent> data() const;
-    /// Bytes of the file that are in memory; nothing when the kernel does not tell this user, who
-    /// neither owns the file nor may write it. Throws io_error.
+    /// Resident bytes of the file; nothing when the kernel does not tell this user, who neither
+    /// owns the file nor may write it. Throws io_error.
     [[nodiscard]] std::optional<std::uint64_t> resident() const;
-    /// The same of a part.
+    /// Resident bytes of an extent.
     [[nodiscard]] std::optional<std::uint64_t> resident(extent part) const;
 
-    /// Brings a part of at most a slice into memory, and waits until it is there; what was cut off
-    /// meanwhile is left out. Throws io_error.
+    /// Fetches an extent of at most a slice and waits until it is resident; skips what was
+    /// truncated meanwhile. Throws io_error.
     void fetch(extent part);
-    /// Tells the kernel that it will be asked for this part soon.
+    /// Starts readahead of the extent.
     void announce(extent part) noexcept;
 
     /// @name Huge pages
     /// @{
 
-    /// How large they are here; 0 when the kernel has none of that kind.
+    /// The size of a huge page; 0 when the kernel has none of that kind.
     [[nodiscard]] static std::uint64_t huge_page_bytes();
     /// Whole aligned huge pages within data().
     [[nodiscard]] std::vector<extent> huge_candidates() const;
-    /// Wants them for what is fetched from now on, as far as file system and kernel do that.
+    /// Requests huge pages for later fetches, as far as file system and kernel support them.
     void advise_huge() noexcept;
-    /// Makes one of what lies in small pages. Returns 0, or why not, as errno.
+    /// Merges small pages into a huge page. Returns 0 or an errno.
     [[nodiscard]] int collapse(extent huge_page) noexcept;
-    /// Bytes of this file that huge pages map here: of those fetched, all that lie in one. Requires
-    /// that this process has no other file of the folder mapped.
+    /// Bytes of this file mapped by huge pages in this process: of the fetched ones, all that lie
+    /// in one. Requires that this process maps no other file of the folder.
     [[nodiscard]] std::uint64_t huge() const;
     /// @}
 
@@ -76,61 +76,60 @@ private:
     std::filesystem::path file_;
     file_descriptor descriptor_;
     std::uint64_t bytes_ = 0;
-    std::byte* reserved_ = nullptr; ///< what is unmapped at the end
+    std::byte* reserved_ = nullptr; ///< the unmapped address range
     std::uint64_t reserved_bytes_ = 0;
-    std::byte* base_ = nullptr; ///< aligned to a huge page; null of an empty file
+    std::byte* base_ = nullptr; ///< aligned to a huge page; null for an empty file
 };
 
-/// What is to be done to the files of a segment.
+/// Options of warming the files of a segment.
 struct warming_options {
-    bool is_dry_run = false; ///< look only
-    bool huge_pages = false; ///< make huge pages of what is in memory
+    bool is_dry_run = false; ///< report only
+    bool huge_pages = false; ///< merge resident data into huge pages
 };
 
-/// A file of a segment, before and after.
+/// A file of a segment, before and after warming.
 struct warmed_file {
     std::string name;
     std::uint64_t bytes = 0;
-    std::uint64_t data_bytes = 0; ///< of them no hole
-    /// In memory; nothing where the kernel does not tell this user.
+    std::uint64_t data_bytes = 0; ///< bytes outside of holes
+    /// Resident bytes; nothing where the kernel does not tell this user.
     std::optional<std::uint64_t> resident_before;
-    std::optional<std::uint64_t> resident_after; ///< nothing of a dry run, too
-    std::uint64_t to_fetch = 0; ///< of the data not in memory before; all of it if not told
-    /// In huge pages; nothing unless it was fetched and they were asked for.
+    std::optional<std::uint64_t> resident_after; ///< also nothing in a dry run
+    std::uint64_t to_fetch = 0; ///< data bytes that were not resident; all of them if unknown
+    /// In huge pages; nothing unless requested and fetched.
     std::optional<std::uint64_t> huge;
     std::uint64_t huge_candidates = 0; ///< bytes of whole huge pages without a hole
-    std::string why_not_huge;          ///< of candidates that are not; empty if all are
+    std::string why_not_huge;          ///< why some candidates are not huge; empty if all are
 };
 
-/// What came of it.
+/// The result of warming a segment.
 struct warming_report {
     std::filesystem::path state;
     std::filesystem::path segment; ///< the folder of its files
-    std::string file_system;       ///< that it is on: "tmpfs", "ext4" ...
+    std::string file_system;       ///< its file system: "tmpfs", "ext4" ...
     std::uint64_t huge_page_bytes = 0;
     warming_options how;
     double seconds = 0;
     std::vector<warmed_file> files; ///< by name
-    bool is_interrupted = false;    ///< by a signal: files are missing, or not whole
+    bool is_interrupted = false;    ///< by a signal: files are missing or incomplete
 
-    /// The sums of all files; what is unknown of one is unknown of all.
+    /// The sums over all files; a sum with an unknown figure is unknown.
     [[nodiscard]] warmed_file total() const;
 };
 
-/// Is told how many bytes of how many were fetched.
+/// Called with the bytes fetched so far, and in total.
 using warming_progress = std::function<void(std::uint64_t done, std::uint64_t all)>;
 
-/// Brings what the segment of a state holds into memory: into the page cache, or, of tmpfs, back
-/// from swap. No content is changed and no lock taken, so it works beside a writer; files that grow
-/// meanwhile are fetched as long as they were.
+/// Loads a segment's data into memory: into the page cache, or, for tmpfs, back from swap. Changes
+/// no content and takes no lock, so it works beside a writer; files that grow meanwhile are fetched
+/// up to their old length.
 ///
-/// Throws what segment_folder() and resident_file throw. Ends early at a signal
-/// (catch_interruption).
+/// Throws as segment_folder() and resident_file. Stops early at a signal (catch_interruption).
 [[nodiscard]] warming_report warm_segment(const std::filesystem::path& state,
                                           const warming_options& how,
                                           const warming_progress& progress);
 
-/// The report as a table for people, and as one JSON object; README.md lists its members.
+/// The report as a text table, and as one JSON object; README.md lists its members.
 [[nodiscard]] std::string as_text(const warming_report& found);
 [[nodiscard]] std::string as_json(const warming_report& found);
 

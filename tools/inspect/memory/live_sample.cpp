@@ -38,7 +38,7 @@ state_growth growth_meter::add(const state_report& found, clock::time_point when
     const moment& last = moments_.back();
     state_growth growth;
     growth.seconds = std::chrono::duration<double>(last.when - first.when).count();
-    const double minutes = growth.seconds > 0 ? growth.seconds / 60 : 1; // nothing changed in none
+    const double minutes = growth.seconds > 0 ? growth.seconds / 60 : 1; // no time: no change
     growth.whole = per_minute("total", first.whole, last.whole, minutes);
     for (const type_report& type : found.types) {
         const figures& now = last.types.at(type.name);
@@ -55,7 +55,7 @@ std::uint64_t finds(const archive::published_statistics& of) {
     return of.figures.hits_in_archive.count + of.figures.misses.count;
 }
 
-/// Ids are given in order, and those of what was undone again.
+/// Ids are assigned in order, including those of objects that were undone.
 std::uint64_t objects_made(const state_report& state) {
     std::uint64_t sum = 0;
     for (const type_report& type : state.types)

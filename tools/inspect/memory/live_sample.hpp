@@ -1,7 +1,7 @@
 #pragma once
 
 #include <archive/statistics.hpp>
-#include <chainbase/lock/process_lock.hpp>
+#include <chainbase/locks/process_lock.hpp>
 #include <tools/inspect/memory/state_report.hpp>
 
 #include <chrono>
@@ -16,7 +16,7 @@
 
 namespace chainbase::inspect {
 
-/// What a state gains in a minute; less than zero where it shrinks.
+/// Growth of a state per minute; negative if it shrinks.
 struct state_growth {
     struct part {
         std::string name;
@@ -25,20 +25,20 @@ struct state_growth {
         double file_bytes = 0;
     };
 
-    double seconds = 0; ///< over which it was measured
+    double seconds = 0; ///< duration of the measurement
     part whole;
     std::vector<part> types;
 };
 
-/// Measures the growth of a state that is looked at again and again, over the last minute: files
-/// grow in steps, so that two neighbouring samples say little.
+/// Measures the growth of a repeatedly sampled state over the last minute: files grow in steps, so
+/// two neighbouring samples show little.
 class growth_meter {
 public:
     using clock = std::chrono::steady_clock;
     static constexpr std::chrono::seconds span{60};
 
-    /// Takes in what was found at a moment later than those before. Without an earlier one all is
-    /// zero; so is a type that did not exist then.
+    /// Adds a report later than those before. Without an earlier one all figures are zero, as are
+    /// those of a type that did not exist then.
     state_growth add(const state_report& found, clock::time_point when);
 
 private:
@@ -59,56 +59,57 @@ private:
     [[nodiscard]] static state_growth::part per_minute(const std::string& name, const figures& from,
                                                        const figures& to, double minutes);
 
-    std::deque<moment> moments_; ///< the first is the youngest of those a span old, if there is one
+    /// begins with the youngest one that is at least a span old, if any
+    std::deque<moment> moments_;
 };
 
-/// What the verbs that go on looking (`top`, `serve`, `stat --watch`) know of one moment.
+/// One sample of the monitoring verbs (`top`, `serve`, `stat --watch`).
 struct live_sample {
     std::chrono::system_clock::time_point time;
-    std::chrono::steady_clock::time_point taken; ///< what rates are computed with
+    std::chrono::steady_clock::time_point taken; ///< base of the rates
     state_report state;
     lock_report locks;
-    /// Of the store `rocksdb`; nothing: there is none, or it was never opened for writing.
+    /// Of the store `rocksdb`; nothing without one, or if it was never opened for writing.
     std::optional<archive::published_statistics> archive;
 };
 
-/// The names of a state's types, in their order.
+/// The names of a state's types, in order.
 [[nodiscard]] std::vector<std::string> names_of_types(const state_report& state);
 
-/// Whether these may be the types of one state, earlier and later: types are only ever added, at
-/// the end. If not, another state came in its place.
+/// Whether these can be the types of one state at two times: types are only ever appended. If not,
+/// another state replaced it.
 [[nodiscard]] bool continues(const std::vector<std::string>& before,
                              const std::vector<std::string>& now);
 
-/// Whether the archive's figures of both were counted by one opening of it, so that their
-/// difference says something.
+/// Whether both samples' archive figures were counted by the same opening, so that their difference
+/// is valid.
 [[nodiscard]] bool is_one_count(const live_sample& earlier, const live_sample& later);
 
-/// What changed from one sample to a later one, per second; zero of counters that began anew, and
-/// when no time passed.
+/// Changes from one sample to the next, per second; zero for restarted counters, and when no time
+/// passed.
 struct live_rates {
-    double operations = 0;    ///< changes of the log: operations, and sessions begun and ended
-    double revisions = 0;     ///< blocks, in a node; zero when more were undone than made
-    double objects = 0;       ///< made; those of blocks that were undone do not count
+    double operations = 0;    ///< log changes: operations, and sessions begun and ended
+    double revisions = 0;     ///< blocks of a node; zero when more were undone than made
+    double objects = 0;       ///< created, without those of undone blocks
     double growth = 0;        ///< bytes of the segment's files; may be negative
-    double archive_finds = 0; ///< lookups that the archive was asked for
-    double archive_rows = 0;  ///< rows written there
+    double archive_finds = 0; ///< lookups in the archive
+    double archive_rows = 0;  ///< rows written to it
 
     [[nodiscard]] static live_rates between(const live_sample& earlier, const live_sample& later);
 };
 
-/// Takes samples of one state, again and again, in one thread. Takes no lock and changes nothing.
-/// Each sample opens the state anew, so a writer may come, die, and be replaced meanwhile, and the
-/// segment be restored in another folder.
+/// Samples one state repeatedly in one thread. Takes no lock and changes nothing. Opens the state
+/// anew for each sample, so a writer may come, die, and be replaced meanwhile, and the segment may
+/// be restored in another folder.
 class live_sampler {
 public:
     /// How long a sample waits for a moment between two operations. Beside a writer that never
-    /// pauses it is of the middle of one, after at most twice this time.
+    /// pauses the sample falls within an operation, after at most twice this time.
     static constexpr std::chrono::milliseconds patience{20};
 
-    /// Looks at nothing yet.
+    /// Does not read the state yet.
     explicit live_sampler(std::filesystem::path state) : state_(std::move(state)) {}
-    /// Throws what read_state throws; another call may succeed after that.
+    /// Throws as read_state; a later call may succeed.
     [[nodiscard]] live_sample take() const;
 
     [[nodiscard]] const std::filesystem::path& state() const noexcept { return state_; }

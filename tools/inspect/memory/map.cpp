@@ -1,7 +1,7 @@
 #include <tools/inspect/escaped.hpp>
-#include <tools/inspect/look_at.hpp>
 #include <tools/inspect/memory/segment_map.hpp>
 #include <tools/inspect/output_file.hpp>
+#include <tools/inspect/state_call.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
 #include <tools/report_json.hpp>
@@ -33,7 +33,7 @@ constexpr int picture_width = cell_width * cells_of_a_row;
 constexpr int bytes_right = 905;
 constexpr int percent_right = width - margin;
 
-/// u1 ... u8 are shades of use; the others what a page without any is.
+/// u1 ... u8 are shades of use; the others mark pages without use.
 constexpr std::string_view style = R"css(
   svg { --back: #ffffff; --ink: #1c2430; --soft: #657080; --line: #d5dae1; --empty: #f0c9a0;
     --hatch: #c98b4b; --u1: #d9e8f5; --u2: #bdd7ec; --u3: #99c2e1; --u4: #70a8d3; --u5: #4b8ec3;
@@ -68,7 +68,7 @@ std::string text_at(int x, int y, std::string_view classes, std::string_view con
 }
 
 std::string bar_at(double x, int y, double length, std::string_view classes) {
-    // A frame lies within its bar.
+    // Keeps a frame within its bar.
     const double inset = classes == "never" ? 0.5 : 0;
     return fmt::format(
         "<rect x=\"{:.2f}\" y=\"{}\" width=\"{:.2f}\" height=\"{}\" class=\"{}\"/>\n", x + inset,
@@ -223,14 +223,14 @@ std::string as_svg(const segment_map& found) {
     return picture.document();
 }
 
-// The members that each part of the report has in JSON, in their order.
+// The JSON members of each part of the report, in order.
 BOOST_DESCRIBE_STRUCT(window_map::cell, (),
                       (first, pages, bytes_in_use, empty, punched, never_used))
 BOOST_DESCRIBE_STRUCT(window_map::run, (), (first, pages))
 BOOST_DESCRIBE_STRUCT(window_map::slot_counts, (), (reserved, used, free, never_used))
 
 static json report_value(const window_map& file) {
-    constexpr std::size_t most_cells = 512; // of a file, however long it is
+    constexpr std::size_t max_cells = 512; // per file
     return {{"file", file.name},
             {"type", text_or_null(file.type)},
             {"kind", file.kind},
@@ -248,7 +248,7 @@ static json report_value(const window_map& file) {
               {"punched", file.count(window_map::page::punched)},
               {"never_used", file.count(window_map::page::never_used)}}},
             {"longest_free_run", json_of(file.longest_free_run())},
-            {"cells", json_of(file.cells(most_cells))}};
+            {"cells", json_of(file.cells(max_cells))}};
 }
 
 namespace {

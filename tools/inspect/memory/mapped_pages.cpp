@@ -1,4 +1,4 @@
-#include <pool_allocator/decimal.hpp>
+#include <pool_allocator/base/decimal.hpp>
 #include <tools/inspect/memory/mapped_pages.hpp>
 
 #include <fstream>
@@ -10,7 +10,7 @@ namespace chainbase::inspect {
 namespace {
 
 /// "7f00-7f10 rw-s 00000000 00:17 5    /dev/shm/a b": five words, then a name to the line's end.
-/// Empty of a line that begins no mapping.
+/// Empty if the line begins no mapping.
 std::string name_in(const std::string& line) {
     std::istringstream from(line);
     std::string addresses;

@@ -1,10 +1,10 @@
-#include <archive/rocksdb_store.hpp>
-#include <pool_allocator/error.hpp>
+#include <archive/rocksdb/store.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/inspect/assets.hpp>
 #include <tools/inspect/escaped.hpp>
-#include <tools/inspect/look_at.hpp>
 #include <tools/inspect/memory/memory_tree.hpp>
 #include <tools/inspect/output_file.hpp>
+#include <tools/inspect/state_call.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
 #include <tools/report_json.hpp>
@@ -30,10 +30,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The way to the node that a file's bytes belong to.
+/// The path of node names for a file's bytes.
 using place = std::vector<std::string>;
 
-/// A family is called as a path: "table/comment".
+/// A column family with a path: "table/comment".
 place place_of(const archive::rocksdb_file& file) {
     place way;
     for (const fs::path& part : fs::path(file.family))
@@ -47,7 +47,7 @@ std::map<std::string, place> places_in(const fs::path& archive) {
     try {
         for (const archive::rocksdb_file& file : archive::rocksdb_files_in(archive))
             places[file.name] = place_of(file);
-    } catch (const error&) { // files are files all the same
+    } catch (const error&) { // the files still count
         places.clear();
     }
     return places;
@@ -60,7 +60,7 @@ memory_node& child_of(memory_node& node, const std::string& name) {
     return node.children.back();
 }
 
-/// Adds a file's bytes to a node below, and to all on the way there.
+/// Adds a file's bytes to a node below, and to all nodes on the path.
 void add_at(memory_node& node, const place& way, std::size_t step, const memory_node& file) {
     node.bytes += file.bytes;
     node.held += file.held;
@@ -71,10 +71,9 @@ fs::path rocksdb_folder(const fs::path& state) {
     return state / "archive" / "rocksdb";
 }
 
-/// The folder of RocksDB within the archive of a state: its column families with their levels, its
-/// log files, and each other file. The sum of its files, whatever is known of them: those that no
-/// family has now (a writer makes or drops them) stand by themselves, and so do all when the
-/// archive cannot be read.
+/// The RocksDB folder of a state's archive: its column families with their levels, its log files,
+/// and each other file. Sums all its files, known or not: files of no current family (a writer
+/// makes or drops them) are listed singly, and so are all when the archive is unreadable.
 memory_node rocksdb_tree(const fs::path& state) {
     const std::map<std::string, place> places = places_in(state / "archive");
     memory_node node{"rocksdb", 0, 0, {}};
@@ -100,7 +99,7 @@ memory_node leaf(std::string name, std::uint64_t bytes) {
     return {std::move(name), bytes, bytes, {}};
 }
 
-/// `values`: what the bytes are called that are of use.
+/// `values`: the name of the live bytes.
 memory_node parts_of(std::string name, const measured& memory, const char* values) {
     const usage& bytes = memory.bytes;
     memory_node node = named(std::move(name));
@@ -112,7 +111,7 @@ memory_node parts_of(std::string name, const measured& memory, const char* value
     return node;
 }
 
-/// The parts of the objects are siblings of the tables that find them.
+/// The parts of the objects are siblings of their lookup tables.
 memory_node tree_of(const type_report& type) {
     memory_node node = parts_of(type.name, type.nodes, "values");
     node.add(parts_of("ids", type.ids, "values"));
@@ -134,7 +133,7 @@ memory_node buffers_of(const state_report& state) {
     return buffers;
 }
 
-/// The files that are directly in a folder, but those called as one of `known`.
+/// The files directly in a folder, except those named in `known`.
 void add_files(memory_node& to, const fs::path& folder, const std::set<std::string>& known) {
     for (const fs::directory_entry& each : fs::directory_iterator(folder))
         if (!known.contains(each.path().filename().string())) to.add(file_node(each.path()));
@@ -157,7 +156,7 @@ memory_node tree_of_folder(const fs::path& folder, const state_report& state) {
     return node;
 }
 
-/// The names of the files that the report has figures of.
+/// The names of the files covered by the report.
 std::set<std::string> mapped_files(const state_report& state) {
     std::set<std::string> names{"header", "undo_log"};
     for (const buffer_report& each : state.buffers)
@@ -223,7 +222,7 @@ static json report_value(const memory_node& node) {
 
 namespace {
 
-/// A folder is an array that begins with what is known of itself, a file an object.
+/// A folder is an array that begins with its own properties; a file is an object.
 json to_ncdu(const memory_node& node, const std::string& name) {
     if (node.children.empty()) return {{"name", name}, {"asize", node.bytes}, {"dsize", node.held}};
     json all = json::array({{{"name", name}}});
@@ -232,7 +231,7 @@ json to_ncdu(const memory_node& node, const std::string& name) {
     return all;
 }
 
-/// Without what a folded stack gives a meaning to.
+/// Replaces characters with a meaning in a folded stack.
 std::string frame_of(const std::string& name) {
     std::string frame = valid_utf8(name);
     std::ranges::replace(frame, ';', ':');
@@ -251,11 +250,11 @@ void fold(const memory_node& node, const std::string& above, std::string& to) {
 constexpr std::size_t bar_width = 20;
 
 struct line {
-    std::string branches; ///< what leads to the name
+    std::string branches; ///< the lines in front of the name
     std::size_t depth = 0;
     const memory_node* node = nullptr;
 
-    /// Every branch takes three columns, in however many bytes.
+    /// Every branch takes three columns, whatever its bytes.
     [[nodiscard]] std::size_t columns() const { return 3 * depth + node->name.size(); }
 };
 
@@ -268,8 +267,8 @@ void add_lines(const memory_node& node, const std::string& branches, std::size_t
     }
 }
 
-/// Within a script element, of whatever type, `</script` and `<!--` have a meaning; JSON has `<` in
-/// strings only.
+/// Escapes `</script` and `<!--`, which have a meaning within a script element of any type; JSON
+/// has `<` only in strings.
 std::string within_script(const std::string& json) {
     std::string safe;
     for (const char c : json)
@@ -361,7 +360,7 @@ std::string as_html(const state_tree& found) {
     const auto fill = [&page](std::string_view place, const std::string& content) {
         page.replace(page.find(place), place.size(), content);
     };
-    // The page has no module to import from.
+    // The page cannot import a module.
     std::string layout(web_treemap_js);
     constexpr std::string_view exported = "export ";
     layout.erase(layout.find(exported), exported.size());

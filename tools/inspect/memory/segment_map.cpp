@@ -1,13 +1,13 @@
-#include <chainbase/check/slot_checks.hpp>
-#include <chainbase/index_base.hpp>
-#include <pool_allocator/error.hpp>
-#include <pool_allocator/file_descriptor.hpp>
-#include <pool_allocator/file_error.hpp>
+#include <chainbase/offline/check/slot_checks.hpp>
+#include <chainbase/offline/log_contents.hpp>
+#include <chainbase/segment/index_base.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/file_descriptor.hpp>
+#include <pool_allocator/base/file_error.hpp>
 #include <pool_allocator/flat_tables.hpp>
 #include <pool_allocator/size_classes.hpp>
 #include <tools/inspect/memory/segment_map.hpp>
 #include <tools/inspect/rows/beside_writer.hpp>
-#include <undo/log_contents.hpp>
 #include <undo/undo_log.hpp>
 
 #include <fcntl.h>
@@ -26,11 +26,10 @@ namespace chainbase::inspect {
 
 // Which bytes of a segment's files are in use.
 //
-// Files are read, not looked at through their mappings: a writer that cuts one at this moment
-// makes a read fail, where a look would kill, and reading fills no hole. No link is followed out
-// of a file, nor twice, so every walk ends, whatever a writer does meanwhile; what does not agree
-// is added to the findings, in words. io_error when a file is shorter than it was when it was
-// mapped.
+// Files are read by calls, not through mappings: when a writer truncates one, a read fails where a
+// mapped access would kill the process, and reading fills no hole. Links out of a file, or followed
+// twice, end a walk, whatever a writer does meanwhile; inconsistencies are added to the findings as
+// text. io_error when a file is shorter than when it was mapped.
 namespace {
 
 using detail::root_prefix;
@@ -39,16 +38,16 @@ using findings_list = std::vector<std::string>;
 constexpr std::uint64_t page_bytes = window_map::page_bytes;
 constexpr std::uint64_t root_offset = sizeof(window_header);
 
-/// Reads the file of a window, page by page. It keeps some of the last pages, since neighbours in a
-/// free list are often neighbours in the file, too. Not thread-safe.
+/// Reads the file of a window, page by page. Caches some of the last pages, since neighbours in a
+/// free list are often neighbours in the file. Not thread-safe.
 class file_pages {
 public:
-    /// `file` outlives it.
+    /// `file` must outlive it.
     explicit file_pages(const window& file) : file_(file), kept_(lines * page_bytes) {
         numbers_.fill(none);
     }
 
-    /// What lies at an offset; it does not cross the end of a page. Throws io_error.
+    /// The value at an offset; it must not cross the end of a page. Throws io_error.
     template <typename T>
     [[nodiscard]] T at(std::uint64_t offset) {
         T copy;
@@ -89,7 +88,7 @@ private:
     std::array<std::uint64_t, lines> numbers_;
 };
 
-/// On some file systems what was allocated and never written counts as a hole, too.
+/// Some file systems report allocated but unwritten ranges as holes, too.
 std::vector<bool> holes_of(const std::filesystem::path& path, std::uint64_t bytes) {
     std::vector<bool> holes(bytes / page_bytes, false);
     const file_descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
@@ -106,7 +105,7 @@ std::vector<bool> holes_of(const std::filesystem::path& path, std::uint64_t byte
     return holes;
 }
 
-/// A map of a file of which nothing but the header page is known to be in use.
+/// A map of a file in which only the header page is known to be in use.
 window_map blank(const std::filesystem::path& path, std::uint64_t bytes) {
     window_map map;
     map.name = path.filename().string();
@@ -125,7 +124,7 @@ window_map blank(const window& file, const char* kind) {
     return map;
 }
 
-/// Slots [reserved, end) but for those that are `free` are in use.
+/// Marks slots [reserved, end) except the `free` ones as in use.
 void enter_slots(window_map& map, std::uint64_t capacity, const std::vector<bool>& is_free) {
     map.slots.reserved = std::min<std::uint64_t>(1, capacity);
     map.slots.never_used = capacity - std::min<std::uint64_t>(capacity, is_free.size());
@@ -143,7 +142,7 @@ void compare(const window_map& map, const char* what, std::uint64_t found, std::
                                  counted));
 }
 
-/// How many slots of a pool were used, as far as they are in the file.
+/// The number of used slots of a pool that lie within the file.
 std::uint64_t used_slots(const window_map& map, std::uint64_t high_water, std::uint64_t capacity,
                          findings_list& to) {
     const std::uint64_t most = std::max<std::uint64_t>(capacity, 1);
@@ -167,7 +166,7 @@ std::vector<bool> free_slots(file_pages& pages, const window_map& map, slot_numb
     return is_free;
 }
 
-/// Their begins rise, so the walk ends.
+/// Their starts rise, so the walk ends.
 std::vector<bool> free_pages(file_pages& pages, const window_map& map, slot_number first,
                              std::uint64_t end, findings_list& to) {
     std::vector<bool> is_free(end, false);
@@ -186,8 +185,8 @@ std::vector<bool> free_pages(file_pages& pages, const window_map& map, slot_numb
     return is_free;
 }
 
-/// The slots that the entries of ids below `next_id` lead to, all others as free; `ids` becomes the
-/// map of that table.
+/// Returns the slots referenced by the ids below `next_id`, all others free; `ids` becomes the map
+/// of that table.
 std::vector<bool> read_ids(const window& file, std::uint64_t next_id, std::uint64_t slots,
                            window_map& ids, findings_list& to) {
     std::vector<bool> is_free(slots, true);
@@ -212,13 +211,13 @@ std::vector<bool> read_ids(const window& file, std::uint64_t next_id, std::uint6
     return is_free;
 }
 
-/// Smaller areas, which only an undo could need, count as free.
+/// Smaller areas, needed only for an undo, count as free.
 window_map scan_table(const window& file, const hash_state& state, findings_list& to) {
     window_map map = blank(file, "hash");
     const std::uint64_t capacity = (map.bytes - page_bytes) / map.slot_bytes;
     const std::uint64_t begin =
         std::min(map.bytes, hash_table::entry_bytes << std::min(state.log2_capacity, 32U));
-    map.end = std::min(map.bytes, 2 * begin); // an area lies at its own length
+    map.end = std::min(map.bytes, 2 * begin); // an area's offset equals its length
     struct entry {
         slot_number slot;
         std::uint32_t hash;
@@ -234,7 +233,7 @@ window_map scan_table(const window& file, const hash_state& state, findings_list
     return map;
 }
 
-/// Fills what lies between the oldest session and the tail; returns how many chunks that is, at
+/// Marks the bytes between the oldest session and the tail; returns their number of chunks, at
 /// least the tail's own.
 std::uint64_t fill_log(file_pages& pages, const log_words& words, window_map& map,
                        findings_list& to) {
@@ -270,7 +269,7 @@ window_map scan_header(const std::filesystem::path& file) {
     return map;
 }
 
-/// The log: in use is what lies between the oldest session and the tail. Slots are chunks.
+/// The log: the bytes between the oldest session and the tail are in use. Slots are chunks.
 window_map scan_log(const window& file, findings_list& findings) {
     window_map map = blank(file, "undo_log");
     file_pages pages(file);
@@ -285,7 +284,7 @@ window_map scan_log(const window& file, findings_list& findings) {
     return map;
 }
 
-/// A class of buffers: in use are the slots that its free list does not have.
+/// A class of buffers: slots outside the free list are in use.
 window_map scan_buffers(const window& file, findings_list& findings) {
     window_map map = blank(file, "buffers");
     file_pages pages(file);
@@ -297,7 +296,7 @@ window_map scan_buffers(const window& file, findings_list& findings) {
     return map;
 }
 
-/// The page runs, likewise. Slots are pages.
+/// The page runs: pages outside the free list are in use. Slots are pages.
 window_map scan_runs(const window& file, findings_list& findings) {
     window_map map = blank(file, "runs");
     file_pages pages(file);
@@ -316,8 +315,8 @@ window_map scan_runs(const window& file, findings_list& findings) {
     return map;
 }
 
-/// The files of a type: objects, ids, one per hashed key. Objects in use are those that the table
-/// of ids leads to.
+/// The files of a type: objects, ids, one per hashed key. Objects referenced by the table of ids
+/// are in use.
 std::vector<window_map> scan_type(const type_windows& type, const type_schema& schema,
                                   findings_list& findings) {
     file_pages pages(*type.objects);
@@ -419,7 +418,7 @@ auto window_map::fullness() const noexcept -> histogram {
         const page what = at(number);
         if (what == page::header || what == page::never_used) continue;
         const std::size_t used = in_use[number];
-        // Exactly empty and exactly full pages have classes of their own.
+        // Exactly empty and exactly full pages have their own classes.
         const std::size_t quarter = (4 * used + page_bytes - 1) / page_bytes;
         ++counted[used == page_bytes ? 5 : quarter];
     }

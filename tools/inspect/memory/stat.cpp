@@ -1,6 +1,6 @@
-#include <tools/inspect/look_at.hpp>
 #include <tools/inspect/memory/stat.hpp>
 #include <tools/inspect/state/named_state.hpp>
+#include <tools/inspect/state_call.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
 #include <tools/print.hpp>
@@ -19,7 +19,7 @@
 
 namespace chainbase::inspect {
 
-// The members that each part of the report has in JSON, in their order.
+// The JSON members of each part of the report, in order.
 BOOST_DESCRIBE_STRUCT(type_report, (),
                       (name, objects, next_id, value_bytes, link_bytes, node_bytes, keys, nodes,
                        ids, tables, total))
@@ -126,7 +126,7 @@ std::string heading(const state_report& state) {
         grouped(state.window_bytes));
 }
 
-/// The columns of every table of bytes, after its own first ones.
+/// The byte columns of every table, after its own first ones.
 std::vector<std::string> with_bytes(std::vector<std::string> cells, const measured& part) {
     const usage& bytes = part.bytes;
     for (const std::uint64_t figure : {bytes.header, bytes.links, bytes.values, bytes.slack,
@@ -227,23 +227,24 @@ std::string archive_text(const std::optional<archive_report>& archive) {
     return text + table.text();
 }
 
-/// With its sign: a state may shrink.
+/// Signed: a state may shrink.
 std::string gained(double figure) {
     const double size = std::round(std::abs(figure));
     if (size < 1) return "0";
     return (figure < 0 ? "-" : "+") + grouped(static_cast<std::uint64_t>(size));
 }
 
-/// How the verb was called.
+/// The verb's arguments.
 struct stat_call : state_call {
     bool watches = false;
-    std::uint64_t seconds = 1; ///< from one report to the next
-    std::uint64_t samples = 0; ///< after which --watch ends; 0: at a signal only
+    std::uint64_t seconds = 1; ///< between two reports
+    std::uint64_t samples = 0; ///< number of reports of --watch; 0: until a signal
 };
 
 using clock = std::chrono::steady_clock;
 
-/// Home, each line cleared to its end, and what is below: without a flash of an empty screen.
+/// Redraws in place without flicker: cursor home, each line cleared to its end, then the rest of
+/// the screen.
 std::string redrawn(const std::string& text) {
     std::string screen = "\x1b[H";
     for (const char letter : text)
@@ -251,26 +252,26 @@ std::string redrawn(const std::string& text) {
     return screen + "\x1b[J";
 }
 
-/// A signal handler that returns does not end every sleep, so it is looked for.
+/// A signal whose handler returns does not end every sleep, so it is polled.
 void sleep_until_signal_or(clock::time_point end) {
     constexpr auto step = std::chrono::milliseconds(50);
-    while (!catch_interruption::noted() && clock::now() < end)
+    while (!catch_interruption::caught() && clock::now() < end)
         std::this_thread::sleep_for(std::min<clock::duration>(step, end - clock::now()));
 }
 
-/// Beside a writer no sample may have been possible; of a state at rest the sums must hold.
+/// Beside a writer a sample may fail; for a state at rest the sums must hold.
 bool is_damaged(const state_report& report) {
     return report.condition == condition::closed && !report.consistent;
 }
 
-/// Beside a writer an archive may be unreadable for a moment; beside a closed state it has no
-/// excuse.
+/// Beside a writer an archive may be unreadable for a moment; beside a closed state that is a
+/// fault.
 bool has_lost_archive(const state_report& state, const std::optional<archive_report>& archive) {
     return state.condition == condition::closed && archive && !archive->refusal.empty();
 }
 
-/// `failed`, with a message that says why, when the state is closed and its sums do not hold or its
-/// archive cannot be read.
+/// `failed`, with a message, when the state is closed and its sums do not hold or its archive is
+/// unreadable.
 exit_code verdict_of(const state_report& state, const std::optional<archive_report>& archive) {
     exit_code result = exit_code::done;
     if (is_damaged(state)) {
@@ -286,8 +287,8 @@ exit_code verdict_of(const state_report& state, const std::optional<archive_repo
     return result;
 }
 
-/// Prints the report with the growth per minute again and again: redrawn in place on a terminal,
-/// otherwise one JSON object a line. Ends at a signal or after the last sample.
+/// Prints the report with the growth per minute repeatedly: redrawn in place on a terminal,
+/// otherwise one JSON object a line. Stops at a signal or after the last sample.
 exit_code watch_state(const stat_call& asked) {
     const catch_interruption signals;
     const bool is_drawn = !asked.json && ::isatty(STDOUT_FILENO) == 1;
@@ -301,7 +302,7 @@ exit_code watch_state(const stat_call& asked) {
                                 : as_json_line(state, archive, growth));
         const bool is_last = samples == asked.samples;
         if (!is_last) sleep_until_signal_or(begin + std::chrono::seconds(asked.seconds));
-        if (is_last || catch_interruption::noted()) return verdict_of(state, archive);
+        if (is_last || catch_interruption::caught()) return verdict_of(state, archive);
     }
 }
 

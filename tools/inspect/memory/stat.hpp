@@ -9,15 +9,15 @@
 
 namespace chainbase::inspect {
 
-/// The report of `stat` as tables for people.
+/// The report of `stat` as text tables.
 [[nodiscard]] std::string as_text(const state_report& state,
                                   const std::optional<archive_report>& archive);
 
-/// The report as one JSON object; README.md lists its members.
+/// The report as one JSON object; json.md lists its members.
 [[nodiscard]] std::string as_json(const state_report& state,
                                   const std::optional<archive_report>& archive);
 
-/// The growth as a table for people.
+/// The growth as a text table.
 [[nodiscard]] std::string as_text(const state_growth& growth);
 
 } // namespace chainbase::inspect

@@ -1,6 +1,6 @@
-#include <chainbase/files.hpp>
 #include <chainbase/statistics.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/files.hpp>
 #include <tools/inspect/memory/state_report.hpp>
 #include <tools/inspect/rows/beside_writer.hpp>
 
@@ -25,7 +25,7 @@ std::uint64_t length_of(const fs::path& file) {
     return length;
 }
 
-/// Compares what is counted with what is there, and keeps the differences in words.
+/// Compares counters with the files, and collects the differences as text.
 class auditor {
 public:
     explicit auditor(std::vector<std::string>& findings) : findings_(findings) {}
@@ -39,8 +39,8 @@ public:
         return result;
     }
 
-    /// `reserved` slots are neither live nor free. A sample from the middle of an operation may
-    /// have counted a slot as live that is yet to be taken: then the figure is 0 instead of 2^32.
+    /// `reserved` slots are neither live nor free. A sample within an operation may have counted a
+    /// slot that is not taken yet: the figure is then 0 instead of 2^32.
     void check_slots(const std::string& name, usage& bytes, std::uint64_t reserved,
                      std::uint64_t capacity) {
         expect(name + ": slots",
@@ -229,7 +229,7 @@ condition condition_of(const segment& from) {
 std::uint64_t bytes_in(const fs::path& folder) {
     std::uint64_t sum = 0;
     for (const fs::directory_entry& file : fs::directory_iterator(folder)) {
-        std::error_code gone; // a file that was renamed meanwhile
+        std::error_code gone; // the file was renamed meanwhile
         const std::uint64_t length = file.is_regular_file(gone) ? file.file_size(gone) : 0;
         if (!gone) sum += length;
     }

@@ -1,5 +1,5 @@
-#include <chainbase/rows/mapped_bytes.hpp>
-#include <pool_allocator/error.hpp>
+#include <chainbase/object/mapped_bytes.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/inspect/root/read_only_tree.hpp>
 #include <tools/inspect/state/schema.hpp>
 
@@ -27,7 +27,7 @@ const type_schema* find(const std::vector<const type_schema*>& all, const std::s
     return found == all.end() ? nullptr : *found;
 }
 
-/// How a type is not the one that this version knows.
+/// How a type differs from this version's.
 std::string difference(const type_schema& there, type_schema known) {
     known.node_bytes = there.node_bytes;
     known.link_bytes = there.link_bytes;
@@ -36,7 +36,7 @@ std::string difference(const type_schema& there, type_schema known) {
     return known.difference(there);
 }
 
-/// In a turn.
+/// Call it in a turn.
 void check_types(row_source& state) {
     const auto all = state.types();
     if (!find(all, tree_head::type_name))
@@ -57,7 +57,7 @@ void check_types(row_source& state) {
 }
 
 /// At most 800 bytes each.
-constexpr std::size_t most_copies = 20'000;
+constexpr std::size_t max_copies = 20'000;
 
 } // namespace
 
@@ -141,7 +141,7 @@ std::string name_of(node_ref node) {
     return fmt::format("{} {}", node_type(node.capacity_class()), node.number());
 }
 
-std::vector<node_range> node_ranges(still_state& state, std::uint32_t nodes_at_once) {
+std::vector<node_range> node_ranges(unchanging_state& state, std::uint32_t nodes_at_once) {
     std::vector<node_range> all;
     state.take_turn([&] {
         all.clear();
@@ -153,10 +153,10 @@ std::vector<node_range> node_ranges(still_state& state, std::uint32_t nodes_at_o
     return all;
 }
 
-void each_node(still_state& state, node_range range,
+void each_node(unchanging_state& state, node_range range,
                const std::function<void(const read_only_tree&, node_ref, const node_view&)>& look) {
     using clock = std::chrono::steady_clock;
-    constexpr std::uint32_t between = 64; // looks at the clock
+    constexpr std::uint32_t between = 64; // nodes between two clock reads
     while (range.begin < range.end) {
         state.take_turn([&] {
             const auto until = clock::now() + row_source::slice;
@@ -173,7 +173,7 @@ void each_node(still_state& state, node_range range,
 using state_root::node_ref;
 using state_root::node_view;
 
-copied_tree::copied_tree(still_state& state) : state_(state) {
+copied_tree::copied_tree(unchanging_state& state) : state_(state) {
     state_.take_turn([&] {
         const read_only_tree tree(state_.source());
         head_ = tree.head();
@@ -184,7 +184,7 @@ copied_tree::copied_tree(still_state& state) : state_(state) {
 node_view copied_tree::view(node_ref node) const {
     auto found = copies_.find(node.bits());
     if (found == copies_.end()) {
-        if (copies_.size() > most_copies) copies_.clear();
+        if (copies_.size() > max_copies) copies_.clear();
         state_.take_turn([&] {
             const read_only_tree tree(state_.source());
             copy(tree, node);

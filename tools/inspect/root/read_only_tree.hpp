@@ -16,9 +16,9 @@
 
 namespace chainbase::inspect {
 
-/// The tree of a state's root, read in place through the catalogue.
+/// The tree of a state's root, read through the catalogue.
 ///
-/// Made in a turn, and of use until that ends. Reading is thread-safe.
+/// Made in a turn and valid until it ends. Reading is thread-safe.
 class read_only_tree final : public state_root::node_source {
 public:
     /// Throws usage_error when the state has no root, format_error when another version made it,
@@ -30,12 +30,12 @@ public:
     [[nodiscard]] std::string_view type_name(std::uint16_t number) const override;
     [[nodiscard]] std::string name() const override;
 
-    /// The node of that reference, free or not, whatever is in it; nothing when there is none.
-    /// Throws damaged_error when what leads to it is damaged.
+    /// The node with that reference, free or not, with any content; nothing when there is none.
+    /// Throws damaged_error when the table that leads to it is damaged.
     [[nodiscard]] std::optional<state_root::node_view> find(state_root::node_ref node) const;
-    /// Nodes of a capacity with this number or a higher one there are not.
+    /// End of the node numbers of a capacity.
     [[nodiscard]] std::uint32_t end(unsigned capacity_class) const;
-    /// The types that are committed to, by their numbers.
+    /// The committed types, by their numbers.
     [[nodiscard]] const std::map<std::uint16_t, std::string>& types() const noexcept {
         return types_;
     }
@@ -50,42 +50,44 @@ private:
     std::vector<rows::type_rows> nodes_; ///< by capacity
 };
 
-/// "state_root.nodes5 17", as the inspector names an object.
+/// "state_root.nodes5 17", the inspector's name of an object.
 [[nodiscard]] std::string name_of(state_root::node_ref node);
-/// The name of the type of its nodes.
+/// The type name of its nodes.
 [[nodiscard]] const std::string& node_type(unsigned capacity_class);
 
-/// Nodes of one capacity, from the number `begin` on, below `end`.
+/// Nodes of one capacity, with numbers in [begin, end).
 struct node_range {
     unsigned capacity_class = 0;
     std::uint32_t begin = 0;
     std::uint32_t end = 0;
 };
 
-/// So many nodes are checked in a turn.
+/// Nodes checked in one turn.
 constexpr std::uint32_t nodes_in_a_turn = 4096;
 
-/// All nodes that a state has, in ranges of at most so many. Takes a turn.
-[[nodiscard]] std::vector<node_range> node_ranges(still_state& state, std::uint32_t nodes_at_once);
+/// All nodes of a state, in ranges of limited length. Takes a turn.
+[[nodiscard]] std::vector<node_range> node_ranges(unchanging_state& state,
+                                                  std::uint32_t nodes_at_once);
 
-/// Visits the nodes of a range, those that are free too, in turns of at most row_source::slice.
-/// Throws moved_meanwhile, and what read_only_tree and `look` do.
-void each_node(still_state& state, node_range range,
+/// Visits the nodes of a range, including free ones, in turns of at most row_source::slice. Throws
+/// state_changed, and what read_only_tree and `look` throw.
+void each_node(unchanging_state& state, node_range range,
                const std::function<void(const read_only_tree&, state_root::node_ref,
                                         const state_root::node_view&)>& look);
 
-/// The tree of a state's root at one moment, for callers that take no turns: nodes are copied, each
-/// with those below it in a turn of its own, so that its writer never waits for more than that, and
-/// two trees can be compared without a turn in a turn.
+/// The tree of a state's root at one moment, for callers outside of turns. Copies nodes: each with
+/// those below it in its own turn, so that the writer never waits longer than that, and two trees
+/// can be compared without nested turns.
 ///
-/// What view() gives is valid until its next call. Used by one thread.
+/// The result of view() is valid until the next call. Used by one thread.
 class copied_tree final : public state_root::node_source {
 public:
-    /// Takes a turn. Throws moved_meanwhile, and what read_only_tree does. `state` outlives it.
-    explicit copied_tree(still_state& state);
+    /// Takes a turn. Throws state_changed, and what read_only_tree throws. `state` must outlive
+    /// it.
+    explicit copied_tree(unchanging_state& state);
 
     [[nodiscard]] const state_root::tree_head& head() const override { return head_; }
-    /// Throws moved_meanwhile, too.
+    /// Throws state_changed, too.
     [[nodiscard]] state_root::node_view view(state_root::node_ref node) const override;
     [[nodiscard]] std::string_view type_name(std::uint16_t number) const override;
     [[nodiscard]] std::string name() const override;
@@ -93,10 +95,10 @@ public:
 private:
     void copy(const read_only_tree& from, state_root::node_ref node) const;
 
-    still_state& state_;
+    unchanging_state& state_;
     state_root::tree_head head_;
     std::map<std::uint16_t, std::string> types_;
-    /// By reference: the bytes of those that were looked at lately.
+    /// Recently read nodes by reference.
     mutable std::unordered_map<std::uint32_t, std::vector<std::byte>> copies_;
 };
 

@@ -1,5 +1,5 @@
-#include <chainbase/rows/mapped_bytes.hpp>
-#include <pool_allocator/error.hpp>
+#include <chainbase/object/mapped_bytes.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/inspect/root/root_check.hpp>
 #include <tools/inspect/rows/ordered_chunks.hpp>
 
@@ -33,7 +33,7 @@ root_fault of_tree(std::string text) {
     return {root_fault::kind::tree, state_root::tree_head::type_name, 0, std::move(text)};
 }
 
-/// Of the children in `count` places from `first` on.
+/// The digests of `count` children, starting at `first`.
 std::span<const sha256_digest> digests(const node_view& node, unsigned first, unsigned count) {
     return {&node.digest(first), count};
 }
@@ -44,7 +44,7 @@ sha256_digest digest_of(tree_hash& hash, const node_view& node) {
 
 } // namespace
 
-/// What was found in a range of nodes.
+/// The result for a range of nodes.
 struct node_check::piece {
     piece(unsigned capacity_class, std::uint64_t limit)
         : capacity_class(capacity_class), faults(limit) {}
@@ -182,7 +182,7 @@ void node_check::check_root(root_faults& to) {
     });
 }
 
-/// Nodes that nothing leads to.
+/// Finds nodes without a parent.
 void node_check::check_parents(node_range range, root_faults& to) {
     if (nodes_ == 0) return;
     each_node(state_, range, [&](const read_only_tree&, node_ref at, const node_view& node) {
@@ -191,7 +191,7 @@ void node_check::check_parents(node_range range, root_faults& to) {
     });
 }
 
-/// The list of a capacity, from its head in the tree's to its end.
+/// Walks the free list of a capacity from its head in the tree object.
 void node_check::check_free_nodes(unsigned capacity_class, root_faults& to) {
     std::uint32_t next = 0;
     state_.take_turn([&] { next = read_only_tree(state_.source()).head().free[capacity_class]; });
@@ -222,14 +222,14 @@ void node_check::check_free_nodes(unsigned capacity_class, root_faults& to) {
                                    capacities[capacity_class], count, free_[capacity_class])));
 }
 
-/// An object whose leaf is looked for.
+/// An object whose leaf is to be found.
 struct wanted_leaf {
     sha256_digest key; ///< tree_hash::key
     std::uint16_t type = 0;
     std::uint32_t id = 0;
 };
 
-/// Where a leaf is.
+/// The position of a leaf.
 struct found_leaf {
     state_root::node_ref node;
     sha256_digest digest;
@@ -237,14 +237,14 @@ struct found_leaf {
 
 namespace {
 
-/// On the way to a leaf.
+/// A descent to a leaf.
 struct walk {
-    std::size_t number; ///< of what is wanted
+    std::size_t number; ///< index in the list of wanted leaves
     node_ref at;
     std::optional<node_view> node = std::nullopt;
 };
 
-/// Goes to the next node; false: there is none.
+/// Descends one level; false: there is no node.
 bool step(walk& one, const wanted_leaf& wanted, unsigned level, std::optional<found_leaf>& found) {
     if (!one.node || one.node->size() > one.at.capacity()) return false;
     const unsigned digit = state_root::digit(wanted.key, level);
@@ -272,10 +272,10 @@ bool may_have(const rows::slot_reader& slots, std::uint32_t id) {
     }
 }
 
-/// The leaves of some objects where their keys lead, in their order; nothing where there is none.
-/// As state_root::find_leaf, but of a tree that may be damaged, and of all at once, level by level,
-/// so that waiting for the memory of one node overlaps with that for the others. In a turn. Throws
-/// damaged_error when the table of the nodes is damaged.
+/// The leaves of some objects at the places of their keys, in order; nothing where there is none.
+/// As state_root::find_leaf, but for a tree that may be damaged, and for all at once, level by
+/// level, so that the cache misses overlap. Call it in a turn. Throws damaged_error when the table
+/// of the nodes is damaged.
 std::vector<std::optional<found_leaf>> find_leaves(const read_only_tree& tree,
                                                    std::span<const wanted_leaf> wanted) {
     std::vector<std::optional<found_leaf>> found(wanted.size());
@@ -310,16 +310,16 @@ struct object_check::object {
     sha256_digest leaf;
 };
 
-/// What was found in a range of ids.
+/// The result for a range of ids.
 struct object_check::piece {
     explicit piece(std::uint64_t limit) : faults(limit) {}
 
     tree_hash hash;
     root_faults faults;
-    std::vector<wanted_leaf> wanted;     ///< of objects that were read
-    std::vector<object> objects;         ///< these
-    std::vector<wanted_leaf> unreadable; ///< ids of which it is unknown whether there is an object
-    std::vector<std::string> problems;   ///< with these
+    std::vector<wanted_leaf> wanted;     ///< for the objects read
+    std::vector<object> objects;         ///< the objects read
+    std::vector<wanted_leaf> unreadable; ///< ids that may or may not have an object
+    std::vector<std::string> problems;   ///< their errors
     std::uint64_t objects_read = 0;
     std::uint64_t archived = 0;
     std::uint64_t found = 0;
@@ -392,8 +392,8 @@ void object_check::add_object(const type& of, const type_records::seen& one, pie
     to.objects.push_back({one.is_archived, to.hash.leaf(key, to.hash.content(one.record))});
 }
 
-/// After something cannot be read: to find what. An object in memory is what counts, whatever the
-/// archive has beside it.
+/// After a read error, finds the unreadable object. The object in memory counts, whatever the
+/// archive has.
 void object_check::read_one_by_one(type& of, std::uint32_t begin, std::uint32_t end, piece& to) {
     type_records in_memory(state_, of.name, nullptr, type_records::places::memory);
     const auto read = [&](type_records& from, std::uint32_t id) {
@@ -434,8 +434,8 @@ void object_check::look_up(const type& of, piece& to) {
     to.objects = {};
 }
 
-/// Those that are in memory, or that the root commits to, are objects; of the others a fault is
-/// named only where there is none of these.
+/// Ids in memory or in the root are objects; a fault of other ids is reported only if there are
+/// none of these.
 void object_check::look_up_unreadable(const type& of, piece& to) {
     if (to.unreadable.empty()) return;
     std::vector<std::optional<found_leaf>> found;
@@ -479,7 +479,7 @@ void object_check::compare(const type& of, const std::optional<found_leaf>& foun
     to.faults.add({kind::other_content, of.name, id, std::move(text), one.is_archived});
 }
 
-/// Those of no object.
+/// Reports leaves without an object.
 void object_check::check_leaves(root_faults& to) {
     for (const node_range& range : node_ranges(state_, nodes_in_a_turn))
         each_node(state_, range, [&](const read_only_tree&, node_ref at, const node_view& node) {

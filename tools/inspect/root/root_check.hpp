@@ -1,7 +1,7 @@
 #pragma once
 
 #include <archive/store.hpp>
-#include <chainbase/sha256.hpp>
+#include <chainbase/state_root/sha256.hpp>
 #include <chainbase/state_root/tree_hash.hpp>
 #include <tools/inspect/root/read_only_tree.hpp>
 #include <tools/inspect/root/root_report.hpp>
@@ -20,12 +20,12 @@
 
 namespace chainbase::inspect {
 
-/// Ids below a number, a bit each. Thread-safe.
+/// A bit set of ids below a limit. Thread-safe.
 class id_set {
 public:
     explicit id_set(std::uint32_t end = 0) : end_(end), words_((std::size_t{end} + 63) / 64) {}
 
-    /// Returns whether it was not in the set before. Requires id < end.
+    /// Returns whether the id was new. Requires id < end.
     bool add(std::uint32_t id) noexcept {
         const std::uint64_t bit = std::uint64_t{1} << id % 64;
         return (words_[id / 64].fetch_or(bit, std::memory_order_relaxed) & bit) == 0;
@@ -39,24 +39,23 @@ private:
     std::vector<std::atomic<std::uint64_t>> words_;
 };
 
-/// Whether the nodes form one tree: every digest is that of its children, every node but
-/// the free ones has one parent, and the free ones are those that the tree's lists have. So nothing
-/// of what is in them can have changed by itself; that the leaves are those of the objects is for
-/// object_check.
+/// Checks that the nodes form one tree: every digest is that of its children, every node except the
+/// free ones has one parent, and the free ones are those in the tree's lists. So nothing in them
+/// can have changed by itself; object_check checks that the leaves are those of the objects.
 class node_check {
 public:
-    explicit node_check(still_state& state) : state_(state) {}
+    explicit node_check(unchanging_state& state) : state_(state) {}
 
-    /// Looks at all nodes, in so many threads; adds what is wrong. Throws moved_meanwhile, what
-    /// reading does.
+    /// Checks all nodes in `threads` threads and adds the faults. Throws state_changed, and what
+    /// reading throws.
     void run(unsigned threads, root_faults& to);
 
     /// @name After run()
     /// @{
     [[nodiscard]] std::uint64_t nodes() const noexcept { return nodes_; }
-    /// Of all nodes, also those that are not of the tree.
+    /// Of all nodes, including those outside of the tree.
     [[nodiscard]] std::uint64_t leaves() const noexcept { return leaves_; }
-    /// Whether it has another digest than its parent says.
+    /// Whether its digest differs from its parent's entry.
     [[nodiscard]] bool is_damaged(state_root::node_ref node) const {
         return damaged_.contains(node.bits());
     }
@@ -75,7 +74,7 @@ private:
     void check_parents(node_range range, root_faults& to);
     void check_free_nodes(unsigned capacity_class, root_faults& to);
 
-    still_state& state_;
+    unchanging_state& state_;
     std::vector<id_set> has_parent_; ///< by capacity
     std::vector<id_set> is_free_;
     std::array<std::uint64_t, state_root::capacities.size()> free_{};
@@ -87,23 +86,23 @@ private:
 
 struct found_leaf;
 
-/// Whether the leaves of a tree are those of the objects of a state, in memory and in the archive:
-/// each object is looked up in the tree, and if that has more leaves than were found, each leaf
+/// Checks that the leaves of a tree are those of a state's objects, in memory and in the archive:
+/// looks up each object in the tree and, if the tree has more leaves than were found, each leaf
 /// among the objects.
 class object_check {
 public:
-    /// `archive` may be null: there is none. `nodes` has run. All outlive it.
-    object_check(still_state& state, const archive::store* archive, const node_check& nodes)
+    /// `archive` may be null: there is none. `nodes` must have run. All must outlive it.
+    object_check(unchanging_state& state, const archive::store* archive, const node_check& nodes)
         : state_(state), archive_(archive), nodes_(nodes) {}
 
-    /// Looks at all objects, in so many threads; adds what is wrong. Throws moved_meanwhile,
-    /// damaged_error when the archive lacks rows, and what reading does.
+    /// Checks all objects in `threads` threads and adds the faults. Throws state_changed,
+    /// damaged_error when the archive lacks rows, and what reading throws.
     void run(unsigned threads, root_faults& to);
 
     /// @name After run()
     /// @{
     [[nodiscard]] std::uint64_t objects() const noexcept { return objects_; }
-    /// Of these, those that are in the archive only.
+    /// Of these, the ones that are only in the archive.
     [[nodiscard]] std::uint64_t archived_objects() const noexcept { return archived_; }
     /// @}
 
@@ -125,15 +124,15 @@ private:
     void check_leaf(state_root::node_ref at, unsigned digit, const state_root::child& leaf,
                     root_faults& to);
 
-    still_state& state_;
+    unchanging_state& state_;
     const archive::store* archive_;
     const node_check& nodes_;
     std::map<std::uint16_t, std::string> types_;
     std::map<std::uint16_t, id_set> there_;  ///< objects, by their type's number
-    std::map<std::uint16_t, id_set> leaves_; ///< those of which a leaf was seen, likewise
+    std::map<std::uint16_t, id_set> leaves_; ///< ids whose leaf was seen, likewise
     std::uint64_t objects_ = 0;
     std::uint64_t archived_ = 0;
-    std::uint64_t found_ = 0; ///< in the tree
+    std::uint64_t found_ = 0; ///< leaves found in the tree
 };
 
 } // namespace chainbase::inspect

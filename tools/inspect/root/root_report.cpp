@@ -1,11 +1,11 @@
-#include <pool_allocator/error.hpp>
-#include <tools/inspect/archive/kept_archive.hpp>
-#include <tools/inspect/look_at.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <tools/inspect/archive/segment_archive.hpp>
 #include <tools/inspect/root/read_only_tree.hpp>
 #include <tools/inspect/root/root_check.hpp>
 #include <tools/inspect/root/root_report.hpp>
 #include <tools/inspect/rows/merged_rows.hpp>
 #include <tools/inspect/rows/type_records.hpp>
+#include <tools/inspect/state_call.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
 #include <tools/report_json.hpp>
@@ -36,10 +36,10 @@ using state_root::capacities;
 using state_root::node_ref;
 using state_root::node_view;
 
-/// Bit i of a set: there is the size i.
+/// Bit i: size i is in the set.
 using size_set = std::uint32_t;
 
-/// Places for children in all arrays.
+/// Array places of all nodes.
 std::uint64_t places(const children_histogram& nodes, size_set sparse) {
     std::uint64_t sum = 0;
     std::uint64_t fitting = branches_per_node; // from the largest number of children down
@@ -64,7 +64,7 @@ std::uint64_t bytes_of(const root_report::by_capacity& nodes) {
     return sum;
 }
 
-/// An object as `get` prints it; empty when it cannot be read.
+/// An object as `get` prints it; empty when unreadable.
 std::string row_of(row_source& state, const archive::store* archive, const root_fault& fault) {
     try {
         const auto found = object_row::find(state, archive, fault.type, fault.id);
@@ -74,7 +74,7 @@ std::string row_of(row_source& state, const archive::store* archive, const root_
     }
 }
 
-/// One try to look at all of it.
+/// One attempt to read everything.
 class attempt {
 public:
     attempt(row_source& state, const root_report::question& asked)
@@ -82,7 +82,7 @@ public:
         found_.is_rolled_back = state.is_rolled_back();
     }
 
-    /// The root alone: what one turn reads.
+    /// The root alone, read in one turn.
     [[nodiscard]] const root_report& head() const noexcept { return found_; }
     root_report run() {
         constexpr std::uint32_t nodes_at_once = UINT32_MAX >> 1;
@@ -113,7 +113,7 @@ private:
         }
         ++to.nodes[at.capacity_class()];
         ++to.nodes_by_children[node.size()];
-        if (node.size() > at.capacity()) return; // damaged: there is no such child
+        if (node.size() > at.capacity()) return; // damaged: the child does not exist
         for (unsigned digit = 0; digit < branches_per_node; ++digit)
             if (node.has(digit) && node.is_leaf(digit)) ++leaves_[node.at_digit(digit).type];
     }
@@ -136,14 +136,14 @@ private:
         for (const auto what : {root_fault::kind::other_content, root_fault::kind::not_in_root})
             for (root_fault& one : faults.named(what))
                 one.row = row_of(state_.source(), archive.get(), one);
-        state_.take_turn([] {}); // these were of that moment, too
+        state_.take_turn([] {}); // confirms that these belong to the same moment
         to.verified = {objects.objects(), objects.archived_objects(), nodes.nodes(),
                        std::move(faults)};
     }
 
     root_report found_;
     std::map<std::uint16_t, std::string> types_;
-    still_state state_;
+    unchanging_state state_;
     const root_report::question& asked_;
     std::map<std::uint16_t, std::uint64_t> leaves_;
 };
@@ -239,10 +239,10 @@ array_sizes root_report::sizes_in_use() const {
 
 root_report root_report::of(const std::filesystem::path& state, const question& asked) {
     row_source from(state);
-    if (auto found = attempt_while_still([&] { return attempt(from, asked).run(); }))
+    if (auto found = attempt_while_unchanged([&] { return attempt(from, asked).run(); }))
         return *std::move(found);
     root_report found;
-    if (auto head = attempt_while_still([&] { return attempt(from, asked).head(); }))
+    if (auto head = attempt_while_unchanged([&] { return attempt(from, asked).head(); }))
         found = *std::move(head);
     else
         found.revision = from.current_revision();
@@ -250,7 +250,7 @@ root_report root_report::of(const std::filesystem::path& state, const question& 
     return found;
 }
 
-// The members that each part of the report has in JSON, in their order.
+// The JSON members of each part of the report, in order.
 BOOST_DESCRIBE_STRUCT(array_sizes, (), (sizes, ratio))
 BOOST_DESCRIBE_STRUCT(root_report::type, (), (name, objects))
 
@@ -328,7 +328,7 @@ std::string head_of(const root_report& found, const std::string& state) {
     text += fmt::format("root      {}\n", found.root);
     if (found.is_current())
         text += "current   yes\n";
-    else if (found.has_moved) // its writer is at work on a block
+    else if (found.has_moved) // its writer is applying a block
         text += fmt::format("current   no: it is that of revision {}\n", found.root_revision);
     else if (found.root_revision < 0)
         text += "current   no: it was never made; open the state with the program that keeps the "
@@ -409,18 +409,18 @@ std::string sizes_text(const root_report& found) {
                        array_sizes::bytes_per_child);
 }
 
-/// Whether two say the same of objects of which nothing else is known.
-bool say_the_same(const root_fault& one, const root_fault& other) {
+/// Whether two faults have the same text and nothing else to tell.
+bool have_same_text(const root_fault& one, const root_fault& other) {
     return one.row.empty() && other.row.empty() && one.type == other.type &&
            one.text == other.text && one.is_archived == other.is_archived;
 }
 
-/// Those that say the same in a line.
+/// Lists faults with the same text in one line.
 std::string faults_text(const std::vector<root_fault>& faults) {
     std::string text;
     for (auto one = faults.begin(); one != faults.end();) {
         const auto end = std::find_if_not(one + 1, faults.end(), [&](const root_fault& other) {
-            return say_the_same(*one, other);
+            return have_same_text(*one, other);
         });
         text += one->type;
         for (auto same = one; same != end; ++same)
@@ -443,7 +443,7 @@ std::string verdict_of(const root_report& found) {
         if (const auto count = faults.count(static_cast<root_fault::kind>(number)); count != 0)
             counts.push_back(fmt::format("{} {}", grouped(count), root_fault::names[number]));
     std::string text = fmt::format("damaged   {}\n", fmt::join(counts, ", "));
-    // What cannot be read says itself what to do.
+    // Messages about unreadable objects already say what to do.
     if (faults.total() != faults.count(root_fault::kind::unreadable))
         text += "          what to do: `chainbase-inspect check` says whether the objects are "
                 "sound; if they are,\n          make the root anew (chainbase-driver: --state-root "

@@ -13,38 +13,38 @@
 
 namespace chainbase::inspect {
 
-/// Nodes of a tree by the number of their children; [0] is of no meaning.
+/// Number of nodes by number of children; [0] is unused.
 using children_histogram = std::array<std::uint64_t, state_root::branches_per_node + 1>;
 
-/// Sizes of the arrays in which nodes keep their children.
+/// Array sizes for the children of nodes.
 struct array_sizes {
-    /// What a child takes in an array of the XRP Ledger, whose published figures are counted by it:
-    /// a digest of 32 bytes, and a reference with what belongs to it. All sizes are multiples of
-    /// it, so that it cancels out of the ratio.
+    /// Bytes per child in an array of the XRP Ledger, the base of its published figures: a digest
+    /// of 32 bytes, and a reference with its data. All sizes are multiples of it, so it cancels out
+    /// of the ratio.
     static constexpr unsigned bytes_per_child = 38;
 
-    std::vector<unsigned> sizes; ///< rising, below 16: the other one is always 16
-    /// Bytes of the arrays, each node with the smallest that its children fit, against arrays that
-    /// are all of 16; 1 if there are no nodes.
+    std::vector<unsigned> sizes; ///< rising, below 16: size 16 is always included
+    /// Bytes of the arrays, with the smallest fitting array for each node, relative to arrays of 16
+    /// for all; 1 without nodes.
     double ratio = 1;
 
-    /// Of `nodes` with these sizes. Requires that they rise and are 1 to 15.
+    /// For `nodes` with these sizes. Requires that they rise and are 1 to 15.
     [[nodiscard]] static array_sizes of(const children_histogram& nodes,
                                         std::vector<unsigned> sparse);
-    /// The best set of `count` sizes below 16, of all that there are; of several, the first in the
-    /// order of their numbers. Requires count < 16.
+    /// The best set of `count` sizes below 16, among all sets; the first in the order of their
+    /// numbers if several are best. Requires count < 16.
     [[nodiscard]] static array_sizes best(const children_histogram& nodes, unsigned count);
 };
 
-/// Something that is not as the root of a state says, or not as a tree has to be.
+/// A contradiction to the state's root, or to the invariants of the tree.
 struct root_fault {
     enum class kind : std::uint8_t {
         tree,          ///< the tree as a whole: its head, its types, its free nodes
-        node,          ///< a node: `type` and `id` are its own
-        unreadable,    ///< an object that cannot be read
-        other_content, ///< an object whose content is not what the root commits to
-        not_in_root,   ///< an object that the root does not commit to
-        not_in_state,  ///< one that it commits to, and that is not there
+        node,          ///< a node, named by `type` and `id`
+        unreadable,    ///< an unreadable object
+        other_content, ///< an object whose content differs from the root
+        not_in_root,   ///< an object missing in the root
+        not_in_state,  ///< an object of the root missing in the state
     };
     static constexpr std::array<std::string_view, 6> names{
         "tree", "node", "unreadable", "other_content", "not_in_root", "not_in_state"};
@@ -52,28 +52,28 @@ struct root_fault {
     kind what = kind::tree;
     std::string type;
     std::uint32_t id = 0;
-    std::string text{};       ///< what is wrong with it
-    bool is_archived = false; ///< the object is in the archive only
-    std::string row{};        ///< of an object: what is there, as JSON; empty: nothing, or unknown
+    std::string text{};       ///< the message
+    bool is_archived = false; ///< the object is only in the archive
+    std::string row{};        ///< the object as JSON; empty: missing, or unknown
 };
 
-/// Faults: all are counted, and the first of each kind named. One thread at a time.
+/// A list of faults: counts all, and keeps the first of each kind. One thread at a time.
 class root_faults {
 public:
     static constexpr std::size_t kinds = root_fault::names.size();
 
-    /// `limit`: how many of each kind are named at most; 0: all.
+    /// `limit`: how many of each kind are kept; 0: all.
     explicit root_faults(std::uint64_t limit) : limit_(limit) {}
 
     void add(root_fault one);
-    /// Behind those that are here.
+    /// Appends other faults.
     void add(root_faults&& others);
 
     [[nodiscard]] std::uint64_t count(root_fault::kind what) const noexcept {
         return counts_[static_cast<std::size_t>(what)];
     }
     [[nodiscard]] std::uint64_t total() const noexcept;
-    /// By kind, and as they were added.
+    /// The kept faults of a kind, in the order added.
     [[nodiscard]] const std::vector<root_fault>& named(root_fault::kind what) const noexcept {
         return named_[static_cast<std::size_t>(what)];
     }
@@ -92,73 +92,73 @@ private:
     std::array<std::vector<root_fault>, kinds> named_;
 };
 
-/// The root of a state, and the tree below it, through the catalogue alone.
+/// The root of a state and its tree, read through the catalogue alone.
 struct root_report {
     /// A type whose objects the root commits to.
     struct type {
         std::string name;
         std::uint64_t objects = 0;
     };
-    /// What --verify found.
+    /// The result of --verify.
     struct verification {
         std::uint64_t objects = 0;
-        std::uint64_t archived_objects = 0; ///< of these, those that are in the archive only
+        std::uint64_t archived_objects = 0; ///< of these, the ones that are only in the archive
         std::uint64_t nodes = 0;
         root_faults faults;
     };
     struct question {
         bool verify = false;
         unsigned threads = 2;
-        std::uint64_t limit = 20; ///< faults of each kind that are named; 0: all
+        std::uint64_t limit = 20; ///< kept faults of each kind; 0: all
     };
-    /// Of a node that has room for all children, and keeps no digests of groups.
+    /// Size of a node with places for all children, without group digests.
     static constexpr std::uint64_t dense_node_bytes =
         state_root::node_view::groups_at(state_root::branches_per_node);
     using by_capacity = std::array<std::uint64_t, state_root::capacities.size()>;
 
     std::int64_t revision = 0;
     bool is_rolled_back = false;
-    /// The state changed each time that its nodes were gone through: `types` and what is below that
-    /// is not known.
+    /// The state changed during every attempt to read its nodes: `types` and the members below are
+    /// unknown.
     bool has_moved = false;
-    std::string root;                ///< 64 hexadecimal digits; empty: not known either
-    std::int64_t root_revision = -1; ///< of the state when the root was brought up to date
-    std::uint64_t objects = 0;       ///< that it commits to, as the tree's head says
-    std::vector<type> types;         ///< by name, with the leaves that the nodes have
+    std::string root;                ///< 64 hexadecimal digits; empty: unknown, too
+    std::int64_t root_revision = -1; ///< the state's revision at the last update of the root
+    std::uint64_t objects = 0;       ///< committed objects, according to the tree's head
+    std::vector<type> types;         ///< by name, with the number of leaves in the nodes
     children_histogram nodes_by_children{};
     by_capacity nodes{};
     by_capacity free{};
     std::optional<verification> verified;
 
-    /// Whether the root is that of the state as it is now.
+    /// Whether the root matches the current state.
     [[nodiscard]] bool is_current() const noexcept { return root_revision == revision; }
     /// Current, verified and without a fault.
     [[nodiscard]] bool is_sound() const noexcept {
         return verified && is_current() && verified->faults.total() == 0;
     }
     [[nodiscard]] std::uint64_t all_nodes() const noexcept;
-    /// Objects that the nodes have.
+    /// Objects in the nodes.
     [[nodiscard]] std::uint64_t leaves() const noexcept;
-    /// Of the nodes of the tree; of those that are free.
+    /// Bytes of the tree's nodes, and of the free ones.
     [[nodiscard]] std::uint64_t bytes() const noexcept;
     [[nodiscard]] std::uint64_t free_bytes() const noexcept;
-    /// If all nodes of the tree had arrays of 16: dense_node_bytes each.
+    /// Bytes if all nodes of the tree had arrays of 16: dense_node_bytes each.
     [[nodiscard]] std::uint64_t dense_bytes() const noexcept;
-    /// Of tree and free nodes; 0 if there are no objects.
+    /// Of tree and free nodes; 0 without objects.
     [[nodiscard]] double bytes_per_object() const noexcept;
-    /// bytes() against dense_bytes(); 1 if there are no nodes.
+    /// bytes() relative to dense_bytes(); 1 without nodes.
     [[nodiscard]] double dense_ratio() const noexcept;
 
-    /// The best 0 to 5 sizes of arrays below 16 for this many nodes of so many children.
+    /// The best 0 to 5 array sizes below 16 for these nodes.
     [[nodiscard]] std::vector<array_sizes> best_sizes() const;
-    /// Those that the nodes have, if each had the smallest that its children fit.
+    /// The current sizes, if each node had its smallest fitting one.
     [[nodiscard]] array_sizes sizes_in_use() const;
 
-    /// Looks in turns, beside a writer three times and for two seconds at least, until nothing
-    /// changed while it looked; the root of a state that goes on changing is that of one moment.
+    /// Reads in turns, beside a writer at least three times and for two seconds, until nothing
+    /// changed during an attempt; for a state that keeps changing, the root is that of one moment.
     /// Throws usage_error when the state has no root, format_error when another version made it,
     /// damaged_error also when the archive lacks rows that the state handed over (only to verify),
-    /// and what reading the state and its archive does.
+    /// and what reading the state and its archive throws.
     [[nodiscard]] static root_report of(const std::filesystem::path& state, const question& asked);
 };
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <chainbase/files.hpp>
-#include <chainbase/segment.hpp>
-#include <pool_allocator/error.hpp>
+#include <chainbase/segment/segment.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/files.hpp>
 
 #include <chrono>
 #include <filesystem>
@@ -10,8 +10,8 @@
 
 namespace chainbase::inspect {
 
-/// Until when something that a writer disturbs is tried again: about a second from now, or as long
-/// as its caller wants.
+/// The deadline for retrying what a writer disturbs: about a second from now, or as the caller
+/// asks.
 class patience {
 public:
     explicit patience(std::chrono::milliseconds lasting = std::chrono::seconds(1))
@@ -24,11 +24,12 @@ private:
     std::chrono::steady_clock::time_point until_;
 };
 
-/// Opens the segment of `state` read-only, also one that is written or was left behind, and returns
-/// what `look(segment&)` does. Beside a writer that opens, closes, cuts or grows a file at that
-/// moment, or replaces the segment, which may look like damage, it tries again.
+/// Opens the segment of `state` read-only, even if it is being written or its writer died, and
+/// returns the result of `look(segment&)`. Tries again while a writer opens, closes, cuts or grows
+/// a file, or replaces the segment, which may look like damage.
 ///
-/// Throws what opening a segment read-only and what `look` throw, with what the file system refuses
+/// Throws what opening a segment read-only and `look` throw; refusals of the file system become
+/// io_error.
 /// as io_error.
 template <typename Look>
 auto look_beside_writer(const std::filesystem::path& state, Look&& look) {
@@ -36,7 +37,7 @@ auto look_beside_writer(const std::filesystem::path& state, Look&& look) {
     open_options how;
     how.mode = open_mode::read_only;
     how.allow_unclean = true;
-    // A process that replaces a segment holds the lock for a moment only, and may have let it go.
+    // A process that replaces a segment holds the lock only briefly and may have released it.
     for (int without_writer = 0;; patience::pause()) {
         try {
             segment from(state, how);

@@ -1,6 +1,6 @@
-#include <archive/key.hpp>
-#include <pool_allocator/error.hpp>
-#include <tools/inspect/archive/kept_archive.hpp>
+#include <archive/record/key.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <tools/inspect/archive/segment_archive.hpp>
 #include <tools/inspect/rows/merged_rows.hpp>
 
 #include <fmt/format.h>
@@ -17,8 +17,8 @@ namespace {
 using archive::byte_buffer;
 using archive::bytes_view;
 
-/// Read ahead of the archive, and of memory at first and beside an archive; of memory never more
-/// than about these bytes.
+/// Rows read ahead from the archive, and from memory at first and beside an archive; from memory
+/// never much more than this many bytes.
 constexpr std::size_t at_once = 256;
 constexpr std::size_t bytes_at_once = std::size_t{1} << 20;
 
@@ -39,8 +39,8 @@ words joined(words first, const words& more) {
     return first;
 }
 
-/// In a turn: whether a row of the archive is an object of the state that is there only. As
-/// archive::detail::removed_objects::counts.
+/// Call it in a turn: whether an archived row is an object of the state that is only there. Same
+/// rule as archive::detail::removed_objects::counts.
 bool is_in_archive_only(row_source& state, const std::string& type, std::uint32_t id) {
     const rows::type_rows live = state.of(type);
     const rows::slot_reader& slots = live.slots();
@@ -53,7 +53,8 @@ bool is_in_archive_only(row_source& state, const std::string& type, std::uint32_
         .empty();
 }
 
-/// In a turn: the bytes in a store of a key, or its leading parts; nothing when it has none.
+/// Call it in a turn: a key, or its leading parts, as bytes in a store; nothing when the store has
+/// no such key.
 std::optional<byte_buffer> stored_key(const rows::type_rows& of, const std::string& key,
                                       const words& parts) {
     if (key == "id") return id_key(id_of(parts));
@@ -61,7 +62,7 @@ std::optional<byte_buffer> stored_key(const rows::type_rows& of, const std::stri
         rows::probe(of.schema(), of.key_called(key), parts, of.buffers()));
 }
 
-/// The number of a key of a table, and whether it is unique: else its keys end with the id.
+/// The number of a table's key, and whether it is unique: else its keys end with the id.
 struct stored_index {
     std::uint32_t number;
     bool is_unique;
@@ -97,7 +98,7 @@ merged_rows::merged_rows(row_source& state, const row_query& asked, const archiv
     if (archive_) find_bounds();
 }
 
-/// No archive any more where it has no rows of the type.
+/// Drops the archive if it has no rows of the type.
 void merged_rows::find_table() {
     const auto table = table_called(*archive_, asked_.type);
     if (!table) {
@@ -152,7 +153,7 @@ void merged_rows::go_on_after(std::uint32_t id) {
     }
 }
 
-/// Unless all that is asked for comes after it. Takes a turn.
+/// Continues after an id, unless it lies before the range. Takes a turn.
 void merged_rows::go_on_after_id(std::uint32_t id) {
     row_query behind = asked_;
     if (!asked_.only.empty()) behind.from = behind.to = std::exchange(behind.only, {});
@@ -193,7 +194,7 @@ bool merged_rows::find_in_archive(std::uint32_t id) {
     return is_there;
 }
 
-/// In a turn: begins with the key of an object, unless all that is asked for comes after it.
+/// Call it in a turn: begins with an object's key, unless it lies before the range.
 void merged_rows::begin_at(const rows::type_rows& of, const std::byte* object,
                            const rows::buffer_source& buffers, std::uint32_t id) {
     const type_schema::key& key = of.key_called(asked_.key);
@@ -219,8 +220,8 @@ void merged_rows::begin_at(const rows::type_rows& of, const std::byte* object,
                                : bounds{std::move(first), std::move(last), false});
 }
 
-/// In a turn: whether an object, whose key `begin_` is with an archive, comes before all that is
-/// asked for.
+/// Call it in a turn: whether an object, whose key `begin_` is with an archive, comes before the
+/// range.
 bool merged_rows::is_ahead_of_all(const rows::type_rows& of, const std::byte* object) const {
     const words begin = joined(asked_.only, asked_.is_reverse ? asked_.to : asked_.from);
     if (begin.empty()) return false;
@@ -238,8 +239,8 @@ bool merged_rows::is_passed(bytes_view key) const {
     return is_begin_known_ && !archive::bytes_less()(begin_, key);
 }
 
-/// Of memory alone, where objects with one key have no order of their own: those up to the one
-/// after which the rows go on.
+/// For memory alone, where objects with equal keys have no order: skips those up to the object
+/// after which the rows continue.
 bool merged_rows::is_passed(const rows::type_rows& of, slot_number slot) {
     if (!after_) return false;
     const bool is_it = of.slots().id(slot) == *after_;
@@ -299,7 +300,7 @@ std::vector<merged_rows::record> merged_rows::next_by_key() {
     for (; by_key_->valid() && found.size() < at_once; by_key_->next()) {
         if (is_beyond(by_key_->key())) break;
         const auto row = archive_->find(table_, by_key_->id());
-        if (!row) continue; // popped meanwhile, of an archive in memory
+        if (!row) continue; // popped meanwhile, from an archive in memory
         record one{by_key_->id(), {}, {}};
         archive::append(one.key, by_key_->key());
         archive::append(one.bytes, row->record());
@@ -369,8 +370,13 @@ std::optional<object_row> object_row::find(row_source& state, const archive::sto
 std::optional<std::vector<found_row>> find_archived(row_source& state, const std::string& type,
                                                     const std::string& key, const words& parts) {
     std::optional<byte_buffer> wanted;
-    state.take_turn([&] { wanted = stored_key(state.of(type), key, parts); });
+    std::uint64_t expected = 0;
+    state.take_turn([&] {
+        wanted = stored_key(state.of(type), key, parts);
+        expected = objects_handed_over(state, type).value_or(0);
+    });
     const auto store = wanted ? open_archive(state) : nullptr;
+    if (wanted) require_rows(state, store.get(), type, expected);
     const auto table = store ? table_called(*store, type) : std::nullopt;
     if (!table) return std::nullopt;
     std::vector<std::uint32_t> ids;
@@ -383,7 +389,7 @@ std::optional<std::vector<found_row>> find_archived(row_source& state, const std
              at.valid() && archive::starts_with(at.key(), *wanted); at.next())
             ids.push_back(at.id());
     }
-    std::vector<std::pair<std::uint32_t, byte_buffer>> records; // a store may take turns of its own
+    std::vector<std::pair<std::uint32_t, byte_buffer>> records; // a store may take its own turns
     for (const std::uint32_t id : ids)
         if (const auto row = store->find(*table, id))
             records.emplace_back(id, byte_buffer(row->record().begin(), row->record().end()));

@@ -15,33 +15,33 @@
 namespace chainbase::inspect {
 
 /// Objects of a type in memory and in the archive as one sequence, in the order of a key, each
-/// once: what lifecycle::range() and from() give (archive/lifecycle.hpp), from the catalogue alone.
+/// once: the results of lifecycle::range() and from() (archive/lifecycle.hpp), from the catalogue
+/// alone.
 ///
-/// Read ahead in turns: a few rows first, then ever more, up to about 1 MiB; with an archive a few
-/// each time. A row that the state hands over while they are read may be missing; that is noticed
-/// (has_moved()). One thread at a time.
+/// Reads ahead in turns: a few rows first, then ever more, up to about 1 MiB; with an archive a few
+/// each time. A row that the state hands over during the read may be missing; has_moved() reports
+/// that. One thread at a time.
 class merged_rows {
 public:
     using row = found_row;
 
-    /// Without `archive`: in memory only. `state` and `archive` outlive it. Takes turns. Throws
-    /// what row_query::cursor() does; usage_error when the archive has rows of the type and does
-    /// not find them by that key, or is to be gone through from the last to the first.
+    /// Without `archive`: in memory only. `state` and `archive` must outlive it. Takes turns.
+    /// Throws what row_query::cursor() throws; usage_error when the archive has rows of the type,
+    /// but does not index them by that key, or when the order is descending.
     ///
-    /// `after`: of what is asked for, only what comes after the place of the object with this id,
-    /// wherever that is now. By a key it throws usage_error when the object is in neither place any
-    /// more.
+    /// `after`: only rows of the query behind the object with this id, at its current place. For a
+    /// key it throws usage_error when the object exists in neither place any more.
     merged_rows(row_source& state, const row_query& asked, const archive::store* archive,
                 std::optional<std::uint32_t> after = std::nullopt);
 
-    /// The next one, null behind the last; valid until pop(). Throws what reading does.
+    /// The next row, null behind the last; valid until pop(). Throws what reading throws.
     [[nodiscard]] const row* next();
     void pop();
 
     [[nodiscard]] const row_format& format() const noexcept { return *format_; }
     /// False: there is no archive, or it has no rows of the type.
     [[nodiscard]] bool searches_archive() const noexcept { return archive_ != nullptr; }
-    /// Whether rows were handed over since this was made. Takes a turn.
+    /// Whether rows were handed over since construction. Takes a turn.
     [[nodiscard]] bool has_moved();
 
 private:
@@ -87,16 +87,16 @@ private:
     std::uint32_t index_ = 0;              ///< of the key in the store
     bool is_unique_ = true;                ///< else its keys end with the id
     archive::byte_buffer begin_;           ///< the first key
-    bool is_begin_known_ = false;          ///< what has it was shown already
-    std::optional<std::uint32_t> after_;   ///< of memory alone: not passed yet
+    bool is_begin_known_ = false;          ///< its row was returned already
+    std::optional<std::uint32_t> after_;   ///< memory alone: not yet skipped
     std::optional<rows::probe> place_;     ///< its key; none by id
-    std::unique_ptr<row_reader> restored_; ///< of a row that `begin_` is the key of
-    archive::byte_buffer end_;             ///< the last one, and what begins with it; empty: all
+    std::unique_ptr<row_reader> restored_; ///< the row with the key `begin_`
+    archive::byte_buffer end_;             ///< prefix of the last keys; empty: no limit
     std::optional<archive::row_cursor> by_id_;
     std::optional<archive::key_cursor> by_key_;
     std::deque<placed_row> in_memory_;
     std::deque<placed_row> archived_;
-    std::size_t ahead_; ///< rows of memory to read in one go
+    std::size_t ahead_; ///< rows of memory to read at once
     bool is_memory_read_ = false;
     bool is_archive_read_ = false;
     std::uint64_t handed_over_ = 0;
@@ -106,20 +106,21 @@ private:
 struct object_row {
     std::string json;               ///< as `get` prints it
     std::vector<std::string> names; ///< of the fields
-    std::vector<std::string> cells; ///< the fields, for people
+    std::vector<std::string> cells; ///< the fields, as text
 
     /// The object of a type with this id; nothing when there is none. `archive` may be null: there
-    /// is none. Takes turns. Throws usage_error when there is no such type, and what reading does:
-    /// damaged_error, io_error.
+    /// is none. Takes turns. Throws usage_error when there is no such type, and what reading
+    /// throws: damaged_error, io_error.
     [[nodiscard]] static std::optional<object_row> find(row_source& state,
                                                         const archive::store* archive,
                                                         const std::string& type, std::uint32_t id);
 };
 
-/// Objects that are in the archive only and have the whole key `parts`, or this id, the newest
-/// first; nothing when the archive has no rows of the type, or does not find them by this key. To
-/// be asked after memory was: what was not there then is found here. Opens the archive beside its
-/// writer. Throws what reading it does.
+/// Objects that are only in the archive and have the whole key `parts`, or this id, the newest
+/// first; nothing when the archive has no rows of the type, or does not index them by this key.
+/// Call it after searching memory: objects archived in between are then found here. Opens the
+/// archive beside its writer. Throws what reading it throws; damaged_error when it lacks rows of
+/// the type.
 [[nodiscard]] std::optional<std::vector<found_row>>
 find_archived(row_source& state, const std::string& type, const std::string& key,
               const std::vector<std::string>& parts);

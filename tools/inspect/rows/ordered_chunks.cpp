@@ -1,4 +1,4 @@
-#include <chainbase/trace/quiet_thread.hpp>
+#include <chainbase/trace/background_thread.hpp>
 #include <tools/inspect/rows/ordered_chunks.hpp>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ public:
     pipeline& operator=(const pipeline&) = delete;
 
     void start_thread() {
-        threads_.push_back(trace::quiet_thread("pieces", [this] { work(); }));
+        threads_.push_back(trace::background_thread("pieces", [this] { work(); }));
     }
 
     /// Waits until the next one is made, and returns its number.
@@ -51,7 +51,7 @@ private:
             end(std::current_exception());
         }
     }
-    /// Whether one is to be made.
+    /// Whether another one is to be made.
     bool waits_for_one(std::unique_lock<std::mutex>& lock) {
         const auto is_over = [&] { return is_ended_ || begun_ == is_made_.size(); };
         changed_.wait(lock, [&] { return is_over() || begun_ < taken_ + ahead_; });

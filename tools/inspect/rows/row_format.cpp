@@ -1,5 +1,5 @@
-#include <chainbase/rows/mapped_bytes.hpp>
-#include <pool_allocator/error.hpp>
+#include <chainbase/object/mapped_bytes.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/inspect/escaped.hpp>
 #include <tools/inspect/rows/row_format.hpp>
 
@@ -58,9 +58,9 @@ void append_text(std::string& to, bytes_view bytes) {
     to += '}';
 }
 
-/// Appends values as JSON, whatever is within them; `is_whole` becomes false where there is none.
-/// Those of an object lie where its type says, their texts and vectors in buffers; those of a
-/// record are taken off its front, one after the other, with lengths before texts and vectors.
+/// Appends values as JSON, recursively; `is_whole` becomes false where a buffer is missing. Values
+/// of an object are at the offsets of its type, with texts and vectors in buffers; those of a
+/// record are consumed from its front, with lengths before texts and vectors.
 class value_writer {
 public:
     /// Of an object.
@@ -69,7 +69,7 @@ public:
     /// Of a record.
     value_writer(std::string& to, bytes_view record) : to_(to), left_(record) {}
 
-    /// `at`: where it lies in an object; null for a record.
+    /// `at`: position in an object; null for a record.
     void append(const rows::value_type& type, const std::byte* at) {
         switch (type.what) {
         case kind::boolean:
@@ -99,7 +99,7 @@ public:
     }
 
     [[nodiscard]] bool is_whole() const noexcept { return is_whole_; }
-    /// What follows in the record.
+    /// The rest of the record.
     [[nodiscard]] bytes_view left() const noexcept { return left_; }
 
 private:
@@ -109,7 +109,7 @@ private:
     bytes_view bytes_of(std::size_t bytes, const std::byte* at) {
         return is_record() ? take(bytes) : bytes_view(at, bytes);
     }
-    /// Zeros where the record has no more.
+    /// Zeros when the record is too short.
     bytes_view take(std::size_t bytes) {
         if (bytes > left_.size()) {
             is_whole_ = false;
@@ -156,7 +156,7 @@ private:
         }
         to_ += '[';
         for (std::size_t number = 0; number < elements; ++number) {
-            if (is_record() && !is_whole_) break; // its length may be any
+            if (is_record() && !is_whole_) break; // its length is unreliable
             if (number != 0) to_ += ',';
             append(type.element(), is_record() ? nullptr : lying.data() + number * each);
         }
@@ -192,7 +192,7 @@ row_format::row_format(const type_schema& schema) : type_(schema.name) {
         append_json_string(begin, one.name);
         begin += ':';
         constexpr std::size_t usual_value = 8;
-        usual_bytes_ += 1 + begin.size() + usual_value;
+        typical_bytes_ += 1 + begin.size() + usual_value;
         fields_.push_back(
             {one.name, std::move(begin), one.offset, rows::value_type::of(one.type, one.bytes)});
     }
@@ -225,7 +225,7 @@ void row_format::append_json(std::string& to, const std::byte* object,
 template <typename Append>
 row_text row_format::made(Append&& append) const {
     row_text text;
-    text.json.reserve(usual_bytes_);
+    text.json.reserve(typical_bytes_);
     text.ends.reserve(fields_.size());
     for (const field& one : fields_) {
         text.json += text.ends.empty() ? '{' : ',';

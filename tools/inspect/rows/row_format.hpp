@@ -1,8 +1,8 @@
 #pragma once
 
-#include <chainbase/rows/mapped_bytes.hpp>
-#include <chainbase/rows/value_type.hpp>
-#include <chainbase/schema.hpp>
+#include <chainbase/object/mapped_bytes.hpp>
+#include <chainbase/object/schema.hpp>
+#include <chainbase/object/value_type.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -13,40 +13,40 @@
 
 namespace chainbase::inspect {
 
-/// An object of a type as one JSON object in one line: {"name":value,...}.
+/// An object of a type as a one-line JSON object: {"name":value,...}.
 struct row_text {
     std::string json;
     std::vector<std::size_t> ends; ///< in `json`, of each value
 };
 
-/// Objects of a type as JSON, from its schema.
+/// Formats objects of a type as JSON, from its schema.
 ///
 ///     number, bool       as JSON has them: integers of 64 bits with all their digits
 ///     f32, f64           the shortest number that reads back as the same; "nan", "inf", "-inf"
-///     texts              as a string; bytes that are no UTF-8 as {"hex": "ff00"}
+/// texts              as a string; invalid UTF-8 as {"hex": "ff00"}
 ///     bytes              vectors and arrays of u8, and what only the program understands: a string
 ///                        of two hexadecimal digits each
 ///     vectors, arrays    an array
 ///     described structs  an object
 ///
-/// Every value has one form, from which it can be read back. Thread-safe.
+/// Every value has one form, which can be parsed back. Thread-safe.
 class row_format {
 public:
     explicit row_format(const type_schema& schema);
 
-    /// Appends an object's fields, in their order, as one JSON object in one line. Throws
-    /// damaged_error, which names the field, when a text or a vector is nowhere.
+    /// Appends an object's fields in order as a one-line JSON object. Throws damaged_error naming
+    /// the field when a text or a vector is missing.
     void append_json(std::string& to, const std::byte* object,
                      const rows::buffer_source& buffers) const;
-    /// The same by itself.
+    /// As append_json(), into a text of its own.
     [[nodiscard]] row_text text_of(const std::byte* object,
                                    const rows::buffer_source& buffers) const;
-    /// The same of a record of the archive (archive/record.hpp), which has the values one after the
-    /// other. Throws damaged_error, which names the field, when it is not one of this schema.
+    /// Formats a record of the archive (archive/record/record.hpp), which has the values one after
+    /// the other. Throws damaged_error naming the field when it does not fit this schema.
     [[nodiscard]] row_text text_of(std::span<const std::byte> record) const;
-    /// A value of a text that this made, as JSON; valid as long as the text.
+    /// The JSON of a value in such a text; valid as long as the text.
     [[nodiscard]] std::string_view value(const row_text& of, std::size_t number) const;
-    /// The values for a table: texts without their quotation marks.
+    /// The values as table cells: texts without quotation marks.
     [[nodiscard]] std::vector<std::string> cells_of(const row_text& of) const;
     /// The names of the fields.
     [[nodiscard]] std::vector<std::string> names() const;
@@ -68,7 +68,7 @@ private:
 
     std::string type_;
     std::vector<field> fields_;
-    std::size_t usual_bytes_ = 0; ///< of an object with small values
+    std::size_t typical_bytes_ = 0; ///< for an object with small values
 };
 
 } // namespace chainbase::inspect

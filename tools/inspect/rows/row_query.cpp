@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/inspect/rows/row_query.hpp>
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ std::unique_ptr<rows::row_cursor> cursor_by_id(const row_query& query) {
                                              to.empty() ? UINT32_MAX : id_of(to), query.is_reverse);
 }
 
-/// The narrower bound: what all have in common comes first.
+/// The narrower bound: the common prefix comes first.
 std::optional<rows::probe> bound(const rows::type_rows& of, const type_schema::key& key,
                                  const words& only, const words& given) {
     words parts = only;
@@ -60,7 +60,7 @@ std::vector<slot_number> slots_of(const rows::type_rows& of, const std::string& 
 
 using clock = std::chrono::steady_clock;
 
-/// Whether a turn is over; the clock is asked now and then.
+/// Whether a turn is over; reads the clock only now and then.
 class turn_end {
 public:
     bool is_reached() {

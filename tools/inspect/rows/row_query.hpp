@@ -1,6 +1,6 @@
 #pragma once
 
-#include <chainbase/rows/type_rows.hpp>
+#include <chainbase/offline/rows/type_rows.hpp>
 #include <tools/inspect/rows/row_format.hpp>
 #include <tools/inspect/rows/row_source.hpp>
 
@@ -14,52 +14,51 @@
 
 namespace chainbase::inspect {
 
-/// Which objects of a type are wanted, in words.
+/// A query for objects of a type, as text.
 struct row_query {
     std::string type;
     std::string key = "id";        ///< its name, or "id"
-    std::vector<std::string> only; ///< leading parts that all have
-    std::vector<std::string> from; ///< where to begin; none: at the first
-    std::vector<std::string> to;   ///< the last one, and what begins with it; none: the last
+    std::vector<std::string> only; ///< required leading parts
+    std::vector<std::string> from; ///< first key; empty: from the start
+    std::vector<std::string> to;   ///< prefix of the last keys; empty: to the end
     bool is_reverse = false;
 
-    /// Whether all objects of the type are.
+    /// Whether it selects all objects of the type.
     [[nodiscard]] bool is_all() const noexcept {
         return only.empty() && from.empty() && to.empty();
     }
-    /// Takes a turn to look for the type and the key. The cursor stays within the life of `in`.
-    /// Throws usage_error for what there is not, what is no value of a part, and a hashed key,
-    /// which has no order.
+    /// Takes a turn to look up the type and the key. The cursor must not outlive `in`. Throws
+    /// usage_error for unknown names, invalid values, and a hashed key, which has no order.
     [[nodiscard]] std::unique_ptr<rows::row_cursor> cursor(row_source& in) const;
 };
 
 /// An object of a type.
 struct found_row {
     std::uint32_t id = 0;
-    bool is_archived = false; ///< it is in the archive only
+    bool is_archived = false; ///< it is only in the archive
     row_text text;
 };
 
-/// Objects as they were in one turn.
+/// Objects as of one turn.
 struct found_rows {
     std::int64_t revision = 0;
     std::optional<row_format> format; ///< of the type
     std::vector<found_row> rows;
-    bool is_unique = false; ///< no more than one object can have such a key
+    bool is_unique = false; ///< at most one object can have such a key
 };
 
-/// The id that `parts` name. Throws usage_error when they are none.
+/// The id in `parts`. Throws usage_error for an invalid one.
 [[nodiscard]] std::uint32_t id_of(const std::vector<std::string>& parts);
 
-/// All objects in memory that have the whole key `parts`; of id, the one object. Throws usage_error
-/// as row_query::cursor does, but for a hashed key, and when parts are missing.
+/// All objects in memory that have the whole key `parts`; for id, the one object. Throws
+/// usage_error as row_query::cursor, except for a hashed key, and when parts are missing.
 [[nodiscard]] found_rows find_rows(row_source& in, const std::string& type, const std::string& key,
                                    const std::vector<std::string>& parts);
 
-/// Goes through objects of a type in turns of at most row_source::slice each. `look` is called in a
-/// turn for each object, and returns whether it wants another one; `rest`, if there is one, after
-/// each turn. Returns whether `look` ended it, so that there may be more. Throws what they throw,
-/// and what turns and cursors do.
+/// Visits objects of a type in turns of at most row_source::slice each. Calls `look` in a turn for
+/// each object; it returns whether to continue. Calls `rest`, if given, after each turn. Returns
+/// whether `look` stopped it, so that there may be more. Throws what they throw, and what turns and
+/// cursors throw.
 bool scan(row_source& from, const std::string& type, rows::row_cursor& cursor,
           const std::function<bool(const rows::type_rows&, slot_number)>& look,
           const std::function<void()>& rest = {});

@@ -1,5 +1,5 @@
-#include <chainbase/rows/mapped_bytes.hpp>
-#include <pool_allocator/error.hpp>
+#include <chainbase/object/mapped_bytes.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/inspect/rows/row_reader.hpp>
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ namespace {
 
 using kind = rows::value_type::kind;
 
-/// What a value is none of, in the words of the message.
+/// Throws for a value of the wrong kind.
 [[noreturn]] void refuse(const char* wanted, const nlohmann::json& value) {
     std::string found = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     if (found.size() > 60) found = found.substr(0, 57) + "...";
@@ -52,7 +52,7 @@ std::string text_of(const nlohmann::json& value) {
     return bytes_of(value["hex"]);
 }
 
-/// The lowest bytes of a number are its value in fewer; the machine is little-endian.
+/// Truncates to the field's size; the machine is little-endian.
 void store_number(const rows::value_type& type, const nlohmann::json& value, std::byte* to) {
     std::uint64_t bits[2]{};
     bool fits = false;
@@ -75,7 +75,7 @@ void store_number(const rows::value_type& type, const nlohmann::json& value, std
     std::memcpy(to, bits, type.bytes);
 }
 
-/// The one whose shortest digits are those of `wanted`: rounding twice may give its neighbour.
+/// The float whose shortest digits are those of `wanted`: rounding twice may give its neighbour.
 float nearest_float(double wanted) {
     const auto rounded = static_cast<float>(wanted);
     constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -89,7 +89,7 @@ float nearest_float(double wanted) {
     return rounded;
 }
 
-/// "-0" is read as an integer, of the kind of negative ones.
+/// "-0" is parsed as a negative integer.
 bool is_minus_zero(const nlohmann::json& value) {
     return value.is_number_integer() && !value.is_number_unsigned() && value == 0;
 }

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <chainbase/rows/mapped_bytes.hpp>
-#include <chainbase/rows/value_type.hpp>
-#include <chainbase/schema.hpp>
+#include <chainbase/object/mapped_bytes.hpp>
+#include <chainbase/object/schema.hpp>
+#include <chainbase/object/value_type.hpp>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -15,18 +15,18 @@
 
 namespace chainbase::inspect {
 
-/// Objects from the JSON that row_format makes of them: the way back. One thread at a time.
+/// Parses the JSON of row_format back into objects. One thread at a time.
 class row_reader final : public rows::buffer_source {
 public:
     /// Throws damaged_error when a field is not within the object.
     explicit row_reader(const type_schema& schema);
 
-    /// The bytes of an object's value, whose texts and vectors this has; until the next call.
-    /// Throws usage_error, which names the field, when one is missing, is too many, or is no value
-    /// of its type.
+    /// The bytes of an object's value; this reader owns its texts and vectors; valid until the next
+    /// call. Throws usage_error naming the field when one is missing, unknown, or has an invalid
+    /// value.
     [[nodiscard]] const std::byte* read(const nlohmann::json& object);
 
-    /// Of the object that was read last.
+    /// Buffers of the object read last.
     [[nodiscard]] std::optional<std::span<const std::byte>>
     content(buffer_handle handle) const override;
 
@@ -42,7 +42,7 @@ private:
     std::string type_;
     std::vector<rows::value_type::member> fields_;
     std::vector<std::byte> image_;
-    std::vector<std::string> contents_; ///< a handle is the number of one, from 1
+    std::vector<std::string> contents_; ///< a handle is an index from 1
 };
 
 } // namespace chainbase::inspect

@@ -1,8 +1,8 @@
-#include <chainbase/check/mapped_state.hpp>
 #include <chainbase/database.hpp>
-#include <chainbase/lock/process_lock.hpp>
-#include <chainbase/rows/mapped_bytes.hpp>
-#include <pool_allocator/error.hpp>
+#include <chainbase/locks/process_lock.hpp>
+#include <chainbase/object/mapped_bytes.hpp>
+#include <chainbase/offline/check/mapped_state.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/inspect/rows/row_source.hpp>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace chainbase::inspect {
 
 namespace fs = std::filesystem;
 
-/// The windows of a state, and turns at them.
+/// The mapped windows of a state, and its turns.
 class row_source::mapped {
 public:
     struct type {
@@ -45,7 +45,7 @@ std::vector<const window*> addresses_of(const std::vector<std::unique_ptr<window
 
 } // namespace
 
-/// A state that is closed, or that a process writes.
+/// A state that is closed, or open in a writer.
 class row_source::shared final : public mapped {
 public:
     explicit shared(const fs::path& state) : state_(state, reading()), buffers_(files_of(state_)) {}
@@ -78,8 +78,8 @@ public:
 private:
     using clock = std::chrono::steady_clock;
 
-    /// After a turn, beside a writer that is at work: so long that the turns of all who read
-    /// together take about a twentieth of its time.
+    /// Pauses after a turn beside a working writer: long enough that all readers' turns together
+    /// take about a twentieth of its time.
     void rest() {
         constexpr int share = 20;
         std::unique_lock hold(pacing_);
@@ -110,7 +110,7 @@ private:
     rows::segment_buffers buffers_;
     std::mutex pacing_;
     clock::time_point end_;   ///< of the last turn
-    clock::duration last_{0}; ///< how long it took
+    clock::duration last_{0}; ///< duration of the last turn
 };
 
 /// A state whose writer died.
@@ -124,7 +124,7 @@ public:
                                                  "run chainbase-inspect check");
     }
 
-    /// The next opening restores a checkpoint: nothing is to be seen before.
+    /// The next opening restores a checkpoint: nothing can be read before.
     [[nodiscard]] bool is_lost() const noexcept { return chainbase::is_lost(state_.condition()); }
     void take_turn(const std::function<void()>& look) override { look(); }
     [[nodiscard]] std::vector<type> types() const override {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <chainbase/rows/type_rows.hpp>
+#include <chainbase/offline/rows/type_rows.hpp>
 #include <tools/inspect/memory/state_report.hpp>
 #include <tools/inspect/state/named_state.hpp>
 
@@ -16,51 +16,51 @@
 
 namespace chainbase::inspect {
 
-/// A state whose objects are looked at: closed, or beside its writer, in turns with it; or as its
-/// writer left it when it died, rolled back to the last completed block in a copy of this process
-/// (no writer can open the state meanwhile). No file changes but `readers`, in which turns are
-/// taken. Several threads may take turns, each its own.
+/// Reads the objects of a state: closed, or beside its writer, in turns with it; or after its
+/// writer died, rolled back to the last completed block in a private copy (no writer can open the
+/// state meanwhile). Changes no file except `readers`, which registers turns. Several threads may
+/// take turns, each its own.
 class row_source {
 public:
-    /// How long a turn may take that reads many objects: what a writer waits at most.
+    /// Longest turn that reads many objects: the longest wait of a writer.
     static constexpr std::chrono::milliseconds slice{2};
 
-    /// Of the state, or the checkpoint, of that name (class named_state). Throws what that and
-    /// opening a segment read-only throw; unclean_error when there is nothing to be
-    /// seen before the next opening restores a checkpoint.
+    /// Opens the state or the checkpoint of that name (class named_state). Throws what that and
+    /// opening a segment read-only throw; unclean_error when nothing can be read before the next
+    /// opening restores a checkpoint.
     explicit row_source(std::filesystem::path state);
     ~row_source();
     row_source(const row_source&) = delete;
     row_source& operator=(const row_source&) = delete;
 
-    /// Takes a turn: calls `look`, in which nothing changes. What it looked at may be gone after
-    /// it. After another turn, beside a writer that is at work, it rests first: twenty times as
-    /// long as that took, times the number of readers. Throws what the read lock throws.
+    /// Takes a turn: calls `look`, during which nothing changes. What it read may change
+    /// afterwards. Beside a working writer, first pauses twenty times as long as the previous turn
+    /// took, times the number of readers. Throws what the read lock throws.
     void take_turn(const std::function<void()>& look);
 
-    /// Takes a turn to see it.
+    /// Takes a turn to read it.
     [[nodiscard]] std::int64_t current_revision();
 
     /// @name In a turn
     /// @{
-    /// The types, in the order in which they were registered. Schemas stay where they are for good.
+    /// The types in the order of registration. Schemas keep their addresses.
     [[nodiscard]] std::vector<const type_schema*> types();
     /// Whether there is a type of this name.
     [[nodiscard]] bool has(const std::string& type) const;
-    /// The objects of a type. Throws usage_error, which lists the types, when there is none of that
-    /// name; damaged_error.
+    /// The objects of a type. Throws usage_error listing the types when there is none of that name;
+    /// damaged_error.
     [[nodiscard]] rows::type_rows of(const std::string& type);
     [[nodiscard]] std::int64_t revision() const;
-    /// A number that goes up where a change begins and where it ends, odd in between: what was
-    /// looked at in two turns is of one moment if it is the same in both.
+    /// A counter that rises where a change begins and where it ends, odd in between: what two turns
+    /// read belongs to one moment if it is the same in both.
     [[nodiscard]] std::uint64_t changes() const;
     /// @}
 
-    /// As it was named.
+    /// The name passed to the constructor.
     [[nodiscard]] const std::filesystem::path& state() const noexcept { return state_; }
-    /// The folder of the state that it is, or that it is a checkpoint of.
+    /// The folder of the state, or of the checkpoint's state.
     [[nodiscard]] const std::filesystem::path& origin() const noexcept { return named_.origin(); }
-    /// Whether its writer died, and what was unfinished is rolled back in the copy.
+    /// Whether its writer died, and the copy is rolled back.
     [[nodiscard]] bool is_rolled_back() const noexcept;
 
 private:

@@ -1,6 +1,6 @@
-#include <tools/inspect/archive/kept_archive.hpp>
-#include <tools/inspect/look_at.hpp>
+#include <tools/inspect/archive/segment_archive.hpp>
 #include <tools/inspect/rows/merged_rows.hpp>
+#include <tools/inspect/state_call.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/report_json.hpp>
 #include <tools/text_table.hpp>
@@ -31,7 +31,7 @@ struct get_call : state_call {
     std::vector<std::string> parts;
 };
 
-/// What both places have.
+/// Rows of memory and of the archive.
 struct answer {
     found_rows in_memory;
     std::vector<found_row> archived;
@@ -56,7 +56,7 @@ answer look_up(const get_call& asked) {
     return found;
 }
 
-/// Rows are taken as they are: a tree of values could change their numbers.
+/// Prints rows unparsed: parsing could change their numbers.
 std::string get_json(const get_call& asked, const answer& found) {
     const auto list = [&](const std::vector<found_row>& rows) {
         std::vector<std::string> all;
@@ -75,7 +75,7 @@ std::string get_json(const get_call& asked, const answer& found) {
            "\n";
 }
 
-/// A field a line.
+/// One field a line.
 std::string columns_text(const row_format& format, const row_text& row) {
     const std::vector<std::string> names = format.names();
     std::size_t width = 0;
@@ -90,7 +90,7 @@ std::string columns_text(const row_format& format, const row_text& row) {
     return text;
 }
 
-/// Rows with an empty line between them; those of the archive say so.
+/// Rows separated by an empty line; archived ones are marked.
 std::string get_text(const answer& found) {
     std::string text;
     for (const auto* rows : {&found.in_memory.rows, &found.archived})
@@ -116,16 +116,14 @@ exit_code run_get(const get_call& asked) {
 
 // --- range, count, sample ------------------------------------------------------------------------
 
-/// Prints rows of one type to stdout as they come: as a table, or as JSON lines, of which the
-/// first one says what they are, and the last one that they are all:
+/// Streams rows of one type to stdout: as a table, or as JSON lines between a head and an end line:
 ///
 ///     {"schema_version": 1, "state", "type", "key", "revision", "rolled_back"}
 ///     {row}...                          with the archive: {"row": {row}, "archived": false}...
 ///     {"schema_version": 1, "rows": 2, "more": false}
 class row_printer {
 public:
-    /// Takes a turn. `says_where`: rows of memory and of the archive, each of which says where it
-    /// is.
+    /// Takes a turn. `says_where`: each row says whether it is from memory or the archive.
     row_printer(row_source& from, const row_query& query, bool is_json, bool says_where = false)
         : is_json_(is_json), says_where_(says_where) {
         json head;
@@ -141,7 +139,7 @@ public:
             table_.emplace(table());
     }
 
-    /// In a turn: keeps an object in memory.
+    /// Call it in a turn: buffers an object in memory.
     void add(const rows::type_rows& of, slot_number slot) {
         add({of.slots().id(slot), false, format_->text_of(of.slots().value(slot), of.buffers())});
     }
@@ -160,13 +158,14 @@ public:
         table_->add(std::move(cells));
         ++kept_rows_;
     }
-    /// After a turn: prints what is kept, when it is enough to be worth it. Throws io_error.
+    /// After a turn: prints the buffered rows when there are enough. Throws io_error.
     void print_some() {
         constexpr std::size_t bytes_at_once = std::size_t{64} << 10;
-        constexpr std::size_t rows_at_once = 1000; // of a table, whose columns fit all so far
+        // of a table, whose column widths are those so far
+        constexpr std::size_t rows_at_once = 1000;
         if (text_.size() >= bytes_at_once || kept_rows_ >= rows_at_once) print();
     }
-    /// Prints the rest. `more`: there are rows that were not asked for. Throws io_error.
+    /// Prints the rest. `more`: further rows were not requested. Throws io_error.
     void finish(bool more) {
         if (is_json_)
             text_ += fmt::format("{{\"schema_version\":1,\"rows\":{},\"more\":{}}}\n", rows_, more);
@@ -182,7 +181,7 @@ private:
         print_or_throw(text_, "call again for the rest");
         text_.clear();
     }
-    /// Without rows.
+    /// A table without rows.
     [[nodiscard]] text_table table() const {
         std::vector<std::string> titles = format_->names();
         const std::size_t fields = titles.size();
@@ -245,7 +244,7 @@ void run_range(const range_call& asked) {
     warn_if_moved(rows, asked);
 }
 
-/// Of all in memory the type itself keeps count; else they are gone through.
+/// The type counts all its objects in memory; otherwise visits them.
 std::uint64_t count_rows(row_source& from, const range_call& asked) {
     std::uint64_t rows = 0;
     const row_query& query = asked.query;
@@ -286,8 +285,7 @@ struct sample_call : state_call {
     std::uint64_t seed = 1;
 };
 
-/// Ids of objects by trying them, in a turn; fewer than wanted when most ids are not in use any
-/// more, or there are not as many.
+/// Picks random ids in a turn; fewer than wanted when most ids are unused, or there are too few.
 std::set<std::uint32_t> try_ids(const rows::slot_reader& slots, const sample_call& asked,
                                 std::mt19937_64& random) {
     constexpr std::uint64_t tries_each = 16;
@@ -332,7 +330,7 @@ void run_sample(const sample_call& asked) {
     const std::set<std::uint32_t> chosen = choose(from, asked);
     row_printer printer(from, row_query{asked.type, "id", {}, {}, {}, false}, asked.json);
     for (const std::uint32_t id : chosen) {
-        rows::id_cursor one(id, id); // may be gone meanwhile
+        rows::id_cursor one(id, id); // it may be gone meanwhile
         const auto keep = [&](const rows::type_rows& of, slot_number slot) {
             printer.add(of, slot);
             return true;

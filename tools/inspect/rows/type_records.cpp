@@ -1,6 +1,6 @@
-#include <archive/detail/integers.hpp>
-#include <pool_allocator/error.hpp>
-#include <tools/inspect/archive/kept_archive.hpp>
+#include <archive/record/integers.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <tools/inspect/archive/segment_archive.hpp>
 #include <tools/inspect/rows/row_query.hpp>
 #include <tools/inspect/rows/type_records.hpp>
 
@@ -19,7 +19,7 @@ using archive::bytes_view;
 
 constexpr std::size_t length_bytes = sizeof(std::uint32_t);
 
-const type_schema* schema_in(still_state& state, const std::string& type) {
+const type_schema* schema_in(unchanging_state& state, const std::string& type) {
     const type_schema* found = nullptr;
     state.take_turn([&] { found = &state.source().of(type).schema(); });
     return found;
@@ -27,39 +27,39 @@ const type_schema* schema_in(still_state& state, const std::string& type) {
 
 } // namespace
 
-still_state::still_state(row_source& state, const std::function<void()>& look) : state_(state) {
+unchanging_state::unchanging_state(row_source& state, const std::function<void()>& look)
+    : state_(state) {
     state_.take_turn([&] {
         revision_ = state_.revision();
         changes_ = state_.changes();
-        if (changes_ % 2 != 0) throw moved_meanwhile{};
+        if (changes_ % 2 != 0) throw state_changed{};
         look_at(look);
     });
 }
 
-void still_state::take_turn(const std::function<void()>& look) {
+void unchanging_state::take_turn(const std::function<void()>& look) {
     state_.take_turn([&] { look_at(look); });
 }
 
-/// Also where a writer takes no turns: what was looked at while something changed does not count,
-/// nor what was found wrong with it.
-void still_state::look_at(const std::function<void()>& look) const {
-    if (state_.changes() != changes_) throw moved_meanwhile{};
+/// Also works without turns: results and errors of a read during a change are discarded.
+void unchanging_state::look_at(const std::function<void()>& look) const {
+    if (state_.changes() != changes_) throw state_changed{};
     try {
         look();
     } catch (const error&) {
         if (state_.changes() == changes_) throw;
     }
-    if (state_.changes() != changes_) throw moved_meanwhile{};
+    if (state_.changes() != changes_) throw state_changed{};
 }
 
-/// Records one after the other, each with its length in front, and where they begin.
+/// Concatenated records, each preceded by its length, and their offsets.
 struct type_records::in_memory {
     struct place {
         std::uint32_t id;
         std::size_t begin;
     };
     byte_buffer records;
-    std::vector<place> places; ///< kept for a type with rows in the archive only
+    std::vector<place> places; ///< kept for a type with rows that are only in the archive
 
     /// A record.
     [[nodiscard]] seen at(std::size_t number) const {
@@ -70,7 +70,7 @@ struct type_records::in_memory {
     }
 };
 
-type_records::type_records(still_state& state, const std::string& type,
+type_records::type_records(unchanging_state& state, const std::string& type,
                            const archive::store* archive, places where)
     : state_(state), type_(type), schema_(schema_in(state, type)), record_(*schema_) {
     state_.take_turn([&] { end_ = state_.source().of(type_).slots().next_id(); });
@@ -105,13 +105,13 @@ void type_records::find_removed() {
         removed_.push_back(number_of<std::uint32_t>(of, slot, "object"));
         return true;
     });
-    state_.take_turn([] {}); // all was of that moment
+    state_.take_turn([] {}); // confirms that all belongs to that moment
     std::sort(removed_.begin(), removed_.end());
 }
 
 void type_records::read_memory(std::uint32_t begin, std::uint32_t end, in_memory& to) {
     using clock = std::chrono::steady_clock;
-    constexpr std::uint32_t between = 64; ///< looks at the clock
+    constexpr std::uint32_t between = 64; ///< rows between two clock reads
     while (begin < end) {
         state_.take_turn([&] {
             const auto until = clock::now() + row_source::slice;
@@ -133,7 +133,7 @@ void type_records::read_memory(std::uint32_t begin, std::uint32_t end, in_memory
     rows_ += to.places.size();
 }
 
-/// A row as it is, but for the layout in front: that of described_record.
+/// Copies a row without its leading layout: the record as described_record writes it.
 void type_records::append_row(bytes_view record, byte_buffer& to) {
     if (record.size() < sizeof(std::uint32_t))
         throw damaged_error("archive: a record of " + type_ +
@@ -149,7 +149,7 @@ void type_records::append_row(bytes_view record, byte_buffer& to) {
     archive::detail::store_little(to.data() + start, record_.fingerprint());
 }
 
-/// Memory goes first.
+/// Memory takes precedence.
 void type_records::merge(std::uint32_t begin, std::uint32_t end, const in_memory& memory,
                          const std::function<void(const seen&)>& visit) {
     std::size_t next = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <archive/described_record.hpp>
+#include <archive/record/described_record.hpp>
 #include <archive/store.hpp>
 #include <tools/inspect/rows/beside_writer.hpp>
 #include <tools/inspect/rows/row_source.hpp>
@@ -16,18 +16,18 @@
 
 namespace chainbase::inspect {
 
-/// Thrown when a state changed since it was first looked at.
-struct moved_meanwhile {};
+/// Thrown when a state changed since the first read.
+struct state_changed {};
 
-/// A state as it was at one moment, seen in turns. Thread-safe.
-class still_state {
+/// A state at one moment, read in turns. Thread-safe.
+class unchanging_state {
 public:
-    /// That moment is now: takes a turn, and calls `look` in it. Throws moved_meanwhile when
-    /// something is being changed, and what a turn does.
-    still_state(row_source& state, const std::function<void()>& look);
-    explicit still_state(row_source& state) : still_state(state, [] {}) {}
+    /// Fixes the moment: takes a turn, and calls `look` in it. Throws state_changed during a
+    /// change, and what a turn throws.
+    unchanging_state(row_source& state, const std::function<void()>& look);
+    explicit unchanging_state(row_source& state) : unchanging_state(state, [] {}) {}
 
-    /// Takes a turn. Throws moved_meanwhile, and what a turn does.
+    /// Takes a turn. Throws state_changed, and what a turn throws.
     void take_turn(const std::function<void()>& look);
 
     [[nodiscard]] row_source& source() const noexcept { return state_; }
@@ -47,31 +47,31 @@ class type_records {
 public:
     enum class places { memory, both };
 
-    /// `archive` may be null: there is none. Both outlive it. Takes turns. Throws usage_error when
-    /// there is no such type, damaged_error when the archive lacks rows that the state handed over,
-    /// moved_meanwhile.
-    type_records(still_state& state, const std::string& type, const archive::store* archive,
+    /// `archive` may be null: there is none. Both must outlive it. Takes turns. Throws usage_error
+    /// when there is no such type, damaged_error when the archive lacks rows that the state handed
+    /// over, state_changed.
+    type_records(unchanging_state& state, const std::string& type, const archive::store* archive,
                  places where);
 
     [[nodiscard]] const archive::described_record& record() const noexcept { return record_; }
-    /// Ids at or above were not given out.
+    /// End of the assigned ids.
     [[nodiscard]] std::uint32_t end() const noexcept { return end_; }
-    /// How many objects were read.
+    /// Number of objects read.
     [[nodiscard]] std::uint64_t rows() const noexcept { return rows_; }
     [[nodiscard]] std::uint64_t archived_rows() const noexcept { return archived_rows_; }
 
-    /// The records of ids from `begin` on, below `end`, each with its length in front, as
-    /// archive/state_digest.hpp has them. Throws moved_meanwhile; schema_error when rows of the
-    /// archive are of several layouts, and what reading does.
+    /// The records of ids in [begin, end), each preceded by its length, as in
+    /// archive/state_digest.hpp. Throws state_changed; schema_error when rows of the archive have
+    /// several layouts, and what reading throws.
     [[nodiscard]] archive::byte_buffer read(std::uint32_t begin, std::uint32_t end);
 
     /// An object, valid during the call.
     struct seen {
         std::uint32_t id;
         archive::bytes_view record;
-        bool is_archived; ///< in the archive only
+        bool is_archived; ///< only in the archive
     };
-    /// The same records one by one, by rising id; between turns.
+    /// The same records one by one, by rising id; call it outside of turns.
     void each(std::uint32_t begin, std::uint32_t end,
               const std::function<void(const seen&)>& visit);
 
@@ -85,14 +85,14 @@ private:
                const std::function<void(const seen&)>& visit);
     void append_row(archive::bytes_view record, archive::byte_buffer& to);
 
-    still_state& state_;
+    unchanging_state& state_;
     const std::string type_;
     const type_schema* schema_;
     archive::described_record record_;
     std::uint32_t end_ = 0;
-    const archive::store* archive_ = nullptr; ///< null: has no rows of the type
+    const archive::store* archive_ = nullptr; ///< null: no archived rows of the type
     archive::table_id table_{};
-    std::vector<std::uint32_t> removed_; ///< rising: their rows do not count
+    std::vector<std::uint32_t> removed_; ///< rising: their rows are obsolete
     std::atomic<std::uint64_t> row_layout_{no_layout};
     std::atomic<std::uint64_t> rows_{0};
     std::atomic<std::uint64_t> archived_rows_{0};
@@ -100,17 +100,17 @@ private:
     static constexpr std::uint64_t no_layout = UINT64_MAX;
 };
 
-/// What `attempt()`, which looks at a state in turns, returns when nothing changed while it looked:
-/// it throws moved_meanwhile otherwise. Beside a writer it is made three times and for two seconds
-/// at least; nothing if something changed each time. Throws what it throws else.
+/// Returns the result of `attempt()`, which reads a state in turns and throws state_changed if it
+/// changed. Beside a writer tries at least three times and for two seconds; returns nothing if
+/// every attempt met a change. Passes other exceptions.
 template <typename Attempt>
-auto attempt_while_still(Attempt&& attempt) -> std::optional<decltype(attempt())> {
-    constexpr int least_attempts = 3;
+auto attempt_while_unchanged(Attempt&& attempt) -> std::optional<decltype(attempt())> {
+    constexpr int min_attempts = 3;
     const patience until(std::chrono::seconds(2));
-    for (int attempts = 1; attempts <= least_attempts || !until.is_over(); ++attempts) {
+    for (int attempts = 1; attempts <= min_attempts || !until.is_over(); ++attempts) {
         try {
             return attempt();
-        } catch (const moved_meanwhile&) {
+        } catch (const state_changed&) {
             patience::pause();
         }
     }

@@ -1,6 +1,6 @@
-#include <pool_allocator/decimal.hpp>
-#include <pool_allocator/error.hpp>
-#include <pool_allocator/file_descriptor.hpp>
+#include <pool_allocator/base/decimal.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/file_descriptor.hpp>
 #include <tools/endpoint_name.hpp>
 #include <tools/inspect/serve/request_guard.hpp>
 #include <tools/report_json.hpp>
@@ -22,7 +22,7 @@ namespace chainbase::inspect {
 
 namespace {
 
-constexpr std::size_t most_values = 64;
+constexpr std::size_t max_values = 64;
 
 unsigned char byte_of(std::string_view two) {
     unsigned char byte = 0;
@@ -54,8 +54,8 @@ query_string::query_string(std::string_view encoded) {
         const std::string_view one = encoded.substr(0, end);
         encoded.remove_prefix(end == std::string_view::npos ? encoded.size() : end + 1);
         const std::size_t equals = one.find('=');
-        if (values_.size() == most_values)
-            throw usage_error("the query has more than " + std::to_string(most_values) + " values");
+        if (values_.size() == max_values)
+            throw usage_error("the query has more than " + std::to_string(max_values) + " values");
         if (!one.empty())
             values_.emplace_back(
                 decoded(one.substr(0, equals)),
@@ -90,8 +90,8 @@ std::uint64_t query_string::number(std::string_view name, std::uint64_t otherwis
 
 namespace {
 
-constexpr std::size_t fewest_letters = 22; // 128 bits, of 64 letters
-constexpr std::size_t most_letters = 256;
+constexpr std::size_t fewest_letters = 22; // 128 bits from 64 letters
+constexpr std::size_t max_letters = 256;
 
 bool is_letter(char letter) {
     return (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'z') ||
@@ -113,7 +113,7 @@ void require_private(const std::filesystem::path& file, const struct stat& found
 }
 
 std::string first_line(const file_descriptor& from, const std::filesystem::path& file) {
-    std::array<char, most_letters + 2> piece;
+    std::array<char, max_letters + 2> piece;
     const ssize_t got = ::read(from.number(), piece.data(), piece.size());
     if (got < 0) throw_unreadable(file);
     const std::string_view all(piece.data(), static_cast<std::size_t>(got));
@@ -139,7 +139,7 @@ access_token access_token::read(const std::filesystem::path& file) {
     if (from.number() < 0 || ::fstat(from.number(), &found) != 0) throw_unreadable(file);
     require_private(file, found);
     std::string text = first_line(from, file);
-    if (text.size() < fewest_letters || text.size() > most_letters ||
+    if (text.size() < fewest_letters || text.size() > max_letters ||
         !std::all_of(text.begin(), text.end(), is_letter))
         throw usage_error(file.string() +
                           ": its first line is no token; write 22 to 256 letters, digits, '-' and "
@@ -213,7 +213,7 @@ bool request_guard::is_own_name(std::string_view host) const {
         named = parse_endpoint(std::string(host));
     } catch (const usage_error&) {
         if (at_.port != 80) return false;
-        named = {std::string(host), "80"}; // which nobody writes
+        named = {std::string(host), "80"}; // the port is usually omitted
     }
     if (host.starts_with(':') || named.port != std::to_string(at_.port)) return false;
     if (named.host == at_.host) return true;
@@ -242,7 +242,7 @@ bool request_guard::has_token(const http_request& request) const {
     return false;
 }
 
-/// The address bar and the history are to show no secret, so the page is asked for again without.
+/// Redirects without the token, so that it does not stay in the address bar and the history.
 std::optional<http_answer> request_guard::admit(const http_request& request) const {
     if (request.path() != "/") return std::nullopt;
     const std::optional<std::string> given = query_string(request.query()).value("token");
@@ -265,7 +265,7 @@ std::optional<http_answer> request_guard::stop(const http_request& request) cons
     if (!token_ || has_token(request)) return std::nullopt;
     try {
         if (auto admitted = admit(request)) return admitted;
-    } catch (const usage_error&) { // a query that is none has no token
+    } catch (const usage_error&) { // a malformed query has no token
     }
     http_answer refused =
         json_error(401, "a token is needed: open the address with the token that the server "

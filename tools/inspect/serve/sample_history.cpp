@@ -1,4 +1,4 @@
-#include <chainbase/trace/quiet_thread.hpp>
+#include <chainbase/trace/background_thread.hpp>
 #include <tools/inspect/memory/stat.hpp>
 #include <tools/inspect/serve/sample_history.hpp>
 #include <tools/inspect/state/locks.hpp>
@@ -9,13 +9,13 @@
 
 namespace chainbase::inspect {
 
-// The members that the rates have in JSON, in their order.
+// The JSON members of the rates, in order.
 BOOST_DESCRIBE_STRUCT(live_rates, (),
                       (operations, revisions, objects, growth, archive_finds, archive_rows))
 
 namespace {
 
-/// What it takes of the machine's memory, or of its disk.
+/// Memory or disk used on the machine.
 std::uint64_t occupied(const measured& part) {
     return part.bytes.total - std::min(part.bytes.punched, part.bytes.total);
 }
@@ -96,7 +96,7 @@ json to_json(const live_sample& sample, const std::optional<live_rates>& rates,
 sample_history::sample_history(const std::filesystem::path& state, const history_options& options)
     : options_(options), sampler_(state), last_call_(clock::now()) {
     keep(sampler_.take());
-    thread_ = trace::quiet_thread("sampler", [this] { work(); });
+    thread_ = trace::background_thread("sampler", [this] { work(); });
 }
 
 sample_history::~sample_history() {

@@ -18,8 +18,8 @@
 
 namespace chainbase::inspect {
 
-/// A sample for charts; README.md lists the members. Bytes of memory are those that the file system
-/// holds. `rates`: since the sample before, if there is one.
+/// A sample for charts; README.md lists the members. Bytes of memory are those allocated by the
+/// file system. `rates`: since the sample before, if any.
 [[nodiscard]] nlohmann::ordered_json to_json(const live_sample& sample,
                                              const std::optional<live_rates>& rates,
                                              const state_growth& growth);
@@ -28,30 +28,31 @@ namespace chainbase::inspect {
 [[nodiscard]] double unix_seconds(std::chrono::system_clock::time_point when);
 
 struct history_options {
-    std::chrono::milliseconds pause{1'000};       ///< from sample to sample, while somebody looks
-    std::chrono::milliseconds idle_pause{10'000}; ///< and while nobody does
-    std::chrono::milliseconds attention{5'000};   ///< after a call, somebody looks for so long
-    std::size_t samples = 3'600;                  ///< that are kept
+    std::chrono::milliseconds pause{1'000};       ///< between samples while clients ask
+    std::chrono::milliseconds idle_pause{10'000}; ///< between samples otherwise
+    /// a client counts as asking for this time after a call
+    std::chrono::milliseconds attention{5'000};
+    std::size_t samples = 3'600; ///< maximum kept
 };
 
-/// The samples of the last time, taken by a thread of its own, whatever becomes of the state: one
-/// that cannot be read gives a sample that says why. Thread-safe.
+/// Recent samples, taken by a separate thread whatever happens to the state: an unreadable state
+/// gives a sample with the error. Thread-safe.
 ///
-/// Samples are numbered from 1. When other types turn up under the same path than were there, the
-/// state is another one: the history begins anew, with another `begun`.
+/// Samples are numbered from 1. When the path's types are no continuation of the earlier ones,
+/// another state replaced it: the history starts again, with another `begun`.
 class sample_history {
 public:
-    /// Takes the first sample. Throws what that throws.
+    /// Takes the first sample and throws its error.
     explicit sample_history(const std::filesystem::path& state,
                             const history_options& options = {});
     ~sample_history();
     sample_history(const sample_history&) = delete;
     sample_history& operator=(const sample_history&) = delete;
 
-    /// `{schema_version, begun, state, types[], samples[]}` with the samples after this number,
-    /// those that are still kept; README.md lists their members. 0: all.
+    /// `{schema_version, begun, state, types[], samples[]}` with the kept samples after this
+    /// number; README.md lists their members. 0: all.
     [[nodiscard]] std::string after(std::uint64_t number);
-    /// The same with `sample`, the last one, in place of `samples[]`. Waits for a new one if that
+    /// As after(), with the last `sample` in place of `samples[]`. Waits for a new one if the last
     /// is older than a pause.
     [[nodiscard]] std::string latest();
 
@@ -65,7 +66,7 @@ private:
     void work();
     void keep(const live_sample& sample);
     void keep_failure(const std::string& why);
-    // These require the mutex.
+    // These functions require the mutex.
     void push(nlohmann::ordered_json sample);
     void begin_anew(const live_sample& sample);
     void note_attention();
@@ -74,8 +75,8 @@ private:
 
     const history_options options_;
     const live_sampler sampler_;
-    std::mutex mutex_;                ///< for what follows
-    std::optional<live_sample> last_; ///< that could be taken
+    std::mutex mutex_;                ///< protects the members below
+    std::optional<live_sample> last_; ///< successful samples only
     growth_meter meter_;
     std::condition_variable changed_;
     std::string begun_;

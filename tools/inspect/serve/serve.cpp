@@ -1,16 +1,16 @@
-#include <chainbase/rows/type_rows.hpp>
-#include <pool_allocator/error.hpp>
+#include <chainbase/offline/rows/type_rows.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/http/http_server.hpp>
 #include <tools/inspect/archive/archive.hpp>
-#include <tools/inspect/archive/kept_archive.hpp>
+#include <tools/inspect/archive/segment_archive.hpp>
 #include <tools/inspect/assets.hpp>
-#include <tools/inspect/look_at.hpp>
 #include <tools/inspect/memory/stat.hpp>
 #include <tools/inspect/rows/merged_rows.hpp>
 #include <tools/inspect/serve/request_guard.hpp>
 #include <tools/inspect/serve/sample_history.hpp>
 #include <tools/inspect/state/locks.hpp>
 #include <tools/inspect/state/schema.hpp>
+#include <tools/inspect/state_call.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
 #include <tools/report_json.hpp>
@@ -37,39 +37,39 @@ using clock = std::chrono::steady_clock;
 
 // --- rows, a page at a time ----------------------------------------------------------------------
 
-/// Which rows of a type somebody who turns pages wants to see.
+/// The rows of a type on one page.
 struct row_request {
-    static constexpr std::uint64_t most_rows = 1'000;
+    static constexpr std::uint64_t max_rows = 1'000;
 
     std::string type;
     std::string index = "id";           ///< the name of a key, or "id"
-    std::vector<std::string> parts;     ///< of the key, that all rows have; of a hashed one all
-    std::optional<std::uint32_t> after; ///< goes on after the object of this id
+    std::vector<std::string> parts;     ///< required parts of the key; all of them for a hashed key
+    std::optional<std::uint32_t> after; ///< continues after the object with this id
     bool is_reverse = false;
-    bool is_text = false;      ///< `cells` for people in place of `rows`
-    bool with_archive = false; ///< also what is in the archive only; each row says where it is
+    bool is_text = false;      ///< `cells` as text in place of `rows`
+    bool with_archive = false; ///< include archived rows; each row says where it is
     std::uint64_t limit = 50;
 };
 
-/// A page that is filled row by row, up to as many as were asked for, or about 1 MiB:
+/// A page filled row by row, up to the requested number, or about 1 MiB:
 ///
 ///     {schema_version, state, type, index, revision, rolled_back, names[], rows[], more, after}
 ///
-/// `after` asks for the next page. With the archive each of `rows` is `{row, archived}`, `cells`
-/// have one more, of the name `where`, which is "memory" or "archive", and there are
+/// `after` requests the next page. With the archive each of `rows` is `{row, archived}`, `cells`
+/// have one more named `where`, which is "memory" or "archive", and there are
 ///
-///     archive_searched   false: there is none, or it has no rows of the type, or does not know
-///                        the hashed key, so these are those in memory
-///     moved              rows were handed over meanwhile: some of them may be missing
+///     archive_searched   false: there is no archive, it has no rows of the type, or it does not
+///                        index the hashed key, so only memory was searched
+///     moved              rows were handed over during the read: some may be missing
 class row_page {
 public:
-    /// `wanted` and `format` outlive it.
+    /// `wanted` and `format` must outlive it.
     row_page(const row_request& wanted, const row_format& format)
         : wanted_(wanted), format_(format) {}
 
-    /// To be asked for each row that there is: whether it is to be added. If not, there are more.
+    /// Call it for each available row: whether to add it. If not, there are more.
     [[nodiscard]] bool takes_another() {
-        constexpr std::size_t most_bytes = std::size_t{1} << 20; // more nobody reads
+        constexpr std::size_t most_bytes = std::size_t{1} << 20; // enough for any reader
         is_more_ = rows_ == wanted_.limit || text_.size() > most_bytes;
         return !is_more_;
     }
@@ -118,7 +118,7 @@ private:
     bool is_more_ = false;
 };
 
-/// In the order of a key or of the id, as `range` has them.
+/// In the order of a key or of the id, as `range`.
 std::string page_in_order(row_source& from, const row_request& wanted) {
     const auto archive = wanted.with_archive ? open_whole_archive(from) : nullptr;
     const row_query query{wanted.type, wanted.index, wanted.parts, {}, {}, wanted.is_reverse};
@@ -132,7 +132,7 @@ std::string page_in_order(row_source& from, const row_request& wanted) {
     return page.text(from, revision, all.searches_archive(), all.has_moved());
 }
 
-/// Those of a hashed key, as `get` finds them: a few, or none.
+/// Objects with a hashed key, as `get` finds them: a few, or none.
 std::string page_of_key(row_source& from, const row_request& wanted) {
     found_rows found = find_rows(from, wanted.type, wanted.index, wanted.parts);
     bool is_archive_searched = false;
@@ -149,12 +149,11 @@ std::string page_of_key(row_source& from, const row_request& wanted) {
     return page.text(from, found.revision, is_archive_searched, false);
 }
 
-/// The page that is wanted.
+/// The requested page.
 ///
-/// Takes turns with the writer, each of a bounded time, as `range` does. Throws usage_error for
-/// what there is not, no value of a part, a hashed key that is not whole, an `after` that is
-/// gone, and with the archive for what merged_rows does not go through; damaged_error when the
-/// archive lacks rows; and what row_source throws.
+/// Takes turns of bounded time with the writer, as `range` does. Throws usage_error for unknown
+/// names, invalid values, an incomplete hashed key, an `after` that is gone, and with the archive
+/// as merged_rows does; damaged_error when the archive lacks rows; and what row_source throws.
 std::string rows_page(const std::filesystem::path& state, const row_request& wanted) {
     row_source from(state);
     bool has_order = true;
@@ -162,19 +161,19 @@ std::string rows_page(const std::filesystem::path& state, const row_request& wan
         const rows::type_rows of = from.of(wanted.type);
         has_order = wanted.index == "id" || of.tree(of.key_called(wanted.index)).has_value();
     });
-    // One that has no order and is not given is refused by who would go through it.
+    // An unordered key without a value is refused by the ordered page.
     const bool is_lookup = !has_order && (wanted.with_archive || !wanted.parts.empty());
     return is_lookup ? page_of_key(from, wanted) : page_in_order(from, wanted);
 }
 
 // --- the API -------------------------------------------------------------------------------------
 
-/// As stat says it, but without waiting long for a quiet moment of the writer.
+/// As `stat`, but with a short wait for a pause of the writer.
 std::string stat_of(const std::filesystem::path& state) {
     return as_json(read_state(state, live_sampler::patience), read_archive(state));
 }
 
-/// No archive is an answer, not a failure: most states have none.
+/// No archive is an answer, not an error: most states have none.
 std::string archive_of(const std::filesystem::path& state) {
     try {
         return as_json(read_archive_contents(state));
@@ -198,33 +197,31 @@ row_request request_in(const query_string& asked) {
     wanted.is_reverse = asked.number("reverse", 0, 1) == 1;
     wanted.with_archive = asked.number("archive", 0, 1) == 1;
     wanted.is_text = asked.number("text", 0, 1) == 1;
-    wanted.limit = asked.number("limit", wanted.limit, row_request::most_rows, 1);
+    wanted.limit = asked.number("limit", wanted.limit, row_request::max_rows, 1);
     return wanted;
 }
 
-/// What the web page asks about a state, each answer a JSON object with `schema_version`. README.md
-/// lists the paths. Changes nothing; thread-safe.
+/// The web page's API, each answer a JSON object with `schema_version`. README.md lists the paths.
+/// Changes nothing; thread-safe.
 class state_api {
 public:
-    /// Throws what the first look at the state throws. Later a state that cannot be read is an
-    /// answer.
+    /// Throws the error of the first read of the state. Later errors are answers.
     explicit state_api(const std::filesystem::path& state);
 
-    /// To a path that begins with /api/. 404 for one that there is not, 400 for a query that is
-    /// wrong, 503 for a state that cannot be read, or what somebody else is waiting for; with
-    /// `error` each.
+    /// Answers a path that begins with /api/. 404 for an unknown one, 400 for an invalid query, 503
+    /// for an unreadable state, or while another request does the same work; each with `error`.
     [[nodiscard]] http_answer answer(const http_request& request);
 
 private:
-    /// Counting every row of a large archive takes a while, so it is done once for all who ask:
-    /// who asks meanwhile gets what is known, or nothing yet.
+    /// Counting every row of a large archive is slow, so one request does it for all: others get
+    /// the last result meanwhile, or none yet.
     class archive_cache {
     public:
         [[nodiscard]] std::optional<std::string> of(const std::filesystem::path& state);
 
     private:
-        std::mutex reading_; ///< held while it is read
-        std::mutex mutex_;   ///< for what follows
+        std::mutex reading_; ///< held during the read
+        std::mutex mutex_;   ///< protects the members below
         std::string json_;
         std::chrono::steady_clock::time_point taken_;
     };
@@ -235,7 +232,7 @@ private:
     std::filesystem::path state_;
     sample_history history_;
     archive_cache archive_;
-    std::mutex rows_; ///< one request at a time: it may have to wait for a writer
+    std::mutex rows_; ///< one request at a time: it may wait for a writer
 };
 
 std::optional<std::string> state_api::archive_cache::of(const std::filesystem::path& state) {
@@ -292,7 +289,7 @@ http_answer state_api::answer(const http_request& request) {
 
 // --- the page ------------------------------------------------------------------------------------
 
-/// A file of the web page, which is part of the program; nothing if there is none at this path.
+/// An embedded file of the web page; nothing if this path has none.
 std::optional<http_answer> asset_at(std::string_view path) {
     constexpr std::pair<std::string_view, const char*> types[] = {
         {".html", "text/html; charset=utf-8"},
@@ -310,31 +307,31 @@ http_options options_with(const http_limits& limits) {
     http_options options;
     options.name = "serve";
     options.limits = limits;
-    options.threads = 3; // so that counting the rows of an archive does not stop the charts
+    options.threads = 3; // counting an archive's rows must not block the charts
     options.always = request_guard::protections();
     return options;
 }
 
-/// An address of every network of this machine is none to open.
+/// A wildcard address cannot be opened; use the loopback.
 listen_address to_open(listen_address at) {
     if (at.is_any()) at.host = at.host == "::" ? "::1" : "127.0.0.1";
     return at;
 }
 
 struct page_options {
-    listen_address listen;             ///< others than the loopback's need a token
-    std::optional<access_token> token; ///< made here where one is needed
+    listen_address listen;             ///< beyond the loopback a token is required
+    std::optional<access_token> token; ///< generated if required
     http_limits limits;
 };
 
-/// A state as a local web page, served until the end of this object.
+/// Serves a state as a web page until the end of this object.
 class state_page {
 public:
-    /// Throws what the first look at the state throws, and io_error when it cannot be listened at
-    /// the address.
+    /// Throws the error of the first read of the state, and io_error when listening at the address
+    /// fails.
     state_page(const std::filesystem::path& state, page_options options);
 
-    /// Where to look, with the token if it was made here: "http://127.0.0.1:4711/".
+    /// The page's URL, with a generated token: "http://127.0.0.1:4711/".
     [[nodiscard]] std::string url() const;
     [[nodiscard]] listen_address address() const { return server_.address(); }
 
@@ -342,10 +339,10 @@ private:
     [[nodiscard]] http_answer answer(const http_request& request);
 
     std::optional<access_token> token_;
-    bool is_token_told_ = false; ///< by the URL
+    bool is_token_told_ = false; ///< in the URL
     state_api api_;
-    std::optional<request_guard> guard_; ///< once the port is known
-    http_server server_;                 ///< ends before what it uses
+    std::optional<request_guard> guard_; ///< set once the port is known
+    http_server server_;                 ///< destroyed before what it uses
 };
 
 state_page::state_page(const std::filesystem::path& state, page_options options)
@@ -374,9 +371,9 @@ struct serve_call : state_call {
     std::string token_file;
 };
 
-/// A signal is how it is meant to end.
+/// A signal is the normal end.
 void run_serve(const serve_call& asked) {
-    // Whoever waits for a writer that hangs is ended by the second signal.
+    // A second signal ends a wait for a hanging writer.
     const catch_interruption signals(catch_interruption::further_signals::end_the_process);
     page_options options;
     options.listen = listen_address::parse(asked.listen);
@@ -385,7 +382,7 @@ void run_serve(const serve_call& asked) {
     const std::string told =
         asked.json ? line_of({{"schema_version", 1}, {"url", page.url()}}) : page.url();
     print_or_throw(told + "\n", "direct stdout elsewhere and call again");
-    while (!catch_interruption::noted())
+    while (!catch_interruption::caught())
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
 }
 

@@ -1,4 +1,4 @@
-#include <pool_allocator/decimal.hpp>
+#include <pool_allocator/base/decimal.hpp>
 #include <tools/inspect/state/schema.hpp>
 
 #include <fmt/format.h>
@@ -16,39 +16,39 @@ namespace chainbase::inspect {
 
 namespace {
 
-/// Names within one scope of C: identifiers, each given once.
+/// Unique C identifiers within one scope.
 class c_names {
 public:
-    /// One for `name`, which may have any bytes.
+    /// A new identifier for `name`, which may have any bytes.
     [[nodiscard]] std::string of(std::string_view name);
 
 private:
     std::set<std::string> taken_;
 };
 
-/// A type of the catalogue's words ("u64[4]", "{amount i64, unit u32}") as one of C.
+/// A catalogue type ("u64[4]", "{amount i64, unit u32}") as a C type.
 struct c_type {
     std::string name;                     ///< "uint64_t", or "struct { ... }"
-    std::vector<std::uint64_t> lengths{}; ///< of arrays, the outermost first
+    std::vector<std::uint64_t> lengths{}; ///< of arrays, outermost first
     std::uint64_t bytes = 0;
     std::uint64_t alignment = 1; ///< in C++; in C it may be less
 
-    /// `depth`: how far its lines are indented. Empty of words that are not known.
+    /// `depth`: indentation of its lines. Empty for unknown words.
     [[nodiscard]] static std::optional<c_type> of(std::string_view words, int depth);
 
     /// "uint64_t name[4];"
     [[nodiscard]] std::string declare(const std::string& name) const;
 };
 
-/// "    uint8_t padding_0[4];" with a name that `names` had not given yet; empty of no bytes.
+/// "    uint8_t padding_0[4];" with a new name of `names`; empty for 0 bytes.
 std::string c_padding(std::uint64_t bytes, c_names& names, int depth);
 
-/// What lines are indented by.
+/// The indentation of lines.
 std::string c_indent(int depth);
 
 constexpr std::uint64_t most_bytes = std::uint64_t{1} << 32;
 
-/// Of C11, and what C++ and <stdint.h> would make of a header that is included there.
+/// Keywords of C11, and names reserved by C++ and <stdint.h>.
 const std::set<std::string, std::less<>> keywords = {
     "alignas",  "alignof", "and",      "asm",      "auto",     "bool",      "break",  "case",
     "catch",    "char",    "class",    "const",    "continue", "default",   "delete", "do",
@@ -95,10 +95,10 @@ std::optional<c_type> scalar_of(std::string_view words) {
         return c_type{.name = "uint64_t", .bytes = 8, .alignment = 8};
     if (const auto length = length_in(words, "fixed_string<"))
         return c_type{.name = "char", .lengths = {*length}, .bytes = *length, .alignment = 8};
-    return {}; // nor is the alignment of "bytes<12>" known
+    return {}; // the alignment of "bytes<12>" is unknown
 }
 
-/// "u64[4]" to {"u64", "4"}; empty if it does not end so.
+/// "u64[4]" to {"u64", "4"}; empty without such an end.
 std::optional<std::pair<std::string_view, std::uint64_t>> split_array(std::string_view words) {
     const std::size_t open = words.rfind('[');
     if (open == std::string_view::npos || !words.ends_with(']')) return {};
@@ -126,7 +126,7 @@ std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t to) {
     return (bytes + to - 1) / to * to;
 }
 
-/// Laid out as a compiler would that has the members in this order.
+/// Laid out in this order, as a compiler does.
 std::optional<c_type> struct_of(std::string_view members, int depth) {
     c_type all{.name = "struct {\n"};
     c_names names;
@@ -150,7 +150,7 @@ std::optional<c_type> struct_of(std::string_view members, int depth) {
 
 using field = type_schema::field;
 
-/// What cannot end a comment, nor a line.
+/// Escapes text that could end a comment or a line.
 std::string comment(std::string_view text) {
     std::string safe;
     for (const char c : text) {
@@ -161,7 +161,7 @@ std::string comment(std::string_view text) {
     return "/* " + safe + " */";
 }
 
-/// Its own type where that has the bytes of the field and may lie there; else bytes.
+/// The field's own type if its size and alignment fit; else bytes.
 c_type type_of(const field& one, const type_schema& schema) {
     const auto found = c_type::of(one.type, 1);
     if (found && found->bytes == one.bytes && one.offset % found->alignment == 0 &&
@@ -170,7 +170,7 @@ c_type type_of(const field& one, const type_schema& schema) {
     return {.name = "uint8_t", .lengths = {one.bytes}, .bytes = one.bytes};
 }
 
-/// By offset; those that overlap another one, or are outside of the value, are left out.
+/// Fields by offset, without those that overlap another one or lie outside of the value.
 std::vector<const field*> laid_out(const type_schema& schema) {
     std::vector<const field*> all;
     for (const field& one : schema.fields)
@@ -209,8 +209,7 @@ std::string struct_of(const type_schema& schema, const std::string& name) {
 }
 
 std::string c_names::of(std::string_view name) {
-    // A name that begins with an underscore is the compiler's; one that begins with a digit is
-    // none.
+    // Names that begin with an underscore are reserved; a digit cannot begin a name.
     const bool is_taken = name.empty() || !is_letter(name[0]) || name[0] == '_';
     std::string made = !is_taken ? "" : name.empty() || is_digit(name[0]) ? "x_" : "x";
     for (const char c : name)

@@ -1,11 +1,11 @@
-#include <archive/archive_check.hpp>
 #include <archive/open_archive.hpp>
-#include <chainbase/check/checkpoint_check.hpp>
-#include <chainbase/check/state_check.hpp>
 #include <chainbase/checkpoint/disk.hpp>
-#include <pool_allocator/error.hpp>
+#include <chainbase/offline/archive_check.hpp>
+#include <chainbase/offline/check/checkpoint_check.hpp>
+#include <chainbase/offline/check/state_check.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/inspect/archive/archive.hpp>
-#include <tools/inspect/look_at.hpp>
+#include <tools/inspect/state_call.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
 #include <tools/report_json.hpp>
@@ -29,7 +29,7 @@ static std::string to_string(standing what) {
     return boost::describe::enum_to_string(what, "unknown");
 }
 
-// The members that each part of the report has in JSON, in their order.
+// The JSON members of each part of the report, in order.
 BOOST_DESCRIBE_STRUCT(finding, (), (file, offset, slot, object, what))
 BOOST_DESCRIBE_STRUCT(checked_publication, (),
                       (generation, revision, irreversible_revision, time, pages, standing))
@@ -62,7 +62,7 @@ namespace chainbase::inspect {
 
 namespace {
 
-/// Whether all that was looked at is as the engine leaves it.
+/// Whether everything checked is sound.
 void add_verdict(json& to, const check::part_report& report) {
     const std::vector<std::string> refused = report.refused_in_all();
     const std::uint64_t found = report.found_in_all();
@@ -72,7 +72,7 @@ void add_verdict(json& to, const check::part_report& report) {
     to["refused"] = refused;
 }
 
-/// Revision and sessions, as far as the log could be read.
+/// Revision and sessions, as far as the log is readable.
 void add_log(json& to, const check::log_facts& log) {
     const auto known = [&](const json& value) { return log.is_known ? value : json(nullptr); };
     to["revision"] = known(log.revision);
@@ -81,7 +81,7 @@ void add_log(json& to, const check::log_facts& log) {
     to["rolled_back"] = known({{"operation", log.operation}, {"sessions", log.undone}});
 }
 
-/// With what a restore would take; null if it has nothing to take.
+/// Including the checkpoint that a restore would take; null without one.
 void add_checkpoints(json& to, const check::checked_checkpoints& all) {
     const check::checked_publication* best = all.restorable();
     to["restorable"] = best ? json(best->generation) : json(nullptr);
@@ -112,7 +112,7 @@ std::string name_of(const check::part_report& part) {
     return part.type.empty() || part.type == part.name ? part.name : part.type + " " + part.name;
 }
 
-/// Calls visit(part) for the parts of a report, and for what is within them.
+/// Calls visit(part) for the parts of a report, recursively.
 template <typename Visitor>
 void each_part(const check::part_report& report, Visitor&& visit) {
     visit(report);
@@ -151,7 +151,7 @@ void add_row(text_table& table, const check::part_report& part, std::uint64_t fo
     table.add({name_of(part), figures, grouped(found), fmt::format("{:.1f}", part.seconds * 1e3)});
 }
 
-/// The parts, each with what is within it, down to `detail`.
+/// The parts, recursively down to `detail`.
 std::string parts_text(const std::vector<check::part_report>& parts, int detail) {
     if (detail == 0) return {};
     text_table table({"checked", "what is there", "findings", "ms"});
@@ -183,7 +183,7 @@ std::string condition_text(const check::state_check& state) {
     return "unknown";
 }
 
-/// Unix seconds; a damaged file may say any number.
+/// Unix seconds; a damaged file may hold any number.
 std::string time_text(std::int64_t seconds) {
     constexpr std::int64_t end = 253'402'300'800; // the year 10000
     if (seconds < 0 || seconds >= end) return fmt::format("second {}", seconds);
@@ -199,7 +199,7 @@ std::string publications_text(const check::checked_checkpoints& checkpoints) {
     return text;
 }
 
-/// `what` takes it: "a restore would take", "the next opening takes".
+/// `what`: "a restore would take", "the next opening takes".
 std::string restorable_text(const check::checked_checkpoints& checkpoints, const char* what) {
     const check::checked_publication* best = checkpoints.restorable();
     if (!best) return "no checkpoint could be restored\n";
@@ -239,7 +239,7 @@ std::string survivors_text(const check::state_check& state) {
                   "restore the folder from a copy, or replay into a new one\n";
 }
 
-/// What to do about checkpoints that are damaged.
+/// What to do about damaged checkpoints.
 std::string advice_on(const std::string& state, const check::checked_checkpoints& checkpoints) {
     if (checkpoints.report.found_in_all() == 0) return {};
     std::string text;
@@ -272,7 +272,7 @@ std::string verdict_text(const check::part_report& report) {
                               refused.size(), open);
 }
 
-/// `detail`: 0 what is wrong, 1 also each part, 2 also the parts of parts.
+/// `detail`: 0 only the faults, 1 also each part, 2 also their parts.
 std::string as_text(const check::state_check& state, int detail) {
     std::string text = fmt::format("state      {}\ncondition  {}\n{}", state.state().string(),
                                    condition_text(state), standing_text(state));
@@ -299,8 +299,8 @@ struct check_call : state_call {
     bool checkpoint = false;
 };
 
-/// Adds what `look` finds of the archive. One that cannot be opened is a finding, unless it is who
-/// asks that may not.
+/// Adds the findings of `look` about the archive. An archive that cannot be opened is a finding,
+/// unless the user lacks the permission.
 template <typename Look>
 void check_archive(check::part_report& to, Look&& look) {
     const check::stopwatch timed(to);
@@ -318,7 +318,7 @@ void check_archive(check::part_report& to, Look&& look) {
     }
 }
 
-/// That there is none is a finding only if something was handed over to it.
+/// A missing archive is a finding only if something was handed over to it.
 void check_archive(check::state_check& state) {
     check::part_report part;
     part.name = "archive";
@@ -341,8 +341,16 @@ void check_archive(check::state_check& state) {
     if (is_told) state.report().parts.push_back(std::move(part));
 }
 
-/// The exit code for what was found. Files that are only refused go to stderr, too, with what to
-/// do.
+/// Opening refuses another state's checkpoints, even with a sound segment.
+void check_identity(check::state_check& state) {
+    if (is_lost(state.condition())) return;
+    check::part_report part;
+    part.name = "checkpoint";
+    check::check_identity(disk::of_system(), state.state(), part);
+    if (part.found != 0) state.report().parts.push_back(std::move(part));
+}
+
+/// The exit code for the findings. Refused files are also reported on stderr, with what to do.
 exit_code told(const check::part_report& report) {
     const std::vector<std::string> refused = report.refused_in_all();
     for (const std::string& one : refused)
@@ -353,6 +361,7 @@ exit_code told(const check::part_report& report) {
 
 exit_code check_state(const check_call& asked) {
     check::state_check state(asked.state);
+    check_identity(state);
     check_archive(state);
     print_or_throw(asked.json ? as_json(state) : as_text(state, asked.detail));
     return told(state.report());

@@ -1,8 +1,8 @@
 #include <chainbase/segment/segment_header.hpp>
-#include <tools/inspect/look_at.hpp>
 #include <tools/inspect/state/named_state.hpp>
 #include <tools/inspect/state/schema.hpp>
 #include <tools/inspect/state/state_info.hpp>
+#include <tools/inspect/state_call.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
 #include <tools/report_json.hpp>
@@ -14,7 +14,7 @@
 
 namespace chainbase::inspect {
 
-// The members that parts of the report have in JSON, in their order.
+// The JSON members of parts of the report, in order.
 BOOST_DESCRIBE_STRUCT(log_heading, (), (revision, irreversible_revision, sessions, bytes_in_use))
 BOOST_DESCRIBE_STRUCT(trouble, (), (code, what))
 BOOST_DESCRIBE_STRUCT(mapped_pages, (),
@@ -142,8 +142,8 @@ std::string opening_text(const state_info& info) {
 }
 
 std::string rest_text(const state_info& info) {
-    return fmt::format("promise    {}\narchive    {}\nfolder     owner {}, mode {}; {}\n",
-                       or_unknown(info.promise), info.archive.empty() ? "none" : info.archive,
+    return fmt::format("durability {}\narchive    {}\nfolder     owner {}, mode {}; {}\n",
+                       or_unknown(info.durability), info.archive.empty() ? "none" : info.archive,
                        or_unknown(info.owner), or_unknown(info.mode),
                        info.readers_group.empty()
                            ? "no group may read"
@@ -183,7 +183,7 @@ std::string as_json(const state_info& info) {
           {"writer", json_of(info.pages)}}},
         {"schema", schema_json(info)},
         {"checkpoints", checkpoints_json(info)},
-        {"promise", text_or_null(info.promise)},
+        {"durability", text_or_null(info.durability)},
         {"archive", text_or_null(info.archive)},
         {"permissions",
          {{"owner", info.owner},

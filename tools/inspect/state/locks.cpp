@@ -1,7 +1,7 @@
-#include <pool_allocator/file_descriptor.hpp>
-#include <pool_allocator/ofd_lock.hpp>
-#include <tools/inspect/look_at.hpp>
+#include <pool_allocator/base/file_descriptor.hpp>
+#include <pool_allocator/base/ofd_lock.hpp>
 #include <tools/inspect/state/locks.hpp>
+#include <tools/inspect/state_call.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
 #include <tools/report_json.hpp>
@@ -35,13 +35,13 @@ std::string writer_text(const lock_report::of_writer& writer) {
                        writer.process, what, since(writer.what, writer.seconds));
 }
 
-/// Whether somebody checks the state: holds a shared lock, which keeps writers out. The kernel says
-/// of such a lock that it is one, and not whose.
+/// Whether a check runs: it holds a shared lock, which keeps writers out. The kernel reports such a
+/// lock, but not its owner.
 bool holds_check_lock(const std::filesystem::path& state) {
     const std::filesystem::path file = state / "lock";
     const file_descriptor at(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    return at.number() >= 0 &&
-           ofd_lock::in_the_way(at.number(), ofd_lock::kind::exclusive) == ofd_lock::kind::shared;
+    return at.number() >= 0 && ofd_lock::conflicting_lock(at.number(), ofd_lock::kind::exclusive) ==
+                                   ofd_lock::kind::shared;
 }
 
 } // namespace

@@ -1,25 +1,25 @@
 #pragma once
 
-#include <chainbase/lock/process_lock.hpp>
+#include <chainbase/locks/process_lock.hpp>
 
 #include <filesystem>
 #include <string>
 
 namespace chainbase::inspect {
 
-/// Who has a state open.
+/// The processes that have a state open.
 struct state_locks {
     lock_report turns;
-    bool is_being_checked = false; ///< which keeps writers out
+    bool is_being_checked = false; ///< keeps writers out
 
-    /// Throws what lock_report::read throws.
+    /// Throws as lock_report::read.
     [[nodiscard]] static state_locks read(const std::filesystem::path& state);
 };
 
-/// "idle", "waiting", or `inside`: what it does in its turn.
+/// "idle", "waiting", or `inside` for a turn.
 [[nodiscard]] std::string in_words(lock_report::doing what, const char* inside);
 
-/// The report as a table for people.
+/// The report as a text table.
 [[nodiscard]] std::string as_text(const state_locks& found);
 
 /// The report as one JSON object; json.md lists its members.

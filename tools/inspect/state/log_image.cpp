@@ -1,4 +1,4 @@
-#include <pool_allocator/file_error.hpp>
+#include <pool_allocator/base/file_error.hpp>
 #include <tools/inspect/state/log_image.hpp>
 
 #include <sys/mman.h>
@@ -37,13 +37,13 @@ log_words log_image::words() const {
     return read<log_words>(sizeof(window_header));
 }
 
-/// Nothing changed since the words were read, and nothing was changing.
+/// Whether nothing changed since the words were read, and no change was under way.
 bool log_image::is_unchanged(const log_words& since) const {
     const bool is_changing = since.sequence % 2 != 0 && is_written_;
     return !is_changing && words().sequence == since.sequence;
 }
 
-/// Within a chunk that the file has.
+/// Whether it lies in a chunk of the file.
 bool log_image::is_position(log_position at) const noexcept {
     return at > window_header::page_bytes && at <= live_.bytes() &&
            log_walk::chunk_begin(log_walk::chunk_of(at) + 1) <= live_.bytes();
@@ -53,14 +53,15 @@ log_image::chunk log_image::chunk_at(log_position at) const {
     return read<chunk>(log_walk::chunk_begin(log_walk::chunk_of(at)));
 }
 
-/// Empty when the words lead nowhere.
+/// Empty when the words are invalid.
 std::optional<log_heading> log_image::read_heading(const log_words& words) const {
     if (!is_position(words.tail)) return {};
     if (words.oldest == 0) return log_heading{words.base, words.base, 0, 0};
     if (!is_position(words.oldest) || !is_position(words.newest)) return {};
     const revision_number newest = read<session_mark>(words.newest).revision;
     const revision_number oldest = read<session_mark>(words.oldest).revision;
-    const auto irreversible = static_cast<std::uint64_t>(oldest) - 1; // a damaged one may be any
+    // a damaged one may have any value
+    const auto irreversible = static_cast<std::uint64_t>(oldest) - 1;
     const auto place = [&](log_position at) {
         return chunk_at(at).sequence * undo_log::chunk_bytes + at -
                log_walk::chunk_begin(log_walk::chunk_of(at));
@@ -89,7 +90,7 @@ bool log_image::copy(clock::time_point until) {
     return true;
 }
 
-/// Returns whether that is all. Positions that lead nowhere are left to the check of the copy.
+/// Returns whether the copy is complete. The check of the copy reports invalid positions.
 bool log_image::copy_chunks(const log_words& words, clock::time_point until) {
     const log_position first = words.oldest != 0 ? words.oldest : words.completed;
     const std::size_t most = live_.bytes() / undo_log::chunk_bytes;
@@ -110,7 +111,7 @@ void log_image::keep(log_position begin, log_position end) {
     live_.read(begin, std::span(bytes_).last(end - begin));
 }
 
-/// A file that becomes shorter takes away what is mapped of it, copied pages included.
+/// Truncating a file also removes its copied mapped pages.
 void log_image::detach() {
     copy_.refresh();
     void* const at = ::mmap(copy_.base(), copy_.bytes(), PROT_READ | PROT_WRITE,
@@ -138,8 +139,8 @@ bool log_image::is_kept(log_position at) const noexcept {
     });
 }
 
-/// The lowest mark of a session that is whole; 0 if there is none. The marks of a damaged log may
-/// lead around in a ring.
+/// The lowest mark of a complete session; 0 if there is none. The marks of a damaged log may form a
+/// cycle.
 log_position log_image::oldest_kept(const log_words& words) const noexcept {
     log_position found = 0;
     std::size_t left = bytes_.size() / sizeof(session_mark);

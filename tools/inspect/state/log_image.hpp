@@ -1,8 +1,8 @@
 #pragma once
 
+#include <chainbase/offline/log_contents.hpp>
 #include <chainbase/segment/segment_header.hpp>
 #include <pool_allocator/address_space.hpp>
-#include <undo/log_contents.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace chainbase::inspect {
 
-/// The revision and size of a log, from its first words.
+/// The revision and size of a log, from its header words.
 struct log_heading {
     revision_number revision = 0;
     revision_number irreversible_revision = 0;
@@ -21,34 +21,33 @@ struct log_heading {
     std::uint64_t bytes_in_use = 0; ///< from the oldest session to the tail
 };
 
-/// The undo log of a segment as it was at one moment, copied out of a file that another process
-/// writes at the same time. Takes no lock and changes no file. Not thread-safe.
+/// A copy of a segment's undo log at one moment, taken while another process writes it. Takes no
+/// lock and changes no file. Not thread-safe.
 ///
-/// The copy is a window of its own, so all that reads a log reads it. The file itself is read by
-/// calls: a writer that compacts makes it shorter, and a look at a mapping beyond its end kills the
-/// process.
+/// The copy is a window, so every reader of logs can read it. The file itself is read by calls: a
+/// compacting writer truncates it, and a mapped access beyond its end would kill the process.
 class log_image {
 public:
     using clock = std::chrono::steady_clock;
 
-    /// Of the segment in `folder`. `is_written`: a writer lives, and what is half done will be
-    /// done. Throws access_error, damaged_error, io_error, limit_error.
+    /// Of the segment in `folder`. `is_written`: a writer lives and will complete unfinished
+    /// changes. Throws access_error, damaged_error, io_error, limit_error.
     log_image(const std::filesystem::path& folder, const segment_header& header, bool is_written);
 
-    /// The heading now; empty when the log changed meanwhile, or is damaged. Throws io_error,
-    /// as when the file became shorter meanwhile.
+    /// The current heading; empty when the log changed meanwhile, or is damaged. Throws io_error,
+    /// also when the file was truncated meanwhile.
     [[nodiscard]] std::optional<log_heading> heading();
 
-    /// Copies what is in use, the newest first, and returns whether nothing changed meanwhile:
-    /// else the copy is of no use. After `until` it begins no further chunk. Throws as heading().
+    /// Copies the bytes in use, newest first, and returns whether nothing changed meanwhile: else
+    /// the copy is useless. Begins no chunk after `until`. Throws as heading().
     [[nodiscard]] bool copy(clock::time_point until);
-    /// The heading when it was copied, whatever the copy has of it. All zero when its words
-    /// lead nowhere.
+    /// The heading at the time of the copy, whatever the copy contains. All zero when its words are
+    /// invalid.
     [[nodiscard]] const log_heading& copied() const noexcept { return copied_; }
-    /// Whether the last copy has all sessions. If not, the oldest of those that it has whole is its
-    /// oldest one.
+    /// Whether the last copy has all sessions. If not, it begins with the oldest one that it has
+    /// completely.
     [[nodiscard]] bool is_complete() const noexcept { return is_complete_; }
-    /// Whether it has any session whole, or the log has none.
+    /// Whether it has a complete session, or the log has none.
     [[nodiscard]] bool has_sessions() const noexcept { return has_sessions_; }
 
     [[nodiscard]] const window& file() const noexcept { return copy_; }

@@ -4,8 +4,10 @@
 #include <chainbase/database.hpp>
 #include <chainbase/segment/segment_header.hpp>
 #include <chainbase/segment/segment_place.hpp>
-#include <pool_allocator/error.hpp>
-#include <pool_allocator/private_folder.hpp>
+#include <pool_allocator/base/boot_id.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/private_folder.hpp>
+#include <pool_allocator/base/resource_limits.hpp>
 #include <tools/inspect/state/named_state.hpp>
 
 #include <fcntl.h>
@@ -19,7 +21,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -50,11 +51,11 @@ std::uint64_t bytes_of(const checkpoint::publication& one) {
                                where.string(), what, std::generic_category().message(errno)));
 }
 
-/// Runs in the other process. A signal to the terminal's group does not reach it.
-[[noreturn]] void remove_at_the_end(const fs::path& folder, int leash) {
+/// Runs in the child process. Signals to the terminal's group do not reach it.
+[[noreturn]] void remove_at_the_end(const fs::path& folder, int lifeline) {
     constexpr int kept = 3;
     ::setsid();
-    if (leash != kept) ::dup2(leash, kept);
+    if (lifeline != kept) ::dup2(lifeline, kept);
     for (const int standard : {0, 1, 2})
         ::close(standard);
     ::close_range(kept + 1, ~0U, 0);
@@ -66,22 +67,14 @@ std::uint64_t bytes_of(const checkpoint::publication& one) {
     ::_exit(0);
 }
 
-/// Of memory that can be had without swapping; all there is when the kernel does not say.
-std::uint64_t memory_available() {
-    std::ifstream from("/proc/meminfo");
-    for (std::string name; from >> name; from.ignore(1000, '\n'))
-        if (std::uint64_t kibibytes = 0; name == "MemAvailable:" && from >> kibibytes)
-            return kibibytes << 10;
-    return UINT64_MAX;
-}
-
-/// 0 of what is no folder.
+/// 0 unless it is a folder.
 std::uint64_t room_in(const fs::path& folder, bool is_memory) {
     std::error_code problem;
     const fs::space_info space = fs::space(folder, problem);
     if (problem) return 0;
-    return is_memory ? std::min<std::uint64_t>(space.available, memory_available())
-                     : space.available;
+    if (!is_memory) return space.available;
+    const auto free = resource_limits::available_memory();
+    return std::min<std::uint64_t>(space.available, free.value_or(UINT64_MAX));
 }
 
 using checkpoint::publication;
@@ -91,10 +84,10 @@ constexpr std::string_view mark = "@checkpoint";
 
 struct parsed_name {
     std::string state;
-    std::optional<std::uint64_t> generation; ///< none: the newest
+    std::optional<std::uint64_t> generation; ///< nothing: the newest
 };
 
-/// Nothing for what names no checkpoint.
+/// Nothing if the name is no checkpoint's.
 std::optional<parsed_name> parse(const std::string& name) {
     const std::size_t at = name.rfind(mark);
     if (at == std::string::npos || at == 0 || fs::exists(name)) return std::nullopt;
@@ -131,20 +124,20 @@ const publication* with(const published& all, std::optional<std::uint64_t> gener
                                   known.empty() ? "none" : known));
 }
 
-/// As the state was left at the checkpoint; then closed, so that all can look at it.
+/// Restores the state of the checkpoint, closed so that every reader can open it.
 void make_state(const fs::path& checkpoints, const publication& from, const fs::path& state) {
     private_folder::make_within(state);
     const fs::path segment = state / "segment";
     checkpoint::restore_publication(disk::of_system(), checkpoints, from, segment);
     segment_header header = detail::fresh_header(from.window_bytes, from.windows);
     header.identity = from.state;
-    const std::string boot = detail::boot_id();
+    const std::string boot = boot_id();
     std::memcpy(header.boot, boot.data(), boot.size());
     detail::write_header(segment, header);
-    static_cast<void>(open_private(state / "lock", file_use::create)); // where a segment is, it is
+    static_cast<void>(open_private(state / "lock", file_use::create)); // every segment has one
     open_options how;
     how.sync = false;
-    how.promise = durability::process;
+    how.durability = durability::process;
     how.advise = false;
     database(state, how).close();
 }
@@ -185,7 +178,7 @@ segment_header segment_header_in(const fs::path& folder) {
 
 bool is_of_another_boot(const segment_header& header) {
     const bool is_on_storage = header.clean == 1 && header.synced == 1;
-    return detail::boot_of(header) != detail::boot_id() && !is_on_storage;
+    return detail::boot_of(header) != boot_id() && !is_on_storage;
 }
 
 std::vector<checkpoint_info> checkpoints_of(const checkpoint::published& all) {
@@ -219,11 +212,11 @@ temporary_folder::temporary_folder(const fs::path& parent) {
         remover_ = ::fork();
         if (remover_ == 0) remove_at_the_end(path_, ends[0]);
         ::close(ends[0]);
-        leash_ = ends[1];
+        lifeline_ = ends[1];
     }
     if (remover_ > 0) return;
     const int problem = errno;
-    if (leash_ >= 0) ::close(leash_);
+    if (lifeline_ >= 0) ::close(lifeline_);
     fs::remove(path_);
     errno = problem;
     fail(path_, "no process that would remove it can be started");
@@ -232,7 +225,7 @@ temporary_folder::temporary_folder(const fs::path& parent) {
 temporary_folder::~temporary_folder() {
     std::error_code ignored;
     fs::remove_all(path_, ignored);
-    ::close(leash_);
+    ::close(lifeline_);
     while (::waitpid(remover_, nullptr, 0) < 0 && errno == EINTR) {
     }
 }
@@ -263,7 +256,7 @@ named_state::named_state(const std::string& name) : origin_(name), folder_(name)
     restore(found->generation);
 }
 
-/// Beside a writer a checkpoint may be replaced while it is read: then the newest one is another.
+/// A writer may replace the checkpoint during the read: then retries with the new newest one.
 void named_state::restore(std::optional<std::uint64_t> generation) {
     constexpr int attempts = 10;
     const fs::path checkpoints = origin_ / "checkpoint";

@@ -1,12 +1,12 @@
 #include <chainbase/object.hpp>
-#include <chainbase/schema_of.hpp>
+#include <chainbase/object/schema_of.hpp>
 #include <chainbase/state_root/node.hpp>
 #include <chainbase/state_root/node_source.hpp>
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/driver/bookkeeping.hpp>
-#include <tools/inspect/look_at.hpp>
 #include <tools/inspect/state/named_state.hpp>
 #include <tools/inspect/state/schema.hpp>
+#include <tools/inspect/state_call.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
 #include <tools/report_json.hpp>
@@ -84,7 +84,7 @@ std::string why_bookkeeping(const type_schema& schema, const std::set<std::strin
 
 namespace chainbase {
 
-// The members that each part of the report has in JSON, in their order.
+// The JSON members of each part of the report, in order.
 BOOST_DESCRIBE_STRUCT(type_schema::field, (), (name, type, offset, bytes))
 BOOST_DESCRIBE_STRUCT(type_schema::part, (), (field, descending))
 BOOST_DESCRIBE_STRUCT(type_schema::key, (), (name, kind, parts))
@@ -109,7 +109,7 @@ static json report_value(const catalogue::entry& type) {
 namespace chainbase::inspect {
 
 std::uint64_t schema_hash(const catalogue& types) {
-    std::vector<std::uint64_t> hashes; // each has its type's name in it
+    std::vector<std::uint64_t> hashes; // each covers its type's name
     for (const catalogue::entry& one : types.entries())
         hashes.push_back(one.schema.hash());
     std::ranges::sort(hashes);
@@ -159,7 +159,7 @@ std::string type_text(const type_schema& schema) {
     return text;
 }
 
-/// Of a label of a record, within quotes.
+/// A record label within quotes.
 std::string dot_text(const std::string& text) {
     std::string safe;
     for (const char c : text) {

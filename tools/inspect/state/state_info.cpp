@@ -1,12 +1,12 @@
 #include <archive/open_archive.hpp>
-#include <chainbase/check/checkpoint_check.hpp>
-#include <chainbase/check/mapped_state.hpp>
 #include <chainbase/checkpoint/disk.hpp>
 #include <chainbase/checkpoint/publication.hpp>
+#include <chainbase/offline/check/checkpoint_check.hpp>
+#include <chainbase/offline/check/mapped_state.hpp>
 #include <chainbase/segment/segment_place.hpp>
-#include <pool_allocator/error.hpp>
-#include <pool_allocator/file_error.hpp>
-#include <pool_allocator/private_folder.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/file_error.hpp>
+#include <pool_allocator/base/private_folder.hpp>
 #include <tools/inspect/state/named_state.hpp>
 #include <tools/inspect/state/state_info.hpp>
 
@@ -23,10 +23,10 @@ namespace chainbase::inspect {
 
 namespace {
 
-/// What is known when the next opening is foreseen.
+/// The facts about the next opening.
 struct found_facts {
-    std::optional<opening_facts> facts; ///< unless what says where the segment is cannot be read
-    opening_plan plan;                  ///< that follows from them
+    std::optional<opening_facts> facts; ///< nothing if the segment's location is unreadable
+    opening_plan plan;                  ///< derived from them
 };
 
 std::string check(const state_info& of, const char* option = "") {
@@ -73,16 +73,16 @@ void foresee(const opening_plan& plan, state_info& to) {
     if (plan.does == opening_way::refuse) to.add(plan.code, plan.message);
 }
 
-/// Whether a trouble that reading found makes an opening fail.
+/// Whether a trouble found while reading makes an opening fail.
 bool is_in_the_way(const trouble& one) {
     return one.code == "access" || one.code == "log_damaged" || one.code == "catalogue_damaged" ||
            one.code == "other_identity" || one.code == "checkpoint_format" || one.code == "file" ||
            one.code == "readers_damaged";
 }
 
-/// Says in `to`, which has all else, what the next opening for writing does, and names each thing
-/// that is in the way.
-void foresee_opening(const found_facts& found, state_info& to) {
+/// Adds to `to`, which is otherwise complete, what the next opening for writing does, and names
+/// each obstacle.
+void predict_opening(const found_facts& found, state_info& to) {
     if (to.writer.is_alive) {
         to.condition = "writer_running";
         return refuse(to, fmt::format("process {} has it open for writing; read it beside that, or "
@@ -103,7 +103,7 @@ void foresee_opening(const found_facts& found, state_info& to) {
 
 namespace fs = std::filesystem;
 
-/// What a step could not read is a trouble, and no reason to stop.
+/// An unreadable part becomes a trouble; the other steps continue.
 template <typename Step>
 void attempt(state_info& to, const char* code, Step&& step) {
     try {
@@ -162,8 +162,8 @@ void read_place(state_info& to, found_facts& found) {
     to.is_this_boot = found.facts->is_of_this_boot;
 }
 
-/// Of each file that opening may use: who may use it, and that it is one. What is not there is
-/// another matter.
+/// Checks the owner, mode and kind of each file that opening may use. Missing files are checked
+/// elsewhere.
 void look_at_files(state_info& to, const opening_plan& plan) {
     const fs::path segment = is_lost(plan.condition) ? fs::path() : to.segment;
     check::part_report found;
@@ -201,7 +201,7 @@ void read_checkpoints(state_info& to) {
     });
 }
 
-/// What is inside of a segment that an opening would use.
+/// Reads the content of a segment that an opening would use.
 void read_contents(state_info& to, const opening_plan& plan) {
     const bool is_readable = to.header && !is_lost(plan.condition) &&
                              to.header->format == segment_header::current_format;
@@ -224,8 +224,8 @@ void read_archive_kind(state_info& to) {
     });
 }
 
-/// What the last writer promised, where files say it.
-std::string promise_of(const state_info& info) {
+/// The last writer's durability, if the files tell it.
+std::string durability_of(const state_info& info) {
     if (!info.checkpoints.empty() && info.checkpoints.front().redo_log) return "commit";
     if (!info.header || info.header->clean != 1) return {};
     return info.header->generation == 0 ? "process" : "checkpoint";
@@ -247,8 +247,8 @@ state_info read_info(const fs::path& state) {
     read_contents(info, found.plan);
     look_at_files(info, found.plan);
     read_archive_kind(info);
-    info.promise = promise_of(info);
-    foresee_opening(found, info);
+    info.durability = durability_of(info);
+    predict_opening(found, info);
     return info;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <chainbase/catalogue.hpp>
-#include <chainbase/doctor.hpp>
-#include <chainbase/lock/process_lock.hpp>
+#include <chainbase/locks/process_lock.hpp>
+#include <chainbase/segment/catalogue.hpp>
+#include <chainbase/segment/doctor.hpp>
 #include <chainbase/segment/opening_plan.hpp>
 #include <tools/inspect/memory/mapped_pages.hpp>
 #include <tools/inspect/state/named_state.hpp>
@@ -16,41 +16,41 @@
 
 namespace chainbase::inspect {
 
-/// Something that is in the way of using a state, or will be.
+/// An obstacle to using a state, now or later.
 struct trouble {
     std::string code; ///< for programs: "writer_died", "no_checkpoint" ...; json.md lists them
-    std::string what; ///< for people, with what is to be done
+    std::string what; ///< text, with what to do
 };
 
-/// What can be found out of a state without opening it, whatever is wrong with it. What could not
-/// be read is empty, and one of `troubles` says why.
+/// Everything known about a state without opening it, however damaged it is. Unreadable parts are
+/// empty, and one of `troubles` says why.
 struct state_info {
     std::filesystem::path state;
-    std::filesystem::path segment; ///< the folder of its files; empty if nothing says which
-    bool is_in_memory = false;     ///< it is in a folder of memory, and not in the state's
+    std::filesystem::path segment; ///< the folder of its files; empty if unknown
+    bool is_in_memory = false;     ///< it is in a memory folder, not in the state's
     bool is_lost_with_the_machine = false;
     doctor::mount state_mount;
     doctor::mount segment_mount;
-    std::string owner;         ///< of the state's folder: the user's name, or number
-    std::string mode;          ///< of it, in octal: "0700"
-    std::string readers_group; ///< whose members may read; empty: only the owner may
+    std::string owner;         ///< owner of the state's folder: name or number
+    std::string mode;          ///< its mode in octal: "0700"
+    std::string readers_group; ///< its members may read; empty: only the owner may
 
     std::optional<segment_header> header;
     bool is_this_boot = false;
     lock_report::of_writer writer;
-    std::size_t readers = 0; ///< processes' slots in use
+    std::size_t readers = 0; ///< reader slots in use
     std::optional<undo_report> log;
     std::optional<catalogue> types;
     std::optional<mapped_pages> pages; ///< of the writer's process
     std::string shmem_enabled;         ///< the kernel's setting for tmpfs and shared memory
 
-    std::vector<checkpoint_info> checkpoints; ///< the newest first
-    std::string promise; ///< "process", "checkpoint", "commit"; empty: not known
-    std::string archive; ///< the kind; empty: none, or not known
+    std::vector<checkpoint_info> checkpoints; ///< newest first
+    std::string durability;                   ///< "process", "checkpoint", "commit"; empty: unknown
+    std::string archive;                      ///< the kind; empty: none, or unknown
 
     std::string condition;                  ///< json.md lists them
     opening_way next = opening_way::refuse; ///< what the next opening for writing does
-    std::string why;                        ///< it does that
+    std::string why;                        ///< the reason
     std::vector<trouble> troubles;
 
     void add(std::string code, std::string what) {
@@ -58,8 +58,8 @@ struct state_info {
     }
 };
 
-/// Looks at a state, and changes nothing. Throws format_error when nothing of a state is there,
-/// filesystem_error when it cannot be looked at.
+/// Reads a state and changes nothing. Throws format_error without a state, filesystem_error when
+/// the folder is unreadable.
 [[nodiscard]] state_info read_info(const std::filesystem::path& state);
 
 [[nodiscard]] std::string as_text(const state_info& info);

@@ -1,9 +1,9 @@
-#include <chainbase/files.hpp>
-#include <chainbase/lock/process_lock.hpp>
-#include <pool_allocator/error.hpp>
-#include <tools/inspect/look_at.hpp>
+#include <chainbase/locks/process_lock.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/files.hpp>
 #include <tools/inspect/state/named_state.hpp>
 #include <tools/inspect/state/undo_report.hpp>
+#include <tools/inspect/state_call.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
 #include <tools/report_json.hpp>
@@ -25,8 +25,8 @@ using clock = log_image::clock;
 
 constexpr auto patience = std::chrono::seconds(1);
 constexpr auto pause = std::chrono::microseconds(500);
-/// A writer waits for readers: so long may one look at a time.
-constexpr auto most_locked = std::chrono::milliseconds(10);
+/// Longest hold of the read lock, during which a writer waits.
+constexpr auto max_locked = std::chrono::milliseconds(10);
 
 void describe_state(const fs::path& state, const segment_header& header, undo_report& to) {
     const lock_report::of_writer writer = lock_report::read(state).writer;
@@ -40,13 +40,13 @@ void describe_state(const fs::path& state, const segment_header& header, undo_re
 void read_types(undo_report& to) {
     try {
         to.types = catalogue::read(to.segment);
-    } catch (const error& problem) { // sessions and bytes are known all the same
+    } catch (const error& problem) { // sessions and bytes are known without types
         to.why_no_types = problem.what();
     }
 }
 
-/// Tells the lengths of the files that records may name; they are not read here. Without the
-/// catalogue any window counts as as long as it can be.
+/// Sets the lengths of the files that records may name, without reading them. Without the catalogue
+/// each window counts with its maximum length.
 void tell_lengths(const undo_report& of, const address_space& addresses) {
     if (!of.why_no_types.empty())
         for (std::size_t w = 0; w < addresses.windows(); ++w)
@@ -73,14 +73,14 @@ bool copy_between_changes(log_image& image) {
     do {
         try {
             if (image.copy(give_up)) return true;
-        } catch (const io_error&) { // the file became shorter
+        } catch (const io_error&) { // the file was truncated
         }
         std::this_thread::sleep_for(pause);
     } while (clock::now() < give_up);
     return false;
 }
 
-/// A turn among processes, which keeps out a writer that takes turns.
+/// A read turn, which keeps out the writer.
 class reading_turn {
 public:
     explicit reading_turn(const fs::path& state)
@@ -95,11 +95,11 @@ private:
     process_lock::slot_number slot_;
 };
 
-/// False also when this process gets no turn: it may not write to `readers`, or no slot is left.
+/// False also without a turn: this process may not write to `readers`, or all slots are in use.
 bool copy_under_lock(const fs::path& state, log_image& image) {
     try {
         const reading_turn turn(state);
-        return image.copy(clock::now() + most_locked);
+        return image.copy(clock::now() + max_locked);
     } catch (const error&) {
         return false;
     }
@@ -118,7 +118,7 @@ std::optional<log_heading> heading_of(log_image& image) {
     }
 }
 
-/// Everything from the lowest open session up goes, with the operation.
+/// Everything from the lowest open session up is undone, with the operation.
 rolled_back taken_back(const undo_report& report, bool operation) {
     rolled_back all{operation, 0, report.heading.revision};
     for (const logged_session& one : report.sessions)
@@ -221,7 +221,7 @@ undo_report read_undo(const fs::path& state, undo_detail how) {
     }
 }
 
-// The members that each part of the report has in JSON, in their order.
+// The JSON members of each part of the report, in order.
 BOOST_DESCRIBE_STRUCT(rolled_back, (), (operation, sessions, revision))
 
 static json report_value(const owned_changes& one) {
@@ -271,7 +271,7 @@ std::string head_text(const undo_report& report) {
                               grouped(log.sessions), log.irreversible_revision + 1);
 }
 
-/// Beside a living writer an open session is work under way, and nothing is taken back.
+/// Beside a living writer an open session is work in progress, and nothing is undone.
 std::string taken_back_text(const undo_report& report) {
     const rolled_back& back = report.taken_back;
     if (!report.is_complete || (back.sessions == 0 && !back.operation)) return {};
@@ -363,7 +363,7 @@ std::string as_json(const undo_report& report) {
         {"oldest", has_session ? json(log.irreversible_revision + 1) : json(nullptr)},
         {"bytes_in_use", log.bytes_in_use},
         {"file_bytes", report.file_bytes},
-        // Not known before every session was looked at.
+        // Unknown until every session was read.
         {"next_opening", report.is_complete ? json_of(report.taken_back) : json(nullptr)},
         {"operation", has_operation ? json_of_part(report, report.operation) : json(nullptr)},
         {"sessions", std::move(sessions)},

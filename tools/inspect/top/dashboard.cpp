@@ -61,9 +61,9 @@ std::string readers_text(const lock_report& locks) {
     return fmt::format("readers {}: {} inside, {} waiting", locks.readers.size(), reading, waiting);
 }
 
-// The lines above the tables of the dashboard, each a figure or two of everything.
+// The lines above the tables of the dashboard: the key figures of every part.
 
-/// Closed, being written, left behind; how far the state is.
+/// The state's condition and revision.
 styled_line condition_line(const top_sample& sample) {
     const state_report& state = sample.now.state;
     styled_line line = begin("state");
@@ -88,7 +88,7 @@ styled_line rates_line(const top_sample& sample) {
     return line;
 }
 
-/// The rates of operations of the last samples, as many as fit.
+/// The operation rates of the last samples that fit.
 styled_line history_line(const std::deque<double>& operations, std::size_t columns,
                          bool is_unicode) {
     styled_line line = begin("changes/s");
@@ -184,7 +184,7 @@ constexpr milliseconds intervals[] = {
     milliseconds(1'000),  milliseconds(2'000),  milliseconds(5'000),
     milliseconds(10'000), milliseconds(30'000), milliseconds(60'000)};
 
-/// As many as the widest screen can show.
+/// Enough for the widest screen.
 constexpr std::size_t kept_rates = 1'000;
 
 std::string in_seconds(milliseconds interval) {
@@ -196,7 +196,7 @@ std::string in_seconds(milliseconds interval) {
 dashboard::dashboard(std::string state, milliseconds interval, bool is_unicode)
     : state_(std::move(state)), interval_(interval), is_unicode_(is_unicode) {
     for (std::size_t each = 0; each < orders_.size(); ++each)
-        orders_[each] = usual_order(static_cast<view>(each));
+        orders_[each] = default_order(static_cast<view>(each));
 }
 
 void dashboard::add(top_sample sample) {
@@ -221,7 +221,7 @@ void dashboard::choose_view(std::size_t number) {
     first_row_ = 0;
 }
 
-/// Behind the last column comes none: the rows as the state has them.
+/// Behind the last column comes "none": the state's own order.
 void dashboard::choose_column(bool is_next) {
     if (!sample_) return;
     const std::size_t columns = table_of(view_, content()).columns();
@@ -242,7 +242,7 @@ void dashboard::choose_interval(bool is_longer) {
     if (here != std::begin(intervals)) interval_ = *std::prev(here);
 }
 
-/// The screen keeps it from going beyond the end.
+/// screen() limits it to the end.
 bool dashboard::scroll(key_action what) {
     switch (what) {
     case key_action::up:
@@ -271,7 +271,7 @@ bool dashboard::scroll(key_action what) {
 
 void dashboard::press(key_action what) {
     if (is_helping_ && what != key_action::none && what != key_action::quit) {
-        is_helping_ = false; // any key leads back
+        is_helping_ = false; // any key closes the help
         return;
     }
     if (scroll(what)) return;
@@ -387,7 +387,7 @@ std::vector<styled_line> dashboard::table(std::size_t lines) {
     sortable_table all = table_of(view_, content());
     all.sort(order);
     const std::string note = note_of(view_, content());
-    rows_in_sight_ = lines > 2 ? lines - 2 : 1; // titles and note
+    rows_in_sight_ = lines > 2 ? lines - 2 : 1; // without titles and note
     const std::size_t hidden = all.rows() - std::min(all.rows(), rows_in_sight_);
     first_row_ = std::min(first_row_, hidden);
     const std::size_t end = std::min(all.rows(), first_row_ + rows_in_sight_);
@@ -402,9 +402,9 @@ std::vector<styled_line> dashboard::table(std::size_t lines) {
 
 std::vector<styled_line> dashboard::screen(std::size_t columns, std::size_t lines) {
     std::vector<styled_line> all;
-    if (columns < least_columns || lines < least_lines) {
+    if (columns < min_columns || lines < min_lines) {
         all.push_back({{fmt::format("too small: {}x{}, top needs {}x{}; q quits", columns, lines,
-                                    least_columns, least_lines),
+                                    min_columns, min_lines),
                         text_style::warning}});
     } else if (is_helping_) {
         all = help();

@@ -12,7 +12,7 @@
 
 namespace chainbase::inspect {
 
-/// What somebody at the terminal wants.
+/// A command of the user at the terminal.
 enum class key_action {
     none,
     quit,
@@ -31,16 +31,16 @@ enum class key_action {
     shorter_interval,
     longer_interval,
     help,
-    other,  ///< nothing that has a name: it only leads back from the help
-    view_1, ///< and on, as many as there are
+    other,  ///< any other key: only closes the help
+    view_1, ///< the first of the views
     view_2,
     view_3,
     view_4,
     view_5,
 };
 
-/// What is on the screen of `top`, and what keys do to it: without a terminal, and without a look
-/// at any state. Not thread-safe.
+/// The screen of `top` and its reactions to keys, without a terminal and without reading a state.
+/// Not thread-safe.
 ///
 ///     title, condition, rates, history, memory, locks, archive, checkpoint     always
 ///     the names of the tables
@@ -48,17 +48,17 @@ enum class key_action {
 ///     the keys
 class dashboard {
 public:
-    /// What is smaller than this has no room for it.
-    static constexpr std::size_t least_columns = 60;
-    static constexpr std::size_t least_lines = 14;
+    /// The minimum screen size.
+    static constexpr std::size_t min_columns = 60;
+    static constexpr std::size_t min_lines = 14;
 
     dashboard(std::string state, std::chrono::milliseconds interval, bool is_unicode);
 
     /// A new sample.
     void add(top_sample sample);
-    /// There was none: why the state cannot be read now. What was seen before stays in sight.
+    /// Records a failed sample with its reason. The earlier figures stay visible.
     void add_failure(std::string why);
-    /// A look at the locks between two samples.
+    /// Adds a lock sample between two state samples.
     void look_at(const lock_report& found) noexcept { watch_.add(found); }
 
     void press(key_action what);
@@ -66,7 +66,7 @@ public:
     [[nodiscard]] bool is_paused() const noexcept { return is_paused_; }
     [[nodiscard]] std::chrono::milliseconds interval() const noexcept { return interval_; }
 
-    /// The screen, a line for each of its lines at most, each as wide at most.
+    /// The screen's lines, within its size.
     [[nodiscard]] std::vector<styled_line> screen(std::size_t columns, std::size_t lines);
 
 private:
@@ -77,7 +77,7 @@ private:
     [[nodiscard]] std::vector<styled_line> help() const;
     [[nodiscard]] std::vector<styled_line> head(std::size_t columns) const;
     [[nodiscard]] std::vector<styled_line> table(std::size_t lines);
-    /// Whether that is what the command does.
+    /// Whether the command scrolls.
     bool scroll(key_action what);
     void choose_column(bool is_next);
     void choose_interval(bool is_longer);
@@ -89,10 +89,10 @@ private:
     bool is_over_ = false;
     bool is_paused_ = false;
     bool is_helping_ = false;
-    std::optional<top_sample> sample_; ///< the last one
-    std::string failure_;              ///< since then; empty: it is of now
+    std::optional<top_sample> sample_; ///< the last successful one
+    std::string failure_;              ///< since then; empty: sample_ is current
     lock_watch watch_;
-    std::deque<double> operations_; ///< a second, sample by sample
+    std::deque<double> operations_; ///< per second, by sample
     view view_ = view::memory;
     std::array<sortable_table::order, view_names.size()> orders_;
     std::size_t first_row_ = 0;

@@ -135,12 +135,12 @@ top_sample top_sampler::take() {
 
 namespace {
 
-/// Whether a byte begins a character of UTF-8.
+/// Whether a byte begins a UTF-8 character.
 bool begins_character(char byte) noexcept {
     return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
 }
 
-/// How many bytes the first characters take.
+/// The byte length of the first characters.
 std::size_t bytes_of(const std::string& text, std::size_t columns) noexcept {
     std::size_t at = 0;
     for (; at < text.size(); ++at)
@@ -189,7 +189,7 @@ namespace {
 
 using cell = sortable_table::cell;
 
-/// Whether `a` comes before `b`; what has a figure before what has none.
+/// Whether `a` precedes `b`; cells with a figure precede those without.
 bool precedes(const cell& a, const cell& b, bool is_reversed) {
     if (a.figure.has_value() != b.figure.has_value()) return a.figure.has_value();
     if (a.figure) return is_reversed ? *a.figure < *b.figure : *a.figure > *b.figure;
@@ -206,7 +206,7 @@ void sortable_table::sort(const order& by) {
 }
 
 std::size_t sortable_table::width(std::size_t column) const {
-    std::size_t width = columns_of(columns_[column].title) + 2; // the mark of the order
+    std::size_t width = columns_of(columns_[column].title) + 2; // space for the sort mark
     for (const auto& row : rows_)
         width = std::max(width, columns_of(row[column].text));
     return width;

@@ -1,4 +1,4 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/inspect/top/terminal_screen.hpp>
 
 #include <langinfo.h>
@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <string_view>
 
-// Last, since they give common words a meaning.
+// Included last, since it defines common words as macros.
 #define NCURSES_NOMACROS 1
 #define NCURSES_WIDECHAR 1
 #include <curses.h>
@@ -25,7 +25,7 @@ namespace {
 constexpr const char* otherwise = "; `chainbase-inspect stat DIR --watch --json` and `top --json` "
                                   "need no terminal";
 
-/// newterm() would take what cannot move its cursor, and initscr() ends the process.
+/// newterm() would accept a terminal that cannot move its cursor, and initscr() ends the process.
 void require_terminal() {
     if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDOUT_FILENO) == 0)
         throw usage_error(std::string("top: stdin and stdout are to be a terminal") + otherwise);
@@ -82,7 +82,7 @@ attr_t attributes_of(text_style style, bool is_coloured) {
     return A_NORMAL;
 }
 
-/// Whether what is at the other end of stdin is gone: then reading gives nothing, without waiting.
+/// Whether stdin's other end is closed: reading then returns at once without data.
 bool is_hung_up() {
     pollfd in{STDIN_FILENO, POLLIN, 0};
     return ::poll(&in, 1, 0) > 0 && (in.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
@@ -159,7 +159,7 @@ terminal_screen::terminal_screen() {
     nonl();
     curs_set(0);
     keypad(stdscr, TRUE);
-    set_escdelay(25); // a lone Escape is no key here
+    set_escdelay(25); // a lone Escape is not a command
     if (!wants_colours()) return;
     start_color();
     use_default_colors();

@@ -1,7 +1,7 @@
-#include <pool_allocator/error.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/archive_figures.hpp>
-#include <tools/inspect/look_at.hpp>
 #include <tools/inspect/serve/sample_history.hpp>
+#include <tools/inspect/state_call.hpp>
 #include <tools/inspect/top/dashboard.hpp>
 #include <tools/inspect/top/terminal_screen.hpp>
 #include <tools/inspect/verbs.hpp>
@@ -15,7 +15,7 @@
 
 namespace chainbase::inspect {
 
-// The members that parts of the report have in JSON, in their order.
+// The JSON members of parts of the report, in order.
 BOOST_DESCRIBE_STRUCT(lock_watch::shares, (),
                       (looks, writing, writer_waiting, reading, readers_waiting))
 
@@ -60,7 +60,7 @@ json looks_of(const lock_watch& locks) {
     return all;
 }
 
-/// A sample as one JSON object on a line; README.md lists its members.
+/// A sample as a one-line JSON object; README.md lists its members.
 std::string as_json_line(const std::string& state, const top_sample& sample,
                          const lock_watch& locks) {
     json line = {{"schema_version", 1}, {"state", state}};
@@ -74,7 +74,7 @@ std::string as_json_line(const std::string& state, const top_sample& sample,
     return line_of(line) + "\n";
 }
 
-/// Why there was none.
+/// The reason of a failed sample.
 std::string as_json_line(const std::string& state, const std::string& failure) {
     const double now = unix_seconds(std::chrono::system_clock::now());
     return line_of({{"schema_version", 1}, {"state", state}, {"time", now}, {"error", failure}}) +
@@ -84,19 +84,19 @@ std::string as_json_line(const std::string& state, const std::string& failure) {
 using clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-/// How often the locks are looked at, and the longest time until a signal is noticed.
+/// Interval of lock samples, and the longest delay of a signal.
 constexpr milliseconds step{50};
 
 struct top_call : state_call {
     double interval = 1;
-    std::uint64_t count = 0; ///< samples; 0: until somebody ends it
+    std::uint64_t count = 0; ///< samples; 0: until a key or a signal
 
     [[nodiscard]] milliseconds pause() const {
         return std::chrono::round<milliseconds>(std::chrono::duration<double>(interval));
     }
 };
 
-/// The state may be gone or in the making at any moment; the next sample says so.
+/// The state may be missing or in the making; the next sample reports it.
 template <typename Visitor>
 void look_at_locks(const std::string& state, Visitor&& visit) {
     try {
@@ -105,14 +105,14 @@ void look_at_locks(const std::string& state, Visitor&& visit) {
     }
 }
 
-/// Calls take(sample) or failed(why), and again after each pause, as long as is_wanted() says.
-/// Throws what the first sample throws.
+/// Calls take(sample) or failed(why), again after each pause while is_wanted(). Throws the first
+/// sample's error.
 class sample_loop {
 public:
     explicit sample_loop(const top_call& asked) : asked_(asked), sampler_(asked.state) {}
 
     [[nodiscard]] bool is_done() const {
-        return catch_interruption::noted() || (asked_.count != 0 && taken_ == asked_.count);
+        return catch_interruption::caught() || (asked_.count != 0 && taken_ == asked_.count);
     }
     /// When the next sample is due.
     [[nodiscard]] clock::time_point due(milliseconds pause) const { return last_ + pause; }
@@ -150,12 +150,12 @@ void print_lines(const top_call& asked) {
             [&](const std::string& why) { line = as_json_line(asked.state, why); });
         print_or_throw(line, then);
         if (loop.is_done()) return;
-        while (!catch_interruption::noted() && clock::now() < loop.due(asked.pause())) {
+        while (!catch_interruption::caught() && clock::now() < loop.due(asked.pause())) {
             std::this_thread::sleep_for(
                 std::min<clock::duration>(step, loop.due(asked.pause()) - clock::now()));
             look_at_locks(asked.state, [&](const lock_report& found) { watch.add(found); });
         }
-        if (catch_interruption::noted()) return;
+        if (catch_interruption::caught()) return;
     }
 }
 
@@ -166,21 +166,21 @@ void show(const top_call& asked) {
         loop.next([&](top_sample sample) { board.add(std::move(sample)); },
                   [&](std::string why) { board.add_failure(std::move(why)); });
     };
-    next(); // what is wrong with the state is said on a terminal as it was
+    next(); // the state's error is printed before the terminal is taken over
     terminal_screen terminal;
     for (;;) {
         terminal.show(board.screen(terminal.columns(), terminal.lines()));
         if (loop.is_done()) return;
         const key_action key = terminal.wait(step);
         board.press(key);
-        if (board.is_over() || catch_interruption::noted()) return;
+        if (board.is_over() || catch_interruption::caught()) return;
         if (board.is_paused()) continue;
         look_at_locks(asked.state, [&](const lock_report& found) { board.look_at(found); });
         if (clock::now() >= loop.due(board.interval())) next();
     }
 }
 
-/// A key or a signal is how it is meant to end.
+/// A key or a signal is the normal end.
 void run_top(const top_call& asked) {
     const catch_interruption signals;
     asked.json ? print_lines(asked) : show(asked);

@@ -14,14 +14,14 @@
 #include <string>
 #include <utility>
 
-/// What the tables of the dashboard are put together of, and the tables.
+/// The tables of the dashboard and their building blocks.
 namespace chainbase::inspect {
 
 namespace {
 
 using cell = sortable_table::cell;
 
-/// @name Cells that sort by what they say
+/// @name Cells that sort by their displayed value
 /// @{
 cell text(std::string name) {
     return {std::move(name), std::nullopt};
@@ -42,7 +42,7 @@ cell bytes(std::uint64_t number) {
 cell duration(double ns) {
     return {short_time(ns), ns};
 }
-/// What a count gained a second since it was `before`; nothing of one that began anew.
+/// Increase per second; nothing for a restarted counter.
 cell rate(std::uint64_t now, const std::uint64_t* before, double seconds) {
     if (!before || seconds <= 0 || now < *before) return nothing();
     const double figure = static_cast<double>(now - *before) / seconds;
@@ -50,13 +50,13 @@ cell rate(std::uint64_t now, const std::uint64_t* before, double seconds) {
 }
 /// @}
 
-/// Something of which the archive measures each time that it takes.
+/// An archive operation with measured times.
 struct named_times {
     const char* name;
     archive::times_summary archive::statistics_summary::* times;
 };
 
-/// The lookups, by how they end.
+/// The lookups, by outcome.
 constexpr named_times lookup_times[] = {
     {"found in memory", &archive::statistics_summary::hits_in_memory},
     {"found in the archive", &archive::statistics_summary::hits_in_archive},
@@ -70,7 +70,7 @@ struct named_count {
     const char* name;
     std::uint64_t statistics_summary::* count;
     bool is_bytes = false;
-    bool is_sum = true; ///< it only grows, so that its rate says something
+    bool is_sum = true; ///< it only grows, so its rate is meaningful
 };
 
 constexpr named_count archive_counts[] = {
@@ -157,7 +157,7 @@ sortable_table checkpoint_table(const view_content& content) {
 
 using archive::latency_histogram;
 
-/// What the archive measured since it was opened.
+/// The archive's times since it was opened.
 void add_times(sortable_table& to, std::string name, const named_times& what,
                const top_sample& sample) {
     const archive::times_summary& all = sample.now.archive->figures.*what.times;
@@ -171,7 +171,7 @@ void add_times(sortable_table& to, std::string name, const named_times& what,
     to.add(std::move(row));
 }
 
-/// What was seen under way.
+/// Ages sampled while in progress.
 void add_seen(sortable_table& to, const char* name, const latency_histogram& seen) {
     const archive::latency_reading all = seen.read();
     std::vector<cell> row{text(name), whole(all.count()), nothing()};
@@ -318,7 +318,7 @@ sortable_table table_of(view which, const view_content& content) {
     return checkpoint_table(content);
 }
 
-sortable_table::order usual_order(view which) {
+sortable_table::order default_order(view which) {
     if (which == view::memory) return {3, false};
     return {};
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <archive/statistics.hpp>
-#include <chainbase/lock/process_lock.hpp>
+#include <chainbase/locks/process_lock.hpp>
 #include <tools/inspect/memory/live_sample.hpp>
 #include <tools/inspect/state/named_state.hpp>
 #include <tools/text_table.hpp>
@@ -16,53 +16,52 @@
 #include <string>
 #include <vector>
 
-/// Figures as the dashboard shows them: short, so that columns stay narrow.
+/// Figures in the dashboard's short form, which keeps columns narrow.
 namespace chainbase::inspect {
 
 /// "512 B", "4.4 MiB".
 [[nodiscard]] std::string short_bytes(double bytes);
-/// With its sign: "+4.4 MiB", "0 B", "-512 B".
+/// Signed: "+4.4 MiB", "0 B", "-512 B".
 [[nodiscard]] std::string gained_bytes(double bytes);
 /// "850 ns", "12.3 us", "4.5 ms", "2.1 s", "3 min", "5 h".
 [[nodiscard]] std::string short_time(double nanoseconds);
-/// Of a lock's holder or waiter, whose clock goes on by the kernel's tick: "0 ms", "12 ms", "2.1
-/// s".
+/// The age of a lock's holder or waiter, with the resolution of the kernel's tick: "0 ms", "12 ms",
+/// "2.1 s".
 [[nodiscard]] std::string short_age(double seconds);
-/// "1,234", "0.4": whole numbers from ten on.
+/// "1,234", "0.4": integers from ten on.
 [[nodiscard]] std::string short_number(double number);
-/// With its sign.
+/// Signed.
 [[nodiscard]] std::string gained_number(double number);
-/// "63.2 %"; "-" of nothing.
+/// "63.2 %"; "-" when the whole is 0.
 [[nodiscard]] std::string percent(double part, double whole);
 
-/// The last figures that fit into `columns`, the newest at the right, as columns of a height that
-/// is relative to the largest of them. Figures are not negative.
+/// The last figures that fit in `columns`, the newest at the right, as bars relative to the largest
+/// of them. Figures are not negative.
 [[nodiscard]] std::string sparkline(const std::deque<double>& figures, std::size_t columns,
                                     bool is_unicode);
 
-/// What many looks at the locks of a state came to. Who looks from outside sees no turn begin or
-/// end: at each look those count that are under way, with the time that they have taken so far. So
-/// long turns are seen more often than short ones, and the longest is a lower bound. Not
-/// thread-safe.
+/// Statistics of many samples of a state's locks. A sampler sees no turn begin or end: each sample
+/// counts the turns in progress, with their time so far. So long turns are seen more often than
+/// short ones, and the longest is a lower bound. Not thread-safe.
 class lock_watch {
 public:
-    /// Of the looks of one interval: how many, and in how many of them it was so.
+    /// Of one interval's samples: their number, and how many of them met each condition.
     struct shares {
         std::uint64_t looks = 0;
         std::uint64_t writing = 0;
-        std::uint64_t writer_waiting = 0; ///< for readers to leave
+        std::uint64_t writer_waiting = 0; ///< for readers to finish
         std::uint64_t reading = 0;        ///< at least one reader
         std::uint64_t readers_waiting = 0;
     };
 
     void add(const lock_report& found) noexcept;
-    /// Ends an interval, which last() tells of from then on.
+    /// Ends an interval, which last() then returns.
     void end_interval() noexcept;
 
     [[nodiscard]] const shares& last() const noexcept { return last_; }
     [[nodiscard]] std::uint64_t looks() const noexcept { return looks_; }
 
-    /// @name What was seen under way since this was made
+    /// @name Turns seen in progress since construction
     /// @{
     archive::latency_histogram write_turns;
     archive::latency_histogram writer_waits;
@@ -76,24 +75,24 @@ private:
     shares last_;
 };
 
-/// What `top` knows of one moment: what `serve` does, and the checkpoints.
+/// One sample of `top`: that of `serve`, plus checkpoints.
 struct top_sample {
     live_sample now;
-    std::optional<live_rates> rates; ///< nothing of the first sample of a state
+    std::optional<live_rates> rates; ///< nothing in the first sample of a state
     state_growth growth;
-    std::vector<checkpoint_info> checkpoints; ///< the newest first
-    /// What the archive had counted at the sample before, if the same process still counts.
+    std::vector<checkpoint_info> checkpoints; ///< newest first
+    /// The archive's counters at the sample before, if the same process still counts.
     std::optional<archive::statistics_summary> archive_before;
-    double seconds = 0; ///< since the sample before; 0 of the first
+    double seconds = 0; ///< since the sample before; 0 in the first
 };
 
-/// Takes one sample of a state after the other. Not thread-safe; takes no lock.
+/// Samples a state repeatedly. Not thread-safe; takes no lock.
 class top_sampler {
 public:
     explicit top_sampler(std::filesystem::path state) : sampler_(std::move(state)) {}
 
-    /// Throws what live_sampler::take throws; another call may succeed after that, and begins anew
-    /// if another state is there by then.
+    /// Throws as live_sampler::take; a later call may succeed, and starts again if another state is
+    /// there by then.
     [[nodiscard]] top_sample take();
     [[nodiscard]] const std::filesystem::path& state() const noexcept { return sampler_.state(); }
 
@@ -105,7 +104,7 @@ private:
     std::optional<live_sample> last_;
 };
 
-/// What a piece of text means; the terminal decides what it looks like.
+/// The meaning of a text; the terminal decides its look.
 enum class text_style { plain, title, dim, good, warning, bad, selected };
 
 /// A piece of a line.
@@ -116,35 +115,35 @@ struct styled_text {
 
 using styled_line = std::vector<styled_text>;
 
-/// How many columns a text takes on the screen, if every character takes one.
+/// The columns of a text whose characters take one column each.
 [[nodiscard]] std::size_t columns_of(const std::string& text) noexcept;
 [[nodiscard]] std::size_t columns_of(const styled_line& line) noexcept;
 
-/// The first columns of it.
+/// The first columns of a line.
 [[nodiscard]] styled_line clipped(const styled_line& line, std::size_t columns);
 
-/// The line without its styles.
+/// The text of a line, without styles.
 [[nodiscard]] std::string plain_text(const styled_line& line);
 
-/// What somebody else named, as text for a screen: whatever is not printable ASCII becomes '?', so
-/// that no name moves the cursor, and every character takes a column.
+/// A foreign name as screen text: bytes other than printable ASCII become '?', so that no name
+/// moves the cursor, and every character takes one column.
 [[nodiscard]] std::string printable(const std::string& name);
 
-/// Rows that can be put in the order of any column. The first column is aligned left, as are those
-/// that are said to be text.
+/// Rows that can be sorted by any column. The first column is aligned left, as are those marked as
+/// text.
 class sortable_table {
 public:
     struct cell {
         std::string text;
-        std::optional<double> figure; ///< to sort by; a cell without sorts by its text
+        std::optional<double> figure; ///< to sort by; without one, sorts by the text
         text_style style = text_style::plain;
     };
     struct column {
         std::string title;
         bool is_text = false;
     };
-    /// In which order; no column: as they were added. Figures begin with the largest, texts with
-    /// the first, unless reversed. Cells with neither come last.
+    /// The sort order; no column: as added. Figures begin with the largest, texts with the first,
+    /// unless reversed. Cells with neither come last.
     struct order {
         std::optional<std::size_t> column;
         bool is_reversed = false;
@@ -156,11 +155,11 @@ public:
     [[nodiscard]] std::size_t columns() const noexcept { return columns_.size(); }
     [[nodiscard]] std::size_t rows() const noexcept { return rows_.size(); }
 
-    /// Equal rows stay in the order in which they were added.
+    /// A stable sort.
     void sort(const order& by);
-    /// The titles, of which that of the sorted column stands out.
+    /// The titles; that of the sorted column is highlighted.
     [[nodiscard]] styled_line heading(const order& by) const;
-    /// A row; widths are those of all rows, so that nothing moves while it is scrolled.
+    /// A row; widths cover all rows, so that nothing moves while scrolling.
     [[nodiscard]] styled_line row(std::size_t number) const;
 
 private:
@@ -171,26 +170,26 @@ private:
     std::vector<std::vector<cell>> rows_;
 };
 
-/// The tables of the dashboard, of which one is shown at a time.
+/// The tables of the dashboard; one is visible at a time.
 enum class view { memory, latencies, locks, archive, checkpoints };
 
 inline constexpr std::array<const char*, 5> view_names = {"memory", "latencies", "locks", "archive",
                                                           "checkpoints"};
 
-/// What a table is made of.
+/// The content of a table.
 struct view_content {
     const top_sample& sample;
     const lock_watch& locks;
     bool is_unicode = true; ///< bars may be drawn with blocks
 };
 
-/// The rows in the order in which the state has them.
+/// The rows in the state's order.
 [[nodiscard]] sortable_table table_of(view which, const view_content& content);
 
-/// How a table is sorted unless somebody wants it otherwise.
-[[nodiscard]] sortable_table::order usual_order(view which);
+/// The default order of a table.
+[[nodiscard]] sortable_table::order default_order(view which);
 
-/// Why a table has no rows, or what is to be known of those that it has; may be empty.
+/// Why a table has no rows, or a note on them; may be empty.
 [[nodiscard]] std::string note_of(view which, const view_content& content);
 
 } // namespace chainbase::inspect

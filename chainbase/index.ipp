@@ -1,0 +1,699 @@
+#pragma once
+
+#include <chainbase/index.hpp>
+#include <chainbase/object/schema_of.hpp>
+#include <pool_allocator/size_classes.hpp>
+
+#include <array>
+#include <cstring>
+#include <new>
+#include <ranges>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace chainbase {
+
+// --- which keys are where ---
+
+template <typename T>
+template <typename Visitor>
+void object_index<T>::each_table(Visitor&& visit) {
+    boost::mp11::mp_for_each<boost::mp11::mp_iota_c<T::keys::count>>([&](auto k) {
+        if constexpr (is_hashed(key_at<decltype(k)::value>::kind)) visit(k);
+    });
+}
+
+template <typename T>
+template <typename Visitor>
+void object_index<T>::each_tree(Visitor&& visit) {
+    boost::mp11::mp_for_each<boost::mp11::mp_iota_c<T::keys::count>>([&](auto k) {
+        if constexpr (!is_hashed(key_at<decltype(k)::value>::kind)) visit(k);
+    });
+}
+
+template <typename T>
+template <std::size_t K>
+constexpr std::size_t object_index<T>::table_number() {
+    using before = boost::mp11::mp_take_c<typename T::keys, K>;
+    return boost::mp11::mp_count_if<before, detail::is_in_table>::value;
+}
+
+template <typename T>
+template <std::size_t K>
+constexpr std::size_t object_index<T>::list_number() {
+    using before = boost::mp11::mp_take_c<typename T::keys, K>;
+    return boost::mp11::mp_count_if<before, detail::is_in_list>::value;
+}
+
+template <typename T>
+template <std::size_t K>
+auto object_index<T>::links_of(slot_number slot) const noexcept -> list_links& {
+    return *reinterpret_cast<list_links*>(node_at(slot) + node_layout::list_offset +
+                                          list_number<K>() * layout::list_entry_bytes);
+}
+
+// --- attaching ---
+
+template <typename T>
+object_index<T>::object_index(segment& segment, const type_windows& type)
+    : index_base(segment, type), nodes_(type.objects->base() + window_header::page_bytes),
+      root_(reinterpret_cast<root_words*>(type.objects->root())),
+      root_block_(root_, sizeof(root_words)), pool_(*type.objects, root_->pool), ids_(*type.ids) {
+    auto build = [&] {
+        root().pool = {};
+        root().next_id = 0;
+        pool_.reserve();
+        if constexpr (has_container)
+            new (&root().objects.value) container(pool_allocator<T, node_layout>(&root().pool));
+        else
+            root().pool = {0, 1, 1}; // slot 0 stays unused
+        for (std::size_t t = 0; t < table_count; ++t)
+            hash_table::initialise(*type.tables[t], root().tables[t]);
+    };
+    if (type.created)
+        initialise_unlogged(
+            segment, [](void* with) { (*static_cast<decltype(build)*>(with))(); }, &build);
+    pool_.refresh();
+    tables_.reserve(table_count);
+    for (std::size_t t = 0; t < table_count; ++t)
+        tables_.emplace_back(*type.tables[t], root().tables[t], is_writable() ? &log() : nullptr);
+}
+
+// --- lookup ---
+
+template <typename T>
+template <std::size_t K, typename Lookup>
+slot_number object_index<T>::find_hashed(const Lookup& key) const {
+    return table<K>().find(hash_of<K>(key),
+                           [&](slot_number s) { return parts<K>::equal(object_in(s), key); });
+}
+
+/// Each key takes three steps, and as many others take theirs in between as their memory needs to
+/// arrive: prefetch its entry in the table, prefetch the object that this leads to, find it.
+template <typename T>
+template <std::size_t K, typename Keys>
+void object_index<T>::find_many(const Keys& keys, std::span<const T*> found) const {
+    constexpr std::size_t ahead = 16;
+    constexpr std::size_t objects_ahead = 8;
+    std::array<std::uint32_t, ahead> hashes{}; // of key i at i % ahead
+    const std::size_t count = std::ranges::size(keys);
+    for (std::size_t i = 0; i < count + ahead; ++i) {
+        if (const std::size_t oldest = i - ahead; oldest < count) { // wraps at first
+            const auto& key = keys[oldest];
+            found[oldest] = nullptr;
+            if (parts<K>::can_hold(key)) {
+                const auto wanted = parts<K>::make_lookup(key);
+                const slot_number slot =
+                    table<K>().find(hashes[oldest % ahead], [&](slot_number s) {
+                        return parts<K>::equal(object_in(s), wanted);
+                    });
+                if (slot != 0) found[oldest] = &value_at(slot);
+            }
+            if (found[oldest]) ids_.prefetch(found[oldest]->id.value); // what modify() reads first
+        }
+        if (i < count && parts<K>::can_hold(keys[i])) {
+            hashes[i % ahead] = hash_of<K>(parts<K>::make_lookup(keys[i]));
+            table<K>().prefetch(hashes[i % ahead]);
+        }
+        if (const std::size_t middle = i - (ahead - objects_ahead); middle < count)
+            prefetch_object(table<K>().likely(hashes[middle % ahead]));
+    }
+}
+
+template <typename T>
+void object_index<T>::require_own(const T& object) const {
+    require_writable();
+    const std::byte* node = node_of(object);
+    const auto distance = static_cast<std::size_t>(node - nodes_);
+    if (node > nodes_ && distance < std::size_t{root().pool.high_water} * node_layout::node_bytes &&
+        distance % node_layout::node_bytes == 0 && find(object.id) == &object)
+        return;
+    throw_foreign();
+}
+
+// --- create ---
+
+template <typename T>
+void object_index<T>::touch_root() noexcept {
+    if (log().touch(root_block_)) pool_.begin_epoch(log().epoch());
+}
+
+template <typename T>
+auto object_index<T>::hashes_of(const T& object) const -> hashes {
+    hashes computed{};
+    each_table([&](auto k) { computed[table_number<k>()] = hash_of<k>(object); });
+    return computed;
+}
+
+template <typename T>
+void object_index<T>::reserve_tables() {
+    for (hash_table& table : tables_)
+        table.reserve();
+}
+
+template <typename T>
+void object_index<T>::require_unique_hashes(const T& object, const hashes& computed) const {
+    each_table([&](auto k) {
+        if constexpr (is_unique(key_at<k>::kind)) {
+            const slot_number other =
+                table<k>().find(computed[table_number<k>()], [&](slot_number s) {
+                    return &object_in(s) != &object && parts<k>::equal(value_at(s), object);
+                });
+            if (other != 0) throw_duplicate(object);
+        }
+    });
+}
+
+template <typename T>
+void object_index<T>::throw_duplicate(const T& object) const {
+    boost::mp11::mp_for_each<boost::mp11::mp_iota_c<T::keys::count>>([&](auto k) {
+        if constexpr (is_unique(key_at<k>::kind)) {
+            const T* other = nullptr;
+            if constexpr (is_hashed(key_at<k>::kind)) {
+                const slot_number slot = table<k>().find(hash_of<k>(object), [&](slot_number s) {
+                    return &object_in(s) != &object && parts<k>::equal(value_at(s), object);
+                });
+                if (slot != 0) other = &value_at(slot);
+            } else {
+                const auto found = tree<k>().find(object);
+                if (found != tree<k>().end() && &*found != &object) other = &*found;
+            }
+            if (other) throw_taken(key_name<key_at<k>>(), parts<k>::text(object), other->id.value);
+        }
+    });
+    throw_taken();
+}
+
+/// Descends all trees at once on the paths of the insertion, so that their cache misses overlap.
+/// Detects cycles before Boost follows them, except for a type with one tree, where only Boost
+/// descends.
+template <typename T>
+void object_index<T>::fetch_paths(const T& object) const {
+    const std::byte* at[T::keys::count != 0 ? T::keys::count : 1];
+    const auto node_of = [](auto k, auto links) {
+        return links ? reinterpret_cast<const std::byte*>(links) - tree_node<k>::links_at : nullptr;
+    };
+    each_tree([&](auto k) { at[k] = node_of(k, std::as_const(*tree_links<k>(0)).parent()); });
+    int height = 0;
+    for (bool more = true; more; ++height) {
+        if (height > links::max_height) throw_endless_tree();
+        more = false;
+        each_tree([&](auto k) {
+            if (!at[k]) return;
+            const auto& node = *reinterpret_cast<const tree_node<k>*>(at[k]);
+            at[k] = node_of(k, comes_before<k>(object, node.value()) ? node.left() : node.right());
+            if (!at[k]) return;
+            __builtin_prefetch(at[k] + tree_node<k>::links_at);
+            __builtin_prefetch(at[k] + node_layout::value_offset + 16);
+            more = true;
+        });
+    }
+}
+
+template <typename T>
+struct object_index<T>::maker {
+    object_index& index;
+    initialiser call;
+    void* with;
+    hashes computed{};
+    ring_places rings{};
+
+    void operator()(void* place) {
+        try {
+            index.make(place, *this);
+        } catch (...) {
+            index.declare_slot_fresh(place);
+            throw;
+        }
+    }
+};
+
+template <typename T>
+void object_index<T>::make(void* place, maker& of) {
+    T& object = *new (place) T{};
+    object.id = id<T>(root().next_id);
+    of.call(of.with, object);
+    if (object.id.value != root().next_id) throw_id_initialised(root().next_id, object.id.value);
+    if constexpr (layout::trees > 1) fetch_paths(object);
+    of.computed = hashes_of(object);
+    require_unique_hashes(object, of.computed);
+    each_table([&](auto k) {
+        constexpr std::size_t t = table_number<k>();
+        of.rings[t] = find_ring<k>(object, of.computed[t]);
+    });
+    // Nothing may fail from here on: what the initialiser assigned twice is freed now, and the room
+    // that its strings used is reserved again.
+    log().buffers()->free_collected();
+    log().reserve(create_log_bytes);
+}
+
+/// Boost frees the slot of an object whose construction failed, possibly without log room left. The
+/// failing operation reverts the slot anyway, so its bytes need no log.
+template <typename T>
+void object_index<T>::declare_slot_fresh(const void* place) noexcept {
+    log().set_fresh(static_cast<const std::byte*>(place) - node_layout::value_offset,
+                    node_layout::node_bytes);
+}
+
+template <typename T>
+T& object_index<T>::link_new(maker& of) {
+    if constexpr (has_container) {
+        const void* made = nullptr;
+        auto remember = [&](void* place) {
+            made = place;
+            of(place);
+        };
+        const auto [where, inserted] = root().objects.value.emplace(remember);
+        if (!inserted) throw_duplicate(*static_cast<const T*>(made));
+        return const_cast<T&>(*where);
+    } else {
+        auto* node = static_cast<std::byte*>(root().pool.take());
+        of(node + node_layout::value_offset);
+        return *reinterpret_cast<T*>(node + node_layout::value_offset);
+    }
+}
+
+template <typename T>
+const T& object_index<T>::create_by(initialiser call, void* with) {
+    require_writable();
+    log().require_here(); // before files grow
+    const std::uint32_t number = root().next_id;
+    if (number == UINT32_MAX) throw_no_ids();
+    pool_.reserve();
+    ids_.reserve(number);
+    operation change(log(), create_log_bytes);
+    touch_root();
+    reserve_tables();
+    pool_.declare_fresh(log());
+    maker making{*this, call, with};
+    T& object = link_new(making);
+    const slot_number slot = slot_of(object);
+    each_table([&](auto k) {
+        constexpr std::size_t t = table_number<k>();
+        enter_table<k>(slot, making.computed[t], making.rings[t]);
+    });
+    ids_.set_new(number, slot);
+    root().next_id = number + 1;
+    log().note(&object, number, record_kind::created);
+    change.complete();
+    return object;
+}
+
+// --- modify ---
+
+template <typename T>
+bool object_index<T>::keys_differ(const T& a, const T& b) const {
+    bool differ = false;
+    boost::mp11::mp_for_each<boost::mp11::mp_iota_c<T::keys::count>>(
+        [&](auto k) { differ = differ || !parts<k>::equal(a, b); });
+    return differ;
+}
+
+/// Moves a node whose key changed to its new place in one tree, with Boost's own algorithms; the
+/// other trees, whose order still holds, are not read (Boost's modify reads the neighbours in all).
+template <typename T>
+template <std::size_t K>
+void object_index<T>::relink_tree(const T& object) {
+    using algorithms = typename tree_node<K>::impl_type;
+    using pointer = typename algorithms::pointer;
+    const auto value = [](pointer at) -> const T& { return tree_node<K>::from_impl(at)->value(); };
+    const pointer header = tree_links<K>(0);
+    const pointer node = tree_links<K>(slot_of(object));
+    if (is_in_place<K>(object, node, header)) return;
+    algorithms::rebalance_for_extract(node, header->parent(), header->left(), header->right());
+    pointer above = header;
+    bool left = true;
+    int height = 0;
+    for (pointer at = header->parent(); at; at = left ? at->left() : at->right()) {
+        if (++height > links::max_height) throw_endless_tree();
+        above = at;
+        links::prefetch_children(at);
+        left = comes_before<K>(object, value(at));
+    }
+    if constexpr (is_unique(key_at<K>::kind)) {
+        pointer below = above;
+        if (left && above != header->left()) algorithms::decrement(below);
+        const bool first = left && above == header->left();
+        if (!first && !comes_before<K>(value(below), object)) throw_duplicate(object);
+    }
+    algorithms::link(
+        node, left ? boost::multi_index::detail::to_left : boost::multi_index::detail::to_right,
+        above, header);
+}
+
+/// Whether the node is still between its neighbours.
+template <typename T>
+template <std::size_t K, typename Pointer>
+bool object_index<T>::is_in_place(const T& object, Pointer node, Pointer header) const {
+    using algorithms = typename tree_node<K>::impl_type;
+    const auto value = [](Pointer at) -> const T& { return tree_node<K>::from_impl(at)->value(); };
+    if (node != header->left()) {
+        Pointer before = node;
+        algorithms::decrement(before);
+        if (!comes_before<K>(value(before), object)) return false;
+    }
+    Pointer after = node;
+    algorithms::increment(after);
+    return after == header || comes_before<K>(object, value(after));
+}
+
+template <typename T>
+void object_index<T>::relink(T& object, const T& before) {
+    log().reserve(root_log_bytes); // the strings that were assigned may have used what was reserved
+    touch_root();
+    const slot_number slot = slot_of(object);
+    const hashes from = hashes_of(before);
+    const hashes to = hashes_of(object);
+    reserve_tables();
+    require_unique_hashes(object, to);
+    log().reserve(modify_log_bytes);
+    each_tree([&](auto k) {
+        if (!parts<k>::equal(before, object)) relink_tree<k>(object);
+    });
+    each_table([&](auto k) {
+        if (parts<k>::equal(before, object)) return;
+        leave_table<k>(slot, from[table_number<k>()], before);
+        const std::uint32_t hash = to[table_number<k>()];
+        enter_table<k>(slot, hash, find_ring<k>(object, hash));
+    });
+}
+
+template <typename T>
+object_index<T>::modification::modification(object_index& index, const T& object)
+    : index_((index.require_own(object), index)), target_(const_cast<T&>(object)),
+      guard_(index.log(), modify_log_bytes) {
+    std::memcpy(image_, static_cast<const void*>(&target_), sizeof(T));
+    undo_log& log = index_.log();
+    if (!index_.is_fresh(index_.slot_of(target_)) && !log.has_image(&target_))
+        log.record(&target_, sizeof(T), record_kind::modified);
+}
+
+/// The operation's guard rolls back after this, with the object restored: fresh slots have no
+/// record.
+template <typename T>
+object_index<T>::modification::~modification() {
+    if (!is_completed_) std::memcpy(static_cast<void*>(&target_), image_, sizeof(T));
+}
+
+template <typename T>
+void object_index<T>::modification::complete() {
+    const T& before = *std::launder(reinterpret_cast<const T*>(image_));
+    if (target_.id != before.id) index_.throw_id_modified(before.id.value);
+    if (index_.keys_differ(before, target_)) index_.relink(target_, before);
+    guard_.complete();
+    is_completed_ = true;
+}
+
+// --- remove ---
+
+template <typename T>
+void object_index<T>::free_buffers(const T& object) {
+    if constexpr (layout::buffers != 0)
+        log().buffers()->free_later_in(std::as_bytes(std::span(&object, 1)), buffer_layout_of<T>);
+}
+
+/// Removes an object from the tables, which may still fail for lack of log.
+template <typename T>
+void object_index<T>::unlink_entries(const T& object, const hashes& computed) {
+    const slot_number slot = slot_of(object);
+    log().note(&object, object.id.value, record_kind::removed);
+    each_table([&](auto k) { leave_table<k>(slot, computed[table_number<k>()], object); });
+}
+
+/// Removes its node from the trees and the pool, which cannot fail.
+template <typename T>
+void object_index<T>::unlink_node(const T& object) {
+    const std::uint32_t number = object.id.value;
+    if constexpr (has_container) {
+        auto& objects = root().objects.value;
+        objects.extract(objects.iterator_to(object)); // the node handle frees the slot
+    } else {
+        root().pool.give(node_at(slot_of(object)));
+    }
+    ids_.set(number, 0);
+}
+
+template <typename T>
+void object_index<T>::remove(const T& object) {
+    require_own(object);
+    operation change(log(), remove_log_bytes);
+    free_buffers(object);
+    touch_root();
+    unlink_entries(object, hashes_of(object));
+    pool_.declare_fresh(log()); // only now: the operation may not need these words back
+    unlink_node(object);
+    change.complete();
+}
+
+/// One of many: makes its own room in the log.
+template <typename T>
+void object_index<T>::remove_within_operation(const T& object) {
+    log().reserve(remove_log_bytes);
+    free_buffers(object);
+    unlink_entries(object, hashes_of(object));
+    unlink_node(object);
+}
+
+template <typename T>
+void object_index<T>::remove_all(std::span<const T* const> objects) {
+    require_writable();
+    operation change(log(), remove_log_bytes);
+    touch_root();
+    for (const T* object : objects) {
+        require_own(*object); // and not removed yet, if it is given twice
+        remove_within_operation(*object);
+    }
+    change.complete();
+}
+
+template <typename T>
+void object_index<T>::clear() {
+    require_writable();
+    operation change(log(), remove_log_bytes);
+    touch_root();
+    for (std::uint32_t number = 0; number < root().next_id; ++number)
+        if (const T* object = find(id<T>(number))) remove_within_operation(*object);
+    change.complete();
+}
+
+// --- hashed keys ---
+
+template <typename T>
+template <std::size_t K>
+slot_number object_index<T>::entry_of(slot_number slot, std::uint32_t hash, const T& as) const {
+    if constexpr (is_unique(key_at<K>::kind))
+        return slot;
+    else
+        return table<K>().find(
+            hash, [&](slot_number s) { return s == slot || parts<K>::equal(object_in(s), as); });
+}
+
+template <typename T>
+template <std::size_t K>
+slot_number object_index<T>::previous_equal(slot_number slot) const {
+    const slot_number previous = links_of<K>(slot).previous.load();
+    if (!is_slot(previous) || links_of<K>(previous).next.load() != slot) [[unlikely]]
+        throw_bad_link("a ring of equal keys", previous);
+    return previous;
+}
+
+template <typename T>
+template <std::size_t K>
+auto object_index<T>::find_ring(const T& object, std::uint32_t hash) const -> ring_place {
+    ring_place place;
+    if constexpr (!is_unique(key_at<K>::kind)) {
+        place.head = table<K>().find(
+            hash, [&](slot_number s) { return parts<K>::equal(object_in(s), object); });
+        if (place.head == 0) return place;
+        const slot_number last = previous_equal<K>(place.head);
+        // New objects have the largest id, so it looks from the end.
+        for (place.previous = last; value_at(place.previous).id.value > object.id.value;
+             place.previous = previous_equal<K>(place.previous)) {
+            if (place.previous != place.head) continue;
+            place.is_first = true;
+            place.previous = last;
+            break;
+        }
+    }
+    return place;
+}
+
+template <typename T>
+template <std::size_t K>
+void object_index<T>::enter_table(slot_number slot, std::uint32_t hash, const ring_place& place) {
+    hash_table& table = tables_[table_number<K>()];
+    if constexpr (is_unique(key_at<K>::kind)) {
+        table.insert(hash, slot);
+    } else if (place.head == 0) {
+        table.insert(hash, slot);
+        links_of<K>(slot).next.store(slot);
+        links_of<K>(slot).previous.store(slot);
+    } else {
+        const slot_number next = links_of<K>(place.previous).next.load();
+        if (place.is_first) table.replace(hash, place.head, slot);
+        links_of<K>(slot).next.store(next);
+        links_of<K>(slot).previous.store(place.previous);
+        links_of<K>(place.previous).next.store(slot);
+        links_of<K>(next).previous.store(slot);
+    }
+}
+
+/// Erasing takes as much log as it has to, so room for the rest of the operation is made again.
+template <typename T>
+template <std::size_t K>
+void object_index<T>::leave_table(slot_number slot, std::uint32_t hash, const T& as) {
+    hash_table& table = tables_[table_number<K>()];
+    const auto erase = [&] {
+        table.erase(hash, slot);
+        log().reserve(modify_log_bytes > remove_log_bytes ? modify_log_bytes : remove_log_bytes);
+    };
+    if constexpr (is_unique(key_at<K>::kind)) {
+        erase();
+    } else {
+        const slot_number head = entry_of<K>(slot, hash, as);
+        const slot_number next = next_equal<K>(slot);
+        const slot_number previous = previous_equal<K>(slot);
+        if (next == slot)
+            erase();
+        else if (head == slot)
+            table.replace(hash, slot, next);
+        links_of<K>(previous).next.store(next);
+        links_of<K>(next).previous.store(previous);
+    }
+}
+
+// --- changes of a session ---
+
+template <typename T>
+T object_index<T>::materialise(const session_changes& all, const std::byte* value) const {
+    alignas(T) std::byte image[sizeof(T)];
+    all.before(value, image);
+    const auto range = address_space::containing(nodes_);
+    const auto read = [&](buffer_handle from) {
+        std::vector<std::byte> content(from.length());
+        all.before(size_classes::locate(range, from), content);
+        return content;
+    };
+    const auto handle_in = [](std::byte* object,
+                              const buffer_layout::place& one) -> buffer_handle& {
+        return *reinterpret_cast<buffer_handle*>(object + one.offset);
+    };
+    T copy{};
+    auto* const bytes = reinterpret_cast<std::byte*>(&copy);
+    const buffer_layout& buffers = buffer_layout_of<T>;
+    for (const buffer_layout::place& one : buffers.places) // what a default value has
+        shared_buffer::release(std::exchange(handle_in(bytes, one), {}), *one.elements);
+    std::vector<buffer_handle> handles;
+    for (const buffer_layout::place& one : buffers.places)
+        handles.push_back(std::exchange(handle_in(image, one), {}));
+    std::memcpy(bytes, image, sizeof copy);
+    for (std::size_t i = 0; i < handles.size(); ++i) {
+        const buffer_layout::place& one = buffers.places[i];
+        handle_in(bytes, one) = shared_buffer::heap_copy_of(handles[i], *one.elements, read);
+    }
+    return copy;
+}
+
+template <typename T>
+std::vector<change<T>> object_index<T>::changes(const session_changes& all) const {
+    std::vector<change<T>> result;
+    for (const touched_object& touched : all.objects()) {
+        if (touched.window != pool_.file().index()) continue;
+        change<T> one{change_kind::modified, id<T>(touched.id), std::nullopt, nullptr};
+        if (!touched.existed)
+            one.kind = change_kind::created;
+        else
+            one.before = materialise(all, touched.value_before);
+        if (!touched.exists)
+            one.kind = change_kind::removed;
+        else
+            one.now = find(one.id);
+        result.push_back(std::move(one));
+    }
+    return result;
+}
+
+// --- compaction ---
+
+template <typename T>
+void object_index<T>::relocate(slot_number from, slot_number to) {
+    const T& object = value_at(from);
+    log().reserve(2 * write_barrier::record_bytes(node_layout::node_bytes) + layout::relink_bytes);
+    log().record(node_at(to), node_layout::node_bytes);
+    std::memcpy(node_at(to) + node_layout::value_offset, static_cast<const void*>(&object),
+                sizeof(T));
+    each_tree([&](auto k) {
+        tree_node<k>::impl_type::replace(tree_links<k>(from), tree_links<k>(to), tree_links<k>(0));
+    });
+    const hashes computed = hashes_of(object);
+    each_table([&](auto k) {
+        constexpr std::size_t t = table_number<k>();
+        if (entry_of<k>(from, computed[t], object) == from)
+            tables_[t].replace(computed[t], from, to);
+        if constexpr (!is_unique(key_at<k>::kind)) {
+            const slot_number next = next_equal<k>(from);
+            const slot_number previous = previous_equal<k>(from);
+            links_of<k>(to).next.store(next == from ? to : next);
+            links_of<k>(to).previous.store(previous == from ? to : previous);
+            if (next != from) links_of<k>(next).previous.store(to);
+            if (previous != from) links_of<k>(previous).next.store(to);
+        }
+    });
+    ids_.set(object.id.value, to);
+}
+
+/// Frees the last used slot: it is a hole itself, or its object moves to the first hole.
+template <typename T>
+bool object_index<T>::move_last(std::vector<slot_number>& holes, std::size_t& next_hole) {
+    if (next_hole == holes.size()) return false;
+    const slot_number last = root().pool.high_water - 1;
+    if (holes.back() == last)
+        holes.pop_back();
+    else
+        relocate(last, holes[next_hole++]);
+    --root().pool.high_water;
+    return true;
+}
+
+template <typename T>
+void object_index<T>::fill_holes(std::vector<slot_number> holes) {
+    constexpr int batch = 1024; // objects per operation: bounds the log it takes
+    std::size_t next_hole = 0;
+    for (bool more = true; more;) {
+        operation change(log(), root_log_bytes + note_bytes);
+        touch_root();
+        for (int moved = 0; moved < batch && more; ++moved)
+            more = move_last(holes, next_hole);
+        log().reserve(note_bytes);
+        const bool filled = next_hole == holes.size();
+        root().pool.free_head = filled ? 0 : holes[next_hole];
+        if (!filled) { // the list ends at the last remaining hole
+            const slot_number none = 0;
+            log().record_word(node_at(holes.back()));
+            std::memcpy(node_at(holes.back()), &none, sizeof none);
+        }
+        change.complete();
+    }
+}
+
+template <typename T>
+void object_index<T>::compact() {
+    const std::vector<slot_number> holes = root().pool.free_slots(pool_.file());
+    {
+        operation change(log(), root_log_bytes);
+        touch_root();
+        root().pool.thread_free_slots(holes, root().pool.high_water);
+        change.complete();
+    }
+    fill_holes(holes);
+    window& file = pool_.file();
+    file.shrink_to(window_header::page_bytes +
+                   std::size_t{root().pool.high_water} * node_layout::node_bytes);
+    pool_.refresh();
+    ids_.trim(root().next_id);
+    for (hash_table& table : tables_)
+        table.trim();
+}
+
+} // namespace chainbase

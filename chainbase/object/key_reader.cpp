@@ -1,0 +1,456 @@
+#include <chainbase/object/key_reader.hpp>
+#include <chainbase/object/mapped_bytes.hpp>
+#include <pool_allocator/base/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <deque>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace chainbase::rows {
+
+namespace {
+
+using kind = value_type::kind;
+using optional_order = std::optional<std::strong_ordering>;
+using chainbase::detail::wide_integer;
+using chainbase::detail::wide_unsigned;
+
+constexpr std::uint32_t wide_bytes = sizeof(wide_integer);
+
+std::string_view as_text(std::span<const std::byte> bytes) noexcept {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+template <typename Number>
+std::strong_ordering compare_as(const std::byte* a, const std::byte* b) noexcept {
+    const auto x = copy_at<Number>(a);
+    const auto y = copy_at<Number>(b);
+    return x < y   ? std::strong_ordering::less
+           : y < x ? std::strong_ordering::greater
+                   : std::strong_ordering::equal;
+}
+
+std::strong_ordering compare_numbers(const value_type& type, const std::byte* a,
+                                     const std::byte* b) noexcept {
+    if (type.bytes == wide_bytes)
+        return type.is_signed ? compare_as<wide_integer>(a, b) : compare_as<wide_unsigned>(a, b);
+    const std::uint64_t x = integer_at(a, type.bytes, type.is_signed);
+    const std::uint64_t y = integer_at(b, type.bytes, type.is_signed);
+    return type.is_signed ? static_cast<std::int64_t>(x) <=> static_cast<std::int64_t>(y) : x <=> y;
+}
+
+template <typename Float>
+optional_order compare_floats(const std::byte* a, const std::byte* b) {
+    const auto order = copy_at<Float>(a) <=> copy_at<Float>(b);
+    if (order == std::partial_ordering::unordered) return std::nullopt;
+    return order < 0   ? std::strong_ordering::less
+           : order > 0 ? std::strong_ordering::greater
+                       : std::strong_ordering::equal;
+}
+
+/// Whether a value is of one of these kinds, or contains one.
+bool has_any(const value_type& type, std::initializer_list<kind> of) {
+    return std::ranges::find(of, type.what) != of.end() ||
+           std::ranges::any_of(type.members,
+                               [&](const auto& one) { return has_any(one.type, of); });
+}
+
+} // namespace
+
+key_reader::key_reader(const type_schema& schema, const type_schema::key& key,
+                       const buffer_source& buffers)
+    : buffers_(buffers) {
+    const bool is_hashed = key.kind.starts_with("hashed");
+    for (const type_schema::part& one : key.parts) {
+        const auto field = std::ranges::find(schema.fields, one.field, &type_schema::field::name);
+        if (field == schema.fields.end()) {
+            if (!one.field.starts_with("function"))
+                throw damaged_error("key " + key.name + ": part " + one.field + " is no field");
+            why_no_order_ = "part " + std::to_string(parts_.size()) + " is computed by a function";
+            break;
+        }
+        value_type type = value_type::of(*field, schema.value_bytes);
+        // A struct may have an operator< of its own; its members tell whether two are equal.
+        if (has_any(type, {kind::opaque}) || (!is_hashed && has_any(type, {kind::structure}))) {
+            why_no_order_ = "part " + one.field + " is of type " + field->type;
+            break;
+        }
+        if (has_any(type, {kind::floating}))
+            why_no_hash_ = "part " + one.field + " is of type " + field->type;
+        parts_.push_back({std::move(type), field->offset, one.descending});
+    }
+    if (!why_no_order_.empty()) why_no_hash_ = why_no_order_;
+}
+
+optional_order key_reader::compare_contents(const value_type& element, std::span<const std::byte> a,
+                                            std::span<const std::byte> b) const {
+    const std::size_t each = element.bytes;
+    if (each == 0) return a.size() <=> b.size();
+    const std::size_t common = std::min(a.size(), b.size()) / each * each;
+    for (std::size_t at = 0; at < common; at += each) {
+        const auto order = compare_values(element, a.data() + at, b.data() + at);
+        if (!order || *order != 0) return order;
+    }
+    return a.size() <=> b.size();
+}
+
+optional_order key_reader::compare_values(const value_type& type, const std::byte* a,
+                                          const std::byte* b) const {
+    switch (type.what) {
+    case kind::boolean:
+    case kind::number:
+        return compare_numbers(type, a, b);
+    case kind::floating:
+        return type.bytes == 4 ? compare_floats<float>(a, b) : compare_floats<double>(a, b);
+    case kind::fixed_text:
+        return std::memcmp(a, b, type.bytes) <=> 0;
+    case kind::array:
+        return compare_contents(type.element(), {a, type.bytes}, {b, type.bytes});
+    case kind::text:
+    case kind::vector: {
+        static const value_type byte{kind::number, false, 1, 1, {}};
+        const auto x = content_of(a);
+        const auto y = content_of(b);
+        if (!x || !y) return std::nullopt;
+        return compare_contents(type.what == kind::text ? byte : type.element(), *x, *y);
+    }
+    case kind::structure:
+        for (const value_type::member& one : type.members) {
+            const auto order = compare_values(one.type, a + one.offset, b + one.offset);
+            if (!order || *order != 0) return order;
+        }
+        return std::strong_ordering::equal;
+    case kind::opaque:
+        break;
+    }
+    return std::nullopt;
+}
+
+optional_order key_reader::compare(const std::byte* a, const std::byte* b,
+                                   std::size_t leading) const {
+    for (const part& one : std::span(parts_).first(std::min(leading, parts_.size()))) {
+        const auto order = compare_values(one.type, a + one.offset, b + one.offset);
+        if (!order) return std::nullopt;
+        if (*order != 0) return one.is_descending ? 0 <=> *order : *order;
+    }
+    if (leading > parts_.size() && !why_no_order_.empty()) return std::nullopt;
+    return std::strong_ordering::equal;
+}
+
+/// As the program does (key_value.hpp).
+bool key_reader::add_to(keyed_hash& hash, const value_type& type, const std::byte* at) const {
+    switch (type.what) {
+    case kind::boolean:
+    case kind::number:
+        if (type.bytes == wide_bytes) {
+            hash.add(copy_at<std::uint64_t>(at));
+            hash.add(copy_at<std::uint64_t>(at + sizeof(std::uint64_t)));
+        } else {
+            hash.add(integer_at(at, type.bytes, type.is_signed));
+        }
+        return true;
+    case kind::fixed_text:
+        for (std::uint32_t i = 0; i < type.bytes; i += 8) // the words of a fixed_string
+            hash.add(copy_at<std::uint64_t>(at + i));
+        return true;
+    case kind::array:
+        return add_all(hash, type.element(), {at, type.bytes});
+    case kind::text:
+    case kind::vector: {
+        const auto content = content_of(at);
+        if (!content) return false;
+        if (type.what == kind::text || type.is_bytes()) {
+            hash.add(as_text(*content));
+            return true;
+        }
+        const std::uint32_t each = type.element().bytes;
+        hash.add(std::uint64_t{each == 0 ? 0 : content->size() / each});
+        return add_all(hash, type.element(), *content);
+    }
+    case kind::structure:
+        return std::ranges::all_of(type.members, [&](const value_type::member& one) {
+            return add_to(hash, one.type, at + one.offset);
+        });
+    case kind::floating:
+    case kind::opaque:
+        break;
+    }
+    return false;
+}
+
+bool key_reader::add_all(keyed_hash& hash, const value_type& element,
+                         std::span<const std::byte> values) const {
+    if (element.what == kind::number && element.bytes == 1 && !element.is_signed) {
+        hash.add(as_text(values));
+        return true;
+    }
+    for (std::size_t at = 0; element.bytes != 0 && at + element.bytes <= values.size();
+         at += element.bytes)
+        if (!add_to(hash, element, values.data() + at)) return false;
+    return true;
+}
+
+std::optional<std::uint32_t> key_reader::hash(const std::byte* object,
+                                              const hash_seed& seed) const {
+    if (!why_no_hash_.empty()) return std::nullopt;
+    keyed_hash hash(seed);
+    for (const part& one : parts_)
+        if (!add_to(hash, one.type, object + one.offset)) return std::nullopt;
+    return static_cast<std::uint32_t>(hash.value() >> 32);
+}
+
+namespace {
+
+const type_schema::field& field_called(const type_schema& schema, const std::string& name) {
+    return *std::find_if(schema.fields.begin(), schema.fields.end(),
+                         [&](const auto& field) { return field.name == name; });
+}
+
+[[noreturn]] void throw_no_value(const type_schema::field& field, const std::string& word) {
+    throw usage_error(
+        fmt::format("\"{}\" is no value of {}, which is of type {}", word, field.name, field.type));
+}
+
+template <typename Number>
+std::optional<Number> number_in(std::string_view word) {
+    Number found{};
+    const char* const end = word.data() + word.size();
+    const auto [stop, problem] = std::from_chars(word.data(), end, found);
+    if (problem != std::errc() || stop != end) return std::nullopt;
+    return found;
+}
+
+/// Parses 128 bits; from_chars does not support them in strict C++20.
+bool store_wide(std::byte* to, bool is_signed, std::string_view word) {
+    const bool is_negative = is_signed && word.starts_with('-');
+    if (is_negative) word.remove_prefix(1);
+    const auto most =
+        is_signed ? (~wide_unsigned{0} >> 1) + (is_negative ? 1 : 0) : ~wide_unsigned{0};
+    wide_unsigned found = 0;
+    for (const char c : word) {
+        if (c < '0' || c > '9') return false;
+        const auto digit = static_cast<unsigned>(c - '0');
+        if (found > (most - digit) / 10) return false;
+        found = found * 10 + digit;
+    }
+    if (is_negative) found = -found;
+    std::memcpy(to, &found, sizeof found);
+    return !word.empty();
+}
+
+/// The lowest bytes are the truncated value: the machine is little-endian.
+bool store_integer(std::byte* to, std::uint32_t bytes, bool is_signed, std::string_view word) {
+    if (word == "true" || word == "false") word = word == "true" ? "1" : "0";
+    if (bytes == wide_bytes) return store_wide(to, is_signed, word);
+    std::uint64_t bits = 0;
+    if (is_signed) {
+        const auto found = number_in<std::int64_t>(word);
+        if (!found) return false;
+        bits = static_cast<std::uint64_t>(*found);
+    } else {
+        const auto found = number_in<std::uint64_t>(word);
+        if (!found) return false;
+        bits = *found;
+    }
+    std::memcpy(to, &bits, bytes);
+    return integer_at(to, bytes, is_signed) == bits;
+}
+
+bool store_float(std::byte* to, std::uint32_t bytes, std::string_view word) {
+    const auto found = number_in<double>(word);
+    if (!found) return false;
+    const auto single = static_cast<float>(*found);
+    if (bytes == sizeof single)
+        std::memcpy(to, &single, sizeof single);
+    else
+        std::memcpy(to, &*found, sizeof *found);
+    return true;
+}
+
+bool store_fixed_text(std::byte* to, std::uint32_t bytes, std::string_view word) {
+    if (word.size() > bytes || word.find('\0') != std::string_view::npos) return false;
+    std::memcpy(to, word.data(), word.size());
+    return true;
+}
+
+bool store_hex(std::span<std::byte> to, std::string_view word) {
+    try {
+        chainbase::detail::parse_hex(word, to);
+        return true;
+    } catch (const usage_error&) {
+        return false; // the message names the field
+    }
+}
+
+/// "[1,2,3]" or "1,2,3"
+bool store_numbers(std::byte* to, const value_type& type, std::string_view word) {
+    const value_type& element = type.element();
+    if (element.what != kind::number && element.what != kind::boolean) return false;
+    if (word.starts_with('[') && word.ends_with(']')) word = word.substr(1, word.size() - 2);
+    for (std::uint32_t at = 0; at < type.bytes; at += element.bytes) {
+        const std::string_view one = word.substr(0, word.find(','));
+        if (!store_integer(to + at, element.bytes, element.is_signed, one)) return false;
+        const bool is_last = at + element.bytes >= type.bytes;
+        if (is_last != (one.size() == word.size())) return false;
+        word.remove_prefix(is_last ? one.size() : one.size() + 1);
+    }
+    return true;
+}
+
+} // namespace
+
+/// A probe's own texts, with handles that no object of a segment has: numbers from 1.
+class probe::texts final : public buffer_source {
+public:
+    explicit texts(const buffer_source& of_state) : of_state_(of_state) {}
+
+    [[nodiscard]] buffer_handle keep(std::string_view text) {
+        if (text.empty()) return {};
+        kept_.emplace_back(text);
+        return {kept_.size()};
+    }
+    /// Copies all buffers of a value and makes its handles refer to the copies. Returns whether all
+    /// of them were found.
+    bool keep_all(const value_type& type, std::byte* at) {
+        switch (type.what) {
+        case kind::text:
+        case kind::vector: {
+            const auto found = of_state_.content({copy_at<std::uint64_t>(at)});
+            if (!found) return false;
+            std::string copy(as_text(*found));
+            const auto bytes = std::as_writable_bytes(std::span(copy));
+            const std::size_t each = type.what == kind::text ? 0 : type.element().bytes;
+            for (std::size_t i = 0; each != 0 && i + each <= bytes.size(); i += each)
+                if (!keep_all(type.element(), bytes.data() + i)) return false;
+            const buffer_handle handle = keep(copy);
+            std::memcpy(at, &handle.bits, sizeof handle.bits);
+            return true;
+        }
+        case kind::array: {
+            const std::uint32_t each = type.element().bytes;
+            for (std::uint32_t i = 0; each != 0 && i < type.bytes; i += each)
+                if (!keep_all(type.element(), at + i)) return false;
+            return true;
+        }
+        case kind::structure:
+            return std::ranges::all_of(type.members, [&](const value_type::member& one) {
+                return keep_all(one.type, at + one.offset);
+            });
+        default:
+            return true;
+        }
+    }
+    [[nodiscard]] std::optional<std::span<const std::byte>>
+    content(buffer_handle handle) const override {
+        if (handle.bits == 0 || handle.bits > kept_.size()) return of_state_.content(handle);
+        return std::as_bytes(std::span(kept_[handle.bits - 1]));
+    }
+
+private:
+    const buffer_source& of_state_;
+    std::deque<std::string> kept_;
+};
+
+probe::probe(const type_schema& schema, const type_schema::key& key,
+             const std::vector<std::string>& words, const buffer_source& buffers)
+    : texts_(std::make_unique<texts>(buffers)), key_(schema, key, *texts_),
+      image_(schema.value_bytes), parts_(words.size()), is_whole_(parts_ == key.parts.size()) {
+    if (parts_ > key.parts.size())
+        throw usage_error(fmt::format("{}.{} has {} part{}, {} were given", schema.name, key.name,
+                                      key.parts.size(), key.parts.size() == 1 ? "" : "s", parts_));
+    if (parts_ > key_.parts())
+        throw usage_error(fmt::format("{}.{} cannot be searched in: {}, which only the program "
+                                      "that wrote the state understands",
+                                      schema.name, key.name, key_.why_no_order()));
+    for (std::size_t part = 0; part < parts_; ++part)
+        set(part, field_called(schema, key.parts[part].field), words[part]);
+}
+
+probe::probe(const type_schema& schema, const type_schema::key& key, const std::byte* object,
+             const buffer_source& buffers)
+    : texts_(std::make_unique<texts>(buffers)), key_(schema, key, *texts_),
+      image_(object, object + schema.value_bytes), parts_(key_.parts()),
+      is_whole_(parts_ == key.parts.size()) {
+    for (std::size_t part = 0; part < parts_; ++part) {
+        const key_reader::part& one = key_.part_at(part);
+        if (!texts_->keep_all(one.type, image_.data() + one.offset))
+            throw damaged_error(schema.name + ": a text of its key is in no buffer");
+    }
+}
+
+probe::~probe() = default;
+probe::probe(probe&&) noexcept = default;
+
+void probe::set(std::size_t part, const type_schema::field& field, const std::string& word) {
+    const value_type& type = key_.part_at(part).type;
+    std::byte* const to = image_.data() + key_.part_at(part).offset;
+    const auto keep = [&](std::string_view content) {
+        const buffer_handle handle = texts_->keep(content);
+        std::memcpy(to, &handle.bits, sizeof handle.bits);
+        return true;
+    };
+    bool is_set = false;
+    switch (type.what) {
+    case kind::boolean:
+    case kind::number:
+        is_set = store_integer(to, type.bytes, type.is_signed, word);
+        break;
+    case kind::floating:
+        is_set = store_float(to, type.bytes, word);
+        break;
+    case kind::fixed_text:
+        is_set = store_fixed_text(to, type.bytes, word);
+        break;
+    case kind::text:
+        is_set = keep(word);
+        break;
+    case kind::array:
+        if (type.is_bytes() && word.find_first_of(",[") == std::string::npos)
+            is_set = store_hex({to, type.bytes}, word);
+        else
+            is_set = store_numbers(to, type, word);
+        break;
+    case kind::vector: {
+        std::string content(word.size() / 2, '\0');
+        is_set = type.is_bytes() && store_hex(std::as_writable_bytes(std::span(content)), word) &&
+                 keep(content);
+        break;
+    }
+    case kind::structure:
+    case kind::opaque:
+        break;
+    }
+    if (!is_set) throw_no_value(field, word);
+}
+
+probe::part probe::part_at(std::size_t number) const {
+    const key_reader::part& one = key_.part_at(number);
+    std::span<const std::byte> value(image_.data() + one.offset, one.type.bytes);
+    if (one.type.what == kind::text || one.type.what == kind::vector)
+        value = texts_->content({copy_at<std::uint64_t>(value.data())}).value();
+    else if (one.type.what == kind::fixed_text)
+        value = value.first(strnlen(reinterpret_cast<const char*>(value.data()), value.size()));
+    return {one.type, one.is_descending, value};
+}
+
+std::strong_ordering probe::place_of(const std::byte* object) const {
+    const auto order = key_.compare(object, image_.data(), parts_);
+    if (!order)
+        throw damaged_error("a text of an object's key is in no buffer; run chainbase-inspect "
+                            "check");
+    return *order;
+}
+
+std::uint32_t probe::hash(const hash_seed& seed) const {
+    return key_.hash(image_.data(), seed).value();
+}
+
+} // namespace chainbase::rows

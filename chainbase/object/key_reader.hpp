@@ -1,0 +1,113 @@
+#pragma once
+
+#include <chainbase/keys.hpp>
+#include <chainbase/object/mapped_bytes.hpp>
+#include <chainbase/object/value_type.hpp>
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace chainbase::rows {
+
+/// Compares and hashes objects by a key as the program does, as far as the catalogue describes its
+/// parts.
+class key_reader {
+public:
+    /// Throws damaged_error when a part is no field. `buffers` outlives it.
+    key_reader(const type_schema& schema, const type_schema::key& key,
+               const buffer_source& buffers);
+
+    /// The order of two objects by their leading parts, at most `leading`; nothing when it is
+    /// unknown: a part is not described, or refers to no buffer.
+    [[nodiscard]] std::optional<std::strong_ordering>
+    compare(const std::byte* a, const std::byte* b, std::size_t leading = SIZE_MAX) const;
+    /// The 32 bits that a hash_table of this seed keeps.
+    [[nodiscard]] std::optional<std::uint32_t> hash(const std::byte* object,
+                                                    const hash_seed& seed) const;
+
+    /// The number of leading parts whose order is known.
+    [[nodiscard]] std::size_t parts() const noexcept { return parts_.size(); }
+    struct part {
+        value_type type;
+        std::uint32_t offset; ///< in the object
+        bool is_descending;
+    };
+    [[nodiscard]] const part& part_at(std::size_t number) const noexcept { return parts_[number]; }
+    /// Why the order is unknown or not always known; empty if it is known.
+    [[nodiscard]] const std::string& why_no_order() const noexcept { return why_no_order_; }
+    [[nodiscard]] const std::string& why_no_hash() const noexcept { return why_no_hash_; }
+
+private:
+    [[nodiscard]] std::optional<std::strong_ordering>
+    compare_values(const value_type& type, const std::byte* a, const std::byte* b) const;
+    [[nodiscard]] std::optional<std::strong_ordering>
+    compare_contents(const value_type& element, std::span<const std::byte> a,
+                     std::span<const std::byte> b) const;
+    [[nodiscard]] bool add_to(keyed_hash& hash, const value_type& type, const std::byte* at) const;
+    [[nodiscard]] bool add_all(keyed_hash& hash, const value_type& element,
+                               std::span<const std::byte> values) const;
+    [[nodiscard]] std::optional<std::span<const std::byte>> content_of(const std::byte* at) const {
+        return buffers_.content({copy_at<std::uint64_t>(at)});
+    }
+
+    std::vector<part> parts_; ///< up to the first one that is not described
+    const buffer_source& buffers_;
+    std::string why_no_order_;
+    std::string why_no_hash_;
+};
+
+/// A search key: all or the leading parts of one key of a type, in its own memory.
+class probe {
+public:
+    /// From words, one for each part, as they are printed: decimal numbers, `true` and `false`,
+    /// texts as they are; bytes as hexadecimal digits or, as the elements of any other array, with
+    /// commas between them, in brackets or not. `schema` and `buffers` (those of the state) outlive
+    /// it. Throws usage_error, naming the part and its type, when a word is malformed or does not
+    /// fit, there are too many, or the order of a part is unknown.
+    probe(const type_schema& schema, const type_schema::key& key,
+          const std::vector<std::string>& words, const buffer_source& buffers);
+    /// The present key of an object, as far as its order is known. Throws damaged_error when a text
+    /// of it is in no buffer.
+    probe(const type_schema& schema, const type_schema::key& key, const std::byte* object,
+          const buffer_source& buffers);
+    ~probe();
+    probe(probe&&) noexcept;
+
+    /// How many parts it has.
+    [[nodiscard]] std::size_t parts() const noexcept { return parts_; }
+    /// Whether it has all parts of its key.
+    [[nodiscard]] bool is_whole() const noexcept { return is_whole_; }
+
+    /// The search value of a part.
+    struct part {
+        const value_type& type;
+        bool is_descending;
+        std::span<const std::byte> value; ///< numbers as in an object, texts without padding
+    };
+    [[nodiscard]] part part_at(std::size_t number) const;
+
+    /// Compares an object with this key: less when the object's key comes before it. Throws
+    /// damaged_error when a text of the object is in no buffer.
+    [[nodiscard]] std::strong_ordering place_of(const std::byte* object) const;
+    /// The hash that a table of this seed keeps. Requires a whole key of a hashed kind.
+    [[nodiscard]] std::uint32_t hash(const hash_seed& seed) const;
+
+private:
+    class texts;
+
+    void set(std::size_t part, const type_schema::field& field, const std::string& word);
+
+    std::unique_ptr<texts> texts_; ///< its own, before those of the state
+    key_reader key_;
+    std::vector<std::byte> image_; ///< an object, of which only the parts are set
+    std::size_t parts_ = 0;
+    bool is_whole_ = false;
+};
+
+} // namespace chainbase::rows

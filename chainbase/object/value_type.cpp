@@ -1,0 +1,183 @@
+#include <chainbase/object/value_type.hpp>
+#include <pool_allocator/base/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace chainbase::rows {
+
+namespace {
+
+constexpr std::uint64_t longest = UINT32_MAX;
+constexpr int deepest = 32; ///< structs within structs
+
+std::uint64_t rounded(std::uint64_t bytes, std::uint32_t to) {
+    return (bytes + to - 1) / to * to;
+}
+
+/// Parses names of types (schema.hpp); nothing for an invalid name.
+///
+///     type   := base ("[" digits "]")*
+///     base   := "{" member ("," " " member)* "}" | "shared_vector<" type ">" | word
+///     member := name " " type
+class type_parser {
+public:
+    explicit type_parser(std::string_view text) : left_(text) {}
+
+    std::optional<value_type> whole() {
+        auto type = any();
+        if (!left_.empty()) return std::nullopt;
+        return type;
+    }
+
+private:
+    std::optional<value_type> any() {
+        if (++depth_ > deepest) return std::nullopt;
+        auto type = left_.starts_with('{') ? structure() : base();
+        while (type && take("["))
+            type = array_of(std::move(*type));
+        --depth_;
+        return type;
+    }
+
+    std::optional<value_type> base() {
+        if (take("shared_vector<")) {
+            auto element = any();
+            if (!element || !take(">")) return std::nullopt;
+            return with_element(value_type::kind::vector, 8, 8, std::move(*element));
+        }
+        return simple(word());
+    }
+
+    std::optional<value_type> structure() {
+        value_type all{value_type::kind::structure, false, 0, 1, {}};
+        std::uint64_t end = 0;
+        take("{");
+        do {
+            const std::string_view name = left_.substr(0, left_.find(' '));
+            left_.remove_prefix(name.size());
+            if (name.empty() || !take(" ")) return std::nullopt;
+            auto type = any();
+            if (!type || type->alignment == 0) return std::nullopt;
+            end = rounded(end, type->alignment);
+            all.alignment = std::max(all.alignment, type->alignment);
+            all.members.push_back({std::string(name), static_cast<std::uint32_t>(end), *type});
+            end += type->bytes;
+            if (end > longest) return std::nullopt;
+        } while (take(", "));
+        if (!take("}")) return std::nullopt;
+        all.bytes = static_cast<std::uint32_t>(rounded(end, all.alignment));
+        return all;
+    }
+
+    std::optional<value_type> array_of(value_type element) {
+        const auto count = number(left_);
+        if (!count || !take("]") || *count * element.bytes > longest) return std::nullopt;
+        const auto bytes = static_cast<std::uint32_t>(*count * element.bytes);
+        const std::uint32_t alignment = element.alignment;
+        return with_element(value_type::kind::array, bytes, alignment, std::move(element));
+    }
+
+    static value_type with_element(value_type::kind what, std::uint32_t bytes,
+                                   std::uint32_t alignment, value_type element) {
+        value_type all{what, false, bytes, alignment, {}};
+        all.members.push_back({{}, 0, std::move(element)});
+        return all;
+    }
+
+    static std::optional<value_type> simple(std::string_view name) {
+        using kind = value_type::kind;
+        if (name == "bool") return value_type{kind::boolean, false, 1, 1, {}};
+        if (name == "id") return value_type{kind::number, false, 4, 4, {}, true};
+        if (name == "f32") return value_type{kind::floating, true, 4, 4, {}};
+        if (name == "f64") return value_type{kind::floating, true, 8, 8, {}};
+        if (name == "shared_string") return value_type{kind::text, false, 8, 8, {}};
+        for (const std::uint32_t bytes : {1U, 2U, 4U, 8U, 16U})
+            for (const char sign : {'u', 'i'})
+                if (name == sign + std::to_string(8 * bytes))
+                    return value_type{kind::number, sign == 'i', bytes, bytes, {}};
+        if (const auto length = between(name, "fixed_string<"))
+            return value_type{kind::fixed_text, false, *length, 8, {}};
+        if (const auto length = between(name, "bytes<"))
+            return value_type{kind::opaque, false, *length, 0, {}};
+        return std::nullopt;
+    }
+
+    static std::optional<std::uint32_t> between(std::string_view name, std::string_view begin) {
+        if (!name.starts_with(begin) || !name.ends_with('>')) return std::nullopt;
+        name.remove_prefix(begin.size());
+        const auto found = number(name);
+        if (name != ">") return std::nullopt;
+        return found;
+    }
+
+    /// Takes the digits away.
+    static std::optional<std::uint32_t> number(std::string_view& from) {
+        std::uint32_t found = 0;
+        const auto [end, problem] = std::from_chars(from.data(), from.data() + from.size(), found);
+        if (problem != std::errc()) return std::nullopt;
+        from.remove_prefix(static_cast<std::size_t>(end - from.data()));
+        return found;
+    }
+
+    std::string_view word() {
+        std::size_t end = left_.find_first_of("[]{}, ");
+        const std::size_t closing = left_.find('>');
+        if (closing < end) {
+            const bool is_its_own = left_.substr(0, closing).find('<') != std::string_view::npos;
+            end = closing + (is_its_own ? 1 : 0);
+        }
+        const std::string_view found = left_.substr(0, end);
+        left_.remove_prefix(found.size());
+        return found;
+    }
+
+    bool take(std::string_view text) {
+        if (!left_.starts_with(text)) return false;
+        left_.remove_prefix(text.size());
+        return true;
+    }
+
+    std::string_view left_;
+    int depth_ = 0;
+};
+
+} // namespace
+
+value_type value_type::of(std::string_view name, std::uint32_t bytes) {
+    if (auto type = named(name); type && type->bytes == bytes) return std::move(*type);
+    return {kind::opaque, false, bytes, 0, {}};
+}
+
+std::optional<value_type> value_type::named(std::string_view name) {
+    return type_parser(name).whole();
+}
+
+const value_type& value_type::element() const noexcept {
+    return members.front().type;
+}
+
+bool value_type::is_bytes() const noexcept {
+    const bool is_sequence = what == kind::vector || what == kind::array;
+    return is_sequence && element().what == kind::number && element().bytes == 1 &&
+           !element().is_signed;
+}
+
+value_type value_type::of(const type_schema::field& field, std::uint32_t value_bytes) {
+    const auto known = named(field.type);
+    const bool is_whole = known && (known->what == kind::boolean || known->what == kind::number ||
+                                    known->what == kind::floating || known->what == kind::text ||
+                                    known->what == kind::vector);
+    const std::uint64_t end = std::uint64_t{field.offset} + field.bytes;
+    if (end > value_bytes || (is_whole && known->bytes != field.bytes))
+        throw damaged_error(fmt::format("field {}: {} of {} bytes at offset {} is not within an "
+                                        "object of {} bytes",
+                                        field.name, field.type, field.bytes, field.offset,
+                                        value_bytes));
+    return of(field.type, field.bytes);
+}
+
+} // namespace chainbase::rows

@@ -1,0 +1,257 @@
+#include <chainbase/object/key_reader.hpp>
+#include <chainbase/object/mapped_bytes.hpp>
+#include <chainbase/offline/bulk_load/key_loaders.hpp>
+#include <chainbase/offline/bulk_load/new_state.hpp>
+#include <chainbase/segment/index_base.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/flat_tables.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+namespace chainbase::bulk_load {
+
+namespace {
+
+constexpr std::uint32_t batch_objects = 1024; ///< bounds the log that making them takes
+constexpr std::size_t container_words = 8;
+
+rows::segment_buffers::files files_of(segment& of) {
+    rows::segment_buffers::files files{};
+    auto next = files.begin();
+    of.buffers().each_window([&](const window& file) { *next++ = &file; });
+    return files;
+}
+
+} // namespace
+
+object_loader::object_loader(segment& to, const type_schema& schema)
+    : to_(to), schema_(schema), layout_(rows::type_layout::of(schema_)), described_(schema_),
+      windows_(to.open_type(schema)), buffers_(files_of(to)) {
+    if (!windows_.created)
+        throw usage_error("type " + schema_.name + " is there already; load into an empty state");
+    make_node(0);
+}
+
+std::byte* object_loader::node(slot_number slot) const noexcept {
+    return windows_.objects->base() + window_header::page_bytes +
+           std::size_t{slot} * schema_.node_bytes;
+}
+
+std::uint32_t object_loader::id(slot_number slot) const noexcept {
+    return rows::copy_at<std::uint32_t>(value(slot));
+}
+
+void object_loader::make_node(slot_number slot) {
+    if (slot >= pool::max_slots)
+        throw limit_error(fmt::format("{}: at most {} objects", schema_.name, pool::max_slots));
+    windows_.objects->grow_to(window_header::page_bytes +
+                              (std::size_t{slot} + 1) * schema_.node_bytes);
+}
+
+void object_loader::next_batch() {
+    if (in_batch_++ % batch_objects != 0) return;
+    if (batch_) batch_->complete();
+    batch_.reset();
+    batch_.emplace(*to_.log(), 0);
+}
+
+void object_loader::enter_id(std::uint32_t id, slot_number slot) {
+    if (id == UINT32_MAX)
+        throw usage_error(schema_.name + ": 2^32 - 1 is no id; the highest is 2^32 - 2");
+    id_table ids(*windows_.ids);
+    ids.reserve(id);
+    if (ids.at(id) != 0)
+        throw usage_error(fmt::format("{}: there are two objects of id {}", schema_.name, id));
+    ids.set_new(id, slot);
+    end_id_ = std::max(end_id_, id + 1);
+}
+
+/// A copy of the buffer that holds such elements, and of those that these have.
+buffer_handle object_loader::copy_of(buffer_handle theirs, const buffer_layout& elements,
+                                     const rows::buffer_source& from) {
+    if (theirs.bits == 0) return {};
+    const auto content = from.content(theirs);
+    if (!content) throw damaged_error("it refers to no buffer");
+    if (elements.is_flat()) return to_.buffers().allocate(*content);
+    std::vector<std::byte> all(content->begin(), content->end());
+    keep_buffers(all, elements, from);
+    return to_.buffers().allocate(all);
+}
+
+void object_loader::keep_buffers(std::span<std::byte> values, const buffer_layout& of,
+                                 const rows::buffer_source& from) {
+    of.each_handle(values.size(), [&](std::size_t at, const buffer_layout& elements) {
+        const buffer_handle theirs{rows::copy_at<std::uint64_t>(values.data() + at)};
+        const buffer_handle ours = copy_of(theirs, elements, from);
+        std::memcpy(values.data() + at, &ours, sizeof ours);
+    });
+}
+
+void object_loader::add(const std::byte* value, const rows::buffer_source& from) {
+    next_batch();
+    make_node(end_);
+    std::byte* const place = node(end_) + schema_.value_offset;
+    std::memcpy(place, value, schema_.value_bytes);
+    enter_id(rows::copy_at<std::uint32_t>(value), end_);
+    try {
+        keep_buffers({place, schema_.value_bytes}, described_.of_object(), from);
+    } catch (const damaged_error& problem) {
+        throw damaged_error(fmt::format("{} {}: {}", schema_.name,
+                                        rows::copy_at<std::uint32_t>(value), problem.what()));
+    }
+    ++end_;
+}
+
+void object_loader::add_all(const rows::type_rows& from) {
+    const rows::slot_reader& slots = from.slots();
+    for (std::uint32_t id = 0; id < slots.next_id(); ++id)
+        if (const slot_number slot = slots.slot_of(id)) add(slots.value(slot), from.buffers());
+}
+
+/// What object_index has there: the prefix, the words of the tables, and the container of
+/// Boost.MultiIndex, which is two offset pointers, to the pool and to the node in slot 0, and at
+/// its end the number of objects.
+void object_loader::write_root(std::uint32_t next_id) {
+    std::byte* const root = windows_.objects->root();
+    const chainbase::detail::root_prefix prefix{{0, end_, end_}, next_id};
+    std::memcpy(root, &prefix, sizeof prefix);
+    if (layout_.trees.empty()) return;
+    const auto store = [&](std::size_t at, std::uint64_t value) {
+        std::memcpy(root + at, &value, sizeof value);
+    };
+    const std::size_t at = layout_.container_at;
+    store(at, std::uint64_t{0} - at);
+    store(at + container_words,
+          window_header::page_bytes - sizeof(window_header) - at - container_words);
+    store(schema_.root_bytes - container_words, objects());
+}
+
+slot_number object_loader::slot_of(std::uint32_t id, const char* key) const {
+    const id_table ids(*windows_.ids);
+    const slot_number slot = id < end_id_ ? ids.at(id) : 0;
+    if (slot == 0)
+        throw damaged_error(
+            fmt::format("{}: {} has object {}, which is not there", schema_.name, key, id));
+    return slot;
+}
+
+std::vector<slot_number> object_loader::sorted(const rows::type_layout::tree& of) const {
+    const rows::key_reader key(schema_, *of.key, buffers_);
+    if (!key.why_no_order().empty())
+        throw usage_error(fmt::format("{}.{} cannot be put in order: {}, which only the program "
+                                      "that knows the type understands",
+                                      schema_.name, of.key->name, key.why_no_order()));
+    std::vector<slot_number> order(objects());
+    std::iota(order.begin(), order.end(), slot_number{1});
+    std::sort(order.begin(), order.end(), [&](slot_number a, slot_number b) {
+        const auto found = key.compare(value(a), value(b));
+        return found && *found != 0 ? *found < 0 : id(a) < id(b);
+    });
+    const auto same =
+        std::adjacent_find(order.begin(), order.end(), [&](slot_number a, slot_number b) {
+            const auto found = key.compare(value(a), value(b));
+            return of.is_unique && found && *found == 0;
+        });
+    if (same != order.end())
+        throw duplicate_key_error(fmt::format("{}.{}: objects {} and {} have the same key",
+                                              schema_.name, of.key->name, id(*same),
+                                              id(*(same + 1))));
+    return order;
+}
+
+std::vector<slot_number> object_loader::ordered(const rows::type_layout::tree& of,
+                                                const std::vector<std::uint32_t>& ids) const {
+    std::vector<slot_number> order;
+    std::vector<bool> is_there(end_, false);
+    order.reserve(ids.size());
+    for (const std::uint32_t one : ids) {
+        const slot_number slot = slot_of(one, of.key->name.c_str());
+        if (!is_there[slot]) order.push_back(slot);
+        is_there[slot] = true;
+    }
+    if (order.size() != ids.size() || order.size() != objects())
+        throw damaged_error(fmt::format("{}.{} has {} objects, {} of them once, the type has {}",
+                                        schema_.name, of.key->name, ids.size(), order.size(),
+                                        objects()));
+    return order;
+}
+
+void object_loader::load_tables(const key_orders& orders) {
+    const table_loader::objects of{schema_, node(0), end_};
+    for (std::size_t number = 0; number < layout_.tables.size(); ++number) {
+        const rows::type_layout::table& one = layout_.tables[number];
+        table_loader table(of, one, *windows_.tables[number], *to_.log());
+        const auto known = orders.tables.find(one.key->name);
+        if (known == orders.tables.end()) {
+            table.load(rows::key_reader(schema_, *one.key, buffers_));
+            continue;
+        }
+        std::vector<table_loader::entry> entries;
+        entries.reserve(known->second.entries.size());
+        for (const key_orders::entry& entry : known->second.entries)
+            entries.push_back(
+                {slot_of(entry.id, one.key->name.c_str()), entry.hash, entry.has_key_of_previous});
+        table.load(entries, known->second.seed);
+    }
+}
+
+/// A file that grows gets more than it needs at once, and ids that are gone need no memory.
+void object_loader::fit_files(std::uint32_t next_id) {
+    if (next_id != 0) id_table(*windows_.ids).reserve(next_id - 1);
+    id_table(*windows_.ids).trim(next_id);
+    windows_.objects->shrink_to(window_header::page_bytes + std::size_t{end_} * schema_.node_bytes);
+}
+
+void object_loader::finish(std::uint32_t next_id, const key_orders& orders) {
+    if (batch_) batch_->complete();
+    batch_.reset();
+    next_id = std::max(next_id, end_id_);
+    write_root(next_id);
+    for (const rows::type_layout::tree& one : layout_.trees) {
+        const auto known = orders.trees.find(one.key->name);
+        const std::vector<slot_number> order =
+            known == orders.trees.end() ? sorted(one) : ordered(one, known->second);
+        tree_loader(node(0), schema_.node_bytes, one.links_at, one.is_ranked).link(order);
+    }
+    load_tables(orders);
+    fit_files(next_id);
+    to_.publish_type(windows_);
+}
+
+namespace {
+
+open_options options_of(const new_state::limits& of) {
+    open_options how;
+    how.window_bytes = of.window_bytes;
+    how.windows = of.windows;
+    how.readers_group = of.readers_group;
+    how.durability = durability::process;
+    how.advise = false;
+    return how;
+}
+
+} // namespace
+
+new_state::new_state(const std::filesystem::path& folder, const limits& of)
+    : memory_(folder, options_of(of)) {
+    if (memory_.opened().how != opening::way::created)
+        throw usage_error(folder.string() + ": holds a state already; choose another folder");
+    static_cast<void>(memory_.begin_writing()); // until it is closed
+}
+
+object_loader new_state::add_type(const type_schema& schema) {
+    return object_loader(memory_, schema);
+}
+
+void new_state::close(revision_number revision) {
+    memory_.buffers().trim();
+    memory_.log()->set_revision(revision);
+    memory_.close();
+}
+
+} // namespace chainbase::bulk_load

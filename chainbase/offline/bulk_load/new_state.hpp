@@ -1,0 +1,104 @@
+#pragma once
+
+#include <chainbase/object/mapped_bytes.hpp>
+#include <chainbase/offline/bulk_load/key_loaders.hpp>
+#include <chainbase/offline/rows/described_buffers.hpp>
+#include <chainbase/offline/rows/type_layout.hpp>
+#include <chainbase/offline/rows/type_rows.hpp>
+#include <chainbase/segment/segment.hpp>
+#include <undo/undo_log.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace chainbase::bulk_load {
+
+/// Puts the objects of one type into a segment that does not have the type yet. One of them is at
+/// work at a time. After an exception the segment must not be used.
+class object_loader {
+public:
+    /// `to` outlives it. Requires that `to` has no session, and makes no checkpoints. Throws
+    /// damaged_error when the schema does not fit itself, and what segment::open_type throws.
+    object_loader(segment& to, const type_schema& schema);
+
+    /// Adds an object: the bytes of its value, whose texts and vectors are those of `from`. Throws
+    /// usage_error when its id was added already, damaged_error when a text is nowhere,
+    /// out_of_space_error, limit_error.
+    void add(const std::byte* value, const rows::buffer_source& from);
+    /// Links all keys, and makes the type known: the end. `next_id` is the one that the next object
+    /// gets; at least above all that were added. Throws duplicate_key_error naming key and ids,
+    /// usage_error for a key whose order or hash nobody knows, damaged_error when `orders` are not
+    /// of these objects.
+    void finish(std::uint32_t next_id, const key_orders& orders);
+
+    /// As add, for all objects there are, by rising id. Throws damaged_error, too.
+    void add_all(const rows::type_rows& from);
+
+    [[nodiscard]] const type_schema& schema() const noexcept { return schema_; }
+    [[nodiscard]] std::uint32_t objects() const noexcept { return end_ - 1; }
+
+private:
+    [[nodiscard]] std::byte* node(slot_number slot) const noexcept;
+    [[nodiscard]] const std::byte* value(slot_number slot) const noexcept {
+        return node(slot) + schema_.value_offset;
+    }
+    [[nodiscard]] std::uint32_t id(slot_number slot) const noexcept;
+    void make_node(slot_number slot);
+    void keep_buffers(std::span<std::byte> values, const buffer_layout& of,
+                      const rows::buffer_source& from);
+    [[nodiscard]] buffer_handle copy_of(buffer_handle theirs, const buffer_layout& elements,
+                                        const rows::buffer_source& from);
+    void enter_id(std::uint32_t id, slot_number slot);
+    void next_batch();
+    void write_root(std::uint32_t next_id);
+    void fit_files(std::uint32_t next_id);
+    [[nodiscard]] slot_number slot_of(std::uint32_t id, const char* key) const;
+    [[nodiscard]] std::vector<slot_number> sorted(const rows::type_layout::tree& of) const;
+    [[nodiscard]] std::vector<slot_number> ordered(const rows::type_layout::tree& of,
+                                                   const std::vector<std::uint32_t>& ids) const;
+    void load_tables(const key_orders& orders);
+
+    segment& to_;
+    type_schema schema_;
+    rows::type_layout layout_;
+    rows::described_buffers described_;
+    type_windows& windows_;
+    rows::segment_buffers buffers_;
+    std::optional<operation> batch_; ///< in which buffers are made
+    std::uint32_t in_batch_ = 0;
+    slot_number end_ = 1;      ///< slots at or above are not in use
+    std::uint32_t end_id_ = 0; ///< ids at or above were not added
+};
+
+/// Creates a state from its objects alone. It is complete when close() returns; until then, and
+/// after an exception, the caller must remove the folder.
+class new_state {
+public:
+    /// Limits and readers' group of the state; as open_options has them.
+    struct limits {
+        std::size_t window_bytes = open_options::default_window_bytes;
+        std::size_t windows = open_options().windows;
+        std::string readers_group;
+    };
+
+    /// In `folder`, which is not there, or empty. Throws usage_error when a state is there, and
+    /// what creating one throws.
+    new_state(const std::filesystem::path& folder, const limits& of);
+
+    /// Makes a type; the one before is finished. See object_loader for what is thrown.
+    [[nodiscard]] object_loader add_type(const type_schema& schema);
+
+    /// Closes the state at `revision`, with nothing to undo, and waits until everything is on
+    /// storage. Throws io_error.
+    void close(revision_number revision);
+
+private:
+    segment memory_;
+};
+
+} // namespace chainbase::bulk_load

@@ -1,0 +1,144 @@
+#include <pool_allocator/base/decimal.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/resource_limits.hpp>
+
+#include <linux/magic.h>
+#include <sys/resource.h>
+#include <sys/sysinfo.h>
+#include <sys/vfs.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+namespace chainbase::resource_limits {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Nothing for a missing file and for "max".
+std::optional<std::uint64_t> number_in(const fs::path& file) {
+    std::ifstream in(file);
+    std::string text;
+    if (!(in >> text)) return std::nullopt;
+    return decimal_in(text);
+}
+
+/// The path behind "0::", relative to the mount point of the groups. A path that leaves it is in
+/// another namespace, whose limits cannot be read.
+std::optional<fs::path> own_group(const fs::path& own) {
+    std::ifstream in(own);
+    for (std::string line; std::getline(in, line);)
+        if (line.starts_with("0::/") && !line.starts_with("0::/.."))
+            return fs::path(line.substr(4));
+    return std::nullopt;
+}
+
+/// The memory that the kernel reclaims when a group reaches its limit; not files of a tmpfs.
+std::uint64_t reclaimable(const fs::path& group) {
+    std::ifstream in(group / "memory.stat");
+    std::uint64_t sum = 0;
+    std::uint64_t value = 0;
+    for (std::string name; in >> name >> value;)
+        if (name == "active_file" || name == "inactive_file" || name == "slab_reclaimable")
+            sum += value;
+    return sum;
+}
+
+std::uint64_t above(std::uint64_t limit, std::uint64_t used) noexcept {
+    return limit > used ? limit - used : 0;
+}
+
+std::uint64_t free_swap() {
+    struct sysinfo system{};
+    return ::sysinfo(&system) != 0 ? 0 : std::uint64_t{system.freeswap} * system.mem_unit;
+}
+
+std::uint64_t swap_room(const fs::path& group) {
+    const std::uint64_t free = free_swap();
+    if (free == 0) return 0;
+    const auto limit = number_in(group / "memory.swap.max");
+    if (!limit) return free;
+    return std::min(free, above(*limit, number_in(group / "memory.swap.current").value_or(0)));
+}
+
+std::optional<memory_room> room_in(const fs::path& group) {
+    const auto limit = number_in(group / "memory.max");
+    if (!limit) return std::nullopt;
+    const auto used = number_in(group / "memory.current");
+    if (!used) return std::nullopt;
+    const std::uint64_t needed = above(*used, reclaimable(group));
+    return memory_room{above(*limit, needed) + swap_room(group), *limit, group};
+}
+
+} // namespace
+
+bool allows_file_of(std::uint64_t bytes) noexcept {
+    rlimit limit{};
+    return ::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+           bytes <= limit.rlim_cur;
+}
+
+std::optional<memory_room> least_memory_room(const fs::path& own, const fs::path& top) {
+    const std::optional<fs::path> group = own_group(own);
+    if (!group) return std::nullopt;
+    std::optional<memory_room> least;
+    fs::path at = top;
+    const auto look = [&] {
+        const auto found = room_in(at);
+        if (found && (!least || found->bytes < least->bytes)) least = found;
+    };
+    look();
+    for (const fs::path& name : *group) {
+        at /= name;
+        look();
+    }
+    return least;
+}
+
+std::optional<std::uint64_t> available_memory(const fs::path& from) {
+    std::ifstream in(from);
+    for (std::string name; in >> name; in.ignore(1000, '\n'))
+        if (std::uint64_t kibibytes = 0; name == "MemAvailable:" && in >> kibibytes)
+            return kibibytes << 10;
+    return std::nullopt;
+}
+
+std::uint64_t kept_memory(const memory_room& of) noexcept {
+    constexpr std::uint64_t mebi = 1 << 20;
+    return std::clamp(of.limit / 32, mebi, 32 * mebi);
+}
+
+std::string refusal(int descriptor, std::uint64_t end, std::uint64_t length) {
+    if (!allows_file_of(end)) return std::string(std::strerror(EFBIG)) + "; raise `ulimit -f`";
+    struct statfs system{};
+    // Pages of other file systems can be written back.
+    if (::fstatfs(descriptor, &system) != 0 || system.f_type != TMPFS_MAGIC) return {};
+    if (const auto free = available_memory()) {
+        const std::uint64_t room = *free + free_swap();
+        if (room < length + kept_memory({room, room, {}}))
+            return "the machine has " + std::to_string(room) +
+                   " bytes of memory left; free some, or keep the state on a disk";
+    }
+    const auto room = least_memory_room();
+    if (!room || room->bytes >= length + kept_memory(*room)) return {};
+    return "the control group " + room->group.string() + " has " + std::to_string(room->bytes) +
+           " bytes left of its memory.max, " + std::to_string(room->limit) +
+           "; raise that, or keep the state on a disk";
+}
+
+} // namespace chainbase::resource_limits
+
+namespace chainbase {
+
+void throw_no_addresses(std::uint64_t bytes) {
+    throw limit_error("cannot reserve " + std::to_string(bytes) + " bytes of addresses (" +
+                      std::strerror(errno) +
+                      "): raise `ulimit -v`; a program that makes a new state may also ask for "
+                      "smaller or fewer windows (open_options)");
+}
+
+} // namespace chainbase
