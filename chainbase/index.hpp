@@ -68,7 +68,9 @@ public:
     /// The slot of the object whose hashed key K equals `key` (of one that is not unique: the
     /// first), or 0. Throws damaged_error when the table leads out of the slots, or on and on.
     template <std::size_t K, typename Lookup>
-    [[nodiscard]] slot_number find_hashed(const Lookup& key) const;
+    [[nodiscard]] slot_number find_hashed(const Lookup& key) const {
+        return find_hashed<K>(key, hash_of<K>(key));
+    }
 
     /// As find_hashed() of each key; see database::find_many.
     template <std::size_t K, typename Keys>
@@ -293,6 +295,11 @@ private:
     [[nodiscard]] auto tree_links(slot_number slot) const noexcept {
         return reinterpret_cast<tree_node<K>*>(node_at(slot))->impl();
     }
+    template <std::size_t K, typename Lookup>
+    [[nodiscard]] slot_number find_hashed(const Lookup& key, std::uint32_t hash) const;
+    /// The slot of another object that has the unique key K of this one, or 0.
+    template <std::size_t K>
+    [[nodiscard]] slot_number find_other(const T& object, std::uint32_t hash) const;
     [[nodiscard]] hashes hashes_of(const T& object) const;
     void reserve_tables();
     void require_unique_hashes(const T& object, const hashes& computed) const;
@@ -328,6 +335,7 @@ private:
 } // namespace chainbase
 
 #include <chainbase/index.ipp>
+#include <chainbase/index_tables.ipp>
 
 namespace chainbase {
 

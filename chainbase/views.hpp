@@ -313,7 +313,8 @@ private:
 
 } // namespace chainbase
 
-/// Standard views: cheap to copy, and their iterators may outlive them.
+// Standard views: cheap to copy, and their iterators may outlive them.
+/// @cond
 template <typename T, std::size_t K>
 inline constexpr bool std::ranges::enable_view<chainbase::ordered_view<T, K>> = true;
 template <typename T, std::size_t K>
@@ -326,3 +327,4 @@ template <typename T, std::size_t K>
 inline constexpr bool std::ranges::enable_borrowed_range<chainbase::hashed_view<T, K>> = true;
 template <typename T>
 inline constexpr bool std::ranges::enable_borrowed_range<chainbase::id_view<T>> = true;
+/// @endcond

@@ -36,7 +36,7 @@ hash_table::hash_table(window& window, hash_state& state, write_barrier* barrier
       smallest_kept_(state.log2_capacity) {
     if (!barrier || state.log2_capacity == min_log2) return;
     smallest_kept_ = min_log2;
-    barrier->note_outgrown(*this);
+    barrier->keep(*this);
 }
 
 void hash_table::keep_seed(window& file, const address_space& addresses,
@@ -125,7 +125,7 @@ void hash_table::grow() {
     if (to > max_log2)
         throw limit_error(window_.file() + ": a hashed key holds at most 2^" +
                           std::to_string(max_log2) + " entries");
-    write_barrier::active().note_outgrown(*this);
+    write_barrier::active().keep(*this);
     const std::size_t used_before = window_.bytes();
     window_.grow_range(area_offset(to), area_offset(to));
     write_barrier::active().written(area(to), area_offset(to));
@@ -140,7 +140,7 @@ void hash_table::grow() {
     state_.log2_capacity = to;
 }
 
-void hash_table::release_smaller() noexcept {
+void hash_table::release() noexcept {
     if (smallest_kept_ >= state_.log2_capacity) return;
     window_.discard(area_offset(smallest_kept_),
                     area_offset(state_.log2_capacity) - area_offset(smallest_kept_));
@@ -149,7 +149,7 @@ void hash_table::release_smaller() noexcept {
 
 void hash_table::trim() {
     window_.shrink_to(area_offset(state_.log2_capacity + 1));
-    release_smaller();
+    release();
 }
 
 usage hash_table::measure() const noexcept {

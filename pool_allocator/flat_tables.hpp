@@ -109,10 +109,10 @@ static_assert(sizeof(hash_entry) == 8 && offsetof(hash_entry, hash) == 4);
 /// Every capacity has its own place in the window: the area for 2^k entries lies at byte 8 * 2^k
 /// and is as long. Growing fills the next area (unlogged: nobody refers to it) and then switches
 /// `log2_capacity`, a word of the root block. The smaller area is kept until no session can be
-/// undone to it; then release_smaller() gives its pages back.
+/// undone to it; then release() gives its pages back.
 ///
 /// Reading is thread-safe while nobody writes. One writer, in an operation.
-class hash_table {
+class hash_table final : public kept_memory {
 public:
     static constexpr std::uint32_t min_log2 = 9; ///< the first area follows the header page
     static constexpr std::uint32_t max_log2 = 31;
@@ -215,8 +215,8 @@ public:
     [[nodiscard]] std::uint32_t size() const noexcept { return state_.used; }
     /// Frees the smaller areas kept for undo, as far as the file system supports it. Requires that
     /// no session can be undone to them.
-    void release_smaller() noexcept;
-    /// Calls release_smaller() and truncates an area left behind by an undone growth. Throws
+    void release() noexcept override;
+    /// Calls release() and truncates an area left behind by an undone growth. Throws
     /// io_error.
     void trim();
 

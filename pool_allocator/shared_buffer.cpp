@@ -129,7 +129,7 @@ void shared_buffer::splice(std::size_t at, std::size_t removed, std::span<const 
         reinterpret_cast<std::uintptr_t>(write_barrier::active().range_base()) != place.base)
         throw usage_error("a shared string was assigned outside of create or modify of its "
                           "database; change objects only within these calls");
-    size_classes& buffers = *write_barrier::active().buffers();
+    size_classes& buffers = size_classes::of(write_barrier::active());
     if (elements.is_flat() && before.empty() && after.empty()) { // an assignment, usually of text
         buffers.expect_free(1); // nothing may fail once the new buffer is made: it would be lost
         const buffer_handle fresh = buffers.allocate(added);

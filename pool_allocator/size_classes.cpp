@@ -191,7 +191,7 @@ void size_classes::attach(write_barrier& barrier) {
     for (std::size_t c = 0; c < class_count; ++c)
         barrier.expect_root();
     runs_->attach(barrier);
-    barrier.attach_buffers(this);
+    barrier.attach(*this);
 }
 
 void size_classes::touch(size_class& c) {
@@ -230,7 +230,9 @@ void size_classes::expect_free(std::size_t count) {
 }
 
 void size_classes::free_later(buffer_handle buffer) {
-    if (buffer.length() != 0) collected_.push_back(buffer);
+    if (buffer.length() == 0) return;
+    collected_.push_back(buffer);
+    barrier_->defer();
 }
 
 void size_classes::free_later_in(std::span<const std::byte> values, const buffer_layout& of) {
@@ -255,10 +257,11 @@ void size_classes::collect(std::span<const std::byte> values, const buffer_layou
             collect({locate(range, buffer), buffer.length()}, inner);
         }
         collected_.push_back(buffer);
+        barrier_->defer();
     });
 }
 
-void size_classes::free_collected() {
+void size_classes::finish() {
     for (const buffer_handle buffer : collected_)
         free_now(buffer);
     collected_.clear();

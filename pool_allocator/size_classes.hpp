@@ -121,7 +121,7 @@ private:
 /// Classes: 16, 32, 48 bytes, then 64 * 2^i and 96 * 2^i up to 64 KiB.
 ///
 /// One writer, in an operation. Reading a buffer needs no lock beyond that of its object.
-class size_classes {
+class size_classes final : public deferred_work {
 public:
     static constexpr std::size_t class_count = 24;
     static constexpr std::size_t largest_class = std::size_t{64} << 10;
@@ -151,6 +151,10 @@ public:
     /// Lets operations of `barrier` change the buffers; the barrier must outlive them. Throws
     /// std::bad_alloc.
     void attach(write_barrier& barrier);
+    /// The buffers that this barrier's operations change. Requires attach().
+    [[nodiscard]] static size_classes& of(const write_barrier& barrier) noexcept {
+        return static_cast<size_classes&>(barrier.attached());
+    }
 
     /// Copies `content` into a new buffer. Requires an operation. Throws out_of_space_error,
     /// limit_error (content of 4 GiB or more).
@@ -165,9 +169,9 @@ public:
     void free_later_in(std::span<const std::byte> values, const buffer_layout& of);
     /// Frees the buffers that free_later() collected. Throws out_of_space_error, damaged_error when
     /// one was never in use; the operation must then fail.
-    void free_collected();
+    void finish() override;
     /// Drops the collected buffers: the operation is rolled back, so they stay allocated.
-    void forget_collected() noexcept { collected_.clear(); }
+    void drop() noexcept override { collected_.clear(); }
 
     /// Where the content of `buffer` lies in the segment whose addresses are `range`.
     [[nodiscard]] static const std::byte* locate(const address_space::range& range,

@@ -1,5 +1,4 @@
 #include <pool_allocator/address_space.hpp>
-#include <pool_allocator/flat_tables.hpp>
 #include <pool_allocator/write_barrier.hpp>
 
 #include <algorithm>
@@ -24,23 +23,23 @@ void write_barrier::record_long(const void* address, std::size_t bytes) {
     }
 }
 
-void write_barrier::note_outgrown(hash_table& table) {
-    for (outgrown_table& known : outgrown_) {
-        if (known.table != &table) continue;
+void write_barrier::keep(kept_memory& memory) {
+    for (kept_since& known : kept_) {
+        if (known.memory != &memory) continue;
         known.epoch = epoch_;
         return;
     }
-    outgrown_.push_back({&table, epoch_});
+    kept_.push_back({&memory, epoch_});
 }
 
-void write_barrier::forget(const hash_table& table) noexcept {
-    std::erase_if(outgrown_, [&](const outgrown_table& known) { return known.table == &table; });
+void write_barrier::forget(const kept_memory& memory) noexcept {
+    std::erase_if(kept_, [&](const kept_since& known) { return known.memory == &memory; });
 }
 
-void write_barrier::release_outgrown(std::uint64_t epoch) noexcept {
-    std::erase_if(outgrown_, [&](const outgrown_table& known) {
+void write_barrier::release_kept(std::uint64_t epoch) noexcept {
+    std::erase_if(kept_, [&](const kept_since& known) {
         if (known.epoch >= epoch) return false;
-        known.table->release_smaller();
+        known.memory->release();
         return true;
     });
 }

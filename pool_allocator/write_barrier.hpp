@@ -76,6 +76,28 @@ private:
     std::unique_ptr<std::byte[]> before_;
 };
 
+/// Memory that is kept for rollbacks after it was replaced, such as an outgrown area.
+class kept_memory {
+public:
+    /// Gives it back. Requires that no rollback needs it.
+    virtual void release() noexcept = 0;
+
+protected:
+    ~kept_memory() = default;
+};
+
+/// Puts off a part of an operation to its end.
+class deferred_work {
+public:
+    /// Does what was put off, within the operation. If it throws, the operation must fail.
+    virtual void finish() = 0;
+    /// Drops it: the operation is rolled back.
+    virtual void drop() noexcept = 0;
+
+protected:
+    ~deferred_work() = default;
+};
+
 /// Every byte that changes in shared memory passes here first: the old bytes are appended to the
 /// before-image log, then the log's tail is advanced, then the caller stores.
 ///
@@ -163,17 +185,29 @@ public:
         return reinterpret_cast<std::uintptr_t>(address) - fresh_begin_ < fresh_bytes_;
     }
 
-    /// Notes that `table` keeps a smaller area for undo from the current epoch on. Throws
-    /// std::bad_alloc.
-    void note_outgrown(hash_table& table);
-    /// Drops these notes, since the table is going to be destroyed.
-    void forget(const hash_table& table) noexcept;
+    /// Notes that rollbacks to before the current epoch need `memory`, until it is told to release
+    /// it. Throws std::bad_alloc.
+    void keep(kept_memory& memory);
+    /// Drops such a note: `memory` is going to be destroyed.
+    void forget(const kept_memory& memory) noexcept;
 
     [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
     [[nodiscard]] const std::byte* range_base() const noexcept { return range_base_; }
-    /// The buffers that strings of the objects in this operation live in.
-    [[nodiscard]] size_classes* buffers() const noexcept { return buffers_; }
-    void attach_buffers(size_classes* buffers) noexcept { buffers_ = buffers; }
+    /// What may put off work to the end of operations; it must outlive them.
+    void attach(deferred_work& work) noexcept { attached_ = &work; }
+    [[nodiscard]] deferred_work& attached() const noexcept { return *attached_; }
+    /// Says that what is attached has put off work.
+    void defer() noexcept { is_deferred_ = true; }
+    /// Throws what the work throws; the operation must then fail.
+    void finish_deferred() {
+        if (!is_deferred_) return;
+        attached_->finish();
+        is_deferred_ = false;
+    }
+    void drop_deferred() noexcept {
+        if (is_deferred_) attached_->drop();
+        is_deferred_ = false;
+    }
 
 protected:
     explicit write_barrier(const address_space& range) noexcept;
@@ -198,10 +232,10 @@ protected:
             std::memcpy(root->address_, root->before_.get(), root->bytes_);
     }
 
-    /// Whether any table keeps a smaller area.
-    [[nodiscard]] bool has_outgrown() const noexcept { return !outgrown_.empty(); }
-    /// Frees the smaller areas that tables outgrew before `epoch`.
-    void release_outgrown(std::uint64_t epoch) noexcept;
+    /// Whether any memory is kept for rollbacks.
+    [[nodiscard]] bool keeps_memory() const noexcept { return !kept_.empty(); }
+    /// Releases what was replaced before `epoch`.
+    void release_kept(std::uint64_t epoch) noexcept;
 
     void append(std::uint64_t offset, std::size_t bytes, record_kind kind) noexcept {
         assert(cursor_ + bytes + sizeof(record_trailer) <= end_ && "no room was reserved");
@@ -231,8 +265,8 @@ private:
         touched_.push_back(&root);
     }
 
-    struct outgrown_table {
-        hash_table* table;
+    struct kept_since {
+        kept_memory* memory;
         std::uint64_t epoch;
     };
 
@@ -242,8 +276,9 @@ private:
     std::size_t fresh_bytes_ = 0;
     std::uint64_t epoch_ = 1;
     std::uint64_t operation_ = 0;
-    size_classes* buffers_ = nullptr;
-    std::vector<outgrown_table> outgrown_;
+    deferred_work* attached_ = nullptr;
+    bool is_deferred_ = false;
+    std::vector<kept_since> kept_;
     std::size_t roots_ = 0;
     std::vector<root_block*> touched_; ///< by the current operation
 };

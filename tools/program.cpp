@@ -7,14 +7,28 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <csignal>
 #include <exception>
+#include <iterator>
 #include <list>
 #include <map>
 
 namespace chainbase {
 
 namespace {
+
+/// CLI11 takes a word in brackets apart, so such a word ends with this while it is parsed.
+constexpr char end_of_brackets = '\x1f';
+
+std::string hide_brackets(std::string word) {
+    if (word.starts_with('[') && word.ends_with(']')) word += end_of_brackets;
+    return word;
+}
+std::string show_brackets(std::string word) {
+    if (word.ends_with(end_of_brackets)) word.pop_back();
+    return word;
+}
 
 /// For an argument only its choices: its name says the rest.
 std::string shown_value(const command_option& from) {
@@ -38,7 +52,9 @@ CLI::Option* add_to(CLI::App& app, command_option& from) {
         return app.add_flag_function(from.names(), times_given, from.description());
     }
     const auto set = [&from](const CLI::results_t& words) {
-        from.set(words);
+        option_words shown;
+        std::ranges::transform(words, std::back_inserter(shown), show_brackets);
+        from.set(shown);
         return true;
     };
     CLI::Option* option = app.add_option(from.names(), set, from.description());
@@ -50,8 +66,8 @@ CLI::Option* add_to(CLI::App& app, command_option& from) {
     if (from.delimiter() != 0) option->delimiter(from.delimiter());
     if (from.is_required()) option->required();
     for (const command_option::word_check& problem_of : from.checks())
-        option->check(
-            CLI::Validator([problem_of](std::string& word) { return problem_of(word); }, ""));
+        option->check(CLI::Validator(
+            [problem_of](std::string& word) { return problem_of(show_brackets(word)); }, ""));
     return option;
 }
 
@@ -118,7 +134,10 @@ exit_code run(const program_description& described, int argc, char** argv) {
     const std::string version = std::string(described.name) + " " CHAINBASE_VERSION;
     reads.app().set_version_flag("-V,--version", version, "Print the version and exit");
     try {
-        reads.app().parse(argc, argv);
+        std::vector<std::string> last_first;
+        std::ranges::transform(words.rbegin(), words.rend(), std::back_inserter(last_first),
+                               hide_brackets);
+        reads.app().parse(std::move(last_first));
     } catch (const CLI::ParseError& problem) {
         return reads.app().exit(problem) == 0 ? exit_code::done : exit_code::wrong_call;
     }

@@ -265,7 +265,7 @@ void undo_log::throw_assigned_to_outer() {
 void undo_log::begin_operation(std::size_t bytes) {
     require_no_operation();
     require_here();
-    if (!has_session()) release_outgrown();
+    if (!has_session()) release_kept();
     reserve(bytes);
     if (open_ == 0) new_epoch();
     enter_operation();
@@ -413,7 +413,7 @@ void undo_log::commit(revision_number up_to) {
         stack_.erase_begin(count);
         free_chunks_before(chunk_of(w.oldest));
     }
-    release_outgrown();
+    release_kept();
 }
 
 /// Nothing can be undone: the log restarts at the begin of its last chunk, which is still in the
@@ -428,9 +428,9 @@ void undo_log::empty_log() noexcept {
     w.completed = w.tail;
 }
 
-void undo_log::release_outgrown() noexcept {
-    if (!has_outgrown()) return;
-    write_barrier::release_outgrown(has_session() ? stack_.front().epoch : UINT64_MAX);
+void undo_log::release_kept() noexcept {
+    if (!keeps_memory()) return;
+    write_barrier::release_kept(has_session() ? stack_.front().epoch : UINT64_MAX);
 }
 
 void undo_log::set_revision(revision_number revision) {

@@ -343,7 +343,7 @@ private:
     void note_lower(log_position to) noexcept;
     [[gnu::hot]] void empty_log() noexcept;
     void restart_in_first_chunk() noexcept;
-    void release_outgrown() noexcept;
+    void release_kept() noexcept;
 
     process_of_origin origin_;
     const address_space& addresses_;
@@ -430,14 +430,14 @@ public:
     /// Frees the buffers that the operation released and completes the change (within its session).
     /// Throws out_of_space_error when the log cannot grow for that; then the change is rolled back.
     void complete() {
-        if (size_classes* buffers = log_.buffers()) buffers->free_collected();
+        log_.finish_deferred();
         log_.complete_operation();
         completed_ = true;
     }
 
 private:
     void roll_back() noexcept {
-        if (size_classes* buffers = log_.buffers()) buffers->forget_collected();
+        log_.drop_deferred();
         log_.roll_back_operation();
     }
 

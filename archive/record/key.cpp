@@ -4,6 +4,7 @@
 #include <chainbase/object/mapped_bytes.hpp>
 
 #include <array>
+#include <cstring>
 
 namespace chainbase::archive {
 
@@ -38,20 +39,26 @@ void append_integer(byte_buffer& to, const value_type& type, const std::byte* at
     }
 }
 
-bool append_value(byte_buffer& to, const value_type& type, bytes_view value) {
+/// Appends the value at `at` in an object whose texts are in `texts`.
+bool append_value(byte_buffer& to, const value_type& type, const std::byte* at,
+                  const rows::buffer_source& texts) {
     switch (type.what) {
     case value_type::kind::boolean:
     case value_type::kind::number:
-        append_integer(to, type, value.data());
+        append_integer(to, type, at);
         return true;
     case value_type::kind::text:
-    case value_type::kind::fixed_text:
-        append_text(to, as_text(value));
+        append_text(to, as_text(texts.content({rows::copy_at<std::uint64_t>(at)}).value()));
         return true;
+    case value_type::kind::fixed_text: {
+        const auto* text = reinterpret_cast<const char*>(at);
+        append_text(to, {text, strnlen(text, type.bytes)});
+        return true;
+    }
     case value_type::kind::array: {
         const std::size_t each = type.element().bytes;
-        for (std::size_t at = 0; each != 0 && at < value.size(); at += each)
-            if (!append_value(to, type.element(), value.subspan(at, each))) return false;
+        for (std::size_t begin = 0; each != 0 && begin < type.bytes; begin += each)
+            if (!append_value(to, type.element(), at + begin, texts)) return false;
         return true;
     }
     default:
@@ -82,7 +89,7 @@ std::optional<byte_buffer> key_of(const rows::probe& wanted) {
     for (std::size_t number = 0; number < wanted.parts(); ++number) {
         const std::size_t start = key.size();
         const rows::probe::part part = wanted.part_at(number);
-        if (!append_value(key, part.type, part.value)) return std::nullopt;
+        if (!append_value(key, part.type, part.value, wanted.buffers())) return std::nullopt;
         if (part.is_descending) complement(key, start);
     }
     return key;

@@ -129,7 +129,7 @@ using redo_run = std::uint32_t;
     return std::uint64_t{run} << 32;
 }
 
-/// The header of a file `redo.<first>`; blocks follow, then an end mark, if it reached storage, and
+/// The header of a file `redo.FIRST`; blocks follow, then an end mark, if it reached storage, and
 /// zeros.
 ///
 ///      0  magic     16  "chainbase redo" and zero bytes

@@ -207,129 +207,24 @@ std::optional<std::uint32_t> key_reader::hash(const std::byte* object,
     return static_cast<std::uint32_t>(hash.value() >> 32);
 }
 
-namespace {
-
-const type_schema::field& field_called(const type_schema& schema, const std::string& name) {
-    return *std::find_if(schema.fields.begin(), schema.fields.end(),
-                         [&](const auto& field) { return field.name == name; });
-}
-
-[[noreturn]] void throw_no_value(const type_schema::field& field, const std::string& word) {
-    throw usage_error(
-        fmt::format("\"{}\" is no value of {}, which is of type {}", word, field.name, field.type));
-}
-
-template <typename Number>
-std::optional<Number> number_in(std::string_view word) {
-    Number found{};
-    const char* const end = word.data() + word.size();
-    const auto [stop, problem] = std::from_chars(word.data(), end, found);
-    if (problem != std::errc() || stop != end) return std::nullopt;
-    return found;
-}
-
-/// Parses 128 bits; from_chars does not support them in strict C++20.
-bool store_wide(std::byte* to, bool is_signed, std::string_view word) {
-    const bool is_negative = is_signed && word.starts_with('-');
-    if (is_negative) word.remove_prefix(1);
-    const auto most =
-        is_signed ? (~wide_unsigned{0} >> 1) + (is_negative ? 1 : 0) : ~wide_unsigned{0};
-    wide_unsigned found = 0;
-    for (const char c : word) {
-        if (c < '0' || c > '9') return false;
-        const auto digit = static_cast<unsigned>(c - '0');
-        if (found > (most - digit) / 10) return false;
-        found = found * 10 + digit;
-    }
-    if (is_negative) found = -found;
-    std::memcpy(to, &found, sizeof found);
-    return !word.empty();
-}
-
-/// The lowest bytes are the truncated value: the machine is little-endian.
-bool store_integer(std::byte* to, std::uint32_t bytes, bool is_signed, std::string_view word) {
-    if (word == "true" || word == "false") word = word == "true" ? "1" : "0";
-    if (bytes == wide_bytes) return store_wide(to, is_signed, word);
-    std::uint64_t bits = 0;
-    if (is_signed) {
-        const auto found = number_in<std::int64_t>(word);
-        if (!found) return false;
-        bits = static_cast<std::uint64_t>(*found);
-    } else {
-        const auto found = number_in<std::uint64_t>(word);
-        if (!found) return false;
-        bits = *found;
-    }
-    std::memcpy(to, &bits, bytes);
-    return integer_at(to, bytes, is_signed) == bits;
-}
-
-bool store_float(std::byte* to, std::uint32_t bytes, std::string_view word) {
-    const auto found = number_in<double>(word);
-    if (!found) return false;
-    const auto single = static_cast<float>(*found);
-    if (bytes == sizeof single)
-        std::memcpy(to, &single, sizeof single);
-    else
-        std::memcpy(to, &*found, sizeof *found);
-    return true;
-}
-
-bool store_fixed_text(std::byte* to, std::uint32_t bytes, std::string_view word) {
-    if (word.size() > bytes || word.find('\0') != std::string_view::npos) return false;
-    std::memcpy(to, word.data(), word.size());
-    return true;
-}
-
-bool store_hex(std::span<std::byte> to, std::string_view word) {
-    try {
-        chainbase::detail::parse_hex(word, to);
-        return true;
-    } catch (const usage_error&) {
-        return false; // the message names the field
-    }
-}
-
-/// "[1,2,3]" or "1,2,3"
-bool store_numbers(std::byte* to, const value_type& type, std::string_view word) {
-    const value_type& element = type.element();
-    if (element.what != kind::number && element.what != kind::boolean) return false;
-    if (word.starts_with('[') && word.ends_with(']')) word = word.substr(1, word.size() - 2);
-    for (std::uint32_t at = 0; at < type.bytes; at += element.bytes) {
-        const std::string_view one = word.substr(0, word.find(','));
-        if (!store_integer(to + at, element.bytes, element.is_signed, one)) return false;
-        const bool is_last = at + element.bytes >= type.bytes;
-        if (is_last != (one.size() == word.size())) return false;
-        word.remove_prefix(is_last ? one.size() : one.size() + 1);
-    }
-    return true;
-}
-
-} // namespace
-
 /// A probe's own texts, with handles that no object of a segment has: numbers from 1.
 class probe::texts final : public buffer_source {
 public:
     explicit texts(const buffer_source& of_state) : of_state_(of_state) {}
 
-    [[nodiscard]] buffer_handle keep(std::string_view text) {
-        if (text.empty()) return {};
-        kept_.emplace_back(text);
-        return {kept_.size()};
-    }
-    /// Copies all buffers of a value and makes its handles refer to the copies. Returns whether all
-    /// of them were found.
-    bool keep_all(const value_type& type, std::byte* at) {
+    /// Copies all buffers of a value from `source` and makes its handles refer to the copies.
+    /// Returns whether all of them were found.
+    bool keep_all(const value_type& type, std::byte* at, const buffer_source& source) {
         switch (type.what) {
         case kind::text:
         case kind::vector: {
-            const auto found = of_state_.content({copy_at<std::uint64_t>(at)});
+            const auto found = source.content({copy_at<std::uint64_t>(at)});
             if (!found) return false;
             std::string copy(as_text(*found));
             const auto bytes = std::as_writable_bytes(std::span(copy));
             const std::size_t each = type.what == kind::text ? 0 : type.element().bytes;
             for (std::size_t i = 0; each != 0 && i + each <= bytes.size(); i += each)
-                if (!keep_all(type.element(), bytes.data() + i)) return false;
+                if (!keep_all(type.element(), bytes.data() + i, source)) return false;
             const buffer_handle handle = keep(copy);
             std::memcpy(at, &handle.bits, sizeof handle.bits);
             return true;
@@ -337,12 +232,12 @@ public:
         case kind::array: {
             const std::uint32_t each = type.element().bytes;
             for (std::uint32_t i = 0; each != 0 && i < type.bytes; i += each)
-                if (!keep_all(type.element(), at + i)) return false;
+                if (!keep_all(type.element(), at + i, source)) return false;
             return true;
         }
         case kind::structure:
             return std::ranges::all_of(type.members, [&](const value_type::member& one) {
-                return keep_all(one.type, at + one.offset);
+                return keep_all(one.type, at + one.offset, source);
             });
         default:
             return true;
@@ -355,33 +250,24 @@ public:
     }
 
 private:
+    [[nodiscard]] buffer_handle keep(std::string_view text) {
+        if (text.empty()) return {};
+        kept_.emplace_back(text);
+        return {kept_.size()};
+    }
+
     const buffer_source& of_state_;
     std::deque<std::string> kept_;
 };
 
-probe::probe(const type_schema& schema, const type_schema::key& key,
-             const std::vector<std::string>& words, const buffer_source& buffers)
-    : texts_(std::make_unique<texts>(buffers)), key_(schema, key, *texts_),
-      image_(schema.value_bytes), parts_(words.size()), is_whole_(parts_ == key.parts.size()) {
-    if (parts_ > key.parts.size())
-        throw usage_error(fmt::format("{}.{} has {} part{}, {} were given", schema.name, key.name,
-                                      key.parts.size(), key.parts.size() == 1 ? "" : "s", parts_));
-    if (parts_ > key_.parts())
-        throw usage_error(fmt::format("{}.{} cannot be searched in: {}, which only the program "
-                                      "that wrote the state understands",
-                                      schema.name, key.name, key_.why_no_order()));
-    for (std::size_t part = 0; part < parts_; ++part)
-        set(part, field_called(schema, key.parts[part].field), words[part]);
-}
-
-probe::probe(const type_schema& schema, const type_schema::key& key, const std::byte* object,
-             const buffer_source& buffers)
-    : texts_(std::make_unique<texts>(buffers)), key_(schema, key, *texts_),
-      image_(object, object + schema.value_bytes), parts_(key_.parts()),
-      is_whole_(parts_ == key.parts.size()) {
+probe::probe(const type_schema& schema, const type_schema::key& key, source from,
+             const buffer_source& of_state, std::size_t leading)
+    : texts_(std::make_unique<texts>(of_state)), key_(schema, key, *texts_),
+      image_(from.object, from.object + schema.value_bytes),
+      parts_(std::min(leading, key_.parts())), is_whole_(parts_ == key.parts.size()) {
     for (std::size_t part = 0; part < parts_; ++part) {
         const key_reader::part& one = key_.part_at(part);
-        if (!texts_->keep_all(one.type, image_.data() + one.offset))
+        if (!texts_->keep_all(one.type, image_.data() + one.offset, from.buffers))
             throw damaged_error(schema.name + ": a text of its key is in no buffer");
     }
 }
@@ -389,56 +275,13 @@ probe::probe(const type_schema& schema, const type_schema::key& key, const std::
 probe::~probe() = default;
 probe::probe(probe&&) noexcept = default;
 
-void probe::set(std::size_t part, const type_schema::field& field, const std::string& word) {
-    const value_type& type = key_.part_at(part).type;
-    std::byte* const to = image_.data() + key_.part_at(part).offset;
-    const auto keep = [&](std::string_view content) {
-        const buffer_handle handle = texts_->keep(content);
-        std::memcpy(to, &handle.bits, sizeof handle.bits);
-        return true;
-    };
-    bool is_set = false;
-    switch (type.what) {
-    case kind::boolean:
-    case kind::number:
-        is_set = store_integer(to, type.bytes, type.is_signed, word);
-        break;
-    case kind::floating:
-        is_set = store_float(to, type.bytes, word);
-        break;
-    case kind::fixed_text:
-        is_set = store_fixed_text(to, type.bytes, word);
-        break;
-    case kind::text:
-        is_set = keep(word);
-        break;
-    case kind::array:
-        if (type.is_bytes() && word.find_first_of(",[") == std::string::npos)
-            is_set = store_hex({to, type.bytes}, word);
-        else
-            is_set = store_numbers(to, type, word);
-        break;
-    case kind::vector: {
-        std::string content(word.size() / 2, '\0');
-        is_set = type.is_bytes() && store_hex(std::as_writable_bytes(std::span(content)), word) &&
-                 keep(content);
-        break;
-    }
-    case kind::structure:
-    case kind::opaque:
-        break;
-    }
-    if (!is_set) throw_no_value(field, word);
-}
-
 probe::part probe::part_at(std::size_t number) const {
     const key_reader::part& one = key_.part_at(number);
-    std::span<const std::byte> value(image_.data() + one.offset, one.type.bytes);
-    if (one.type.what == kind::text || one.type.what == kind::vector)
-        value = texts_->content({copy_at<std::uint64_t>(value.data())}).value();
-    else if (one.type.what == kind::fixed_text)
-        value = value.first(strnlen(reinterpret_cast<const char*>(value.data()), value.size()));
-    return {one.type, one.is_descending, value};
+    return {one.type, one.is_descending, image_.data() + one.offset};
+}
+
+const buffer_source& probe::buffers() const noexcept {
+    return *texts_;
 }
 
 std::strong_ordering probe::place_of(const std::byte* object) const {

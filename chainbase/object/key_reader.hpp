@@ -65,17 +65,16 @@ private:
 /// A search key: all or the leading parts of one key of a type, in its own memory.
 class probe {
 public:
-    /// From words, one for each part, as they are printed: decimal numbers, `true` and `false`,
-    /// texts as they are; bytes as hexadecimal digits or, as the elements of any other array, with
-    /// commas between them, in brackets or not. `schema` and `buffers` (those of the state) outlive
-    /// it. Throws usage_error, naming the part and its type, when a word is malformed or does not
-    /// fit, there are too many, or the order of a part is unknown.
-    probe(const type_schema& schema, const type_schema::key& key,
-          const std::vector<std::string>& words, const buffer_source& buffers);
-    /// The present key of an object, as far as its order is known. Throws damaged_error when a text
-    /// of it is in no buffer.
-    probe(const type_schema& schema, const type_schema::key& key, const std::byte* object,
-          const buffer_source& buffers);
+    /// What it copies the key from.
+    struct source {
+        const std::byte* object;
+        const buffer_source& buffers;
+    };
+    /// The key of an object, as far as its order is known, or its first `leading` parts. `schema`
+    /// and `of_state`, the buffers of the objects to compare with, outlive it. Throws damaged_error
+    /// when a text of the key is in no buffer.
+    probe(const type_schema& schema, const type_schema::key& key, source from,
+          const buffer_source& of_state, std::size_t leading = SIZE_MAX);
     ~probe();
     probe(probe&&) noexcept;
 
@@ -88,9 +87,11 @@ public:
     struct part {
         const value_type& type;
         bool is_descending;
-        std::span<const std::byte> value; ///< numbers as in an object, texts without padding
+        const std::byte* value; ///< as in an object
     };
     [[nodiscard]] part part_at(std::size_t number) const;
+    /// Where the texts and vectors of its parts are.
+    [[nodiscard]] const buffer_source& buffers() const noexcept;
 
     /// Compares an object with this key: less when the object's key comes before it. Throws
     /// damaged_error when a text of the object is in no buffer.
@@ -100,8 +101,6 @@ public:
 
 private:
     class texts;
-
-    void set(std::size_t part, const type_schema::field& field, const std::string& word);
 
     std::unique_ptr<texts> texts_; ///< its own, before those of the state
     key_reader key_;

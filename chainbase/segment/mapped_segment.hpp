@@ -18,8 +18,8 @@
 namespace chainbase {
 
 /// The files of a segment in the memory of this process: `header`, `catalogue.json`, `undo_log`,
-/// the `buffers.*` and, for every type, `<type>.objects`, `<type>.ids`, `<type>.<n>.hash`. Takes no
-/// lock and decides nothing: that is class segment's, which derives from it.
+/// those of the buffers, and, for every type, `TYPE.objects`, `TYPE.ids`, `TYPE.N.hash`. Takes no
+/// lock and decides nothing: class segment does, which derives from it.
 class mapped_segment {
 public:
     static constexpr std::size_t header_bytes = segment_header::page_bytes;

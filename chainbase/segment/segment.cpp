@@ -156,6 +156,7 @@ void segment::take_over() {
         if (found_.closed) set_closed(found_.synced, found_.generation);
         throw;
     }
+    make_up_for_checkpoint();
 }
 
 void segment::recover() {
@@ -250,6 +251,24 @@ void segment::start_checkpoints() {
     checkpoints_ = std::make_unique<segment_checkpoints>(
         segment_checkpoints::source{*this, *log_, options_, opening_.checkpoint_disk(),
                                     opening_.checkpoint_folder(), *before_, found_.generation});
+}
+
+/// A state that was closed without a checkpoint (a loaded one, or one of durability::process) is on
+/// storage as long as nobody opens it; now only a checkpoint keeps it through a loss of power.
+void segment::make_up_for_checkpoint() {
+    const bool is_new = opened().how == opening::way::created;
+    if (!checkpoints_ || !found_.closed || is_new) return;
+    if (found_.generation != 0 && checkpoints_->has_newest_of(found_.generation)) return;
+    spdlog::info("{}: was closed without a checkpoint; making one", state().string());
+    try {
+        opening_.checkpoint_disk().sync_file_system(state()); // rows of the archive
+        (void)checkpoints_->now();
+    } catch (const std::exception& e) { // tried again after the interval
+        spdlog::error(
+            "{}: the checkpoint failed: {}; until one succeeds, a loss of power loses the "
+            "state",
+            state().string(), e.what());
+    }
 }
 
 /// Whether anything changed since the state was opened.

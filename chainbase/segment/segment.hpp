@@ -131,6 +131,7 @@ private:
     void take_over();
     void recover();
     void start_checkpoints();
+    void make_up_for_checkpoint();
     void sync_after_dead_writer();
     void require_checkpoints() const;
     [[nodiscard]] bool has_changed() const;

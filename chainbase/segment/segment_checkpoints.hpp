@@ -41,11 +41,12 @@ public:
     /// Whether a checkpoint or a block was made since it was constructed, or the checkpoint that
     /// the state was closed with is not the newest any more. Waits for the checkpoint in progress.
     [[nodiscard]] bool have_changed();
+    /// Whether the newest checkpoint is the one of this generation.
+    [[nodiscard]] bool has_newest_of(std::uint64_t generation) const noexcept;
 
 private:
     [[nodiscard]] std::unique_ptr<checkpoint::redo_log> redo_log() const;
     [[nodiscard]] checkpoint::checkpointer::source captured() const;
-    [[nodiscard]] bool has_newest_of(std::uint64_t generation) const noexcept;
 
     source from_;
     std::string catalogue_; ///< as it is written: captures come more often than types

@@ -159,6 +159,21 @@ TEST_CASE("after another boot a segment is believed if it was put on storage, el
     CHECK(counters(state).db.count<counter>() == 2);
 }
 
+TEST_CASE("what was closed without a checkpoint has one before anything changes") {
+    const scratch_folder folder;
+    const fs::path state = folder / "state";
+    {
+        counters some(state, quick_options());
+        some.add(1);
+        some.db.close();
+    }
+    counters(state).db.abandon(); // power is lost at once
+    restart_the_machine(state);
+    const counters some(state);
+    CHECK(some.db.opened().how == opening::way::restored);
+    CHECK(some.value(0) == 1);
+}
+
 TEST_CASE("a look at a closed state changes nothing and makes no checkpoint") {
     const scratch_folder folder;
     const fs::path state = folder / "state";

@@ -19,6 +19,13 @@ BOOT = Path("/proc/sys/kernel/random/boot_id")
 POLICIES = ("none", "some", "all")  # of what was not synced is there after a loss of power
 
 
+def sync_folder(folder):
+    """What was made and removed in it stays so."""
+    opened = os.open(folder, os.O_RDONLY)
+    os.fsync(opened)
+    os.close(opened)
+
+
 class OnMachine(Program):
     """A program whose syncfs() reaches the disk."""
 

@@ -16,7 +16,7 @@ import urllib.request
 import pytest
 from chains import Replays
 from kills import until
-from lossy_disk import OnMachine, machine  # noqa: F401  a fixture
+from lossy_disk import OnMachine, machine, sync_folder  # noqa: F401  a fixture
 
 # Comments are paid soon, so that many go to the archive.
 MIX = ("--mix", "comment=30,comment_delete=10,vote=20,custom=30,transfer=10", "--paid-percent", 100,
@@ -73,12 +73,13 @@ class Site(Replays):
 
     def has_nothing(self, refusal, state="state"):
         """Whether opening refuses a state that was lost before its first checkpoint, as documented;
-        it is removed then."""
+        it is removed then, for good: half of it must not come back with the next loss."""
         if "and the state has no checkpoint" not in refusal.expect((0, 1, -signal.SIGKILL)).err:
             assert refusal.code != 1, refusal
             return False
         assert self.checkpoints(state) == []
         shutil.rmtree(self.state(state))
+        sync_folder(self.machine.disk)
         return True
 
 
@@ -292,3 +293,4 @@ def test_any_call_to_the_disk_fails(verb, level, place, times, site, machine, rn
             assert again.json["replayed_blocks"] == 0, what
         at.ends(state=state, verb=verb)
         shutil.rmtree(at.state(state))
+        sync_folder(machine.disk)

@@ -34,10 +34,6 @@ def lines(inspect, *call):
     return rows
 
 
-def fault(reason, *values):
-    return pytest.param(*values, marks=pytest.mark.xfail(strict=True, reason=reason))
-
-
 def get(inspect, state, type, key, words):
     return inspect("get", "--json", state, type, key, "--", *words, code=(0, 1)).json
 
@@ -103,10 +99,7 @@ def test_a_copy_of_the_open_state_without_a_checkpoint_is_refused_with_choices(i
     inspect("digest", copy, code=1)
 
 
-LOAD = "load refuses integers beyond 64 bits: the parser of JSON has them as double"
-
-
-@pytest.mark.parametrize("what", [fault(LOAD, "made"), fault(LOAD, "archived")])
+@pytest.mark.parametrize("what", ["made", "archived"])
 def test_a_dump_makes_the_state_again_which_goes_on_as_the_first(inspect, request, scratch, what):
     first = copy_of(request.getfixturevalue(what), scratch / "state")
     to, file = scratch / "to", scratch / "dump"
@@ -123,24 +116,12 @@ def test_a_dump_makes_the_state_again_which_goes_on_as_the_first(inspect, reques
 
 # --- keys ---
 
+LONGEST_WORD = 128 * 1024  # that Linux takes as an argument
 ARCHIVED = """by_name by_title by_title_back by_digest by_wide by_vast by_octets by_triple
     by_tags_order by_kind by_small by_large by_all""".split()
 OTHERS = "by_memo by_name_order by_tags by_place by_numbers by_words by_raw by_other".split()
 SEARCHED = [("thing", key) for key in ARCHIVED + OTHERS]
 SEARCHED += [("gauge", key) for key in "by_single by_real by_reals by_thing".split()]
-BRACKETS = "CLI11 takes [a,b] apart: an array as it is printed is several parts, [x] is x"
-OF_KIND = "the value of this kind is described, and no word is taken as one"
-FAULTS = {
-    "by_memo": BRACKETS + '; {"hex": "ff"}, as any bytes are printed, is taken as a text',
-    "by_triple": BRACKETS,
-    "by_tags": OF_KIND,
-    "by_tags_order": OF_KIND,
-    "by_place": OF_KIND,
-    "by_numbers": OF_KIND,
-    "by_words": OF_KIND,
-    "by_reals": OF_KIND,
-    "by_single": "7.038531e-26 is rounded twice, so another float is searched for",
-}
 OWN = "by_no_case by_length by_count by_hue_then_sum by_place_order by_parity".split()
 OF_THE_PROGRAM = [("gauge", "by_hidden"), *(("thing", key) for key in OWN)]
 
@@ -221,15 +202,14 @@ def test_every_ordered_key_is_walked_in_its_order_and_equal_keys_by_id(inspect, 
             assert found == sorted(found, key=key), name
 
 
-@pytest.mark.parametrize(
-    "type, key",
-    [fault(FAULTS[key], type, key) if key in FAULTS else (type, key) for type, key in SEARCHED],
-)
+@pytest.mark.parametrize("type, key", SEARCHED)
 def test_each_object_is_found_by_its_keys_as_they_are_printed(inspect, made, type, key):
     kind, parts = keys_of(inspect, made)[type, key]
     everything = keyed(inspect, made, type, parts)
     assert len(everything) == 15
     for wanted, _ in everything:
+        if any(len(word) >= LONGEST_WORD for word in wanted):
+            continue
         same = [row for words, row in everything if words == wanted]
         found = get(inspect, made, type, key, wanted)["rows"]
         assert by_id(found) == same, wanted
@@ -275,15 +255,7 @@ def test_rows_of_the_archive_are_the_objects_as_they_were(inspect, made, archive
     said.says("the archive is not searched by it")
 
 
-PADDED = "key_of() has the padding of a fixed_string in an array, which the rows' keys have not"
-
-
-OF_ARCHIVED = {"by_triple": BRACKETS, "by_tags_order": PADDED}
-
-
-@pytest.mark.parametrize(
-    "key", [fault(OF_ARCHIVED[key], key) if key in OF_ARCHIVED else key for key in ARCHIVED]
-)
+@pytest.mark.parametrize("key", ARCHIVED)
 def test_each_key_of_the_archive_finds_and_orders_as_in_memory(inspect, made, archived, key):
     kind, parts = keys_of(inspect, made)["thing", key]
     if not kind.startswith("hashed"):

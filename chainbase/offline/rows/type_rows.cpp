@@ -315,7 +315,7 @@ void key_cursor::remember(const type_rows& of, const std::vector<slot_number>& v
     const auto place = last_ ? last_->place_of(object) : std::strong_ordering::greater;
     const bool is_same = place == 0;
     if (last_ && (within_.is_reverse ? place > 0 : place < 0)) throw_cycle(of, visited.back());
-    last_.emplace(of.schema(), key_, object, of.buffers());
+    last_.emplace(of.schema(), key_, probe::source{object, of.buffers()}, of.buffers());
     const auto equal = std::find_if(visited.rbegin(), visited.rend(), [&](slot_number slot) {
         return last_->place_of(of.slots().value(slot)) != 0;
     });

@@ -5,6 +5,7 @@
 #include <tools/inspect/archive/archive.hpp>
 #include <tools/inspect/archive/segment_archive.hpp>
 #include <tools/inspect/rows/row_query.hpp>
+#include <tools/inspect/rows/row_reader.hpp>
 
 #include <fmt/format.h>
 
@@ -120,9 +121,9 @@ public:
         state_.take_turn([&] {
             const rows::type_rows of = state_.of(type_);
             const type_schema::key& by = of.key_called(key);
-            cursor_.emplace(
-                by, rows::key_cursor::bounds{rows::probe(of.schema(), by, from, of.buffers()),
-                                             rows::probe(of.schema(), by, all, of.buffers())});
+            cursor_.emplace(by,
+                            rows::key_cursor::bounds{probe_of(of.schema(), by, from, of.buffers()),
+                                                     probe_of(of.schema(), by, all, of.buffers())});
         });
         read_ahead();
     }
@@ -232,8 +233,8 @@ std::optional<pinned_row> segment_archive::read(table_id table, std::uint32_t id
     state_.take_turn([&] {
         const rows::type_rows of = state_.of(row_type);
         const type_schema::key& key = of.key_called("by_number");
-        const rows::probe sought(of.schema(), key, {text_of(table.value), text_of(id)},
-                                 of.buffers());
+        const rows::probe sought =
+            probe_of(of.schema(), key, {text_of(table.value), text_of(id)}, of.buffers());
         for (const slot_number slot : of.find(key, sought))
             found.emplace(pin(state_, of, slot));
     });

@@ -160,7 +160,7 @@ void dump_reader::read_line() {
     }
     ++number_;
     if (text_.find('\0') != text_.npos) refuse("a byte 0, which no JSON has");
-    line_ = sorted_json::parse(text_, nullptr, /*allow_exceptions=*/false);
+    line_ = exact_json(text_);
     if (!line_.is_object()) refuse("no JSON object");
 }
 

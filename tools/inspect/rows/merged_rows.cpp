@@ -2,6 +2,7 @@
 #include <pool_allocator/base/error.hpp>
 #include <tools/inspect/archive/segment_archive.hpp>
 #include <tools/inspect/rows/merged_rows.hpp>
+#include <tools/inspect/rows/row_reader.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -49,8 +50,7 @@ bool is_in_archive_only(row_source& state, const std::string& type, std::uint32_
     if (!state.has(removed)) return true;
     const rows::type_rows all = state.of(removed);
     const type_schema::key& key = all.key_called("by_object");
-    return all.find(key, rows::probe(all.schema(), key, {std::to_string(id)}, all.buffers()))
-        .empty();
+    return all.find(key, probe_of(all.schema(), key, {std::to_string(id)}, all.buffers())).empty();
 }
 
 /// Call it in a turn: a key, or its leading parts, as bytes in a store; nothing when the store has
@@ -58,8 +58,7 @@ bool is_in_archive_only(row_source& state, const std::string& type, std::uint32_
 std::optional<byte_buffer> stored_key(const rows::type_rows& of, const std::string& key,
                                       const words& parts) {
     if (key == "id") return id_key(id_of(parts));
-    return archive::detail::key_of(
-        rows::probe(of.schema(), of.key_called(key), parts, of.buffers()));
+    return archive::detail::key_of(probe_of(of.schema(), of.key_called(key), parts, of.buffers()));
 }
 
 /// The number of a table's key, and whether it is unique: else its keys end with the id.
@@ -182,7 +181,7 @@ bool merged_rows::find_in_memory(std::uint32_t id) {
 bool merged_rows::find_in_archive(std::uint32_t id) {
     const auto found = archive_->find(table_, id);
     if (!found) return false;
-    const auto fields = nlohmann::json::parse(format_->text_of(found->record()).json);
+    const auto fields = exact_json(format_->text_of(found->record()).json);
     bool is_there = false;
     state_.take_turn([&] {
         const rows::type_rows of = state_.of(asked_.type);
@@ -198,7 +197,7 @@ bool merged_rows::find_in_archive(std::uint32_t id) {
 void merged_rows::begin_at(const rows::type_rows& of, const std::byte* object,
                            const rows::buffer_source& buffers, std::uint32_t id) {
     const type_schema::key& key = of.key_called(asked_.key);
-    rows::probe place(of.schema(), key, object, buffers);
+    rows::probe place(of.schema(), key, {object, buffers}, of.buffers());
     if (archive_) {
         begin_ = key_of(place, id);
         if (begin_.empty()) fail_without_form(asked_);
@@ -206,14 +205,14 @@ void merged_rows::begin_at(const rows::type_rows& of, const std::byte* object,
     if (is_ahead_of_all(of, object)) return;
     is_begin_known_ = true;
     if (!archive_) {
-        place_.emplace(of.schema(), key, object, buffers);
+        place_.emplace(of.schema(), key, rows::probe::source{object, buffers}, of.buffers());
         after_ = id;
     }
     std::optional<rows::probe> first;
     if (place.parts() != 0) first.emplace(std::move(place));
     std::optional<rows::probe> last;
     const words end = joined(asked_.only, asked_.is_reverse ? asked_.from : asked_.to);
-    if (!end.empty()) last.emplace(of.schema(), key, end, of.buffers());
+    if (!end.empty()) last.emplace(probe_of(of.schema(), key, end, of.buffers()));
     using bounds = rows::key_cursor::bounds;
     cursor_ = std::make_unique<rows::key_cursor>(
         key, asked_.is_reverse ? bounds{std::move(last), std::move(first), true}
@@ -230,7 +229,7 @@ bool merged_rows::is_ahead_of_all(const rows::type_rows& of, const std::byte* ob
         if (!first) fail_without_form(asked_);
         return archive::bytes_less()(begin_, *first);
     }
-    const rows::probe first(of.schema(), of.key_called(asked_.key), begin, of.buffers());
+    const rows::probe first = probe_of(of.schema(), of.key_called(asked_.key), begin, of.buffers());
     const std::strong_ordering place = first.place_of(object);
     return asked_.is_reverse ? place > 0 : place < 0;
 }
@@ -257,9 +256,8 @@ bool merged_rows::is_beyond(bytes_view key) const {
 byte_buffer merged_rows::key_of(const rows::type_rows& of, slot_number slot) const {
     const std::uint32_t id = of.slots().id(slot);
     if (asked_.key == "id") return id_key(id);
-    return key_of(
-        rows::probe(of.schema(), of.key_called(asked_.key), of.slots().value(slot), of.buffers()),
-        id);
+    const rows::probe::source from{of.slots().value(slot), of.buffers()};
+    return key_of(rows::probe(of.schema(), of.key_called(asked_.key), from, of.buffers()), id);
 }
 
 byte_buffer merged_rows::key_of(const rows::probe& found, std::uint32_t id) const {

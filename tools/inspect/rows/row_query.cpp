@@ -1,5 +1,6 @@
 #include <pool_allocator/base/error.hpp>
 #include <tools/inspect/rows/row_query.hpp>
+#include <tools/inspect/rows/row_reader.hpp>
 
 #include <fmt/format.h>
 
@@ -27,7 +28,7 @@ std::optional<rows::probe> bound(const rows::type_rows& of, const type_schema::k
     words parts = only;
     parts.insert(parts.end(), given.begin(), given.end());
     if (parts.empty()) return std::nullopt;
-    return rows::probe(of.schema(), key, parts, of.buffers());
+    return probe_of(of.schema(), key, parts, of.buffers());
 }
 
 std::unique_ptr<rows::row_cursor> cursor_by_key(const rows::type_rows& of, const row_query& query) {
@@ -55,7 +56,7 @@ std::vector<slot_number> slots_of(const rows::type_rows& of, const std::string& 
             "{}.{} has {} part{}, {} {} given{}", of.schema().name, name, key.parts.size(),
             key.parts.size() == 1 ? "" : "s", parts.size(), parts.size() == 1 ? "was" : "were",
             of.tree(key) ? "; for all that begin with them, use range" : ""));
-    return of.find(key, rows::probe(of.schema(), key, parts, of.buffers()));
+    return of.find(key, probe_of(of.schema(), key, parts, of.buffers()));
 }
 
 using clock = std::chrono::steady_clock;

@@ -18,9 +18,68 @@ namespace {
 
 using kind = rows::value_type::kind;
 
+/// The digits of an integer of more than 64 bits.
+std::string_view digits_of(const nlohmann::json& value) {
+    const auto& digits = value.get_binary();
+    return {reinterpret_cast<const char*>(digits.data()), digits.size()};
+}
+
+/// Builds a value as nlohmann's own parser does, but for long integers.
+class exact_parser final : public nlohmann::json_sax<nlohmann::json> {
+public:
+    bool null() override { return add(nullptr); }
+    bool boolean(bool value) override { return add(value); }
+    bool number_integer(number_integer_t value) override { return add(value); }
+    bool number_unsigned(number_unsigned_t value) override { return add(value); }
+    bool number_float(number_float_t value, const string_t& text) override {
+        if (text.find_first_of(".eE") != text.npos) return add(value);
+        return add(nlohmann::json::binary({text.begin(), text.end()}));
+    }
+    bool string(string_t& value) override { return add(std::move(value)); }
+    bool binary(binary_t&) override { return false; } // no JSON text has one
+    bool start_object(std::size_t) override { return open(nlohmann::json::object()); }
+    bool key(string_t& name) override {
+        key_ = std::move(name);
+        return true;
+    }
+    bool end_object() override { return close(); }
+    bool start_array(std::size_t) override { return open(nlohmann::json::array()); }
+    bool end_array() override { return close(); }
+    bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception&) override {
+        return false;
+    }
+
+    nlohmann::json made = nlohmann::json::value_t::discarded;
+
+private:
+    nlohmann::json& place(nlohmann::json value) {
+        if (open_.empty()) return made = std::move(value);
+        nlohmann::json& in = *open_.back();
+        if (in.is_array()) return in.emplace_back(std::move(value));
+        return in[key_] = std::move(value);
+    }
+    bool add(nlohmann::json value) {
+        place(std::move(value));
+        return true;
+    }
+    bool open(nlohmann::json value) {
+        open_.push_back(&place(std::move(value))); // nothing is added beside it before it is closed
+        return true;
+    }
+    bool close() {
+        open_.pop_back();
+        return true;
+    }
+
+    std::vector<nlohmann::json*> open_;
+    std::string key_;
+};
+
 /// Throws for a value of the wrong kind.
 [[noreturn]] void refuse(const char* wanted, const nlohmann::json& value) {
-    std::string found = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    std::string found = value.is_binary()
+                            ? std::string(digits_of(value))
+                            : value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     if (found.size() > 60) found = found.substr(0, 57) + "...";
     throw usage_error(fmt::format("{} is no {}", found, wanted));
 }
@@ -52,11 +111,31 @@ std::string text_of(const nlohmann::json& value) {
     return bytes_of(value["hex"]);
 }
 
+/// Parses 128 bits; from_chars does not support them in strict C++20.
+bool parse_wide(std::string_view digits, bool is_signed, unsigned __int128& to) {
+    const bool is_negative = digits.starts_with('-');
+    if (is_negative) digits.remove_prefix(1);
+    if (is_negative && !is_signed) return false;
+    const unsigned __int128 all = ~static_cast<unsigned __int128>(0);
+    const unsigned __int128 most = is_signed ? (all >> 1) + (is_negative ? 1 : 0) : all;
+    unsigned __int128 found = 0;
+    for (const char c : digits) {
+        const auto digit = static_cast<unsigned>(c - '0');
+        if (found > (most - digit) / 10) return false;
+        found = found * 10 + digit;
+    }
+    to = is_negative ? -found : found;
+    return true;
+}
+
 /// Truncates to the field's size; the machine is little-endian.
 void store_number(const rows::value_type& type, const nlohmann::json& value, std::byte* to) {
     std::uint64_t bits[2]{};
     bool fits = false;
-    if (value.is_number_unsigned()) {
+    if (unsigned __int128 wide = 0; value.is_binary()) {
+        fits = type.bytes == sizeof wide && parse_wide(digits_of(value), type.is_signed, wide);
+        std::memcpy(bits, &wide, sizeof wide);
+    } else if (value.is_number_unsigned()) {
         bits[0] = value.get<std::uint64_t>();
         fits = !type.is_signed || type.bytes > 8 || bits[0] <= std::uint64_t{INT64_MAX};
     } else if (value.is_number_integer()) {
@@ -96,7 +175,9 @@ bool is_minus_zero(const nlohmann::json& value) {
 
 void store_float(const rows::value_type& type, const nlohmann::json& value, std::byte* to) {
     double found = 0;
-    if (value.is_number())
+    if (value.is_binary())
+        std::from_chars(digits_of(value).begin(), digits_of(value).end(), found);
+    else if (value.is_number())
         found = is_minus_zero(value) ? -0.0 : value.get<double>();
     else if (value == "nan" || value == "-nan")
         found =
@@ -128,6 +209,7 @@ row_reader::row_reader(const type_schema& schema) : type_(schema.name), image_(s
             throw damaged_error(fmt::format("{}: field {} is not within an object of {} bytes",
                                             schema.name, one.name, schema.value_bytes));
         fields_.push_back({one.name, one.offset, rows::value_type::of(one.type, one.bytes)});
+        type_names_.push_back(one.type);
     }
 }
 
@@ -216,14 +298,18 @@ void row_reader::store(const rows::value_type& type, const json& value, std::byt
     }
 }
 
+void row_reader::clear() {
+    std::ranges::fill(image_, std::byte{0});
+    contents_.clear();
+}
+
 const std::byte* row_reader::read(const json& object) {
     if (!object.is_object() || object.size() != fields_.size()) {
         for (const auto& [name, value] : object.items())
             if (std::ranges::find(fields_, name, &rows::value_type::member::name) == fields_.end())
                 throw usage_error(type_ + " has no field \"" + name + "\"");
     }
-    std::ranges::fill(image_, std::byte{0});
-    contents_.clear();
+    clear();
     for (const rows::value_type::member& field : fields_) {
         const auto found = object.is_object() ? object.find(field.name) : object.end();
         if (found == object.end())
@@ -235,6 +321,89 @@ const std::byte* row_reader::read(const json& object) {
         }
     }
     return image_.data();
+}
+
+namespace {
+
+/// Two lower-case digits a byte, from digits of any form or from the bytes as an array.
+nlohmann::json bytes_in(std::string word) {
+    if (word.find_first_of(",[") == word.npos) {
+        if (word.starts_with("0x")) word.erase(0, 2);
+        std::ranges::transform(word, word.begin(), [](char c) {
+            return c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c;
+        });
+        return word;
+    }
+    const nlohmann::json all = exact_json(word.starts_with('[') ? word : "[" + word + "]");
+    std::string digits;
+    for (const nlohmann::json& one : all) {
+        if (!one.is_number_unsigned() || one > 255) refuse("byte", one);
+        digits += fmt::format("{:02x}", one.get<unsigned>());
+    }
+    return digits;
+}
+
+/// What is printed for the value that a word names.
+nlohmann::json json_in(const rows::value_type& type, const std::string& word) {
+    switch (type.what) {
+    case kind::fixed_text:
+    case kind::text:
+        if (word.starts_with(R"({"hex":)"))
+            if (nlohmann::json bytes = exact_json(word); bytes.is_object()) return bytes;
+        return word;
+    case kind::floating:
+        if (word.ends_with("nan") || word.ends_with("inf")) return word;
+        break;
+    case kind::array:
+    case kind::vector:
+        if (type.is_bytes()) return bytes_in(word);
+        if (!word.starts_with('[')) return exact_json("[" + word + "]");
+        break;
+    default:
+        break;
+    }
+    return exact_json(word);
+}
+
+} // namespace
+
+nlohmann::json exact_json(std::string_view text) {
+    exact_parser parser;
+    if (!nlohmann::json::sax_parse(text, &parser)) return nlohmann::json::value_t::discarded;
+    return std::move(parser.made);
+}
+
+const std::byte* row_reader::read_parts(const type_schema::key& key,
+                                        const std::vector<std::string>& words) {
+    clear();
+    for (std::size_t part = 0; part < words.size(); ++part) {
+        const auto field =
+            std::ranges::find(fields_, key.parts[part].field, &rows::value_type::member::name);
+        try {
+            store(field->type, json_in(field->type, words[part]), image_.data() + field->offset);
+        } catch (const usage_error& problem) {
+            const std::string& type =
+                type_names_[static_cast<std::size_t>(field - fields_.begin())];
+            throw usage_error(fmt::format("\"{}\" is no value of {}, which is of type {}",
+                                          words[part], field->name, type));
+        }
+    }
+    return image_.data();
+}
+
+rows::probe probe_of(const type_schema& schema, const type_schema::key& key,
+                     const std::vector<std::string>& words, const rows::buffer_source& of_state) {
+    const std::size_t parts = key.parts.size();
+    if (words.size() > parts)
+        throw usage_error(fmt::format("{}.{} has {} part{}, {} were given", schema.name, key.name,
+                                      parts, parts == 1 ? "" : "s", words.size()));
+    const rows::key_reader known(schema, key, of_state);
+    if (words.size() > known.parts())
+        throw usage_error(fmt::format("{}.{} cannot be searched in: {}, which only the program "
+                                      "that wrote the state understands",
+                                      schema.name, key.name, known.why_no_order()));
+    row_reader reader(schema);
+    return {schema, key, {reader.read_parts(key, words), reader}, of_state, words.size()};
 }
 
 } // namespace chainbase::inspect
