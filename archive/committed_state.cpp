@@ -45,8 +45,8 @@ committed_state::~committed_state() = default;
 std::uint32_t committed_state::window_of(const std::string& type) const {
     if (const catalogue::entry* const found = state_.memory().types().find(type))
         return found->first_window;
-    throw usage_error(state_.memory().state().string() + ": state root: there is no type \"" +
-                      type + "\"; call add_type for it first");
+    throw usage_error(state_.state() + ": state root: there is no type \"" + type +
+                      "\"; call add_type for it first");
 }
 
 void committed_state::enter(std::unique_ptr<source> made, std::string name,
@@ -89,10 +89,9 @@ bool committed_state::is_current() const {
 void committed_state::require_tree_of(revision_number session) const {
     const bool is_before = tree_.revision() == session - 1;
     if ((is_before || tree_.revision() == state_.revision()) && has_types_of_tree()) return;
-    throw usage_error(state_.memory().state().string() + ": state root: update(" +
-                      std::to_string(session) + "): the tree is that of revision " +
-                      std::to_string(tree_.revision()) +
-                      ", or of other types; call catch_up() before the session");
+    throw usage_error(state_.state() + ": state root: update(" + std::to_string(session) +
+                      "): the tree belongs to revision " + std::to_string(tree_.revision()) +
+                      " or to other types; call catch_up() before the session starts");
 }
 
 void committed_state::catch_up() {
@@ -172,10 +171,9 @@ committed_state::touched(revision_number since) const {
     undo_log& log = *state_.memory().log();
     const auto begin = log.find_session(since);
     if (!begin)
-        throw usage_error(state_.memory().state().string() + ": state root: update(" +
-                          std::to_string(since) +
-                          "): no session of this revision can be undone any more; call it before "
-                          "the session is committed, or rebuild()");
+        throw usage_error(state_.state() + ": state root: update(" + std::to_string(since) +
+                          "): no session of this revision can be undone any more; call update() "
+                          "before the session is committed, or call rebuild()");
     const std::vector<object_place> places = touched_objects(log, *begin);
     const auto is_touched = [&](std::uint32_t window) {
         const auto first = std::ranges::lower_bound(places, window, {}, &object_place::window);

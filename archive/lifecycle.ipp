@@ -61,13 +61,13 @@ database& lifecycle<T>::registered(database& state, const std::string& name) {
 /// The store may be ahead of the state, never behind it (a reader's view of it may be).
 template <archivable T>
 void lifecycle<T>::require_rows() {
-    if (!rows_.outlives_process() || !state_.memory().writable()) return;
+    if (!rows_.outlives_process() || !state_.is_writable()) return;
     const std::uint64_t kept = rows_.count(table_);
     if (kept < handed_over())
         throw damaged_error(rows_.name() + ": table \"" + name_ + "\" has " + std::to_string(kept) +
                             " rows, and the state handed over " + std::to_string(handed_over()) +
-                            "; put the archive in place that belongs to this state, or replay into "
-                            "a new folder");
+                            "; put the archive of this state back in place, or replay into a new "
+                            "folder");
 }
 
 // --- a life ---
@@ -96,7 +96,7 @@ void lifecycle<T>::require_free(const T& object, std::uint32_t number, bytes_vie
     const auto other = rows_.find(table_, number, key, is_taken);
     if (!other) return;
     throw duplicate_key_error(name_ + ": " + archived_keys::names()[number] + " = " +
-                              detail::printable(key) + " is that of " + name_ + " " +
+                              detail::printable(key) + " is taken by " + name_ + " " +
                               std::to_string(other->id()) + " in the archive, so " +
                               std::to_string(object.id.value) + " cannot have it");
 }
@@ -140,7 +140,7 @@ void lifecycle<T>::remove(id<T> id) {
     } else {
         if (!removed_.counts(id.value) || !rows_.contains(table_, id.value))
             throw usage_error(name_ + " " + std::to_string(id.value) +
-                              ": cannot be removed: there is none");
+                              ": cannot be removed: it does not exist");
         removed_.add(id, true);
     }
     all.squash();
@@ -330,7 +330,7 @@ std::size_t lifecycle<T>::take_out_written() {
 /// A store that is open for reading does not advance with the state.
 template <archivable T>
 void lifecycle<T>::require_still_there() const {
-    if (!rows_.outlives_process() || state_.memory().writable()) return;
+    if (!rows_.outlives_process() || state_.is_writable()) return;
     const std::uint64_t seen = rows_.count(table_);
     if (seen < handed_over())
         throw usage_error(rows_.name() + ": table \"" + name_ + "\" was opened for reading with " +

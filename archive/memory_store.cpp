@@ -86,7 +86,7 @@ memory_store::memory_store(database& state) : state_(state) {
 }
 
 std::string memory_store::name() const {
-    return "the archive in the memory of " + state_.memory().folder().parent_path().string();
+    return "the archive in the memory of " + state_.state();
 }
 
 void memory_store::create_table(const table_description& table) {

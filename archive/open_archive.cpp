@@ -33,8 +33,9 @@ void require_new(const fs::path& folder) {
     for (const auto& entry : fs::directory_iterator(folder))
         if (!entry.path().filename().string().starts_with("format"))
             throw format_error(folder.string() + ": holds " + entry.path().filename().string() +
-                               " and no file \"format\", so it is no archive; nothing in it was "
-                               "touched: put the archive of this state there, or move it away");
+                               " and no file \"format\", so it is not an archive. Nothing in it "
+                               "was changed; put the archive of this state there, or move the "
+                               "folder away");
 }
 
 void mark(const fs::path& folder, store_kind kind) {
@@ -68,8 +69,8 @@ std::unique_ptr<store> open_store(const fs::path& folder, const store_options& o
 }
 
 store::write_totals none_store::apply(const write_batch& batch) {
-    throw usage_error(name() + ": keeps no rows, and got " + std::to_string(batch.size()) +
-                      "; leave the objects in memory");
+    throw usage_error(name() + ": a store of kind none keeps no rows, and the batch has " +
+                      std::to_string(batch.size()) + "; leave the objects in memory");
 }
 
 std::unique_ptr<row_cursor_source> none_store::scan(table_id, std::uint32_t) const {
@@ -97,9 +98,9 @@ std::unique_ptr<store> open_archive(database& state, const fs::path& folder,
     const std::optional<store_kind> made = kind_of(folder);
     if (made && kind && *made != *kind)
         throw usage_error(folder.string() + ": was made as `" + std::string(to_string(*made)) +
-                          "`, and `" + std::string(to_string(*kind)) +
-                          "` is asked for; open it as what it is, or convert it (chainbase-driver "
-                          "convert-archive)");
+                          "`, but `" + std::string(to_string(*kind)) +
+                          "` was asked for; open it as the kind that it is, or convert it "
+                          "(chainbase-driver convert-archive)");
     const store_kind now = made.value_or(kind.value_or(store_kind::rocksdb));
     if (!made && !options.read_only && now != store_kind::rocksdb) mark(folder, now);
     std::unique_ptr<store> opened = open_as(now, state, folder, options);

@@ -30,7 +30,7 @@ bool acceptable(std::string_view name) {
 void check_name(std::string_view what, std::string_view name) {
     if (acceptable(name)) return;
     throw usage_error("archive: the " + std::string(what) + " \"" + std::string(name) +
-                      "\" is not of 1 to 200 printable characters without '/'");
+                      "\" must have 1 to 200 printable characters and no '/'");
 }
 
 std::string joined(const std::vector<std::string>& names) {
@@ -169,7 +169,7 @@ void store::flush() {
 void store::sync_before_checkpoints_of(database& state) {
     if (!has_to_sync()) return;
     relied_on_by_.reserve(relied_on_by_.size() + 1);
-    const auto part = state.memory().sync_before_checkpoints([this] { sync(); }, this);
+    const auto part = state.sync_before_checkpoints([this] { sync(); }, this);
     if (part && std::ranges::find(relied_on_by_, part) == relied_on_by_.end())
         relied_on_by_.push_back(part);
 }
@@ -216,7 +216,7 @@ store_kind store_kind_of(std::string_view name) {
     for (const auto& [known, kind] : kinds)
         if (known == name) return kind;
     throw usage_error("archive: \"" + std::string(name) +
-                      "\" is no kind of store; there are rocksdb, memory and none");
+                      "\" is not a kind of store; the kinds are rocksdb, memory and none");
 }
 
 std::string_view to_string(store_kind kind) noexcept {

@@ -12,6 +12,11 @@
 
 namespace chainbase {
 
+void detail::throw_no_room(std::size_t found, std::size_t keys) {
+    throw usage_error("find_many: " + std::to_string(keys) + " keys, and room for " +
+                      std::to_string(found) + " objects");
+}
+
 namespace {
 
 const trace::site compacting("chainbase.compact");
@@ -42,8 +47,29 @@ database& database::operator=(database&& other) noexcept {
 
 database::~database() = default;
 
-const opening& database::opened() const noexcept {
-    return segment_->opened();
+const opening& database::opened() const {
+    return own().opened();
+}
+
+const std::string& database::state() const {
+    return own().state().native();
+}
+
+std::string database::segment_folder() const {
+    return own().folder().string();
+}
+
+bool database::is_writable() const {
+    return own().writable();
+}
+
+checkpoint::history database::checkpoints() const {
+    return own().checkpoints();
+}
+
+std::shared_ptr<void> database::sync_before_checkpoints(std::function<void()> call,
+                                                        const void* owner) {
+    return memory().sync_before_checkpoints(std::move(call), owner);
 }
 
 checkpoint::outcome database::make_checkpoint() {
@@ -130,9 +156,17 @@ void database::require_lock(bool to_write) const {
                       (to_write ? "with_write_lock" : "with_read_lock or with_write_lock"));
 }
 
+bool database::has_type(const std::string& name) const {
+    return own().types().find(name) != nullptr;
+}
+
 std::vector<type_statistics> database::types() const {
+    return statistics().types;
+}
+
+segment_statistics database::statistics() const {
     if (is_closed_) throw_closed();
-    return segment_statistics::read(*this).types;
+    return segment_statistics::of_writer(own());
 }
 
 log_position database::session_mark_of(revision_number revision) const {
@@ -142,14 +176,11 @@ log_position database::session_mark_of(revision_number revision) const {
 }
 
 revision_number database::revision() const {
-    if (!segment_) throw_closed();
-    return log_ ? log_->revision() : undo_log_view(segment_->log_file()).revision();
+    return log_ ? log_->revision() : undo_log_view(own().log_file()).revision();
 }
 
 revision_number database::committed_revision() const {
-    if (!segment_) throw_closed();
-    return log_ ? log_->committed_revision()
-                : undo_log_view(segment_->log_file()).committed_revision();
+    return log_ ? log_->committed_revision() : undo_log_view(own().log_file()).committed_revision();
 }
 
 void database::require_session(const char* call) const {
@@ -179,7 +210,7 @@ void database::undo_all() {
 }
 
 void database::compact() {
-    segment_->require_here();
+    own().require_here();
     if (log().has_session())
         throw usage_error("compact: " + std::to_string(log().sessions()) +
                           " sessions can still be undone; commit or undo them first");

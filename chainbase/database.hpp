@@ -1,13 +1,16 @@
 #pragma once
 
+#include <chainbase/error.hpp>
 #include <chainbase/open_options.hpp>
 #include <chainbase/state_lock.hpp>
+#include <chainbase/statistics.hpp>
 #include <chainbase/views.hpp>
 #include <undo/session.hpp>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <ranges>
 #include <span>
@@ -18,7 +21,6 @@
 namespace chainbase {
 
 class database;
-struct type_statistics;
 
 /// The changes of all types since a session began, read from the log once. Valid until the next
 /// change or the end of the session.
@@ -89,7 +91,11 @@ public:
     void abandon() noexcept;
 
     /// How the state was opened: created, attached, rolled back or restored, and at which revision.
-    [[nodiscard]] const opening& opened() const noexcept;
+    [[nodiscard]] const opening& opened() const;
+    /// The folder of the state, and that of its segment, which may be in memory elsewhere.
+    [[nodiscard]] const std::string& state() const;
+    [[nodiscard]] std::string segment_folder() const;
+    [[nodiscard]] bool is_writable() const;
     /// Makes a checkpoint of the present state, which survives a crash of the machine, and waits
     /// until it is on storage. Scheduled checkpoints are made at the end of a block without making
     /// the writer wait. Throws usage_error within an operation, when only reading or with
@@ -101,6 +107,13 @@ public:
     /// else, or when that log's run was abandoned, it makes a checkpoint. Throws as
     /// make_checkpoint.
     void wait_until_durable();
+    /// The checkpoints made since the state was opened. From any thread, but not concurrently with
+    /// close() and abandon().
+    [[nodiscard]] checkpoint::history checkpoints() const;
+    /// Registers `call`, which syncs data that the state relies on and that is kept elsewhere: see
+    /// segment::sync_before_checkpoints.
+    [[nodiscard]] std::shared_ptr<void> sync_before_checkpoints(std::function<void()> call,
+                                                                const void* owner = nullptr);
 
     /// Registers T as `name`, creating it in the state or checking that its layout there is the
     /// same. Throws usage_error when T or `name` is registered already, schema_error naming the
@@ -206,11 +219,11 @@ public:
     }
     /// Looks up many values of the hashed key Tag, each a value or a std::tuple: `found[i]` becomes
     /// the object of `keys[i]`, or null. Faster than repeated find(), since the memory of each
-    /// lookup is prefetched some lookups ahead, including what modify() reads first. Requires
-    /// found.size() to equal the number of keys.
+    /// lookup is prefetched some lookups ahead, including what modify() reads first. Throws
+    /// usage_error when `found` has fewer elements than there are keys.
     template <typename T, typename Tag, std::ranges::random_access_range Keys>
     void find_many(const Keys& keys, std::span<const T*> found) const {
-        view<T, Tag>().find_many(keys, found);
+        if constexpr (detail::is_hashed_key<T, Tag>()) view<T, Tag>().find_many(keys, found);
     }
 
     /// The objects of T by the key Tag: an ordered_view or a hashed_view.
@@ -311,15 +324,24 @@ public:
     /// invalid. Throws usage_error while something can be undone.
     void compact();
 
-    /// Each registered type: its name, its number of objects, and how its bytes are used. Callers
-    /// include chainbase/statistics.hpp.
+    /// Each type of the state: its name, its number of objects, and how its bytes are used.
     [[nodiscard]] std::vector<type_statistics> types() const;
+    /// How every byte of the state's memory is used.
+    [[nodiscard]] segment_statistics statistics() const;
+    /// Whether the state has a type of this name, registered in this process or not.
+    [[nodiscard]] bool has_type(const std::string& name) const;
 
-    /// The shared memory behind the objects, for tools and other layers.
-    [[nodiscard]] const segment& memory() const noexcept { return *segment_; }
-    [[nodiscard]] segment& memory() noexcept { return *segment_; }
+    /// The shared memory behind the objects, for the layers above.
+    [[nodiscard]] segment& memory() { return const_cast<segment&>(own()); }
 
 private:
+    /// Throws usage_error when the database was moved from.
+    [[nodiscard]] const segment& own() const {
+        if (!segment_) [[unlikely]]
+            throw_closed();
+        return *segment_;
+    }
+
     /// Types are numbered per process, so that finding a type's index needs no search.
     static inline std::atomic<std::size_t> types_numbered_{0};
     template <typename T>
@@ -404,7 +426,7 @@ const T& database::get(const V&... values) const {
     if constexpr (detail::has_key<T, Tag>) {
         using key = key_called<T, Tag>;
         using parts = typename key::template parts_of<T>;
-        of<T>().throw_not_found(key_name<key>(), parts::text(detail::as_tuple(values...)));
+        of<T>().throw_not_found(key_name<key>(), parts::text_of_lookup(values...));
     } else {
         std::abort(); // the compiler has refused it
     }
@@ -422,17 +444,19 @@ auto database::view() const {
 
 template <typename T, typename Tag, typename Key, typename Initialise>
 const T& database::get_or_create(const Key& key, Initialise&& initialise) {
-    static_assert(is_unique(key_called<T, Tag>::kind),
-                  "get_or_create takes a unique key: of another one there may be several objects");
-    if (const T* found = find<T, Tag>(key)) return *found;
-    using parts = typename key_called<T, Tag>::template parts_of<T>;
-    const auto wanted = parts::make_bound(key);
-    return create<T>([&](T& made) {
-        initialise(made);
-        if (!parts::equal(made, wanted))
-            of<T>().throw_other_key(key_name<key_called<T, Tag>>(), parts::text(wanted),
-                                    parts::text(made));
-    });
+    if constexpr (detail::is_unique_key<T, Tag, Key>()) {
+        if (const T* found = find<T, Tag>(key)) return *found;
+        using parts = typename key_called<T, Tag>::template parts_of<T>;
+        const auto wanted = parts::make_bound(key);
+        return create<T>([&](T& made) {
+            initialise(made);
+            if (!parts::equal(made, wanted))
+                of<T>().throw_other_key(key_name<key_called<T, Tag>>(), parts::text(wanted),
+                                        parts::text(made));
+        });
+    } else {
+        std::abort(); // the compiler has refused it
+    }
 }
 
 template <std::ranges::input_range Objects>

@@ -21,14 +21,14 @@ void parse_hex(std::string_view text, std::span<std::byte> bytes) {
         if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
         if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a' + 10);
         if (c >= 'A' && c <= 'F') return static_cast<unsigned>(c - 'A' + 10);
-        throw usage_error("\"" + std::string(text) + "\": '" + c + "' is no hexadecimal digit");
+        throw usage_error("\"" + std::string(text) + "\": '" + c + "' is not a hexadecimal digit");
     };
     for (const char c : left)
         static_cast<void>(digit(c));
     if (left.size() != 2 * bytes.size())
         throw usage_error("\"" + std::string(text) + "\" has " + std::to_string(left.size()) +
                           " hexadecimal digits, " + std::to_string(2 * bytes.size()) +
-                          " are wanted for " + std::to_string(bytes.size()) + " bytes");
+                          " are needed for " + std::to_string(bytes.size()) + " bytes");
     for (std::size_t i = 0; i < bytes.size(); ++i)
         bytes[i] = static_cast<std::byte>(digit(left[2 * i]) << 4 | digit(left[2 * i + 1]));
 }

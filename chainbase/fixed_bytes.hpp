@@ -39,8 +39,8 @@ public:
     /// All zero.
     constexpr fixed_bytes() = default;
     constexpr explicit fixed_bytes(const std::array<std::byte, N>& from) noexcept : bytes_(from) {}
-    /// Copies any contiguous bytes: of std::byte, char, unsigned char. Throws usage_error when
-    /// there are not exactly N.
+    /// Copies a span of std::byte, char or unsigned char. Throws usage_error when there are not
+    /// exactly N.
     template <typename Byte, std::size_t Extent>
         requires(sizeof(Byte) == 1)
     explicit fixed_bytes(std::span<Byte, Extent> from) {

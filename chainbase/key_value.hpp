@@ -30,7 +30,7 @@
 ///
 /// in its namespace, which adds everything that distinguishes two values. The hash is stored in the
 /// state, so it must depend on the value only. The tools order, hash and print values that the
-/// catalogue describes in the same way (rows/key_reader.hpp).
+/// catalogue describes in the same way (object/key_reader.hpp).
 namespace chainbase::detail {
 
 __extension__ typedef __int128 wide_integer;
@@ -209,6 +209,8 @@ bool can_be(const Key& key) {
 [[nodiscard]] std::string text_of_integer(wide_integer value);
 [[nodiscard]] std::string text_of_integer(wide_unsigned value);
 [[nodiscard]] std::string text_of_float(double value);
+/// In quotation marks, with escapes as in JSON.
+[[nodiscard]] std::string quoted_text(std::string_view value);
 
 template <typename V>
 [[nodiscard]] std::string text_of(const V& value);
@@ -237,7 +239,7 @@ std::string text_of(const V& value) {
     } else if constexpr (is_id_like<V>) {
         return std::to_string(value.value);
     } else if constexpr (is_text_like<V>) {
-        return std::string("\"").append(std::string_view(value)).append("\"");
+        return quoted_text(value);
     } else if constexpr (is_fixed_bytes<V> || is_std_array<V> || is_shared_vector<V>) {
         return text_of_elements(value.data(), value.size());
     } else if constexpr (is_tuple<V>) {

@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -31,6 +32,7 @@ inline constexpr descending_part<Part> descending{};
 /// that have only the catalogue can walk such a key, but not search it.
 template <auto Part, typename Compare>
 struct compared_part {
+    using comparator = Compare;
     static constexpr auto inner = Part;
     static constexpr bool has_own_order = true;
 };
@@ -102,7 +104,7 @@ struct turned : Inner {
 template <typename Inner, typename Compare>
 struct compared : Inner {
     static_assert(std::is_empty_v<Compare> && std::is_default_constructible_v<Compare>,
-                  "what a key is compared by has no state: it is the same in every process");
+                  "a comparator has no state, since it must be the same in every process");
     static constexpr bool has_own_order = true;
 
     template <typename V>
@@ -142,6 +144,18 @@ auto as_tuple(const V&... values) {
 template <typename... V>
 const std::tuple<V...>& as_tuple(const std::tuple<V...>& values) {
     return values;
+}
+
+/// A value that a caller passes for a part, as the part's type To; if it is none, one compiler
+/// error says so.
+template <typename T, auto Part, typename To, typename From>
+To converted(const From& value) {
+    constexpr bool good = requires { static_cast<To>(value); };
+    static_assert(good, "this value is none of the part of the key that it is looked up by");
+    if constexpr (good)
+        return static_cast<To>(value);
+    else
+        std::abort(); // the compiler has refused it
 }
 
 /// Throws usage_error: a bound that no key can have.
@@ -233,8 +247,15 @@ struct key_parts {
     static auto make_lookup(const V&... values) {
         return [&]<std::size_t... I>(const auto& all, std::index_sequence<I...>) {
             return std::tuple<std::tuple_element_t<I, lookup>...>(
-                static_cast<std::tuple_element_t<I, lookup>>(std::get<I>(all))...);
+                detail::converted<T, part<I>::pointer, std::tuple_element_t<I, lookup>>(
+                    std::get<I>(all))...);
         }(detail::as_tuple(values...), std::make_index_sequence<given<V...>>());
+    }
+    /// These values as text, for messages: as the parts' types where these can hold them.
+    template <typename... V>
+    static std::string text_of_lookup(const V&... values) {
+        return can_hold(values...) ? text(make_lookup(values...))
+                                   : text(detail::as_tuple(values...));
     }
     /// As make_lookup, for a place in the order. Throws usage_error for a value that the part's
     /// type cannot hold.
@@ -315,7 +336,9 @@ enum class key_kind {
 
 /// One key of a type. `Tag` names it in calls (`find<account, by_name>(...)`); the parts are
 /// pointers to members or to const member functions, functions, or captureless lambdas, which take
-/// a const reference to the object; each ascending unless wrapped in `descending<...>`:
+/// a const reference to the object; each ascending unless wrapped in `descending<...>`. A type in a
+/// header that several sources include takes a named function in place of a lambda, which would be
+/// another type in each of them.
 ///
 ///     ordered_unique<by_balance, descending<&account::balance>, &account::id>
 ///     ordered_unique<by_name, compared_by<&account::name, without_case>>
@@ -327,7 +350,7 @@ struct key {
     using tag = Tag;
     template <typename T>
     using parts_of = key_parts<T, Parts...>;
-    /// How the objects of an ordered or ranked key stand. It is part of every state's content.
+    /// The order of the objects of an ordered or ranked key. It is part of every state's content.
     template <typename T>
     using order_of = std::conditional_t<is_unique(Kind), typename parts_of<T>::order,
                                         typename parts_of<T>::order_then_id>;

@@ -30,7 +30,7 @@ void state_lock::refuse_if_held(lock_kind wanted, const segment& state) const {
     };
     throw usage_error(
         state.state().string() + ": " + name(wanted) + " within " + name(*has) +
-        " of the same thread, which would wait for itself; take it once, around both");
+        " of the same thread, which would wait for itself; take the lock once, around both");
 }
 
 /// Waits until this writer's bits are gone; the next writer has another phase.
@@ -78,7 +78,7 @@ void state_lock::unlock() noexcept {
 
 void read_guard::throw_elsewhere(const segment& state) {
     state.require_here();
-    throw usage_error(state.state().string() + ": its lock is another process's");
+    throw usage_error(state.state().string() + ": its lock belongs to another process");
 }
 
 std::uint32_t read_guard::take_turn() {

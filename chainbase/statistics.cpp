@@ -1,6 +1,6 @@
-#include <chainbase/database.hpp>
 #include <chainbase/object/mapped_bytes.hpp>
 #include <chainbase/segment/index_base.hpp>
+#include <chainbase/segment/segment.hpp>
 #include <chainbase/statistics.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <pool_allocator/flat_tables.hpp>
@@ -110,8 +110,8 @@ segment_statistics segment_statistics::read(segment& from, std::chrono::millisec
     return read_between_changes(from, patience, [&] { from.refresh(); });
 }
 
-segment_statistics segment_statistics::read(const database& from) {
-    return read_between_changes(from.memory(), {}, [] {});
+segment_statistics segment_statistics::of_writer(const segment& from) {
+    return read_between_changes(from, {}, [] {});
 }
 
 } // namespace chainbase

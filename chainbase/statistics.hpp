@@ -1,6 +1,6 @@
 #pragma once
 
-#include <chainbase/segment/segment.hpp>
+#include <chainbase/fwd.hpp>
 #include <pool_allocator/pool.hpp>
 
 #include <chrono>
@@ -9,8 +9,6 @@
 #include <vector>
 
 namespace chainbase {
-
-class database;
 
 /// How the memory of one type is used.
 struct type_statistics {
@@ -55,8 +53,8 @@ struct segment_statistics {
     /// words, left by a dead writer, point outside of its file.
     static segment_statistics read(segment& from,
                                    std::chrono::milliseconds patience = std::chrono::seconds(1));
-    /// The same for an open database, by its own writer.
-    static segment_statistics read(const database& from);
+    /// The same for a state that this process writes, whose mappings need no refreshing.
+    static segment_statistics of_writer(const segment& from);
 };
 
 } // namespace chainbase

@@ -10,6 +10,13 @@
 
 namespace chainbase {
 
+namespace detail {
+
+/// Throws usage_error: room for `found` objects, of so many `keys`.
+[[noreturn]] void throw_no_room(std::size_t found, std::size_t keys);
+
+} // namespace detail
+
 /// Objects that follow each other in a view: begin(), end(), empty(), front(), and
 /// `auto [first, last] = ...`. Valid as the view's iterators are.
 template <typename Iterator>
@@ -213,6 +220,8 @@ public:
     void find_many(const Keys& keys, std::span<const T*> found) const {
         static_assert(parts::template given<std::ranges::range_value_t<Keys>> == parts::count,
                       "a hashed key is looked up whole");
+        if (found.size() < std::ranges::size(keys))
+            detail::throw_no_room(found.size(), std::ranges::size(keys));
         index_->template find_many<K>(keys, found);
     }
 
@@ -304,6 +313,12 @@ public:
         return {lower_bound(from), to < from ? lower_bound(from) : lower_bound(to)};
     }
     [[nodiscard]] iterator iterator_to(const T& object) const { return {index_, object.id.value}; }
+    /// The position here of the object at an iterator of another view of T; end() for that view's
+    /// end.
+    template <typename View>
+    [[nodiscard]] iterator project(const View& from, typename View::iterator at) const {
+        return at == from.end() ? end() : iterator_to(*at);
+    }
     [[nodiscard]] std::size_t size() const noexcept { return index_->size(); }
     [[nodiscard]] bool empty() const noexcept { return size() == 0; }
 

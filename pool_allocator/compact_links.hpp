@@ -9,7 +9,7 @@
 // pointer, so traversal costs what it costs on the heap, and at half the cache lines.
 //
 // The hooks are partial specialisations of Boost.MultiIndex's node classes for pool_allocator; the
-// algorithms stay Boost's. They depend on names in Boost's namespace detail, the same from 1.74 to
+// algorithms stay Boost's. They depend on names in Boost's namespace detail, the same from 1.78 to
 // 1.90; what they need is asserted at the end of this file.
 
 #include <pool_allocator/link_words.hpp>
@@ -392,7 +392,7 @@ constexpr bool fits_boost() {
 static_assert(fits_boost<boost::multi_index::detail::null_augment_policy, ordered_bytes>() &&
                   fits_boost<boost::multi_index::detail::rank_policy, ranked_bytes>(),
               "pool_allocator/compact_links.hpp: this version of Boost.MultiIndex builds the nodes "
-              "of ordered indexes in another way than those from 1.74 to 1.90: use one of these, "
+              "of ordered indexes in another way than those from 1.78 to 1.90: use one of these, "
               "or adapt the specialisations of that file");
 
 } // namespace chainbase::links

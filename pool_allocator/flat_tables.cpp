@@ -58,8 +58,8 @@ void hash_table::throw_damaged(std::uint32_t entry, const std::string& what) con
 }
 
 void hash_table::throw_endless(std::uint32_t hash) const {
-    throw_damaged(home(hash), "from here on more than " + std::to_string(longest_run) +
-                                  " entries stand without a gap, as hashes never do");
+    throw_damaged(home(hash), "from here on, more than " + std::to_string(longest_run) +
+                                  " entries follow without a gap, which hashes never cause");
 }
 
 std::uint32_t hash_table::position(std::uint32_t hash, slot_number slot) const {
@@ -69,7 +69,7 @@ std::uint32_t hash_table::position(std::uint32_t hash, slot_number slot) const {
         if (table[i].slot == slot) return i;
         if (table[i].slot == 0)
             throw_damaged(i, "the search for slot " + std::to_string(slot) +
-                                 " ends here, and its entry was not met");
+                                 " ends here, but its entry was not found");
     }
     throw_endless(hash);
 }

@@ -37,7 +37,7 @@ void page_runs::set_next(slot_number before, slot_number next) {
 }
 
 void page_runs::throw_bad_run(slot_number page, std::uint32_t pages) const {
-    throw damaged_error(file_.file() + ": something leads to " + std::to_string(pages) +
+    throw damaged_error(file_.file() + ": a reference leads to " + std::to_string(pages) +
                         " pages at page " + std::to_string(page) + ", of " +
                         std::to_string(words().end) + "; run chainbase-inspect check");
 }

@@ -40,8 +40,8 @@ constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) noexcept {
     const std::string said =
         "cannot " + std::string(what) + " " + file + ": " + std::strerror(reason);
     if (reason == ENOSPC || reason == EDQUOT)
-        throw out_of_space_error(said + "; free space, or remove files where the file system has "
-                                        "room for so many only");
+        throw out_of_space_error(said + "; free space, or remove files if the file system limits "
+                                        "their number");
     if (reason == EMFILE || reason == ENFILE)
         throw io_error(said + "; raise the limit of open files (ulimit -n)");
     throw io_error(said);
@@ -306,7 +306,7 @@ void window::sync() const {
 void window::read(std::size_t offset, std::span<std::byte> into) const {
     if (read_to_end(offset, into) < into.size())
         throw io_error(file_ + ": ends before byte " + std::to_string(offset + into.size()) +
-                       "; try again, a process may have cut it");
+                       "; a process may have truncated it, so try again");
 }
 
 std::size_t window::read_to_end(std::size_t offset, std::span<std::byte> into) const {

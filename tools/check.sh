@@ -132,6 +132,9 @@ readme() {
             inside' README.md | diff - "tests/consumer/$example" |
             fail "example $number in README.md is not tests/consumer/$example:" || failed=1
     done
+    grep -ohE '`[a-z_/]+\.(cpp|hpp|py|sh)`' tests/promises.md | tr -d '`' | sort -u |
+        while IFS= read -r file; do [ -e "tests/$file" ] || printf '%s\n' "$file"; done |
+        fail "tests/promises.md names tests that do not exist:" || failed=1
     return $failed
 }
 

@@ -48,14 +48,15 @@ std::string why_not(const std::string& path, bool is_folder) {
 std::uint64_t unsigned_of(const std::string& word, std::uint64_t most) {
     std::uint64_t value = 0;
     if (!is_digits(word) || !reads(word, value) || value > most)
-        throw usage_error(quoted(word) + " is no whole number from 0 to " + std::to_string(most));
+        throw usage_error(quoted(word) + " is not a whole number from 0 to " +
+                          std::to_string(most));
     return value;
 }
 
 std::int64_t signed_of(const std::string& word, std::int64_t least, std::int64_t most) {
     std::int64_t value = 0;
     if (!reads(word, value) || value < least || value > most)
-        throw usage_error(quoted(word) + " is no whole number from " + std::to_string(least) +
+        throw usage_error(quoted(word) + " is not a whole number from " + std::to_string(least) +
                           " to " + std::to_string(most));
     return value;
 }
@@ -63,7 +64,7 @@ std::int64_t signed_of(const std::string& word, std::int64_t least, std::int64_t
 double real_of(const std::string& word) {
     double value = 0;
     if (word.find_first_not_of("+-0123456789.eE") != std::string::npos || !reads(word, value))
-        throw usage_error(quoted(word) + " is no number");
+        throw usage_error(quoted(word) + " is not a number");
     return value;
 }
 
@@ -80,7 +81,7 @@ std::uint64_t byte_size_of(const std::string& word) {
     const unsigned shift = unit == "b" ? 0 : static_cast<unsigned>(power) * 10;
     if (!is_unit || !reads(std::string_view(word).substr(0, digits), value) ||
         value > UINT64_MAX >> shift)
-        throw usage_error(quoted(word) + " is no number of bytes, such as 4096 or 64GiB");
+        throw usage_error(quoted(word) + " is not a number of bytes, such as 4096 or 64GiB");
     return value << shift;
 }
 
@@ -113,7 +114,7 @@ command_option& command_option::whole_number(std::uint64_t least, std::uint64_t 
     return check([=](const std::string& word) -> std::string {
         std::uint64_t value = 0;
         if (is_digits(word) && reads(word, value) && value >= least && value <= most) return {};
-        return quoted(word) + " is no whole number from " + std::to_string(least) + " to " +
+        return quoted(word) + " is not a whole number from " + std::to_string(least) + " to " +
                std::to_string(most);
     });
 }
@@ -122,7 +123,7 @@ command_option& command_option::real_number(double least, double most) {
     return check([=](const std::string& word) -> std::string {
         const double value = real_of(word);
         if (value >= least && value <= most) return {};
-        return quoted(word) + " is no number from " + text_of(least) + " to " + text_of(most);
+        return quoted(word) + " is not a number from " + text_of(least) + " to " + text_of(most);
     });
 }
 
@@ -133,7 +134,7 @@ command_option& command_option::one_of(std::vector<std::string> choices) {
         all += (all.empty() ? "" : ", ") + one;
     return check([known = choices_, all](const std::string& word) -> std::string {
         if (std::ranges::find(known, word) != known.end()) return {};
-        return quoted(word) + " is none of " + all;
+        return quoted(word) + " is not one of " + all;
     });
 }
 

@@ -26,7 +26,7 @@ done
 [ $# -le 2 ] || wrong_call "more than two arguments"
 operations=${1:-2000000}
 durability=${2:-checkpoint}
-case $operations in *[!0-9]* | 0*) wrong_call "\"$operations\" is no number of operations" ;; esac
+case $operations in *[!0-9]* | 0*) wrong_call "\"$operations\" is not a number of operations" ;; esac
 case $durability in
 checkpoint | commit) ;;
 *) wrong_call "\"$durability\" is no DURABILITY that survives a loss of power" ;;

@@ -7,7 +7,7 @@ namespace chainbase {
 endpoint_name parse_endpoint(const std::string& text) {
     const auto wrong = [&] {
         return usage_error("\"" + text +
-                           "\" is no address; write HOST:PORT, such as 127.0.0.1:4000, "
+                           "\" is not an address; write HOST:PORT, such as 127.0.0.1:4000, "
                            "[::1]:4000, or :4000 for the loopback");
     };
     const std::size_t colon = text.rfind(':');

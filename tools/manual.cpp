@@ -16,11 +16,11 @@ namespace {
 constexpr std::pair<exit_code, const char*> exit_codes[] = {
     {exit_code::done, "Done."},
     {exit_code::failed, "The work failed; stderr says why and what to do."},
-    {exit_code::wrong_call, "The call is wrong, or names what does not fit together."},
+    {exit_code::wrong_call, "The call is wrong, or names things that do not fit together."},
     {exit_code::interrupted, "Interrupted by a signal; the same call goes on."},
-    {exit_code::damaged, "What was to be checked is not sound; the report says what."},
-    {exit_code::different, "What was to be compared is not the same; the report says where."},
-    {exit_code::moved, "What was looked at changed all the time; call again."},
+    {exit_code::damaged, "The checked state or file is not sound; the report says why."},
+    {exit_code::different, "The compared states or files differ; the report says where."},
+    {exit_code::moved, "The state changed each time that it was read; call again."},
 };
 
 struct described_option {
@@ -84,7 +84,7 @@ described_verb described(const verb_entry& from, const std::vector<std::string>&
     verb.description = from.description;
     for (const auto& option : declared.options())
         (option->is_positional() ? verb.positionals : verb.options).push_back(described(*option));
-    verb.options.push_back({{"-h", "--help"}, {}, "Print what it can be called with", {}, false});
+    verb.options.push_back({{"-h", "--help"}, {}, "Print this help", {}, false});
     for (const verb_entry& below : declared.verbs())
         verb.verbs.push_back(described(below, verb.path));
     return verb;

@@ -166,7 +166,7 @@ void undo_log::free_chunks_after(slot_number kept) noexcept {
     while (chain_[keep] != kept && keep != 0)
         --keep;
     if (chain_[keep] != kept)
-        or_end([&] { throw_damaged(chunk_begin(kept), "a chunk that is no part of the log"); });
+        or_end([&] { throw_damaged(chunk_begin(kept), "a chunk that is not a part of the log"); });
     free_chunks(keep + 1, chain_.size() - keep - 1);
     chain_.erase_end(chain_.size() - keep - 1);
 }
@@ -177,7 +177,7 @@ void undo_log::free_chunks_before(slot_number kept) noexcept {
     while (chain_[count] != kept && count + 1 < chain_.size())
         ++count;
     if (chain_[count] != kept)
-        or_end([&] { throw_damaged(chunk_begin(kept), "a chunk that is no part of the log"); });
+        or_end([&] { throw_damaged(chunk_begin(kept), "a chunk that is not a part of the log"); });
     free_chunks(0, count);
     chain_.erase_begin(count);
 }
@@ -443,7 +443,7 @@ void undo_log::set_revision(revision_number revision) {
     if (revision < words().base || revision > max_revision)
         throw usage_error("set_revision(" + std::to_string(revision) +
                           "): the state is at revision " + std::to_string(words().base) +
-                          ", so that it can be set from " + std::to_string(words().base) + " to " +
+                          ", so it can only be set from " + std::to_string(words().base) + " to " +
                           std::to_string(max_revision));
     const change_of_words change(words());
     words().base = revision;
@@ -474,7 +474,8 @@ log_position undo_log_view::end_before(slot_number chunk) const {
         if (at >= first_record(before) && header_of(before).sequence + 1 == header.sequence)
             return at;
     }
-    throw_damaged(chunk_begin(chunk), "chunk " + std::to_string(chunk) + " follows no other one");
+    throw_damaged(chunk_begin(chunk),
+                  "chunk " + std::to_string(chunk) + " does not follow another one");
 }
 
 void undo_log_view::throw_damaged(log_position at, const std::string& what) const {

@@ -115,7 +115,7 @@ public:
         switch (type.what) {
         case kind::boolean:
             if (const bytes_view one = take(1); !one.empty() && one.front() > std::byte{1})
-                fail(fmt::format("field {}: no bool", name_));
+                fail(fmt::format("field {}: not a bool", name_));
             break;
         case kind::fixed_text:
         case kind::text: {
@@ -239,8 +239,8 @@ bytes_view described_record::content(const step& one, const std::byte* object,
     const auto found = buffers.content({rows::copy_at<std::uint64_t>(object + one.offset)});
     const bool is_whole = found && (one.stride == 0 || found->size() % one.stride == 0);
     if (is_whole) return *found;
-    throw damaged_error(fmt::format("{}: field {} of an object refers to bytes that are nowhere; "
-                                    "run chainbase-inspect check",
+    throw damaged_error(fmt::format("{}: field {} of an object refers to bytes in no buffer; run "
+                                    "chainbase-inspect check",
                                     type_, fields_[one.field]));
 }
 

@@ -30,8 +30,9 @@ std::vector<rocksdb_family::level> levels_of(const rocksdb_database& database,
 
 void add_files(const rocksdb_database& database, family_handle family, rocksdb_family& to) {
     rocksdb::TablePropertiesCollection files;
-    check_status(database->GetPropertiesOfAllTables(family, &files),
-                 [&] { return database.name() + ": look at the files of \"" + to.name + "\""; });
+    check_status(database->GetPropertiesOfAllTables(family, &files), [&] {
+        return database.name() + ": read the properties of the files of \"" + to.name + "\"";
+    });
     for (const auto& [file, found] : files) {
         to.entries += found->num_entries;
         to.content += found->raw_key_size + found->raw_value_size;

@@ -108,10 +108,10 @@ public:
         using enum rocksdb::BackgroundErrorReason;
         if (reason == kWriteCallback || reason == kMemTable) return; // whose writer is told
         const bool is_merging = reason == kCompaction;
-        spdlog::error("archive: RocksDB: {}: {}; nothing that was written is lost, {}",
-                      is_merging ? "merging table files" : "writing a table file",
-                      error->ToString(),
-                      is_merging ? "and it tries again" : "but no more is taken");
+        spdlog::error(
+            "archive: RocksDB: {}: {}; no written row is lost, {}",
+            is_merging ? "merging table files" : "writing a table file", error->ToString(),
+            is_merging ? "and RocksDB tries again" : "but RocksDB accepts no more writes");
     }
     void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason reason, rocksdb::Status,
                               bool* by_itself) override {

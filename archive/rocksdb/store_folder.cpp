@@ -39,8 +39,9 @@ void check_format(const fs::path& folder) {
     const fs::path file = folder / "format";
     if (!fs::is_regular_file(file))
         throw format_error("archive: \"" + folder.string() +
-                           "\" is not the folder of an archive store (it has no file \"format\"); "
-                           "nothing in it was touched: give another folder or an empty one");
+                           "\" is not the folder of an archive store (it has no file "
+                           "\"format\"). Nothing in it was changed; name another folder or an "
+                           "empty one");
     const std::string text = read_file(file);
     if (text != format_text)
         throw format_error("archive: \"" + file.string() + "\" says \"" + text.substr(0, 80) +

@@ -181,8 +181,8 @@ void checkpointer::load() {
             load_newest();
             return;
         } catch (const damaged_error& e) {
-            spdlog::error("checkpoint {} is damaged and set aside, what is not in the one before "
-                          "is written anew: {}",
+            spdlog::error("checkpoint {} is damaged and set aside; pages that the one before it "
+                          "does not have are written again: {}",
                           published_.newest()->generation, e.what());
             set_aside_ = std::max(set_aside_, published_.newest()->generation);
             is_set_aside_ = true; // set first, in case the next call fails

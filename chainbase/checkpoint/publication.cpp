@@ -132,12 +132,13 @@ void require_sound(const publication& one, std::uint64_t leaves,
         if (!is_plain || file.bytes % page_bytes != 0 || file.bytes > one.window_bytes ||
             file.index >= one.windows)
             damaged(from, sizeof(publication_header),
-                    "\"" + file.name + "\" is no file of a segment");
+                    "\"" + file.name + "\" is not a file of a segment");
         expected += leaves_of(file.bytes);
     }
     if (leaves != expected)
         damaged(from, 24,
-                std::to_string(leaves) + " leaves, its files have " + std::to_string(expected));
+                std::to_string(leaves) + " leaves are stated, but its files have " +
+                    std::to_string(expected));
 }
 
 } // namespace
@@ -223,7 +224,7 @@ std::vector<std::byte> published::content_of(int which) const {
     const auto opened = on_.open(file(which), disk::mode::read);
     if (opened->bytes() > most)
         throw damaged_error(file(which).string() + ": " + std::to_string(opened->bytes()) +
-                            " bytes, no publication is so long");
+                            " bytes, longer than any publication");
     std::vector<std::byte> content(opened->bytes());
     content.resize(opened->read(0, content));
     return content;

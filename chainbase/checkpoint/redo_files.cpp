@@ -150,7 +150,7 @@ void redo_block::decode(const head& of, std::span<const std::byte> body) {
     for (const record_trailer one : told) {
         if (one.kind() != record_kind::words || one.bytes() > of.content - at)
             throw damaged_error("a change of " + std::to_string(one.bytes()) +
-                                " bytes is not in the block");
+                                " bytes does not fit the block");
         changes_.push_back({one.offset(), static_cast<std::uint32_t>(one.bytes()),
                             static_cast<std::uint32_t>(at)});
         at += one.bytes();
@@ -258,10 +258,10 @@ void redo_reader::check_following_blocks() {
     if (const std::uint64_t next = next_file(); next != 0) { // begun after a sync of all before
         is_damaged_ = true;
         if (why_.empty())
-            why_ = redo_file(folder_, next).string() + " goes on, but blocks before it are missing";
+            why_ = redo_file(folder_, next).string() + " follows, but blocks before it are missing";
     } else if (is_known_synced()) {
         is_damaged_ = true;
-        if (why_.empty()) why_ = place() + ": no block, though others follow";
+        if (why_.empty()) why_ = place() + ": the block is missing, but later ones follow";
     }
 }
 
@@ -315,11 +315,11 @@ bool redo_reader::read_here(redo_block& into) {
     if (bytes == sizeof found && found.is_whole(seed_) && found.is_end_mark()) return false;
     const std::uint64_t left = file_->bytes() - std::min(file_->bytes(), at_ + bytes);
     if (bytes != sizeof found || !found.is_whole(seed_) || !found.fits(left)) {
-        why_ = place() + ": the block there is not whole";
+        why_ = place() + ": the block there is cut or damaged";
         return false;
     }
     if (found.sequence != expected_) {
-        why_ = place() + ": not the block that comes next";
+        why_ = place() + ": the block there is not the next one";
         return false;
     }
     body_.resize(found.body_bytes());

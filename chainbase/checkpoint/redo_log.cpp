@@ -341,8 +341,8 @@ void redo_log::fail(redo_run of, const char* problem) noexcept {
         if (run_of(next_) == of) is_abandoned_ = true;
         try {
             if (!is_same_failure(history_.last_failure, problem))
-                spdlog::error("redo log: {}; blocks after revision {} are on storage only with the "
-                              "next checkpoint, the state goes on",
+                spdlog::error("redo log: {}; blocks after revision {} reach storage only with "
+                              "the next checkpoint; the state stays open",
                               problem, history_.durable);
             history_.last_failure = problem;
         } catch (const std::exception&) { // not logged for lack of memory

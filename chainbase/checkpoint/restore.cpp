@@ -355,7 +355,7 @@ private:
 const publication& newest_of(const published& found, const fs::path& folder) {
     if (const publication* newest = found.newest()) return *newest;
     if (!found.why().empty()) throw damaged_error(folder.string() + ": " + found.why());
-    throw format_error(folder.string() + ": no checkpoint is there; to have one open the state "
+    throw format_error(folder.string() + ": there is no checkpoint; to have one, open the state "
                                          "with `--durability checkpoint` (durability::checkpoint)");
 }
 
@@ -397,7 +397,7 @@ copied copy_newest(disk& on, const fs::path& folder, const fs::path& into, const
     }
     throw io_error(folder.string() + ": its writer replaced both checkpoints during each of " +
                    std::to_string(most_rounds) +
-                   " attempts to copy one; try again, or have it make them less often "
+                   " attempts to copy one; try again, or have it make checkpoints less often "
                    "(--checkpoint-interval)");
 }
 

@@ -143,7 +143,7 @@ void service::write_captured() {
         ++history_.made;
         history_.last = done;
         if (!history_.last_failure.empty())
-            spdlog::info("checkpoint {}: made, of revision {}, after some that failed",
+            spdlog::info("checkpoint {}: made at revision {}, after earlier attempts failed",
                          done.generation, done.revision);
         history_.last_failure.clear();
         failure_ = nullptr;
@@ -164,7 +164,7 @@ void service::notify_redo_log() noexcept {
         if (redo_) redo_->was_published(redo_log::published_blocks::of(checkpointer_.done()));
         checkpointer_.remove_obsolete_redo();
     } catch (const std::exception& problem) {
-        spdlog::warn("redo log: {}; the file stays, it is not needed", problem.what());
+        spdlog::warn("redo log: {}; the file stays, but is no longer needed", problem.what());
     }
 }
 
@@ -173,7 +173,9 @@ void service::tell(const char* problem) noexcept {
     try {
         const std::string told = std::exchange(history_.last_failure, problem);
         if (is_same_failure(told, problem)) return;
-        spdlog::error("checkpoint: {}; the one before stays, the state goes on", problem);
+        spdlog::error("checkpoint: {}; the previous checkpoint stays valid, and the state stays "
+                      "open",
+                      problem);
     } catch (const std::exception&) { // not logged for lack of memory
     }
 }

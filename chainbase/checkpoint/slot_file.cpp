@@ -85,7 +85,7 @@ void slot_file::use(slot one) {
     if (one == 0) return;
     if (one >= used_.size())
         throw damaged_error(path_.string() + ": truncated to " + std::to_string(used_.size()) +
-                            " slots, of which number " + std::to_string(one) + " is needed");
+                            " slots, but slot number " + std::to_string(one) + " is needed");
     if (!used_[one]) --free_;
     used_[one] = true;
 }

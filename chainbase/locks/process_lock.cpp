@@ -129,8 +129,8 @@ struct process_lock::writer_turn {
         detail::sleep_on(slot.word, static_cast<std::uint32_t>(seen), look_for_reader);
         if (clock::now() < warning) return;
         warning += between_warnings;
-        spdlog::warn("{}: the writer waits for process {} ({}), thread {}, which has been reading "
-                     "for {:.1f} s; let it go on, or end it",
+        spdlog::warn("{}: the writer waits for process {} ({}), thread {}, which has been "
+                     "reading for {:.1f} s; let it finish, or end it",
                      all.file_.path().string(), slot.process, reader_file::name_in(slot),
                      slot.thread, reader_file::age(slot.since));
     }
@@ -138,7 +138,7 @@ struct process_lock::writer_turn {
         const std::uint32_t process = slot.process;
         const std::string name = reader_file::name_in(slot);
         if (all.file_.reclaim_if_dead(n))
-            spdlog::warn("{}: process {} ({}) died while it was reading; its lock ends here",
+            spdlog::warn("{}: process {} ({}) died while it was reading; its lock was released",
                          all.file_.path().string(), process, name);
     }
 };
@@ -251,7 +251,7 @@ process_lock::slot_number process_lock::claim_slot() {
         return n;
     }
     throw limit_error(file_.path().string() + ": " + std::to_string(reader_file::max_slots) +
-                      " threads have the state open for reading; let some of them end");
+                      " threads have the state open for reading; end some of them");
 }
 
 process_lock::slot_number process_lock::lock_shared() {
@@ -275,9 +275,9 @@ void process_lock::unlock_shared(slot_number n) noexcept {
 
 void process_lock::throw_abandoned() const {
     throw unclean_error(
-        fmt::format("{}: process {}, which was writing the state, died in the middle of a change, "
-                    "and none came within {} ms to roll it back. Open the state for writing once, "
-                    "which does that, then go on reading",
+        fmt::format("{}: process {} died in the middle of a change to the state, and no other "
+                    "writer rolled it back within {} ms. Open the state for writing once, which "
+                    "rolls it back, then read again",
                     file_.path().parent_path().string(), file_.header().writer, patience_.count()));
 }
 

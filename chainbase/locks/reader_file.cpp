@@ -100,8 +100,8 @@ bool is_in_the_making(const reader_header& header) {
 void require_ours(const reader_header& header, const std::filesystem::path& file) {
     const std::string advice = "; stop every process that has the state open, then remove the file";
     if (std::memcmp(header.magic, magic, sizeof magic) != 0)
-        throw damaged_error(file.string() + ": offset 0: not the readers of a chainbase state" +
-                            advice);
+        throw damaged_error(file.string() +
+                            ": offset 0: not the readers file of a chainbase state" + advice);
     if (header.format != reader_header::current_format)
         throw format_error(file.string() + ": format " + std::to_string(header.format) +
                            ", this program has " + std::to_string(reader_header::current_format) +
@@ -118,9 +118,9 @@ file_descriptor open_readers(const std::filesystem::path& file, reader_file::mod
                            group_access::write);
     } catch (const io_error& e) {
         throw io_error(std::string(e.what()) +
-                       ". Who reads takes turns with the writer through it: open the state for "
-                       "writing once, which makes it, or, if nobody writes, read with "
-                       "allow_unclean");
+                       ". Readers take turns with the writer through this file: open the state "
+                       "for writing once, which makes it, or, if no process writes the state, "
+                       "read with allow_unclean");
     }
 }
 

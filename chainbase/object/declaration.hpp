@@ -7,6 +7,8 @@
 #include <compare>
 #include <concepts>
 #include <cstddef>
+#include <iterator>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -65,24 +67,44 @@ struct part_check {
 private:
     template <typename Kind>
     static constexpr bool is_part() {
-        if constexpr (std::is_member_pointer_v<Kind>) {
-            constexpr bool good = std::is_base_of_v<typename member_of<Kind>::object, T>;
-            static_assert(good, "a part of this key is a member of another type");
-            return good;
-        } else {
+        constexpr bool is_own = is_own_member<Kind>();
+        static_assert(is_own, "a part of this key is a member of another type");
+        if constexpr (is_own) {
             constexpr bool good = std::is_invocable_v<Kind, const T&>;
             static_assert(good, "a part of this key is neither a pointer to a member or to a const "
                                 "member function of the object, nor a function or captureless "
                                 "lambda that takes a const reference to it");
             return good;
         }
+        return false;
+    }
+    template <typename Kind>
+    static constexpr bool is_own_member() {
+        if constexpr (std::is_member_pointer_v<Kind>)
+            return std::is_base_of_v<typename member_of<Kind>::object, T>;
+        return true;
     }
 };
 template <typename T, typename Tag, auto Part, bool IsHashed, bool HasOwnOrder>
     requires requires { std::remove_const_t<decltype(Part)>::inner; }
-struct part_check<T, Tag, Part, IsHashed, HasOwnOrder>
-    : part_check<T, Tag, std::remove_const_t<decltype(Part)>::inner, IsHashed,
-                 HasOwnOrder || std::remove_const_t<decltype(Part)>::has_own_order> {};
+struct part_check<T, Tag, Part, IsHashed, HasOwnOrder> {
+    using marked = std::remove_const_t<decltype(Part)>;
+
+    static constexpr bool run() {
+        constexpr bool is_own = HasOwnOrder || marked::has_own_order;
+        constexpr bool good = part_check<T, Tag, marked::inner, IsHashed, is_own>::run();
+        if constexpr (good && requires { typename marked::comparator; }) {
+            using value = typename part_for<T, marked::inner>::type::value;
+            using compared = decltype(comparable(std::declval<const value&>()));
+            constexpr bool compares =
+                std::is_invocable_r_v<bool, typename marked::comparator, compared, compared>;
+            static_assert(compares, "a comparator is called with two values of the part, a text as "
+                                    "a std::string_view, and returns a bool");
+            return compares;
+        }
+        return good;
+    }
+};
 
 template <typename T, typename Key>
 struct key_check;
@@ -109,7 +131,7 @@ template <typename T>
 constexpr bool check_declaration() {
     if constexpr (!is_described<T>) {
         static_assert(is_described<T>,
-                      "an object type is described behind its declaration, in its own namespace: "
+                      "an object type is described after its declaration, in its own namespace: "
                       "BOOST_DESCRIBE_STRUCT(type, (), (id, and, all, other, members))");
         return false;
     } else if constexpr (!has_id_first<T>()) {
@@ -161,6 +183,36 @@ constexpr bool check_key() {
 template <typename T, typename Tag>
 inline constexpr bool has_key = check_key<T, Tag>();
 
+/// Whether T has a hashed key called Tag; if not, one compiler error says so.
+template <typename T, typename Tag>
+constexpr bool is_hashed_key() {
+    if constexpr (has_key<T, Tag>) {
+        constexpr bool good = is_hashed(key_called<T, Tag>::kind);
+        static_assert(good, "find_many takes a hashed key");
+        return good;
+    } else {
+        return false;
+    }
+}
+
+/// Whether T has a unique key called Tag, and a Key has all of its parts; if not, one compiler
+/// error says so.
+template <typename T, typename Tag, typename Key>
+constexpr bool is_unique_key() {
+    if constexpr (has_key<T, Tag>) {
+        using parts = typename key_called<T, Tag>::template parts_of<T>;
+        constexpr bool good = is_unique(key_called<T, Tag>::kind);
+        static_assert(good, "get_or_create takes a unique key: of another one there may be several "
+                            "objects");
+        constexpr bool is_whole = parts::template given<Key> == parts::count;
+        static_assert(is_whole,
+                      "get_or_create takes all parts of a key: one value, or a std::tuple");
+        return good && is_whole;
+    } else {
+        return false;
+    }
+}
+
 /// Replaces the view of a key that does not exist, so that calls on it cause no further errors.
 template <typename T>
 struct no_view {
@@ -189,8 +241,19 @@ struct no_view {
     no_view equal_range(const V&...) const {
         return {};
     }
+    template <typename Keys>
+    void find_many(const Keys&, std::span<const T*>) const {}
+    template <typename View, typename At>
+    const T* project(const View&, At) const {
+        return nullptr;
+    }
+    const T* nth(std::size_t) const { return nullptr; }
+    std::size_t rank(const T*) const { return 0; }
+    const T* iterator_to(const T& object) const { return &object; }
     const T* begin() const { return nullptr; }
     const T* end() const { return nullptr; }
+    auto rbegin() const { return std::make_reverse_iterator(end()); }
+    auto rend() const { return std::make_reverse_iterator(begin()); }
     std::size_t size() const { return 0; }
     bool empty() const { return true; }
 };

@@ -1,4 +1,5 @@
 #include <chainbase/object/schema.hpp>
+#include <pool_allocator/base/error.hpp>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -71,6 +72,12 @@ std::string type_schema::difference(const type_schema& other) const {
            std::to_string(other.node_bytes) + ", root " + std::to_string(other.root_bytes) +
            " bytes there; " + std::to_string(value_bytes) + ", " + std::to_string(node_bytes) +
            ", " + std::to_string(root_bytes) + " here";
+}
+
+void detail::throw_other_order(const std::string& type, const char* member) {
+    throw usage_error(type + ": the member `" + member +
+                      "` is not described in its turn; describe the members in the order of their "
+                      "declaration (BOOST_DESCRIBE_STRUCT)");
 }
 
 } // namespace chainbase

@@ -60,6 +60,9 @@ namespace detail {
 /// "[Type = NAME]" (Clang).
 [[nodiscard]] std::string name_of_type(std::string_view function);
 
+/// Throws usage_error: the first member of `type` that is not described in its turn.
+[[noreturn]] void throw_other_order(const std::string& type, const char* member);
+
 } // namespace detail
 
 } // namespace chainbase

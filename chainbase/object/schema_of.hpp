@@ -116,11 +116,28 @@ type_schema::key describe_key() {
     return key;
 }
 
+/// Throws usage_error when the members of M, or of what it holds, are described in another order
+/// than they are declared: their places are computed from the description.
+template <typename M>
+void require_described_in_order() {
+    if constexpr (std::derived_from<M, shared_buffer> || is_std_array<M>) {
+        require_described_in_order<typename M::value_type>();
+    } else if constexpr (is_described<M>) {
+        each_member_offset<M>([](auto member, std::size_t at) {
+            if (is_described_whole<M>() && offset_of<M>(member.pointer) != at)
+                throw_other_order(type_name<M>(), member.name);
+            require_described_in_order<member_type<decltype(member)>>();
+        });
+    }
+}
+
 } // namespace detail
 
-/// The schema of T under the name it is registered with.
+/// The schema of T under the name it is registered with. Throws usage_error when its members are
+/// described in another order than they are declared.
 template <object_type T>
 type_schema schema_of(const std::string& name) {
+    detail::require_described_in_order<T>();
     using layout = object_layout<T>;
     using node = typename layout::node;
     type_schema schema;

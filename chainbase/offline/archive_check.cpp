@@ -126,7 +126,7 @@ public:
             to_.not_checked.push_back("contents: " + undescribed_field());
         if (queue_) retired_ = objects_named_in(*queue_);
         for (const std::uint32_t id : removed_)
-            if (type_ && type_->find(id)) add(id, "was removed, and its object is in memory");
+            if (type_ && type_->find(id)) add(id, "was removed, but its object is in memory");
         check_all_rows();
         check_keys();
         check_handed_over();
@@ -172,9 +172,10 @@ private:
         to_.count("ahead of the state", ahead_);
         if (!removed_.empty()) to_.count("removed", removed_.size());
         if (count != rows_.count(table_))
-            to_.add({"archive",
-                     {},
-                     fmt::format("{} rows are counted, {} are there", rows_.count(table_), count)});
+            to_.add(
+                {"archive",
+                 {},
+                 fmt::format("{} rows are counted, but there are {}", rows_.count(table_), count)});
     }
 
     void check_row(std::uint32_t id, bytes_view record) {
@@ -182,7 +183,8 @@ private:
         const auto layout = detail::load_little<std::uint32_t>(record.data());
         if (!layout_) layout_ = layout;
         if (layout != *layout_)
-            add(id, fmt::format("is of layout {:08x}, the first row of {:08x}", layout, *layout_));
+            add(id,
+                fmt::format("has layout {:08x}, but the first row has {:08x}", layout, *layout_));
         if (!type_) return;
         const bytes_view content = record.subspan(sizeof layout);
         const std::string wrong = as_described_->problem_of(content, id);
@@ -211,8 +213,8 @@ private:
     void check_keys() {
         const auto& names = rows_.tables()[table_.value].key_names;
         if (!names.empty() && !queue_)
-            to_.not_checked.emplace_back("whether every row has its keys: the state does not say "
-                                         "that it must");
+            to_.not_checked.emplace_back("whether every row has its keys: the state has no life "
+                                         "cycle for this type");
         for (std::uint32_t index = 0; index < names.size(); ++index)
             check_key(index, names[index]);
     }
@@ -225,7 +227,7 @@ private:
         for (key_cursor key = rows_.keys(table_, index); key.valid(); key.next(), ++entries) {
             const auto row = std::ranges::lower_bound(ids_, key.id());
             if (row == ids_.end() || *row != key.id()) {
-                add(key.id(), "is not there, and key " + name + " leads to it");
+                add(key.id(), "does not exist, but key " + name + " leads to it");
                 continue;
             }
             const auto at = static_cast<std::size_t>(row - ids_.begin());
@@ -313,10 +315,11 @@ void require_tables(const check::state_check& state, const std::vector<table_des
         part.type = type;
         part.add({"archive",
                   {},
-                  fmt::format("{} objects were handed over, and {}; put the archive back that "
-                              "belongs to this state, or replay into a new folder",
+                  fmt::format("{} objects were handed over, but {}; put the archive of this "
+                              "state back in place, or replay into a new folder",
                               gone,
-                              tables.empty() ? "no archive is there" : "it has no table of them")});
+                              tables.empty() ? "there is no archive"
+                                             : "the archive has no table of them")});
     }
 }
 
@@ -331,7 +334,7 @@ void check_rows_in_memory(const check::state_check& state, part_report& to) {
     if (rows < gone)
         to.add({"segment/archive.row.objects",
                 {},
-                fmt::format("{} objects were handed over, and there are {} rows", gone, rows)});
+                fmt::format("{} objects were handed over, but there are {} rows", gone, rows)});
 }
 
 } // namespace chainbase::archive

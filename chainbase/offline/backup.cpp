@@ -103,10 +103,10 @@ backup_folder::backup_folder(const fs::path& target, const std::string& readers_
 void backup_folder::require_ours() const {
     const auto foreign = [&](const std::string& what) {
         return usage_error(path().string() + ": " + what +
-                           ", so it is not what an earlier call left; nothing in it was touched: "
+                           ", so it was not left by an earlier call. Nothing in it was changed; "
                            "move it away, or give another name");
     };
-    if (!fs::is_directory(fs::symlink_status(path()))) throw foreign("is no folder");
+    if (!fs::is_directory(fs::symlink_status(path()))) throw foreign("is not a folder");
     const bool is_marked_ours = is_marked(path());
     for (const auto& entry : fs::directory_iterator(path())) {
         const fs::path name = entry.path().filename();
@@ -203,7 +203,8 @@ backup_manifest from_text(const json_value& text) {
         one.files.push_back({file.at("name").text(), file.at("bytes").number<std::uint64_t>(),
                              std::stoull(file.at("xxh3_64").text(), nullptr, 16)});
         if (!is_plain(one.files.back().name))
-            throw std::invalid_argument("\"" + one.files.back().name + "\" is no file of a backup");
+            throw std::invalid_argument("\"" + one.files.back().name +
+                                        "\" is not a file of a backup");
     }
     return one;
 }
@@ -212,14 +213,14 @@ std::string manifest_in(const fs::path& folder) {
     const fs::path file = folder / "manifest";
     if (fs::exists(file)) return read_file(file);
     if (!fs::is_directory(folder))
-        throw format_error(folder.string() + ": no folder is there; check the path");
+        throw format_error(folder.string() + ": there is no such folder; check the path");
     if (is_marked(folder))
         throw format_error(folder.string() +
-                           ": has no file \"manifest\", so it is a backup, or a restore of one, "
-                           "that was cut off; nothing can be made of it: make it again, which "
-                           "begins anew, or remove the folder");
+                           ": has no file \"manifest\", so it is an unfinished backup or restore "
+                           "and cannot be used; make it again, which starts over, or remove the "
+                           "folder");
     throw format_error(folder.string() +
-                       ": no backup, it has no file \"manifest\"; check the path");
+                       ": not a backup, because it has no file \"manifest\"; check the path");
 }
 
 } // namespace
@@ -251,7 +252,7 @@ backup_manifest backup_manifest::read(const fs::path& folder) {
     const std::size_t end = content.find('\n');
     const std::string_view line = std::string_view(content).substr(0, end + 1);
     if (end == content.npos || !line.starts_with(manifest_beginning))
-        throw damaged("it does not begin as the manifest of a backup does");
+        throw damaged("it does not begin like the manifest of a backup");
     const std::string_view text = std::string_view(content).substr(end + 1);
     const std::size_t comma = line.find(',', manifest_beginning.size());
     const std::string made_as(
@@ -476,16 +477,16 @@ void require_outside(const fs::path& to, const fs::path& state) {
     const fs::path outer = fs::weakly_canonical(state);
     const auto [differs, end] = std::ranges::mismatch(outer, inner);
     if (differs != outer.end()) return;
-    throw usage_error(to.string() + ": lies in the state " + state.string() +
-                      "; give a folder outside of it, best on another disk");
+    throw usage_error(to.string() + ": lies within the state " + state.string() +
+                      "; name a folder outside of it, preferably on another disk");
 }
 
 store_kind require_archive(const fs::path& state) {
     if (!fs::is_directory(state))
-        throw usage_error(state.string() + ": no folder is there; check the path");
+        throw usage_error(state.string() + ": there is no such folder; check the path");
     if (const auto kind = kind_of(state / "archive")) return *kind;
     throw format_error((state / "archive").string() +
-                       ": no archive is there; put the archive back that belongs to this state");
+                       ": there is no archive; put the archive of this state back in place");
 }
 
 void copy_state(const fs::path& state, const fs::path& to, backup_manifest& into,
@@ -514,8 +515,8 @@ void settle(const fs::path& copy, const fs::path& original, backup_manifest& int
         rows.verify_files();
     } catch (const damaged_error& e) {
         throw damaged_error(
-            "the copy of " + original.string() + " is damaged, as is " +
-            "perhaps what it was made of (chainbase-inspect check says more): " + e.what());
+            "the copy of " + original.string() + " is damaged, " +
+            "and perhaps the original is, too (chainbase-inspect check says more): " + e.what());
     }
     fault::reach(fault::backup_step::archive_settled);
 }
@@ -551,13 +552,13 @@ std::unique_ptr<disk_file> open_listed(const fs::path& folder, const backup_mani
     const auto damaged = [&](const std::string& what) {
         return damaged_error(path.string() + ": " + what + "; use another backup");
     };
-    if (!fs::exists(path)) throw damaged("missing, the manifest names it");
+    if (!fs::exists(path)) throw damaged("missing, but the manifest names it");
     auto file = disk::of_system().open(path, disk::mode::read);
     if (file->bytes() < one.bytes)
         throw damaged("truncated to " + std::to_string(file->bytes()) + " of " +
                       std::to_string(one.bytes) + " bytes");
     if (file->bytes() > one.bytes)
-        throw damaged("has " + std::to_string(file->bytes()) + " bytes, the manifest says " +
+        throw damaged("has " + std::to_string(file->bytes()) + " bytes, but the manifest says " +
                       std::to_string(one.bytes));
     return file;
 }
@@ -565,8 +566,8 @@ std::unique_ptr<disk_file> open_listed(const fs::path& folder, const backup_mani
 void require_sum(const fs::path& folder, const backup_manifest::file& one, std::uint64_t sum) {
     if (sum == one.sum) return;
     throw damaged_error((folder / one.name).string() +
-                        ": its content is not what was backed up, the checksum does not match; "
-                        "use another backup");
+                        ": the checksum does not match, so its content is not what was backed "
+                        "up; use another backup");
 }
 
 void make_folders_of(const fs::path& file, const fs::path& top) {

@@ -116,9 +116,9 @@ public:
         const std::uint64_t rows = from.count(source);
         if (to.count(target) == rows && sum_of(from, source) == sum_of(to, target)) return;
         throw damaged_error(to.name() + ": table \"" + to.tables()[target.value].name +
-                            "\" is not what was copied from " + from.name() +
-                            "; nothing was changed about the kind of the archive: check memory and "
-                            "disk, then begin again");
+                            "\" differs from the rows copied from " + from.name() +
+                            "; the archive keeps its kind. Check memory and disk, then begin "
+                            "again");
     }
 
     void copy_all(const store& from, store& to) {
@@ -227,7 +227,7 @@ public:
 
     /// The tables stay: their ids are places in a list.
     void remove_rows() {
-        if (state_.memory().types().find("archive.row") == nullptr) return;
+        if (!state_.has_type("archive.row")) return;
         (void)kept();
         remove_objects<kept_key, detail::by_bytes>();
         remove_objects<kept_row, detail::by_number>();
@@ -278,10 +278,9 @@ private:
 void require_nothing_undoable(const database& state) {
     const revision_number undoable = state.revision() - state.committed_revision();
     if (undoable == 0) return;
-    throw usage_error("the archive of " + state.memory().state().string() + ": " +
-                      std::to_string(undoable) +
-                      " revision(s) of the state can still be undone, and rows in memory would be "
-                      "undone with them; pop them, or make them irreversible, before");
+    throw usage_error("the archive of " + state.state() + ": " + std::to_string(undoable) +
+                      " revision(s) of the state can still be undone, and rows in memory would "
+                      "be undone with them; pop them or make them irreversible first");
 }
 
 } // namespace
@@ -289,13 +288,13 @@ void require_nothing_undoable(const database& state) {
 conversion convert_archive(database& state, const fs::path& folder, store_kind to,
                            const conversion_options& options) {
     const auto kind = kind_of(folder);
-    if (!kind) throw format_error(folder.string() + ": no archive is there; check the path");
+    if (!kind) throw format_error(folder.string() + ": there is no archive; check the path");
     conversion done{*kind, to, {}};
     if (to == store_kind::none && *kind != store_kind::none)
         throw usage_error(folder.string() + ": objects that left memory for `" +
                           std::string(to_string(*kind)) +
-                          "` are not put back, so it does not become `none`; replay into a new "
-                          "folder with --archive none");
+                          "` cannot be put back, so the archive cannot become `none`; replay "
+                          "into a new folder with --archive none");
     require_nothing_undoable(state);
     converter work(state, folder, options);
     if (*kind == to)

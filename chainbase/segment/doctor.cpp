@@ -88,9 +88,9 @@ std::string purpose(const facts& found) {
 possible nothing_survives(const facts& found) {
     if (!found.state_mount.is_memory()) return {};
     return advice{severity::warn,
-                  fmt::format("the state folder is on {} at {}, checkpoints and all: nothing of it "
-                              "survives a restart of the machine; move it to a disk, and have the "
-                              "segment alone in memory: --memory-folder {} "
+                  fmt::format("the state folder is on {} at {}, with its checkpoints: nothing of "
+                              "it survives a restart of the machine; move it to a disk, and keep "
+                              "only the segment in memory: --memory-folder {} "
                               "(open_options::memory_folder)",
                               found.state_mount.type, found.state_mount.point.string(),
                               quoted(found.state_mount.point))};
@@ -115,8 +115,8 @@ possible too_few_addresses(const facts& found) {
     constexpr std::uint64_t kibi = 1024;
     return advice{
         severity::warn,
-        fmt::format("RLIMIT_AS leaves {} of addresses, but {} windows reserve {}, without memory "
-                    "behind them, so opening fails: ulimit -v unlimited (or {}); a program that "
+        fmt::format("RLIMIT_AS leaves {} of addresses, but {} windows reserve {} (addresses, not "
+                    "memory), so opening fails: ulimit -v unlimited (or {}); a program that "
                     "makes a new state may also ask for fewer or smaller windows",
                     in_words(left(*found.address_limit, found.addresses)), found.of.windows,
                     in_words(reserved), (found.addresses + reserved + gibi) / kibi)};
@@ -128,7 +128,7 @@ possible too_few_files(const facts& found) {
     if (!found.file_limit || *found.file_limit >= needed) return {};
     return advice{severity::warn,
                   fmt::format("RLIMIT_NOFILE is {}, but the segment keeps {} files open, the "
-                              "archive up to {} and a node {} more, so that opening one fails in "
+                              "archive up to {} and a node {} more, so opening a file fails in "
                               "the middle of the work: ulimit -n {}",
                               *found.file_limit, segment, archive_files, other_files,
                               std::max<std::uint64_t>(needed, 1024))};
@@ -159,10 +159,10 @@ possible copies_on_write(const facts& found) {
     const mount& at = found.segment_mount;
     if (at.type != "btrfs" && at.type != "bcachefs" && at.type != "zfs") return {};
     return advice{severity::warn,
-                  fmt::format("{} is {}, which writes each page to a new place: if it is full the "
-                              "process ends (SIGBUS) and the state stays at the last block; keep "
-                              "the segment in memory (--memory-folder /dev/shm), or on btrfs make "
-                              "its folder with chattr +C, and take no snapshots",
+                  fmt::format("{} is {}, which writes each page to a new place: when it is full, "
+                              "the process ends (SIGBUS) and the state stays at the last block; "
+                              "keep the segment in memory (--memory-folder /dev/shm), or on "
+                              "btrfs make its folder with chattr +C, and take no snapshots",
                               at.point.string(), at.type)};
 }
 
@@ -173,9 +173,9 @@ possible too_little_room_for_checkpoints(const facts& found) {
     const std::uint64_t needed = wanted_for_checkpoints(found);
     if (*found.free_for_checkpoints >= needed) return {};
     return advice{severity::warn,
-                  fmt::format("{} ({}) has {} left, the checkpoints of {} want {} (they take up to "
-                              "three times the state); when it is full none is made, and a "
-                              "restart goes back to the last one: {}",
+                  fmt::format("{} ({}) has {} left, the checkpoints of {} want {} (they take up "
+                              "to three times the state); when it is full, no checkpoint is "
+                              "made, and a restart goes back to the last one: {}",
                               found.state_mount.point.string(), found.state_mount.type,
                               in_words(*found.free_for_checkpoints), size_in_words(found),
                               in_words(needed), cure_of_full_disk(found.state_mount))};
@@ -189,7 +189,7 @@ possible too_small_cgroup(const facts& found) {
     if (fits && room >= (found.of.is_made ? wanted(found) : least_growth)) return {};
     const std::string cost =
         found.segment_mount.is_memory()
-            ? "the kernel kills who goes beyond it, whatever the file system has left"
+            ? "the kernel kills a process that goes beyond it, whatever the file system has left"
             : "pages of the segment are read from its disk again and again";
     const std::uint64_t enough =
         std::max(left(limit, room), found.of.is_made ? 0 : state_bytes(found)) + wanted(found);
@@ -205,10 +205,10 @@ possible too_little_memory(const facts& found) {
     if (!found.segment_mount.is_memory() || !found.free_memory) return {};
     if (*found.free_memory >= wanted(found)) return {};
     return advice{severity::warn,
-                  fmt::format("the machine has {} of memory and swap left, {}; what {} allows does "
-                              "not count then, the kernel kills for memory: stop something (ps "
-                              "aux --sort=-rss), or open the state without --memory-folder, on "
-                              "its disk",
+                  fmt::format("the machine has {} of memory and swap left, {}; the kernel then "
+                              "kills processes, whatever {} allows: stop something (ps aux "
+                              "--sort=-rss), or open the state without --memory-folder, on its "
+                              "disk",
                               in_words(*found.free_memory), purpose(found),
                               found.segment_mount.point.string())};
 }
@@ -220,7 +220,7 @@ possible too_little_commit(const facts& found) {
     if (room >= wanted(found)) return {};
     return advice{severity::warn,
                   fmt::format("memory is not overcommitted (vm.overcommit_memory=2) and {} of {} "
-                              "are left, {}; operations fail when none is: sysctl "
+                              "are left, {}; operations fail when none is left: sysctl "
                               "vm.overcommit_memory=0, or a larger vm.overcommit_ratio",
                               in_words(room), in_words(*found.commit_limit), purpose(found))};
 }

@@ -3,6 +3,7 @@
 #include <chainbase/segment/index_base.hpp>
 #include <chainbase/segment/segment.hpp>
 #include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/json.hpp>
 #include <undo/undo_log.hpp>
 
 #define XXH_INLINE_ALL
@@ -67,7 +68,7 @@ void index_base::throw_taken() const {
 
 void index_base::throw_bad_link(const char* what, slot_number slot) const {
     throw damaged_error(name_ + ": " + what + " leads to slot " + std::to_string(slot) +
-                        ", which is no object of it; run chainbase-inspect check");
+                        ", which is not an object of it; run chainbase-inspect check");
 }
 
 void index_base::throw_endless_tree() const {
@@ -102,6 +103,10 @@ std::string detail::text_of_integer(wide_integer value) {
 std::string detail::text_of_float(double value) {
     char digits[32];
     return {digits, std::to_chars(digits, std::end(digits), value).ptr};
+}
+
+std::string detail::quoted_text(std::string_view value) {
+    return to_json(value);
 }
 
 void detail::throw_no_fit(std::string_view text, std::size_t capacity) {

@@ -171,8 +171,8 @@ void mapped_segment::check_roots() const {
     if (header().roots == 0 || header().roots == roots_checksum()) return;
     if (!writable() && !is_closed()) return; // a writer has opened it
     throw damaged_error(folder_.string() +
-                        ": a root block or the length of a file is not what closing left; restore "
-                        "the folder from a copy, or replay into a new one");
+                        ": a root block or the length of a file differs from what closing left; "
+                        "restore the folder from a copy, or replay into a new one");
 }
 
 /// For a state that was not closed: checks that its files have the bytes that their root blocks

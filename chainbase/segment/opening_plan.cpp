@@ -146,9 +146,9 @@ std::string ways_out(const opening_facts& found) {
 /// The choices without segment and checkpoint.
 std::string choices(const opening_facts& found, segment_condition condition) {
     if (condition == segment_condition::machine_restarted)
-        return ". Nothing was changed. Choose: (1) put a copy of the folder in its place; (2) move "
-               "it away and replay the block log into a new folder; (3) keep it to examine it, its "
-               "archive is still valid";
+        return ". Nothing was changed. Choose: (1) put a copy of the folder in its place; (2) "
+               "move it away and replay the block log into a new folder; (3) keep it to examine "
+               "it; its archive is still valid";
     if (condition == segment_condition::copied_while_open)
         return ". Nothing was changed. Choose: (1) open the state that it is a copy of, close it, "
                "and copy it again; (2) if no writer had it open while it was copied, take it as it "
@@ -177,13 +177,13 @@ opening_plan plan_without_segment(const opening_facts& found, segment_condition 
 
 opening_plan plan_without_state(const opening_facts& found) {
     if (!found.is_vacant)
-        return refused(error_kind::format, opening_plan::no_state, "no state is there",
+        return refused(error_kind::format, opening_plan::no_state, "there is no state",
                        found.state.string() +
                            ": the folder is not empty and holds no chainbase state; name another "
                            "folder");
     opening_plan plan;
     plan.does = way::create;
-    plan.why = "nothing is there but what an interrupted creation left";
+    plan.why = "the folder holds only what an interrupted creation left";
     return plan;
 }
 
@@ -217,11 +217,11 @@ opening_plan plan_of_other_format(const opening_facts& found) {
 /// The state was closed without waiting for storage, and no checkpoint has the same content.
 opening_plan plan_of_unsynced(const opening_facts& found) {
     opening_plan plan = refused(
-        error_kind::unclean, "not_on_storage", "nobody knows whether the segment is whole",
+        error_kind::unclean, "not_on_storage", "it is not known whether the segment is whole",
         found.state.string() +
             ": was closed without waiting for storage (open_options::sync), and the machine "
-            "restarted since, so nobody knows whether it is whole. Nothing was changed. Replay the "
-            "block log into a new folder" +
+            "restarted since, so it is not known whether it is whole. Nothing was changed. "
+            "Replay the block log into a new folder" +
             (found.has_checkpoint ? or_restore(found.segment) : ""));
     plan.condition = segment_condition::machine_restarted;
     return plan;
@@ -285,9 +285,9 @@ opening_plan opening_plan::of(const opening_facts& found) {
     if (!found.has_segment && found.former.empty()) {
         if (found.is_in_memory)
             return plan_without_segment(found, condition::segment_lost,
-                                        found.segment.string() + " is not there any more");
+                                        found.segment.string() + " is gone");
         if (found.has_checkpoint)
-            return plan_without_segment(found, condition::segment_lost, "its segment is not there");
+            return plan_without_segment(found, condition::segment_lost, "its segment is missing");
         return plan_without_state(found);
     }
     if (found.header_is != header_file::whole) return plan_of_unusable_header(found);

@@ -108,8 +108,8 @@ void segment::open_for_reading() {
         if (!has_writer()) return attach();
         throw locked_error(state().string() +
                            ": a writer has it open, and the file system is read-only here, so "
-                           "reading cannot take turns with it; mount it writable, or read with "
-                           "allow_unclean what may change meanwhile");
+                           "readers cannot take turns with it; mount it writable, or read with "
+                           "allow_unclean, although the state may change meanwhile");
     }
     turns_ = std::make_unique<process_lock>(state(), process_lock::role::reader,
                                             options_.wait_for_writer);
@@ -130,8 +130,8 @@ void segment::attach() {
     opening_.place().require_identity(header().identity);
     if (options_.window_bytes != open_options::default_window_bytes &&
         options_.window_bytes != header().window_bytes)
-        spdlog::warn("{}: window_bytes is {}, and the state was made with {}, which counts; "
-                     "chainbase-inspect resize makes it another one",
+        spdlog::warn("{}: window_bytes {} is ignored: the state was made with {}; change it with "
+                     "chainbase-inspect resize",
                      state().string(), options_.window_bytes, header().window_bytes);
     map_windows();
     check_roots();
@@ -201,8 +201,8 @@ std::uint32_t segment::begin_reading() {
     if (turns_->segments() == seen_.segment) return slot;
     turns_->unlock_shared(slot);
     throw replaced_error(state().string() +
-                         ": what this reader has mapped is not the state any more: it was restored "
-                         "from a checkpoint, or made anew; open it again");
+                         ": this reader maps a segment that was replaced: the state was restored "
+                         "from a checkpoint or made anew; open it again");
 }
 
 void segment::end_reading(std::uint32_t slot) noexcept {
@@ -347,9 +347,10 @@ void segment::close() {
     require_here();
     const trace::span timed(closing);
     if (sync_failed_)
-        throw io_error(state().string() + ": storage refused what closing brought there, and a "
-                                          "second attempt would not tell; the state counts as not "
-                                          "closed, the next opening goes on from what is there");
+        throw io_error(state().string() + ": storage refused the writes of closing, and a second "
+                                          "attempt would not report it; the state counts as not "
+                                          "closed, and the next opening goes on from what is on "
+                                          "storage");
     const bool began = log_->open_sessions() != 0 && begin_writing();
     while (log_->open_sessions() != 0)
         log_->undo();

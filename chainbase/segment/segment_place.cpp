@@ -213,8 +213,8 @@ fs::path existing_folder(const fs::path& memory) {
     std::error_code none;
     const fs::path found = fs::canonical(memory, none); // /dev/shm may be a link
     if (none || !fs::is_directory(found))
-        throw usage_error(memory.string() + ": is no folder to keep a segment in; name one that "
-                                            "is there, such as /dev/shm");
+        throw usage_error(memory.string() + ": is not a folder that can hold a segment; name one "
+                                            "that exists, such as /dev/shm");
     return found;
 }
 
@@ -227,8 +227,8 @@ segment_place::segment_place(fs::path state) : state_(std::move(state)), home_(s
     identity_ = found.identity;
     if (!home_.is_absolute() || !home_.filename().string().starts_with(home_prefix))
         throw damaged_error(place_file(state_).string() + ": \"" + home_.string() +
-                            "\" is no place of a segment; if there is a checkpoint to go back to, "
-                            "move the file away");
+                            "\" is not a place of a segment; if there is a checkpoint to go back "
+                            "to, move the file away");
     find_tie();
 }
 
@@ -249,7 +249,7 @@ void segment_place::find_tie() {
             why_foreign_ = home_.string() + " holds the segment of another state";
         else if (!holds)
             why_foreign_ = home_.string() + " holds the segment of " + found.state +
-                           ", as it was made there: this folder is a copy, or was put back";
+                           ", which was made there: this folder is a copy, or was put back";
     } catch (const access_error& e) {
         if (is_ours(home_, state_)) throw;
         why_foreign_ = e.what();
@@ -323,7 +323,7 @@ void segment_place::renew() noexcept {
         if (futimens(opened.number(), both) != 0) throw_file_error(file, "date");
         write_tie();
     } catch (const std::exception& e) {
-        spdlog::warn("{}: {}; the segment stays this state's", state_.native(), e.what());
+        spdlog::warn("{}: {}; the segment still belongs to this state", state_.native(), e.what());
     }
 }
 

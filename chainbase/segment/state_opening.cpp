@@ -127,7 +127,8 @@ void state_opening::require_usable(const opening_facts& found,
                             "restores its last checkpoint, then read it");
     if (!found.former.empty())
         throw unclean_error(state_.string() + ": its segment is set aside as " +
-                            found.former.string() + ", since who replaced it was killed. " + then +
+                            found.former.string() +
+                            ", because the process that replaced it was killed. " + then +
                             "puts it back, then read it");
     const bool is_left = plan.does == opening_way::roll_back && !writable();
     if (!is_left || options_.allow_unclean || has_writer()) return;
@@ -273,7 +274,7 @@ void state_opening::restore(const std::string& why, process_lock& turns) {
     if (!done.damage.empty()) {
         result_.why +=
             "; another checkpoint, which may have been newer, is damaged: " + done.damage;
-        spdlog::warn("{}: a checkpoint is damaged, it may have been the newest: {}",
+        spdlog::warn("{}: a checkpoint, which may have been the newest, is damaged: {}",
                      state_.string(), done.damage);
     }
     spdlog::info("{}: restored checkpoint {} of revision {} and {} blocks after it, {} MiB in "
@@ -306,8 +307,8 @@ void state_opening::require_persistent(const segment_place& place) const {
         !place.is_lost_with_the_machine())
         return;
     throw usage_error(state_.string() + ": a segment in " + place.home().parent_path().string() +
-                      " is lost with the machine, so closing it would promise nothing; open the "
-                      "state with checkpoints (durability::checkpoint)");
+                      " is lost when the machine stops, even after it was closed; open the state "
+                      "with checkpoints (durability::checkpoint)");
 }
 
 /// Makes the complete segment in `next` the state's. The previous one is removed only after the new
@@ -323,7 +324,7 @@ void state_opening::put_in_place(segment_place next, const std::array<std::byte,
     const segment_place before = std::exchange(place_, std::move(next));
     if (before.home() == place_.home()) return;
     if (!before.why_foreign().empty())
-        spdlog::warn("{}: {}; it is left alone, and to be removed by who needs it no more",
+        spdlog::warn("{}: {}; it was left as it is; remove it when it is not needed any more",
                      state_.string(), before.why_foreign());
     else
         remove_tree(before.is_in_memory() ? before.home() : before.folder());

@@ -135,7 +135,8 @@ child_draft drafter::replace_leaf(const child& old, std::span<const leaf_change>
 child_draft drafter::build(std::span<const leaf_change> leaves, unsigned level) {
     if (leaves.empty()) return {};
     if (leaves.size() == 1 && level > 0) return {true, leaf_of(leaves.front()), nullptr};
-    if (level >= max_levels) tree_.damaged("two types are of one name, or two objects of one key");
+    if (level >= max_levels)
+        tree_.damaged("two types have the same name, or two objects the same key");
     changed_children children;
     each_digit(leaves, level, [&](unsigned digit, std::span<const leaf_change> below) {
         children.push_back({digit, build(below, level + 1)});

@@ -189,7 +189,7 @@ node_ref tree_update::write(node_store& tree, const node_draft& draft) {
 
 void merkle_tree::update(std::vector<leaf_change> changes, thread_pool* pool) {
     if (!is_of_this_format())
-        throw format_error(state_.memory().state().string() + ": the state root has format " +
+        throw format_error(state_.state() + ": the state root has format " +
                            std::to_string(nodes_.head().format) + ", this program makes " +
                            std::to_string(tree_head::current_format) + "; make the root anew");
     std::ranges::sort(changes, {}, &leaf_change::key);

@@ -11,12 +11,12 @@ namespace chainbase::state_root {
 void node_source::damaged(const std::string& what) const {
     throw damaged_error(name() + ": " + what +
                         "; make the root anew (chainbase-driver: --state-root none, and in a "
-                        "second call what it was)");
+                        "second call the types as before)");
 }
 
 void node_source::throw_impossible(node_ref node, unsigned level) const {
-    damaged(std::to_string(node.number()) + " of the nodes of " + std::to_string(node.capacity()) +
-            " children, to which another one leads, " +
+    damaged("node " + std::to_string(node.number()) + " of " + std::to_string(node.capacity()) +
+            " children, to which another node leads, " +
             (level >= max_levels ? "is deeper than keys have digits"
                                  : "is free, or has more children or leaves than it can have"));
 }
@@ -50,7 +50,7 @@ std::uint64_t free_nodes(const node_source& tree, unsigned capacity_class) {
     for (std::uint32_t next = tree.head().free[capacity_class]; next != 0; ++count) {
         const node_view node = tree.view(node_ref::make(next - 1, capacity_class));
         if (next == passed || node.branches() != 0)
-            tree.damaged("the list of free nodes leads to number " + std::to_string(next - 1) +
+            tree.damaged("the list of free nodes leads to node " + std::to_string(next - 1) +
                          " of " + std::to_string(capacities[capacity_class]) +
                          " children, which is not free or was in it already");
         if ((count & (count + 1)) == 0) passed = next;

@@ -62,20 +62,20 @@ std::byte* node_store::place_of(node_ref node) const {
         const node_type* found = state_.find(id<node_type>(node.number()));
         if (!found)
             damaged("there is no node " + std::to_string(node.number()) + " of " +
-                    std::to_string(node.capacity()) + " children, to which another one leads");
+                    std::to_string(node.capacity()) + " children, to which another node leads");
         return bytes_of(*found);
     });
 }
 
 std::string node_store::name() const {
-    return state_.memory().state().string() + ": state root";
+    return state_.state() + ": state root";
 }
 
 node_view node_store::free_node(std::uint32_t first, unsigned capacity_class) const {
     const auto ref = node_ref::make(first - 1, capacity_class);
     const node_view node = view(ref);
     if (node.branches() == 0) return node;
-    damaged("the list of free nodes leads to number " + std::to_string(ref.number()) + " of " +
+    damaged("the list of free nodes leads to node " + std::to_string(ref.number()) + " of " +
             std::to_string(ref.capacity()) + " children, which is not free");
 }
 
@@ -93,7 +93,7 @@ void node_store::set_types(const std::set<std::string>& names) {
     for (const std::string& name : names) {
         if (known.contains(name)) continue;
         if (state_.next_id<named_type>().value > UINT16_MAX)
-            throw limit_error(state_.memory().state().string() +
+            throw limit_error(state_.state() +
                               ": state root: 65536 types were committed to in turn; load the state "
                               "anew from a dump, and make the root there");
         state_.create<named_type>([&](named_type& one) { one.name = std::string_view(name); });

@@ -158,8 +158,8 @@ void interval_log::require_own_files() const {
     for (unsigned number = 0; number <= options_.kept; ++number)
         if (!is_missing_or_log(numbered(number)))
             throw usage_error(numbered(number).string() +
-                              ": is there and no trace log; name another file for the trace log, "
-                              "or move this one away");
+                              ": exists and is not a trace log; name another file for the trace "
+                              "log, or move this one away");
 }
 
 void interval_log::rotate() {

@@ -152,7 +152,7 @@ void perfetto_file::give_up(std::string_view why) noexcept {
     spans_.reset();
     stopped_ = true;
     try {
-        spdlog::warn("{}: no more is traced to it: {}", file_.path().string(), why);
+        spdlog::warn("{}: no more spans are traced to it: {}", file_.path().string(), why);
     } catch (const std::exception&) { // nobody to report to
     }
 }

@@ -76,8 +76,7 @@ void page::histogram_of(const char* metric, const span_reading& span) {
 
 void put_spans(page& to, const reading& now) {
     const auto any = [](const span_reading&) { return true; };
-    to.of_each_span(now, "chainbase_spans_total", "counter",
-                    "Times that a place was gone through, exact.", any,
+    to.of_each_span(now, "chainbase_spans_total", "counter", "Number of spans, exact.", any,
                     [](const span_reading& s) { return s.count; });
     to.of_each_span(now, "chainbase_spans_in_flight", "gauge", "Spans that have not ended.", any,
                     [](const span_reading& s) { return s.in_flight; });
@@ -126,11 +125,11 @@ std::string prometheus_text(const reading& now) {
     page text;
     put_spans(text, now);
     put_times(text, now, kind::timed, "chainbase_span_seconds", "chainbase_span_own_seconds_total",
-              "How long spans took.", "Time in spans less that of the timed spans within.");
+              "How long spans took.", "Time in spans, without the timed spans within them.");
     put_times(text, now, kind::sampled, "chainbase_sampled_span_seconds",
               "chainbase_sampled_span_own_seconds_total",
               "How long spans took, estimated from those measured: 1 in 64 of frequent ones.",
-              "Estimated time in spans less that of the timed spans within.");
+              "Estimated time in spans, without the timed spans within them.");
     for (const counter_reading& counter : now.counters) {
         const std::string metric = metric_name(counter.name) + "_total";
         text.begin(metric, "counter", "Counted events.");

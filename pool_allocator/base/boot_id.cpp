@@ -12,7 +12,7 @@ std::string boot_id() {
     std::string id;
     if (!std::getline(std::ifstream(file), id)) throw_file_error(file, "read");
     if (id.size() != length)
-        throw io_error(std::string(file) + ": \"" + id + "\" is not the kernel's");
+        throw io_error(std::string(file) + ": \"" + id + "\" is not a boot id of the kernel");
     return id;
 }
 

@@ -95,13 +95,13 @@ std::uint64_t json_value::natural(std::uint64_t most) const {
     if (at_->is_int64() && std::in_range<std::uint64_t>(at_->get_int64()) &&
         static_cast<std::uint64_t>(at_->get_int64()) <= most)
         return static_cast<std::uint64_t>(at_->get_int64());
-    refuse(fmt::format("no whole number from 0 to {}", most));
+    refuse(fmt::format("not a whole number from 0 to {}", most));
 }
 
 std::int64_t json_value::integer(std::int64_t least, std::int64_t most) const {
     if (at_->is_int64() && at_->get_int64() >= least && at_->get_int64() <= most)
         return at_->get_int64();
-    refuse(fmt::format("no whole number from {} to {}", least, most));
+    refuse(fmt::format("not a whole number from {} to {}", least, most));
 }
 
 std::string json_value::serialized() const {

@@ -67,9 +67,9 @@ struct stat status_of(const file_descriptor& opened, const fs::path& file) {
 }
 
 [[noreturn]] void refuse_kind(const fs::path& file) {
-    throw access_error(file.string() + ": is no regular file; move it away and put the file of the "
-                                       "state in its place, from a copy (for `lock` an empty one "
-                                       "will do, if no process has the state open)");
+    throw access_error(file.string() + ": is not a regular file; move it away and put the file "
+                                       "of the state in its place, from a copy (for `lock` an "
+                                       "empty one will do, if no process has the state open)");
 }
 
 file_descriptor opened_path(const fs::path& path) {
@@ -98,16 +98,16 @@ private_folder::private_folder(fs::path path, bool writing)
     if (S_ISLNK(found.st_mode))
         throw access_error(path_.string() + ": is a symbolic link; name the folder it leads to");
     if (!S_ISDIR(found.st_mode))
-        throw format_error(path_.string() + ": is no folder; check the path");
+        throw format_error(path_.string() + ": is not a folder; check the path");
     owner_ = found.st_uid;
     if (writing && owner_ != geteuid())
         refuse_owner(path_, path_, owner_, geteuid(), "this program runs as");
     if ((found.st_mode & S_ISVTX) != 0) // such as /tmp, which no command should change
-        throw access_error(path_.string() + ": is a folder for everyone's files; name one of the "
-                                            "state's own in it");
+        throw access_error(path_.string() + ": is a shared folder for everyone's files; name a "
+                                            "folder in it that belongs to the state alone");
     const mode_t open_to = found.st_mode & 0077;
     if ((open_to & S_IWGRP) != 0 || (open_to & 0007) != 0)
-        refuse_mode(path_, found.st_mode, "others look into it or change it", "chmod -R go=");
+        refuse_mode(path_, found.st_mode, "others read or change it", "chmod -R go=");
     if ((open_to & for_group) == for_group) readers_ = found.st_gid;
 }
 
@@ -160,8 +160,8 @@ file_descriptor private_folder::open(const std::string& name, file_use how,
         return open(name, file_use::write, group); // another process created it first
     }
     if (opened.number() < 0 && errno == ELOOP)
-        throw access_error(file.string() + ": is a symbolic link, which no file of a state is; put "
-                                           "the file itself in its place");
+        throw access_error(file.string() + ": is a symbolic link, and no file of a state may be "
+                                           "one; put the file itself in its place");
     if (opened.number() < 0 && errno == EISDIR) refuse_kind(file);
     if (opened.number() < 0) throw_file_error(file, "open");
     check(file, status_of(opened, file), group);

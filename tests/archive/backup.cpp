@@ -329,10 +329,10 @@ TEST_CASE("what is there already, or is somebody else's, is not touched") {
     }
     SECTION("a folder that is no backup, and none at all") {
         CHECK_THAT(thrown_by<format_error>([&] { (void)restore_backup(mine, one.again); }),
-                   Contains("no backup"));
+                   Contains("not a backup"));
         CHECK_THAT(thrown_by<format_error>(
                        [&] { (void)restore_backup(one.folder / "nowhere", one.again); }),
-                   Contains("no folder"));
+                   Contains("no such folder"));
         CHECK_THAT(thrown_by<error>([&] { (void)back_up(mine, one.again); }),
                    Contains("no archive"));
         CHECK_THAT(thrown_by<usage_error>(
@@ -341,10 +341,10 @@ TEST_CASE("what is there already, or is somebody else's, is not touched") {
     }
     SECTION("a backup within its state, a state within its backup") {
         CHECK_THAT(thrown_by<usage_error>([&] { (void)back_up(one.state, one.state / "backup"); }),
-                   Contains("lies in"));
+                   Contains("lies within"));
         CHECK_THAT(
             thrown_by<usage_error>([&] { (void)restore_backup(one.backup, one.backup / "s"); }),
-            Contains("lies in"));
+            Contains("lies within"));
     }
     check_nothing_at(one.again);
     CHECK(read_all(mine / "notes") == "mine");

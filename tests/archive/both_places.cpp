@@ -330,9 +330,10 @@ TEST_CASE("an archived object that is removed is found by nothing, until that is
 TEST_CASE("the key of an archived object is taken, until that is removed") {
     archived_world w;
     const std::string before = digest_of(w.all);
-    CHECK_THROWS_WITH(w.write_again(70),
-                      Catch::Contains("note: by_title = ") && Catch::Contains("alice") &&
-                          Catch::Contains("is that of note 1 in the archive, so 3 cannot have it"));
+    CHECK_THROWS_WITH(
+        w.write_again(70),
+        Catch::Contains("note: by_title = ") && Catch::Contains("alice") &&
+            Catch::Contains("is taken by note 1 in the archive, so 3 cannot have it"));
     CHECK_THROWS_AS(w.write_again(70), duplicate_key_error);
     CHECK(w.all.in_memory() == 2);
     CHECK(digest_of(w.all) == before); // no id is used up either
@@ -576,7 +577,7 @@ TEST_CASE("what is not there is not removed") {
     const auto removing = [&](std::uint32_t number) {
         return [&w, number] { w.block([&] { w.all.remove(id<note>(number)); }); };
     };
-    CHECK_THROWS_WITH(removing(1)(), "note 1: cannot be removed: there is none");
+    CHECK_THROWS_WITH(removing(1)(), "note 1: cannot be removed: it does not exist");
     CHECK_THROWS_AS(removing(99)(), usage_error);
     w.block([&] { w.all.remove(id<note>(0)); }); // an ordinary object
     CHECK_THROWS_AS(removing(0)(), usage_error);
@@ -587,7 +588,7 @@ TEST_CASE("what took the key of an archived object past the life cycle is refuse
     archived_world w;
     w.block([&] { w.all.retire(write(w.state, "alice", "two", 70)); });
     w.state.commit(w.state.revision());
-    CHECK_THROWS_WITH(w.hand_over(), Catch::Contains("is that of note 1 in the archive"));
+    CHECK_THROWS_WITH(w.hand_over(), Catch::Contains("is taken by note 1 in the archive"));
     CHECK_FALSE(w.in_store(3));
     CHECK(w.all.waiting() == 1);
     w.remove_second();

@@ -275,7 +275,7 @@ public:
     explicit durable_notes(const fs::path& folder) : folder_(folder) {
         state.add_type<note>("note");
         all.emplace(state, *rows, "note");
-        copying_ = state.memory().sync_before_checkpoints([this] {
+        copying_ = state.sync_before_checkpoints([this] {
             if (is_broken) throw io_error("rows are not on storage, as asked for");
             rows->sync();
             fs::remove_all(synced());
@@ -341,7 +341,7 @@ TEST_CASE("a row is durable where the block is that let go of its object") {
         before.state.wait_until_durable();
         REQUIRE(before.hand_over() == 1);
         before.state.wait_until_durable();
-        CHECK(before.state.memory().checkpoints().redo->is_whole);
+        CHECK(before.state.checkpoints().redo->is_whole);
         before.lose_power();
     }
     durable_notes after(folder.path());

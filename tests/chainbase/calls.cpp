@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -135,6 +136,8 @@ TEST_CASE("an iterator of one key leads to the object in another") {
     CHECK(by_groups.project(by_keys, by_keys.lower_bound(9U)) == by_groups.begin());
     CHECK(by_groups.project(by_keys, by_keys.end()) == by_groups.end());
     CHECK(by_keys.project(t.db.objects<item>(), t.db.objects<item>().begin()) == by_keys.begin());
+    CHECK(t.db.objects<item>().project(by_keys, by_keys.begin())->id == by_keys.begin()->id);
+    CHECK(t.db.objects<item>().project(by_keys, by_keys.end()) == t.db.objects<item>().end());
     CHECK(groups.size() == 10);
 }
 
@@ -178,6 +181,8 @@ TEST_CASE("find_many finds what find does") {
     const std::vector<std::int64_t> no_keys{-1, std::int64_t{1} << 40, 3}; // but for the last
     std::vector<const card*> found(no_keys.size());
     s.db.find_many<card, by_key>(no_keys, found);
+    const std::vector<std::uint32_t> two = {1, 2};
+    CHECK_THROWS_AS((s.db.find_many<card, by_key>(two, std::span(found).first(1))), usage_error);
     CHECK(found == std::vector<const card*>{nullptr, nullptr, s.at(3)});
 }
 
@@ -246,11 +251,31 @@ TEST_CASE("a database moves with its sessions, and what it leaves is closed") {
 TEST_CASE("calls after close() say that the state was closed") {
     one_type<item> s;
     const item& made = s.add(1);
-    s.db.close();
+    std::optional<database> taken;
+    if (GENERATE(true, false)) { // a database that was moved from is closed
+        taken.emplace(std::move(s.db));
+        CHECK_THAT(message_of<usage_error>([&] { (void)s.db.opened(); }), Contains("moved from"));
+        CHECK_THROWS_AS(s.db.memory(), usage_error);
+        CHECK_THROWS_AS(s.db.state(), usage_error);
+        CHECK_THROWS_AS(s.db.segment_folder(), usage_error);
+        CHECK_THROWS_AS(s.db.is_writable(), usage_error);
+        CHECK_THROWS_AS(s.db.has_type("item"), usage_error);
+        CHECK_THROWS_AS(s.db.checkpoints(), usage_error);
+        CHECK_THROWS_AS(s.db.sync_before_checkpoints({}), usage_error);
+        CHECK_THROWS_AS(s.db.revision(), usage_error);
+        CHECK_THROWS_AS(s.db.committed_revision(), usage_error);
+    } else {
+        s.db.close();
+    }
     const auto says_closed = [](auto&& call) {
         CHECK_THAT(message_of<usage_error>(call), Contains("was closed"));
     };
     says_closed([&] { s.add(2); });
+    says_closed([&] { s.db.undo_all(); });
+    says_closed([&] { s.db.squash(); });
+    says_closed([&] { s.db.clear<item>(); });
+    says_closed([&] { (void)s.db.changes(1); });
+    says_closed([&] { (void)s.db.statistics(); });
     says_closed([&] { (void)s.db.find(id<item>(0)); });
     says_closed([&] { (void)s.db.find<item, by_key>(1U); });
     says_closed([&] { s.db.modify(made, [](item&) {}); });

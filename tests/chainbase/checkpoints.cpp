@@ -97,7 +97,7 @@ TEST_CASE("a state says how it was opened") {
     CHECK(some.db.opened().how == opening::way::restored);
     CHECK(some.db.opened().generation == 1);
     CHECK(some.db.opened().revision == 7);
-    CHECK_THAT(some.db.opened().why, Contains("not there"));
+    CHECK_THAT(some.db.opened().why, Contains("is missing"));
     CHECK(some.value(0) == 1);
 }
 
@@ -315,13 +315,13 @@ TEST_CASE("what a state relies on is synced before its checkpoints") {
     const fs::path state = folder / "state";
     counters some(state);
     std::uint64_t synced = 0;
-    const auto one = some.db.memory().sync_before_checkpoints([&] { ++synced; });
+    const auto one = some.db.sync_before_checkpoints([&] { ++synced; });
     some.add(1);
     some.db.make_checkpoint();
     CHECK(synced == 1);
-    auto other = some.db.memory().sync_before_checkpoints(
-        [] { throw io_error("rows are not on storage"); }, &some);
-    CHECK(some.db.memory().sync_before_checkpoints([&] { ++synced; }, &some) == other);
+    auto other =
+        some.db.sync_before_checkpoints([] { throw io_error("rows are not on storage"); }, &some);
+    CHECK(some.db.sync_before_checkpoints([&] { ++synced; }, &some) == other);
     some.add(2);
     CHECK_THROWS_WITH(some.db.make_checkpoint(), Contains("rows are not on storage"));
     other.reset(); // which fails: no writer is left to sync the files
@@ -338,13 +338,13 @@ TEST_CASE("what a state relies on may go before it, or after it") {
     std::shared_ptr<void> later;
     {
         counters some(folder / "state");
-        auto sooner = some.db.memory().sync_before_checkpoints([&] { ++synced; });
+        auto sooner = some.db.sync_before_checkpoints([&] { ++synced; });
         sooner.reset();
         CHECK(synced == 1); // one last time
         some.add(1);
         some.db.make_checkpoint();
         CHECK(synced == 1);
-        later = some.db.memory().sync_before_checkpoints([&] { ++synced; });
+        later = some.db.sync_before_checkpoints([&] { ++synced; });
     }
     CHECK(synced >= 2); // closing relies on it
     const std::uint64_t by_then = synced;
@@ -359,7 +359,7 @@ TEST_CASE("what a state relies on is synced before it counts as closed without c
     how.sync = true;
     database db(folder / "state", how);
     db.add_type<counter>("counter");
-    const auto broken = db.memory().sync_before_checkpoints([] { throw io_error("no storage"); });
+    const auto broken = db.sync_before_checkpoints([] { throw io_error("no storage"); });
     CHECK_THROWS_WITH(db.close(), Contains("no storage"));
     db.abandon();
 }

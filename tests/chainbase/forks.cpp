@@ -155,7 +155,7 @@ TEST_CASE("a writer's fork changes nothing, and the writer goes on, closes and i
     if (level != durability::process) {
         db.make_checkpoint();
         db.wait_until_durable();
-        CHECK(db.memory().checkpoints().failed == 0);
+        CHECK(db.checkpoints().failed == 0);
     }
     db.modify(db.get(id<item>(1)), [](item& one) { one.value -= 7; });
     for (int n = 0; n < 5; ++n)

@@ -264,9 +264,9 @@ TEST_CASE("fixed_bytes reads and writes hexadecimal digits, and says what is wro
     CHECK(bytes::parse("00000001") < bytes::parse("00000100"));
     CHECK(bytes::parse("7f000000") < bytes::parse("80000000"));
     CHECK_THAT(message_of<usage_error>([] { (void)bytes::parse("00ffab"); }),
-               Contains("6 hexadecimal digits, 8 are wanted"));
+               Contains("6 hexadecimal digits, 8 are needed"));
     CHECK_THAT(message_of<usage_error>([] { (void)bytes::parse("00ffagg0"); }),
-               Contains("'g' is no hexadecimal digit"));
+               Contains("'g' is not a hexadecimal digit"));
     const std::vector<std::byte> three(3);
     CHECK_THAT(message_of<usage_error>([&] { (void)bytes(std::span(three)); }),
                Contains("4 bytes, not from 3"));

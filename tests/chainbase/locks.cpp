@@ -369,9 +369,7 @@ TEST_CASE("a reader follows files that grow and shrink, and types that come") {
         });
     };
     CHECK(count() == 0);
-    const auto bytes = [](const database& of) {
-        return of.memory().windows()[0]->objects->bytes();
-    };
+    const auto bytes = [](database& of) { return of.memory().windows()[0]->objects->bytes(); };
     for (int round = 0; round < 3; ++round) {
         written.with_write_lock([&] {
             for (std::uint32_t k = 0; k < 20'000; ++k)

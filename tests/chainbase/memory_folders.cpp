@@ -65,7 +65,7 @@ public:
         db.create<card>([&](card& one) { one.key = static_cast<std::uint32_t>(count()); });
     }
     [[nodiscard]] std::size_t count() const { return db.count<card>(); }
-    [[nodiscard]] fs::path segment() const { return db.memory().folder(); }
+    [[nodiscard]] fs::path segment() const { return db.segment_folder(); }
     [[nodiscard]] opening::way way() const { return db.opened().how; }
     [[nodiscard]] const std::string& why() const { return db.opened().why; }
 
@@ -353,13 +353,13 @@ TEST_CASE("without checkpoints nothing is kept in memory that a crash takes") {
     const bool is_memory = fs::path(s.folder.path()).string().starts_with("/dev/shm");
     if (!is_memory) WARN("skipped: no memory to put a segment in");
     if (!is_memory) return;
-    CHECK_THROWS_WITH(things(s.state, how), Contains("is lost with the machine"));
+    CHECK_THROWS_WITH(things(s.state, how), Contains("is lost when the machine stops"));
     CHECK(s.homes() == 0);
     write_one(s);
-    CHECK_THROWS_WITH(things(s.state, how), Contains("is lost with the machine"));
+    CHECK_THROWS_WITH(things(s.state, how), Contains("is lost when the machine stops"));
     CHECK(things(s.state, s.how()).count() == 1);
     how.memory_folder = s.folder / "none";
-    CHECK_THROWS_WITH(things(s.folder / "other", how), Contains("is no folder"));
+    CHECK_THROWS_WITH(things(s.folder / "other", how), Contains("is not a folder"));
 }
 
 TEST_CASE("a state whose segment is gone and that has no checkpoint says what there is to choose") {

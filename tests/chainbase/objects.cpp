@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <tests/support/one_type.hpp>
 
+#include <array>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -223,7 +224,7 @@ struct items_and_cards {
         db.remove(db.get(id<T>(number)));
     }
     /// Requires exactly these, in order.
-    void require_touched(revision_number since, const ids& items, const ids& cards) const {
+    void require_touched(revision_number since, const ids& items, const ids& cards) {
         const undo_log& log = *db.memory().log();
         const auto begin = log.find_session(since);
         REQUIRE(begin);
@@ -340,6 +341,47 @@ TEST_CASE("a type or a name can be registered once only") {
     CHECK(s.db.count<card>() == 1);
 }
 
+namespace {
+
+struct turned_inside {
+    shared_string text;
+    std::uint32_t number = 0;
+    std::uint32_t other = 0;
+};
+BOOST_DESCRIBE_STRUCT(turned_inside, (), (number, other, text))
+
+/// Whose members are described in another order than they are declared, or those of a part.
+struct turned {
+    chainbase::id<turned> id;
+    std::uint32_t number = 0;
+    shared_string text;
+    shared_string other;
+    using keys = chainbase::keys<>;
+};
+BOOST_DESCRIBE_STRUCT(turned, (), (id, number, other, text))
+template <typename Part>
+struct with_part {
+    chainbase::id<with_part> id;
+    Part part;
+    using keys = chainbase::keys<>;
+    BOOST_DESCRIBE_CLASS(with_part, (), (id, part), (), ())
+};
+
+} // namespace
+
+TEST_CASE("members are described in the order of their declaration, or the type is refused") {
+    const scratch_folder folder;
+    database db(folder / "state", quick_options());
+    const auto refusal = [&]<typename T>(const T&) {
+        return message_of<usage_error>([&] { db.add_type<T>("type"); });
+    };
+    CHECK_THAT(refusal(turned()), Contains("turned: the member `other`"));
+    CHECK_THAT(refusal(with_part<turned_inside>()), Contains("turned_inside: the member `number`"));
+    CHECK_THAT(refusal(with_part<std::array<turned_inside, 2>>()), Contains("turned_inside"));
+    CHECK_THAT(refusal(with_part<shared_vector<turned_inside>>()), Contains("turned_inside"));
+    CHECK(db.types().empty());
+}
+
 TEST_CASE("a type that is not registered cannot be used") {
     one_type<item> s;
     CHECK_THROWS_AS(s.db.create<card>([](card&) {}), usage_error);
@@ -359,6 +401,13 @@ TEST_CASE("get of what is not there names it; find gives null") {
     CHECK_THAT(message_of<not_found_error>(by_unknown_key),
                Contains("thing") && Contains("by_key") && Contains("78"));
     CHECK(&s.db.get(id<item>(0)) == s.at(1));
+}
+
+TEST_CASE("a message has all of a text, whatever bytes are in it") {
+    const entries s;
+    const std::string owner("a\0b\"\n", 5);
+    CHECK_THAT(message_of<not_found_error>([&] { (void)s.db.get<entry, by_owner>(owner, 7); }),
+               Contains(R"(("a\u0000b\"\u000a", 7))"));
 }
 
 TEST_CASE("undo, squash and changes need a session") {
@@ -390,7 +439,7 @@ TEST_CASE("a database that was closed is found closed, and does nothing any more
     CHECK_THROWS_AS(s.add(2), usage_error);
     CHECK_THROWS_AS(s.db.start_session(), usage_error);
     CHECK_THROWS_AS(s.db.count<item>(), usage_error);
-    const database reader(s.folder / "state", quick_options(open_mode::read_only));
+    database reader(s.folder / "state", quick_options(open_mode::read_only));
     CHECK(reader.memory().header().clean == 1);
     CHECK(reader.revision() == 1);
     CHECK(reader.committed_revision() == 0);

@@ -347,7 +347,7 @@ void throw_when_due() {
 /// Calls `attempt` with the n-th throw_when_due() throwing, n = 0, 1, 2, ..., until it succeeds:
 /// returns how often it failed, each time without a trace in the state.
 template <typename Attempt>
-std::uint64_t until_success(const database& db, Attempt&& attempt) {
+std::uint64_t until_success(database& db, Attempt&& attempt) {
     const snapshot before(db.memory());
     const revision_number revision = db.revision();
     for (std::uint64_t n = 0;; ++n) {

@@ -82,7 +82,7 @@ struct baskets {
         CHECK(std::ranges::equal(b.seal, bytes_of(count * 3, seed)));
         CHECK(std::ranges::equal(b.entries, entries_of(count, seed)));
     }
-    [[nodiscard]] snapshot now() const { return snapshot(db->memory()); }
+    [[nodiscard]] snapshot now() { return snapshot(db->memory()); }
 
     scratch_folder folder;
     std::optional<database> db;
@@ -140,8 +140,8 @@ struct labels {
     const label& add(std::string_view text) {
         return db.create<label>([&](label& l) { l.text = text; });
     }
-    [[nodiscard]] usage runs() const { return db.memory().buffers().measure_runs(); }
-    [[nodiscard]] snapshot now() const { return snapshot(db.memory()); }
+    [[nodiscard]] usage runs() { return db.memory().buffers().measure_runs(); }
+    [[nodiscard]] snapshot now() { return snapshot(db.memory()); }
     scratch_folder folder;
     database db;
 };

@@ -68,6 +68,20 @@ MISTAKES = {
     "`find` by some of the values of a hashed key": source(
         keys=KEYS("hashed_unique<by_x, &account::x, &account::y>")),
     "more values than the key has parts": source(call="if (db.find<account, by_x>(1, 2)) return 1;"),
+    "`find` by a value of another type: `find<account, by_x>(std::string(\"1\"))`": source(
+        call='if (db.find<account, by_x>(std::string("1"))) return 1;'),
+    "`find_many` by an ordered key": source(
+        call="std::vector<int> all(1); std::vector<const account*> found(1); db.find_many<account, by_x>(all, found);"),
+    "`get_or_create` by a tag that no key has": source(
+        call="(void)db.get_or_create<account, by_y>(1, [](account&) {});"),
+    "`get_or_create` by some of the values of a key": source(
+        keys=KEYS("ordered_unique<by_x, &account::x, &account::y>"),
+        call="(void)db.get_or_create<account, by_x>(1, [](account&) {});"),
+    "a part of a key is a member function that is not const": source(
+        member="int worth() { return x; }", keys=KEYS("ordered_unique<by_x, &account::worth>"), call=""),
+    "a comparator of other values": source(
+        before="struct less { bool operator()(const char* a, const char* b) const { return a < b; } };",
+        keys=KEYS("ordered_unique<by_x, compared_by<&account::x, less>>"), call=""),
     "a vector of `std::string`": source(member="shared_vector<std::string> names;", names="id, x, y, names"),
 }
 

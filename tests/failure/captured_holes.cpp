@@ -145,7 +145,7 @@ TEST_CASE("holes that are cut while the first checkpoint after a kill is written
             db.compact(); // cuts the holes
             slow.hold(false);
             db.make_checkpoint();
-            expect(db.memory().checkpoints().failed == 0, "a checkpoint failed");
+            expect(db.checkpoints().failed == 0, "a checkpoint failed");
             expect(db.count<note>() == 1, "count");
         });
 }

@@ -125,7 +125,7 @@ TEST_CASE_METHOD(seeded, "checkpoints that are made beside the writer are of one
         for (std::uint64_t step = 0; step < steps; ++step) {
             chain.apply();
             digests[reference.digest_after(step + 1)] = reference.revision_after(step + 1);
-            const auto so_far = chain.db().memory().checkpoints();
+            const auto so_far = chain.db().checkpoints();
             if (so_far.last) copied_ahead += so_far.last->copied_ahead;
         }
         const auto options =

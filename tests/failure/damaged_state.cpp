@@ -113,7 +113,7 @@ std::set<std::size_t> shorter_lengths(const std::string& name, std::size_t whole
 void only_open(const fs::path& state) {
     database db(state, quick_options());
     db.add_type<note>("note");
-    (void)segment_statistics::read(db);
+    (void)db.statistics();
     db.abandon();
 }
 
@@ -158,7 +158,7 @@ public:
             fs::remove(path() / name);
             fs::create_directory(path() / name);
             CHECK_THAT(check(name, "folder", "any", open_and_compare),
-                       Contains(name + ": is no regular file; "));
+                       Contains(name + ": is not a regular file; "));
         }
     }
 

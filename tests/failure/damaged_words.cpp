@@ -48,7 +48,7 @@ public:
         }
     }
     [[nodiscard]] unsigned refused() const noexcept { return refused_; }
-    [[nodiscard]] const type_windows& files() const { return *db.memory().windows().front(); }
+    [[nodiscard]] const type_windows& files() { return *db.memory().windows().front(); }
 
 private:
     template <typename Work>

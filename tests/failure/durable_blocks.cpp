@@ -57,7 +57,7 @@ private:
 };
 
 /// A digest of all records that can be undone.
-std::uint64_t digest_of_log(const database& db) {
+std::uint64_t digest_of_log(database& db) {
     const undo_log& log = *db.memory().log();
     digest all;
     if (!log.has_session()) return all.value();
@@ -146,7 +146,7 @@ TEST_CASE_METHOD(quietly_seeded, "what was made durable is restored without a ch
     durable_chain chain(seed, 60);
     chain.apply();
     chain.wait_until_durable();
-    const std::uint64_t made = chain.db().memory().checkpoints().made;
+    const std::uint64_t made = chain.db().checkpoints().made;
     std::uint64_t most = 0;
     for (int step = 0; step < 50; ++step) {
         chain.apply();
@@ -154,7 +154,7 @@ TEST_CASE_METHOD(quietly_seeded, "what was made durable is restored without a ch
         const auto found = chain.restored_after_a_loss(random);
         most = std::max(most, found.opened.blocks);
     }
-    const auto now = chain.db().memory().checkpoints();
+    const auto now = chain.db().checkpoints();
     CHECK(now.made == made);
     CHECK(most > 5);
     REQUIRE(now.redo);
@@ -245,7 +245,7 @@ TEST_CASE_METHOD(quietly_seeded,
         chain.disk.before = nullptr;
         if (has_failed) {
             ++failed;
-            CHECK(chain.db().memory().checkpoints().redo->failed == 1);
+            CHECK(chain.db().checkpoints().redo->failed == 1);
         }
     }
     CHECK(failed > 30);
@@ -332,7 +332,7 @@ TEST_CASE_METHOD(quietly_seeded,
         if (step % 10 == 9) chain.wait_until_durable();
     }
     chain.wait_until_durable();
-    REQUIRE(chain.db().memory().checkpoints().made > 1);
+    REQUIRE(chain.db().checkpoints().made > 1);
     for (const char* name : {"published.0", "published.1"}) {
         simulated_disk damaged(chain.disk);
         damaged.flip(chain.state() / "checkpoint" / name, 0);
@@ -379,12 +379,12 @@ TEST_CASE_METHOD(quietly_seeded,
     REQUIRE_THROWS_AS(chain.db().make_checkpoint(), out_of_space_error);
     chain.apply(5);
     CHECK_THROWS_AS(chain.db().wait_until_durable(), out_of_space_error);
-    CHECK_FALSE(chain.db().memory().checkpoints().redo->is_whole);
+    CHECK_FALSE(chain.db().checkpoints().redo->is_whole);
     chain.disk.before = nullptr;
     chain.apply(5);
     chain.wait_until_durable();
     chain.restored_after_a_loss(random);
-    CHECK(chain.db().memory().checkpoints().redo->is_whole);
+    CHECK(chain.db().checkpoints().redo->is_whole);
 }
 
 TEST_CASE_METHOD(quietly_seeded,
@@ -434,7 +434,7 @@ TEST_CASE_METHOD(quietly_seeded, "blocks that ended with no change are closed as
     chain.reopen();
     chain.db().start_session().push();
     chain.db().wait_until_durable();
-    CHECK(chain.db().memory().checkpoints().redo->failed == 0);
+    CHECK(chain.db().checkpoints().redo->failed == 0);
 }
 
 TEST_CASE_METHOD(quietly_seeded,
@@ -478,7 +478,7 @@ TEST_CASE_METHOD(
         if (which == simulated_disk::call::sync && is_publication && failing-- > 0)
             throw io_error("broken, as asked for");
     };
-    const auto now = [&] { return *chain.db().memory().checkpoints().redo; };
+    const auto now = [&] { return *chain.db().checkpoints().redo; };
     std::uint64_t max_files = 0;
     while (!now().is_whole) {
         REQUIRE(chain.steps() < 400);
@@ -490,9 +490,9 @@ TEST_CASE_METHOD(
     CHECK(failing < 0);
     CHECK(max_files <= 2); // what is of no use does not pile up
     chain.apply();
-    const std::uint64_t made = chain.db().memory().checkpoints().made;
+    const std::uint64_t made = chain.db().checkpoints().made;
     chain.wait_until_durable();
-    CHECK(chain.db().memory().checkpoints().made == made);
+    CHECK(chain.db().checkpoints().made == made);
     CHECK(now().durable >= chain.db().revision());
 }
 

@@ -327,5 +327,5 @@ TEST_CASE("a state is not made in a folder that others may look into") {
     run_advice(said);
     write_thing(state, with_checkpoints());
     CHECK_THAT(message_of<access_error>([] { private_folder("/tmp", true); }),
-               Contains("of the state's own"));
+               Contains("belongs to the state alone"));
 }

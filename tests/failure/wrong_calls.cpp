@@ -201,7 +201,7 @@ TEST_CASE("a second writer in another process is refused until the first one is 
                Contains(std::to_string(first)));
     CHECK(state_image(state.path) == before);
     {
-        const database reader(state.path, quick_options(open_mode::read_only));
+        database reader(state.path, quick_options(open_mode::read_only));
         CHECK(reader.memory().has_writer());
     }
     ::kill(first, SIGKILL);

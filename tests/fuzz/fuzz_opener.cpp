@@ -257,7 +257,7 @@ void look(const fs::path& state) {
 
 void open_for_writing(const fs::path& state, const std::uint64_t* expected) {
     database db(state, quick_options());
-    (void)segment_statistics::read(db);
+    (void)db.statistics();
     db.add_type<note>("note");
     (void)db.count<note>();
     if (expected && digest_of_notes(db) != *expected) std::abort(); // opened with another content

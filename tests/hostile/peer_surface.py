@@ -17,7 +17,7 @@ from surface import Broken, call, driver, inspect, require
 
 SIZES = {30: 5, 260: 200}  # blocks of the honest chain, and how many of them can be popped
 REJECTED, USELESS, SWITCHES = 11, 10_001, 18  # of one sender, and one more: tools/driver/sync/README.md
-REJECTION = "who pays has the money"
+REJECTION = "the payer has the money"
 LASTING = ("deep", "other_name", "old")
 
 

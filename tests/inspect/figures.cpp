@@ -255,12 +255,12 @@ TEST_CASE("warm: what a report says of what is unknown") {
     report.files[0].name = "account.objects";
     report.files[0].bytes = report.files[0].data_bytes = report.files[0].to_fetch = 8192;
     report.files[0].why_not_huge = "because";
-    CHECK_THAT(as_text(report), Contains("unknown") && Contains("only to who owns") &&
+    CHECK_THAT(as_text(report), Contains("unknown") && Contains("only to the owner of the files") &&
                                     Contains("not all in huge pages, 1 file(s): because"));
     CHECK(nlohmann::json::parse(as_json(report)).at("total").at("resident_after").is_null());
     report.files[0].resident_before = 0;
     report.files[0].resident_after = 4096;
-    CHECK_THAT(as_text(report), Contains("4,096 bytes are not in memory after all"));
+    CHECK_THAT(as_text(report), Contains("4,096 bytes are still not in memory"));
 }
 
 TEST_CASE("map: pages are told by what lies in them") {

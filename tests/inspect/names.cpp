@@ -191,7 +191,7 @@ TEST_CASE("locks: who may not look is told so") {
     } catch (const access_error& e) {
         said = e.what();
     }
-    CHECK_THAT(said, Contains((state / "lock").string()) && Contains("may not look at it"));
+    CHECK_THAT(said, Contains((state / "lock").string()) && Contains("may not read it"));
 }
 
 TEST_CASE("descriptions with any characters stay descriptions") {

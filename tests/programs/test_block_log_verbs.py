@@ -111,7 +111,7 @@ DAMAGES = [
         "end that was synced",
         crashed(12, 11),
         lost=[(11, 1, "it was synced")],
-        mark="tells of {size} bytes synced, where no record ends",
+        mark="records {size} bytes synced, where no record ends",
     ),
     Damage(
         "power lost behind the mark",
@@ -286,7 +286,7 @@ def test_an_index_is_built_anew_when_it_is_missing_damaged_foreign_old_or_wrong(
         log.index.write_bytes(bad)
         misleads = bad == sealed(bytes(wrong))
         found = report("verify", log, code=1 if misleads else 0)
-        assert ("readers believe it" in found["index"]) == misleads
+        assert ("readers trust it" in found["index"]) == misleads
         assert found["lost_count"] == 0 and found["good"] == (not misleads)
         if misleads:
             tool("print", log, code=1)

@@ -180,7 +180,7 @@ def test_wrong_calls_end_with_2_refusals_with_1_and_neither_makes_anything(opera
     ends(2, operator.backup_call("nowhere", "none"), "no state")
     ends(2, operator.restore_call(to="state"), "exists already")
     ends(2, ["restore", "--from", backup], "--state")
-    ends(1, operator.restore_call("state", "none"), "no backup")
+    ends(1, operator.restore_call("state", "none"), "not a backup")
     operator.driver("restore", "--from", backup, "--check")
     pages = backup / "checkpoint/pages"
     os.truncate(pages, pages.stat().st_size - 1)
@@ -307,7 +307,7 @@ def test_blocks_that_can_be_popped_are_taken_back_if_that_is_asked_for_and_come_
 
 def test_a_conversion_that_cannot_be_is_refused_with_the_state_as_it_was(at_80000):
     operator = at_80000
-    operator.driver(*operator.convert_call("none"), code=2).says("not put back")
+    operator.driver(*operator.convert_call("none"), code=2).says("cannot be put back")
     operator.driver(*operator.convert_call("memory", state="nowhere"), code=2)
     operator.driver(*operator.convert_call("paper"), code=2)
     operator.check_goes_on("state")

@@ -208,13 +208,13 @@ def fill_checkpoints(full, disk, room):
     disk.leave_room(room)
     result = full.refused(str(checkpoints / "pages"), " bytes for ")
     said = result.err
-    for since_a_success in said.split("some that failed"):
+    for since_a_success in said.split("earlier attempts failed"):
         # One failure and another may alternate; numbers and hexadecimal digits are no difference.
-        told = re.findall(r"checkpoint: (.*); the one before stays", since_a_success)
+        told = re.findall(r"checkpoint: (.*); the previous checkpoint stays", since_a_success)
         told = [re.sub("[0-9a-f]", "", one) for one in told]
         assert all(one != after for one, after in zip(told, told[1:])), told
     # The redo log can work and fail again, but does not say so block after block.
-    failures = re.findall("; blocks after revision ([0-9]+) are on storage only", said)
+    failures = re.findall("; blocks after revision ([0-9]+) reach storage only", said)
     assert all(one != after for one, after in zip(failures, failures[1:])), result
     assert said.count("closing ") <= 1, result
     assert all(one.stat().st_size for one in checkpoints.iterdir()), result
@@ -259,7 +259,7 @@ def test_a_full_disk_for_the_archive_the_block_before_stays_and_the_same_call_go
     small_disk.leave_room(room)
     result = full.run()
     if result.code == 0:  # table files can wait, the rows are in the log
-        result.says("nothing that was written is lost")
+        result.says("no written row is lost")
     else:
         full.check_refused(result, f"{archive}/")
     if 24 * KIB <= room <= 600 * KIB:

@@ -215,7 +215,7 @@ def test_an_address_that_is_taken_is_told(driver, scratch, server):
     "::1:80", "[1.2.3.4]:80", "1.2.3.4: 8", "nowhere"])
 def test_what_is_no_address_is_refused_before_the_work_begins(driver, scratch, wrong):
     driver("replay", "--block-log", carried_log(EOS, scratch), "--state", scratch / "state",
-           "--metrics", wrong, code=2).says("is no address")
+           "--metrics", wrong, code=2).says("is not an address")
     assert not (scratch / "state").exists()
 
 

@@ -79,26 +79,26 @@ FAULTS = {
     "large_word": (sends(frame(CAUGHT_UP, length=200_000)), "a message of 200000 bytes"),
     "unknown_type": (sends(frame(77)), "unknown type 77"),
     "wrong_checksum": (sends(frame(BLOCKS, bytes(8), right=False)), "wrong checksum"),
-    "second_hello": (sends(hello()), "not due"),
+    "second_hello": (sends(hello()), "not expected here"),
     "flipped_bit": (damaged, "wrong checksum"),
     "count": (overwritten(24, b"\xff" * 4), "4294967295 blocks in"),
     "no_blocks": (overwritten(24, bytes(4)), "a message of 0 blocks"),
     "length": (overwritten(32, b"\xff" * 4), "reaches beyond its message"),
-    "more": (forged(lambda payload: payload + b"\0"), "behind the last"),
-    "no_block": (overwritten(38, b"\xff" * 10), "is no block of the chain payments"),
+    "more": (forged(lambda payload: payload + b"\0"), "after the last"),
+    "no_block": (overwritten(38, b"\xff" * 10), "is not a block of the chain payments"),
     "cut": (forged(lambda payload: payload[:5]), "blocks of 5 bytes, which has at least 32"),
     "falling": (overwritten(0, b"\xc8"), "numbers rise"),
     "other_parent": (forged(lambda payload: payload.__setitem__(9, payload[9] ^ 1)),
-                     "nobody has sent"),
-    "gap": (lambda story, to: to.send(frame_of(story.tree, story.chain[20])), "nobody has sent"),
-    "deep_fork": (other_chain, "cannot go back behind its irreversible"),
+                     "no peer has sent"),
+    "gap": (lambda story, to: to.send(frame_of(story.tree, story.chain[20])), "no peer has sent"),
+    "deep_fork": (other_chain, "cannot go back before its irreversible"),
     "says_twice": (lambda story, to: to.send(*2 * [caught_up(story.place(9), False)]),
                    "says twice"),
     "unsent_head": (lambda story, to: to.send(caught_up(story.place(20))),
                     "which it has not sent"),
     "known": (known_already, "known already"),
     "bad_chain": (too_many_bad, "has the money"),
-    "unlinked": (far_child, "nobody has sent"),
+    "unlinked": (far_child, "no peer has sent"),
 }
 
 
@@ -200,7 +200,7 @@ def test_branches_that_overtake_each_other_in_turn_have_an_end(driver, scratch, 
     with ScriptedPeer(script) as bad:
         run = driver(*sync_call(scratch / "state", bad.address), "--lag", "40", "--attempts", "1",
                      code=1)
-    run.says("taken back", bad.address)
+    run.says("took back", bad.address)
 
 
 ENDS = {
@@ -237,7 +237,7 @@ def test_a_peer_with_a_block_beyond_the_one_to_stop_at_which_follows_nothing(dri
         to.send(blocks(Place(3, 1, 2), [far]))
         to.wait_for_end()
 
-    said = tell_faulty(driver, scratch, given, script, "which nobody has sent", 0,
+    said = tell_faulty(driver, scratch, given, script, "which no peer has sent", 0,
                        ["--lag", "5", "--stop-at", "20"])
     assert said["head"] == 20
 
@@ -280,7 +280,7 @@ def test_the_block_to_stop_at_may_be_missing_in_a_chain(driver, scratch, rng):
 FIRST_WORDS = {
     "no_hello": (frame(KEEPALIVE), "begins without a hello"),
     "unknown_chain": (hello("nothing"), "no model for the chain"),
-    "no_text": (hello("a\nb"), "no text"),
+    "no_text": (hello("a\nb"), "not text"),
     "refusal": (refusal(WRONG_CHAIN, b"not\nfor you"), 'it refuses: "not?for you"'),
     "version": (hello(version=9), "version 9 of the protocol, this program speaks 1"),
     "magic": (hello(magic=b"\x09BLKSYN\n"), "does not speak this protocol"),

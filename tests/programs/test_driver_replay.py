@@ -280,7 +280,7 @@ def test_a_state_of_another_chain_is_refused_and_unchanged(place):
 def test_a_state_is_continued_only_with_the_log_it_was_made_from(place):
     place.replay()
     place.log("short", SOCIAL[:3])
-    place.replay(log="short", code=2).says("stands at block 4", "has no block 4")
+    place.replay(log="short", code=2).says("is at block 4", "has no block 4")
     place.log("fork", SOCIAL[:3] + [block_of(4, 12, vote("bob", "alice", "one", 2))])
     place.replay(log="fork", code=2).says("has another block ")
     place.log("longer", SOCIAL + [block_of(5, 15, account("carol"))])
@@ -380,7 +380,7 @@ def test_a_segment_stays_where_it_is_when_another_place_is_asked_for(place, scra
     memory, other = scratch / "memory", scratch / "other"
     memory.mkdir()
     other.mkdir()
-    sign = "counts when a segment is made or restored"
+    sign = "applies when a segment is made or restored"
     for _ in range(2):
         assert sign not in place.replay("--memory-folder", memory).err
     place.replay("--memory-folder", other).says(

@@ -198,8 +198,8 @@ def test_a_call_that_is_refused_leaves_the_root_as_it_was(steem):
 @pytest.mark.parametrize("more, says", [
     (["--keep-roots", "5"], "--keep-roots"),
     (["--state-root", "none", "--keep-roots", "5"], "--keep-roots"),
-    (["--state-root", "all,pair"], "alone"),
-    (["--state-root", "none,all"], "alone"),
+    (["--state-root", "all,pair"], "cannot be combined"),
+    (["--state-root", "none,all"], "cannot be combined"),
     (["--state-root", "bogus"], "its types are "),
     (["--verify-roots"], "--state-root"),
 ])
@@ -391,7 +391,7 @@ def test_of_two_runs_of_the_same_blocks_bisect_finds_nothing(runs):
         True, 1, 40)
     runs.replay(runs.b)
     assert runs.bisect(0)["last_compared_block"] == LAST
-    runs.text().says("the roots of blocks 1 to 60 are the same", "11 objects of a were looked at")
+    runs.text().says("the roots of blocks 1 to 60 are the same", "11 objects of a were compared")
 
 
 def test_bisect_finds_the_block_that_was_another_one_and_the_object_and_the_field(runs):
@@ -609,9 +609,10 @@ def test_bisect_says_that_transactions_wait_on_top_of_the_last_block_of_a_state(
     while True:
         assert node.is_running and time.monotonic() < end
         text = steem.driver("bisect", state, state, code=None)
-        if text.code == 6 and "transactions wait" in text.out:
+        if text.code == 6 and "pending transactions" in text.out:
             break
-    text.says("the roots of blocks", "are the same", "transactions wait on top of its last block")
+    text.says("the roots of blocks", "are the same",
+              "pending transactions are applied on top of its last block")
     assert "a state changed each time" not in text.out
     node.signal(signal.SIGTERM)
     node.wait(3)

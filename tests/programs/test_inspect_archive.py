@@ -117,14 +117,14 @@ def test_rows_that_are_missing_are_damage_named_with_the_next_thing_to_do(inspec
     change_rows(state, "erase 2", "copy 1 10")  # the last is ahead, and stands for none missing
     assert len(told(inspect, state, 4)["findings"]) == 1
     inspect("archive", state, code=4).says(
-        "table note: 4 objects were handed over, and there are 3 rows", "replay into a new folder"
+        "table note: 4 objects were handed over, but there are 3 rows", "replay into a new folder"
     )
     shutil.rmtree(state / "archive")
     lost = told(inspect, state, 4)
     assert lost["store"] is None
     assert len(lost["findings"]) == 1
     assert lost["tables"][0]["handed_over"] == 4
-    inspect("archive", state, code=4).says("is not there")
+    inspect("archive", state, code=4).says("does not exist")
 
 
 def test_a_damaged_store_is_damage_and_one_that_cannot_be_read_is_not(inspect, sample):
@@ -200,7 +200,7 @@ def test_beside_a_running_process_it_tells_what_that_has_counted_so_far(inspect,
     found = told(inspect, state, code)
     assert (found["condition"], found["readable"]) == ("writer_died", kind == "rocksdb")
     if kind == "memory":
-        assert "the last writer died, and rows in memory" in found["refusal"]
+        assert "rolls back the rows in memory" in found["refusal"]
     assert found["statistics"]["running"] is False
     require_times(found["statistics"]["known_miss"], 200)
     inspect("archive", state, code=code).says("and died")
@@ -278,9 +278,9 @@ def test_an_archive_that_is_lost_is_found_by_what_was_handed_over_to_it(inspect,
     state = sample("notes.rocksdb")
     (state / "archive").rename(scratch / "aside")
     found = "\n".join(checked(inspect, state))
-    assert "4 objects were handed over, and no archive is there" in found
+    assert "4 objects were handed over, but there is no archive" in found
     found = "\n".join(checked(inspect, state, "open_table something"))
-    assert "4 objects were handed over, and it has no table of them" in found
+    assert "4 objects were handed over, but the archive has no table of them" in found
 
 
 def test_get_says_that_the_archive_is_lost_and_finds_what_is_in_memory(inspect, sample, scratch):
@@ -300,7 +300,7 @@ def test_an_archive_in_memory_is_checked_and_one_that_keeps_no_rows_is_no_damage
     inspect("stat", state).says("rows are objects of the segment")
     change(state, "note", "erase_row 2", archive="memory")
     found = "\n".join(checked(inspect, state))
-    assert "4 objects were handed over, and there are 3 rows" in found
+    assert "4 objects were handed over, but there are 3 rows" in found
     none = sample("notes.none", "none")
     inspect("check", none)
     assert inspect.json("stat", none)["archive"]["store"] == "none"

@@ -135,11 +135,11 @@ FILES = [
     Row("newer format", newer_format, "refuse", "other_format", "unknown", 1, "format",
         repair=None),
     Row("no lock", remove("lock"), "refuse", "lock_missing", "closed", 4, "lock: missing"),
-    Row("lock is a folder", folder_instead("lock"), "refuse", "file", "closed", 4, "lock: no file"),
+    Row("lock is a folder", folder_instead("lock"), "refuse", "file", "closed", 4, "lock: not a file"),
     Row("lock is a link", link_instead("lock"), "refuse", "file", "closed", 4,
         "lock: a symbolic link"),
     Row("readers is a folder", folder_instead("readers"), "refuse", "file", "closed",
-        4, "readers: no file"),
+        4, "readers: not a file"),
     Row("readers is a link", link_instead("readers"), "refuse", "file", "closed",
         4, "readers: a symbolic link"),
     Row("readers has other bytes", noise("readers"), "refuse", "readers_damaged", "closed",
@@ -164,7 +164,7 @@ FILES = [
                      "segment/account.objects", "checkpoint/pages", "checkpoint/published.0")
     ),
     Row("checkpoint is a file", put("checkpoint", b"x"), "refuse", "file", "closed", 4,
-        "checkpoint: is no folder",
+        "checkpoint: is not a folder",
         repair="objects"),
     Row("one checkpoint cut", newest_cut, "attach", "checkpoint_damaged", "closed", 0,
         "not checked: pages: against the checkpoint that closing made",
@@ -183,7 +183,7 @@ FILES = [
         "restore", "machine_restarted", "machine_restarted", 0, "takes checkpoint 2",
         repair="nothing"),
     Row("segment lost", remove("segment"), "restore", "segment_lost", "segment_lost", 0,
-        "its segment is not there",
+        "its segment is missing",
         repair="nothing"),
     Row("restarted, no checkpoint", all_of(crash, no_checkpoint), "refuse", "machine_restarted",
         "machine_restarted", 4, "there is no checkpoint, so opening",
@@ -399,7 +399,7 @@ def of_trees():
                     word(f"{side} of {id} is the root", file, at(id, by), 0, where,
                          "reached already", id),
                     word(f"{side} of {id} is no object", file, at(id, by), 0x3FFFFFFF, where,
-                         "which is no object", id),
+                         "which is not an object", id),
                     word(f"{side} of {id} is lost", file, at(id, by),
                          lambda of, old: NO_CHILD if old != NO_CHILD else None, where,
                          "not reached"),
@@ -457,15 +457,15 @@ def of_tables():
     return [
         word("entry lost", file, entry, 0, where, "no entry", 20),
         word("empty entry with a hash", file, entry, 0, where, "an empty entry has a hash"),
-        word("entry of no object", file, entry, 1 << 30, where, "which is no object"),
+        word("entry of no object", file, entry, 1 << 30, where, "which is not an object"),
         word("two entries of one", file, entry, lambda of, old: of.slot("account", 21), where,
              "has two entries", 21),
         word("another hash", file, lambda of: entry(of, 4), lambda of, old: old ^ 1, where,
              "the hash of its key", 20),
         word("not where a search begins", file, lambda of: entry(of, 4),
              lambda of, old: old ^ 0xFFFFFFFF, where, "a search that begins", 20),
-        word("table too large", "account.objects", words, 40, where, "is not in a file"),
-        word("table too small", "account.objects", words, 3, where, "is not in a file"),
+        word("table too large", "account.objects", words, 40, where, "does not fit a file"),
+        word("table too small", "account.objects", words, 3, where, "does not fit a file"),
         word("seed of the hashes", file, lambda of: ROOT, lambda of, old: old ^ 1, where,
              "the seed of its hashes is altered"),
         word("check of the seed", file, lambda of: ROOT + 16, lambda of, old: old ^ 1, where,
@@ -487,7 +487,7 @@ def of_rings():
         return lambda of, old: of.slot("post", id)
 
     return [
-        word("leads to no object", file, ring, 9999, where, "which is no object", 10),
+        word("leads to no object", file, ring, 9999, where, "which is not an object", 10),
         word("leads to itself", file, ring, slot(10), where, "in another place", 10),
         # Of which object depends on the ring that is walked first, and that on the state's seed.
         word("leads to another ring", file, ring, slot(12), where, "in another place"),
@@ -512,17 +512,17 @@ def of_references():
         return word(name, file, at(id, field), value, where, words, object, "<Q")
 
     return [
-        row("highest bit", "body", lambda of, old: old ^ 1 << 63, "is no buffer"),
-        row("no bytes", "body", lambda of, old: old >> 32 << 32, "is no buffer"),
+        row("highest bit", "body", lambda of, old: old ^ 1 << 63, "is not a buffer"),
+        row("no bytes", "body", lambda of, old: old >> 32 << 32, "is not a buffer"),
         row("slot outside", "body", lambda of, old: old | 0x3FFF0000 << 32, "beyond the"),
-        row("another object's", "body", lambda of, old: handle(of, 14), "another object's, too",
+        row("another object's", "body", lambda of, old: handle(of, 14), "another object refers to",
             14),
-        row("an earlier object's", "body", lambda of, old: handle(of, 8), "another object's, too",
+        row("an earlier object's", "body", lambda of, old: handle(of, 8), "another object refers to",
             14, 14),
-        row("another object's run", "body", lambda of, old: handle(of, 7), "another object's, too",
+        row("another object's run", "body", lambda of, old: handle(of, 7), "another object refers to",
             14, 14),
         row("no array of four bytes each", "votes", lambda of, old: old + 1,
-            "are no array of 4 each"),
+            "are not a whole number of elements of 4 bytes"),
     ]
 
 
@@ -658,7 +658,7 @@ def test_buffers_that_are_free_or_lost(damageable, inspect):
          "references", "the buffer is free"),
         (votes, lambda: handle(2**32 - 1, "buffers.runs"),
          "post", "references", "beyond the"),
-        (body, lambda: bytes(8), "", None, "nor any object's"),
+        (body, lambda: bytes(8), "", None, "nor used by an object"),
     ]:
         old = damageable.read(file, at, "<Q")
         write_at(damageable.file(file), at, make())

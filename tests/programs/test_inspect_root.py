@@ -392,7 +392,7 @@ def test_a_flipped_bit_in_the_reference_of_a_node_is_found(inspect, tree):
     tree.flip_node(parent, tree.references_at(parent) + 4 * place + 2)
     found = verified(inspect, tree.state)
     assert found["faults_by_kind"]["not_in_root"] > 0
-    assert "which there is not" in named(found, "node")[0]["what"]
+    assert "which does not exist" in named(found, "node")[0]["what"]
     assert "no node leads to it" in nodes_named(found, tree, node)
 
 
@@ -447,7 +447,7 @@ def test_nodes_that_no_tree_has_are_named(inspect, tree, how):
     elif how == "one object":
         tree.put(node, 4, lowest, "<H")
         tree.put(node, 6, lowest, "<H")
-        expected = "there is but one object below it, which needs no node"
+        expected = "there is only one object below it, which needs no node"
     elif how == "two parents":
         told = next(n for _, _, n in tree.walk() if n != node and tree.branches(n) != branches)
         tree.put(parent, tree.references_at(parent) + 4 * place, told)
@@ -468,7 +468,7 @@ def test_a_flipped_bit_in_a_kept_group_is_found(inspect, tree):
     found = verified(inspect, tree.state)
     assert found["faults"] == 1
     what = only(found, "node", "state_root.nodes16")["what"]
-    assert what == "the digest that it keeps of its digits 8 to 11 is not theirs"
+    assert what == "the digest that it keeps of its digits 8 to 11 does not match them"
 
 
 @pytest.mark.parametrize(
@@ -476,7 +476,7 @@ def test_a_flipped_bit_in_a_kept_group_is_found(inspect, tree):
     [
         ("digest", 3, "the root is not the digest of state_root.nodes16"),
         ("leaves", 0, "it says that the root commits to 992 objects; the nodes have 1000"),
-        ("root", 3, "which is no node of it"),
+        ("root", 3, "which is not one of its nodes"),
         ("free", 1, "its list of free nodes of 2 children leads to"),
     ],
 )
@@ -520,7 +520,7 @@ def test_a_state_that_was_written_without_its_root_is_said_to_be_so(inspect, roo
     found = root(inspect, rooted)
     expected = {"current": False, "revision": 2, "root_revision": 1, "root": before}
     assert {name: found[name] for name in expected} == expected
-    inspect("root", rooted).says("current   no: it is that of revision 1")
+    inspect("root", rooted).says("current   no: it is the root of revision 1")
     found = verified(inspect, rooted)
     assert (found["sound"], found["faults"]) == (False, 1)
     assert only(found, "other_content", "account")["id"] == 17
@@ -657,7 +657,7 @@ def test_a_state_without_its_archive_says_which_one_is_missing(inspect, sample):
     change(state, "note", root="note", archive="rocksdb")
     shutil.rmtree(state / "archive")
     text = inspect("root", state, "--verify", code=1)
-    text.says("handed over 4 rows of note", "put the archive in place that belongs to this state")
+    text.says("handed over 4 rows of note", "put the archive of this state back in place")
     assert "in memory only" not in text.both
 
 

@@ -142,8 +142,8 @@ def test_leading_parts_and_bounds_both_ways(inspect, filled):
     [
         ("acount id 1", "it has account, post, stake, token"),
         ("account by_nam x", "it has id, by_name, by_balance"),
-        ("account id -- -1", '"-1" is no id'),
-        ("account id 1 2", "is no id"),
+        ("account id -- -1", '"-1" is not an id'),
+        ("account id 1 2", "is not an id"),
         ("account by_name seventeen.letters", "no value of name"),
         ("account by_number 18446744073709551616", "of type u64"),
         ("account by_number x", "of type u64"),

@@ -64,7 +64,7 @@ def test_info_beside_a_writer_and_after_its_death(inspect, sample):
     assert found["next_opening"]["does"] == "roll_back"
     assert found["troubles"][0]["code"] == "writer_died"
     revision = opens(state)["revision"]
-    assert f"which gives revision {revision}" in found["next_opening"]["why"]
+    assert f"to revision {revision}" in found["next_opening"]["why"]
     assert inspect.json("info", state)["next_opening"]["does"] == "attach"
 
 
@@ -107,7 +107,7 @@ def test_a_segment_in_memory_its_copy_and_when_it_is_gone(inspect, scratch):
     assert opens(bare, "account", durability="checkpoint") is None
     shutil.rmtree(memory)
     memory.mkdir()
-    expect(state, 0, "not there any more", "restore")
+    expect(state, 0, "is gone", "restore")
     assert opens(state, "account", durability="checkpoint")["opened"] == "restored"
 
 
@@ -180,7 +180,7 @@ def test_schema_that_cannot_be_read_is_told_with_the_file(inspect, sample, scrat
     cut(state / "segment/catalogue.json", 100)
     inspect("schema", state, code=1).says("catalogue.json", "not valid JSON")
     shutil.rmtree(state / "segment")
-    inspect("schema", state, code=1).says("is not there")
+    inspect("schema", state, code=1).says("does not exist")
 
 
 def test_c_header_is_c_and_a_program_of_c_reads_what_one_of_cpp_wrote(
@@ -338,7 +338,7 @@ def test_undo_counts_objects_once_and_net_of_what_cancels_out(inspect, scratch):
     assert checked["revision"] == 2
     assert checked["rolled_back"]["sessions"] == 1
     inspect("undo", state).says(
-        "the next opening for writing takes back 1 session(s), which gives revision 2",
+        "the next opening for writing rolls back 1 session(s), to revision 2",
         "3 (not pushed)",
     )
     assert opens(state, "account,label")["revision"] == 2
@@ -414,7 +414,7 @@ def test_undo_of_a_damaged_log_or_segment_is_refused_with_the_file_and_what_to_d
     flip_bit(state / "segment/header", 8 * 20)
     refused("header: offset 0", "info")
     shutil.rmtree(state / "segment")
-    refused("is not there", "info")
+    refused("does not exist", "info")
     shutil.rmtree(state)
     refused("check the path")
 
@@ -820,7 +820,7 @@ def test_a_verb_that_takes_no_checkpoint_says_what_to_do(inspect, samples, verb)
     state = samples("checkpointed")
     name, *options = verb.split()
     said = inspect(name, f"{state}@checkpoint", *options, code=2)
-    said.says("not at a checkpoint", f"give the folder, {state} ", "check --checkpoint")
+    said.says("not a checkpoint", f"give the folder, {state} ", "check --checkpoint")
     inspect(name, f"{state}/none", *options, code=1).says("check the path")
 
 

@@ -299,7 +299,7 @@ class Node:
         those of a proper close, and with --durability commit what the node said was durable."""
         call = ["replay", "--block-log", self.soak.chain.whole, *self.options, "--stop-at", 1]
         opened = self.do(self.soak.driver, *call, code=(0, 2))  # it opens, and is beyond the block
-        found = re.search(r"stands at block (\d+) already", opened.err)
+        found = re.search(r"is at block (\d+) already", opened.err)
         head = int(found[1]) if found else 1
         least = self.closed - LAG if kind in ("loss", "restart") else irreversible
         require(head >= least, f"{self.name}: block {head} after a {kind}, {least} was promised")

@@ -16,13 +16,14 @@ namespace chainbase::test {
 class state_rows {
 public:
     explicit state_rows(const std::filesystem::path& state)
-        : db_(state, quick_options(open_mode::read_only)), buffers_(files_of(db_)) {}
+        : db_(state, quick_options(open_mode::read_only)), memory_(db_.memory()),
+          buffers_(files_of(memory_)) {}
 
     [[nodiscard]] const std::vector<catalogue::entry>& types() const {
-        return db_.memory().types().entries();
+        return memory_.types().entries();
     }
     [[nodiscard]] rows::type_rows of(std::size_t number) const {
-        const type_windows& windows = *db_.memory().windows().at(number);
+        const type_windows& windows = *memory_.windows().at(number);
         rows::type_rows::source from{
             &types().at(number).schema, windows.objects.get(), windows.ids.get(), {}, &buffers_};
         for (const auto& table : windows.tables)
@@ -32,14 +33,15 @@ public:
     [[nodiscard]] revision_number revision() const { return db_.revision(); }
 
 private:
-    static rows::segment_buffers::files files_of(const database& state) {
+    static rows::segment_buffers::files files_of(const segment& memory) {
         rows::segment_buffers::files files{};
         auto next = files.begin();
-        state.memory().buffers().each_window([&](const window& file) { *next++ = &file; });
+        memory.buffers().each_window([&](const window& file) { *next++ = &file; });
         return files;
     }
 
     database db_;
+    const segment& memory_;
     rows::segment_buffers buffers_;
 };
 

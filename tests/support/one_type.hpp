@@ -82,7 +82,7 @@ public:
         return db.find(chainbase::id<T>(number));
     }
     [[nodiscard]] const T* at(std::uint32_t key) const { return db.template find<T, by_key>(key); }
-    [[nodiscard]] snapshot now() const { return snapshot(db.memory()); }
+    [[nodiscard]] snapshot now() { return snapshot(db.memory()); }
 
     scratch_folder folder;
     Database db;

@@ -112,7 +112,7 @@ TEST_CASE("a peer that is silent or too slow costs its connection; the next one'
                   std::this_thread::sleep_for(milliseconds(20));
               }
           }},
-         {"that are new and good", [](peer_socket& with) {
+         {"no new and good block", [](peer_socket& with) {
               const given_chain same; // the block that the state has already
               for (;;) {
                   same.give(with, 9, 10);

@@ -302,7 +302,7 @@ TEST_CASE("an index that is missing, short, foreign, old, new or damaged is rebu
     check_rebuilt(log, log.index, "");
     check_rebuilt(log, {}, "is missing");
     check_rebuilt(log, log.index + "x", "is short");
-    check_rebuilt(log, std::string(200, 'x'), "is no index");
+    check_rebuilt(log, std::string(200, 'x'), "is not an index");
     for (std::size_t size = 0; size < log.index.size(); ++size)
         check_rebuilt(log, log.index.substr(0, size), "is short");
     for (std::size_t at = 0; at < log.index.size(); ++at) {

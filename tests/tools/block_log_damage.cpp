@@ -364,7 +364,7 @@ TEST_CASE("a wrong byte below the mark is damage, above it nobody was promised w
         if (record < 5)
             log.check_refused("it was synced");
         else
-            log.check_cut(record, record < 7 ? "nobody was promised it" : "the end is torn");
+            log.check_cut(record, record < 7 ? "no promised block is lost" : "the end is torn");
     }
     const crashed_log log;
     log.flip(5);
@@ -445,7 +445,7 @@ TEST_CASE("a mark of another log, moment or file is no reason to cut") {
             mark.log_bytes = bytes;
         });
     log.set(good);
-    log.check_cut(6, "nobody was promised it");
+    log.check_cut(6, "no promised block is lost");
 }
 
 TEST_CASE("a log that was copied with its mark is refused, one that was renamed with it is not") {
@@ -460,12 +460,12 @@ TEST_CASE("a log that was copied with its mark is refused, one that was renamed 
     std::filesystem::rename(synced_path(log.path), synced_path(moved));
     const captured_log said;
     block_log_writer::open(moved, sample_chain).close();
-    CHECK(said.says("nobody was promised it"));
+    CHECK(said.says("no promised block is lost"));
 }
 
 TEST_CASE("a mark that tells of more than a log that was cut has is told, and then replaced") {
     const crashed_log log(8);
-    const std::string tells = "tells of " + std::to_string(log.whole.size()) + " on the device";
+    const std::string tells = "records " + std::to_string(log.whole.size()) + " on the device";
     for (const std::size_t extra : {0, 20}) {
         write_all(log.path, log.whole.substr(0, log.ends[3] + extra));
         const reading found = read(log.path);
@@ -494,7 +494,7 @@ TEST_CASE("a new log takes the place of a mark that an older one left") {
         writer.abandon();
     }
     log.flip(6);
-    log.check_cut(6, "nobody was promised it");
+    log.check_cut(6, "no promised block is lost");
 }
 
 // --- records and indexes whose checksums are right and whose contents are not ---
@@ -595,7 +595,7 @@ TEST_CASE("a record with another payload or other blocks than it states is damag
 TEST_CASE("what only looks like records is not searched without end") {
     const forged_log log;
     const reading found = log.read_with(log.honest + "?" + seeming_records(1000, 1 << 16));
-    CHECK_THAT(found.damage, Contains("looks like a record") && Contains("cannot be told"));
+    CHECK_THAT(found.damage, Contains("looks like a record") && Contains("cannot be determined"));
     const file content = file::open_read(log.path);
     search_budget budget(content.size());
     int told = 0;

@@ -426,7 +426,7 @@ private:
                                                   std::to_string(log_.promised));
         expect(found == log_.first(found.size()), "other blocks than were appended");
         shortened += said.says("the end is torn") ? 1 : 0;
-        unordered += said.says("nobody was promised it") ? 1 : 0;
+        unordered += said.says("no promised block is lost") ? 1 : 0;
         go_on_unsynced(after, found);
         go_on(after, std::move(found));
     }

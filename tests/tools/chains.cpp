@@ -452,8 +452,8 @@ TEST_CASE("what is no swap of the pair is refused by the rule") {
                              swap::asset second, const char* owner = "a") {
         chain.rejects(why, exchange(owner, 7, in, out, first, second));
     };
-    rejects("of the pair (pair 7)", other, box(1), eos(1), box(1));
-    rejects("other token", eos(1), other, eos(1), box(1));
+    rejects("belongs to the pair (pair 7)", other, box(1), eos(1), box(1));
+    rejects("pair's other one", eos(1), other, eos(1), box(1));
     rejects("two tokens", eos(1), eos(1), eos(1), eos(1));
     rejects("not negative", eos(-1), box(1), eos(1), box(1));
     rejects("keeps its tokens", eos(1), other, eos(1), other);

@@ -553,7 +553,7 @@ TEST_CASE("while nothing moves there is no upper end, and when it goes on there 
     REQUIRE(still);
     CHECK(still->first >= moving->first);
     CHECK(std::isinf(still->second));
-    CHECK(driver::in_words(*still) == "at least 2 s left, nothing moves");
+    CHECK(driver::in_words(*still) == "at least 2 s left, no progress");
     estimate.note(21, 10'100);
     const auto again = estimate.range(1000);
     REQUIRE(again);

@@ -92,7 +92,7 @@ open_options only_to_look() {
     return how;
 }
 
-void check_same(const log_sample& sample, const database& db) {
+void check_same(const log_sample& sample, database& db) {
     REQUIRE(sample.is_readable());
     const undo_log& log = *db.memory().log();
     CHECK(sample.revision() == db.revision());

@@ -245,7 +245,7 @@ struct labels {
         REQUIRE(stat(file(name).c_str(), &status) == 0);
         return static_cast<std::uint64_t>(status.st_blocks) * 512;
     }
-    [[nodiscard]] snapshot now() const { return snapshot(db.memory()); }
+    [[nodiscard]] snapshot now() { return snapshot(db.memory()); }
 
     scratch_folder folder;
     database db;

@@ -123,8 +123,8 @@ void run_group(account_engine& engine, measured_group group, const account_plan&
 /// For the whole process, whatever an engine requests.
 void do_without_huge_pages() {
     if (prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0)
-        throw error("bench: the system does not let a process do without huge pages; leave "
-                    "--small-pages out");
+        throw error("bench: this system does not let a process turn off huge pages; leave out "
+                    "--small-pages");
 }
 
 void run(const account_options& options) {

@@ -39,7 +39,7 @@ using comments = archive::lifecycle<social::comment_object>;
 constexpr std::size_t cold_finds = 2000;
 
 void require(bool is_true, std::string_view what) {
-    if (!is_true) throw damaged_error("bench: " + std::string(what) + ": no figure counts");
+    if (!is_true) throw damaged_error("bench: " + std::string(what) + ": the figures are invalid");
 }
 
 /// Median and tail of single calls; each includes a clock read of about 40 ns.
@@ -105,7 +105,7 @@ public:
         for (wanted& one : nowhere)
             one.permlink += '~';
         measure("find_nowhere", nowhere, [&](const wanted& one) {
-            require(!in.find<by_permlink>(one.author, one.permlink), "what is nowhere is found");
+            require(!in.find<by_permlink>(one.author, one.permlink), "an absent object is found");
         });
     }
 
@@ -173,9 +173,7 @@ public:
 
     [[nodiscard]] bool asks_ahead() const override { return true; }
     [[nodiscard]] std::uint64_t objects() const override { return 0; }
-    [[nodiscard]] std::uint64_t held_bytes() const override {
-        return segment_statistics::read(state()).total;
-    }
+    [[nodiscard]] std::uint64_t held_bytes() const override { return state().statistics().total; }
 };
 
 /// The files of such a chain, reopened to look up its comments.
@@ -241,7 +239,7 @@ private:
         const std::string digest = engine.model().state_digest();
         if (!digest_) digest_ = digest;
         if (*digest_ != digest)
-            throw damaged_error("bench: the archive changed the state: no figure counts");
+            throw damaged_error("bench: the archive changed the state: the figures are invalid");
         return found;
     }
 
@@ -341,10 +339,10 @@ void run_archive(const archive_options& options) {
 void declare_archive(command& verb) {
     const auto options = std::make_shared<archive_options>();
     options->directory = std::filesystem::temp_directory_path();
-    verb.add_option("--rows", options->rows, "Comments; of a long log, most get paid")
+    verb.add_option("--rows", options->rows, "Number of comments; in a long log most get paid")
         .shows_default()
         .whole_number(10'000, 200'000'000);
-    verb.add_option("--mix", options->mix, "Operations of the log, as `generate` takes them")
+    verb.add_option("--mix", options->mix, "Operations of the log, as in `generate --mix`")
         .shows_default();
     verb.add_option("--finds", options->finds, "Lookups of each kind, timed one by one")
         .shows_default()
@@ -356,7 +354,7 @@ void declare_archive(command& verb) {
         .shows_default()
         .existing_folder();
     declare_common(verb, *options, "Rounds, both chains in each",
-                   "On storage: the log and the archive");
+                   "Folder on storage for the log and the archive");
     verb.runs([options] {
         run_archive(*options);
         return exit_code::done;

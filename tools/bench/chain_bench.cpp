@@ -127,7 +127,7 @@ private:
         std::ostringstream text;
         text << "bench: " << log_.path.string() << ": the " << what << " of " << entry.name
              << " is " << found << ", the one before it had " << *known
-             << "; the engines do not do the same work: no figure counts";
+             << "; the engines do not do the same work: the figures are invalid";
         throw damaged_error(text.str());
     }
 
@@ -191,14 +191,14 @@ void run(const chain_options& options) {
 
 void declare_chain(command& verb) {
     const auto options = std::make_shared<chain_options>();
-    verb.add_option("--log", options->logs, "Block logs, each a table of its own")
+    verb.add_option("--log", options->logs, "Block logs; each gets a table of its own")
         .required()
         .existing_file();
     declare_engines(verb, options->engines, chain_engines);
     verb.add_option("--live-blocks", options->live_blocks, "Blocks that are applied live")
         .shows_default()
         .whole_number(1, 1'000'000);
-    verb.add_option("--pending", options->pending, "Pending transactions before each of them")
+    verb.add_option("--pending", options->pending, "Pending transactions before each live block")
         .shows_default()
         .whole_number(1, 1'000'000);
     declare_common(verb, *options, "Rounds, engines interleaved in each",

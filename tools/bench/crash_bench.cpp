@@ -142,7 +142,7 @@ private:
         const bool was_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
         if (is_killed ? !was_killed : status != 0)
             throw error("bench: a process of " + std::string(engine_.name) +
-                        " failed; what it said is above");
+                        " failed; its messages are above");
     }
     void add(std::string_view operation, metric unit, double sample) const {
         std::ofstream out(figures_, std::ios::app);
@@ -161,10 +161,10 @@ private:
         const std::uint64_t found = engine.last_block();
         if (found != number)
             throw error(std::string(engine_.name) + " is at block " + std::to_string(found) +
-                        ", not at " + std::to_string(number) + ": no figure counts");
+                        ", not at " + std::to_string(number) + ": the figures are invalid");
         if (engine.money() != crash_plan::money_each * plan_.accounts())
             throw error(std::string(engine_.name) +
-                        " has lost a part of a block: no figure counts");
+                        " has lost a part of a block: the figures are invalid");
     }
 
     void fill_and_die() const {
@@ -221,8 +221,8 @@ private:
 /// with all the money, and what the engines throw.
 void run_crash(const crash_options& options) {
     if (options.payments > options.objects / 2)
-        throw usage_error("bench: a block has each account once at most: --payments may be half of "
-                          "--objects, " +
+        throw usage_error("bench: a block has each account at most once: --payments may be at "
+                          "most half of --objects, " +
                           std::to_string(options.objects / 2));
     constexpr std::uintmax_t per_object = 800;
     const std::uintmax_t needed = (std::uintmax_t{512} << 20) + options.objects * per_object;
@@ -264,7 +264,7 @@ void declare_crash(command& verb) {
         .shows_default()
         .existing_folder();
     declare_common(verb, *options, "Rounds, engines interleaved in each",
-                   "On storage: databases, and the checkpoints of chainbase");
+                   "Folder on storage for the databases, and for the checkpoints of chainbase");
     verb.runs([options] {
         run_crash(*options);
         return exit_code::done;

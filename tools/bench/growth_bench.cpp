@@ -147,7 +147,7 @@ private:
 void require_rising(const std::vector<std::uint64_t>& objects) {
     for (std::size_t i = 1; i < objects.size(); ++i)
         if (objects[i] <= objects[i - 1])
-            throw usage_error("--objects: sizes rise, and " + std::to_string(objects[i]) +
+            throw usage_error("--objects: sizes must rise, but " + std::to_string(objects[i]) +
                               " comes after " + std::to_string(objects[i - 1]));
 }
 
@@ -170,8 +170,8 @@ std::vector<row> run_rounds(const growth_options& options, const bench_run& run)
             if (digest != own)
                 throw damaged_error(std::string("bench: the state of ")
                                         .append(entry.name)
-                                        .append(" differs from the one before it: no figure "
-                                                "counts"));
+                                        .append(" differs from the one before it: the figures "
+                                                "are invalid"));
         }
         malloc_trim(0);
     });
@@ -212,7 +212,8 @@ void declare_growth(command& verb) {
     verb.add_option("--objects", options->objects, "Sizes to measure at, rising")
         .delimiter(',')
         .whole_number(2, 500'000'000);
-    verb.add_option("--operations", options->operations, "Payments, and new accounts, timed")
+    verb.add_option("--operations", options->operations,
+                    "Number of payments and of new accounts that are timed")
         .shows_default()
         .whole_number(1, 10'000'000);
     declare_engines(verb, options->engines, chain_engines, "chainbase,classical");

@@ -12,13 +12,14 @@ constexpr verb_entry benches[] = {
      bench::declare_chain},
     {"growth", "What operations cost as the state of a payments chain grows",
      bench::declare_growth},
-    {"crash", "Blocks that are durable, and opening again after a kill, in every engine",
+    {"crash", "Durable blocks, and opening again after a kill, in every engine",
      bench::declare_crash},
-    {"archive", "A social chain whose paid comments leave memory, beside one that keeps them",
+    {"archive",
+     "A social chain whose paid comments leave memory, compared with one that keeps them",
      bench::declare_archive},
-    {"readers", "What a writer loses to inspectors that look at its state meanwhile",
+    {"readers", "How much inspectors slow down the writer of the state that they read",
      bench::declare_readers},
-    {"root", "What the state root takes: its tree, updates, proofs, and a replay with it",
+    {"root", "What the state root costs: its tree, updates, proofs, and a replay with it",
      bench::declare_root},
 };
 
@@ -29,9 +30,9 @@ constexpr verb_entry benches[] = {
 int main(int argc, char** argv) {
     using namespace chainbase;
     return run_program({"chainbase-bench",
-                        "Measures chainbase beside other engines, in one run",
+                        "Compares chainbase with other engines, in one run",
                         benches,
                         {{"chainbase-bench account --objects 1000000 --engines chainbase,classical",
-                          "Operations beside the classical way, interleaved."}}},
+                          "Compare its operations with the classical way, interleaved."}}},
                        argc, argv);
 }

@@ -102,7 +102,7 @@ double median(std::vector<double> values) {
 void measurements::add(std::string_view operation, metric unit, double sample) {
     if (!std::isfinite(sample) || sample <= 0)
         throw error("bench: " + engine_ + " " + std::string(operation) + " measured " +
-                    std::to_string(sample) + ", which cannot be; correct the engine's adapter");
+                    std::to_string(sample) + ", which is impossible; correct the engine's adapter");
     const auto [at, is_new] =
         position_.try_emplace({engine_, std::string(operation)}, rows_.size());
     if (is_new) rows_.push_back({engine_, std::string(operation), unit, 0, {}});

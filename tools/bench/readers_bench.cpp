@@ -174,7 +174,7 @@ void require_inspector(const readers_options& options, const std::string& state)
         "'" + options.inspect.string() + "' count '" + state + "' account >/dev/null";
     if (std::system(call.c_str()) != 0)
         throw usage_error("bench: " + options.inspect.string() +
-                          " cannot look at a state; build chainbase-inspect, or name it with "
+                          " cannot read a state; build chainbase-inspect, or name it with "
                           "--inspect");
 }
 

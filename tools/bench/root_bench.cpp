@@ -63,7 +63,8 @@ public:
         const outcome without = replay_once(false);
         const outcome with = replay_once(true);
         if (with.digest != without.digest)
-            throw damaged_error("bench: the root changed what it commits to: no figure counts");
+            throw damaged_error("bench: the root changed what it commits to: the figures are "
+                                "invalid");
         to.add("replay_without_root", metric::ns, without.ns);
         to.add("replay_with_root", metric::ns, with.ns);
         to.add("replay_with_root_to_without", metric::ratio, with.ns / without.ns);
@@ -171,7 +172,7 @@ public:
     /// Bytes of all files of the tree's types.
     [[nodiscard]] std::uint64_t held_bytes() const {
         std::uint64_t sum = 0;
-        for (const type_statistics& type : segment_statistics::read(state_).types)
+        for (const type_statistics& type : state_.statistics().types)
             if (type.name.starts_with("state_root.")) sum += type.total().total;
         return sum;
     }
@@ -192,7 +193,7 @@ constexpr std::uint32_t proofs_per_round = 10'000;
 constexpr std::uint32_t differing = 1'000;
 
 void require_figures(bool holds, const char* what) {
-    if (!holds) throw damaged_error(std::string("bench: ") + what + "; no figure counts");
+    if (!holds) throw damaged_error(std::string("bench: ") + what + "; the figures are invalid");
 }
 
 /// A distribution of figures.
@@ -349,7 +350,7 @@ private:
         std::vector<state_root::whole_leaf> leaves = objects_.leaves();
         sha256_digest root{};
         const double ns = nanoseconds([&] { root = state_root::root_of(std::move(leaves)); });
-        require_figures(root == tree_.tree().root(), "the root from scratch is another one");
+        require_figures(root == tree_.tree().root(), "the root computed from scratch differs");
         measured_.add("root_from_scratch", metric::ns, ns);
     }
 
@@ -372,7 +373,7 @@ private:
             state_root::diff(tree_.tree().nodes(), other.tree().nodes(),
                              [&](const state_root::difference&) { ++found; });
         });
-        require_figures(found == expected, "two trees do not differ in what was changed");
+        require_figures(found == expected, "two trees differ in other objects than were changed");
         return ns;
     }
 
@@ -416,11 +417,11 @@ void run_root(const root_options& options) {
 void declare_root(command& verb) {
     const auto options = std::make_shared<root_options>();
     options->rounds = 5;
-    verb.add_option("--objects", options->objects, "How many the tree commits to")
+    verb.add_option("--objects", options->objects, "How many objects the tree commits to")
         .shows_default()
         .whole_number(100'000, 100'000'000);
     verb.add_option("--operations", options->operations,
-                    "Of the log that is replayed with a root and without; 0: no replay")
+                    "Operations of the log that is replayed with and without a root; 0: no replay")
         .shows_default()
         .whole_number(0, 100'000'000);
     declare_common(verb, *options, "Rounds, all settings in each", "Where the states are made");

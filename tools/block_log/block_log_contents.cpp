@@ -19,7 +19,7 @@ using namespace block_log_format;
 void require_magic(const file& log, const file_header& header, std::size_t size) {
     const std::size_t present = std::min(size, sizeof(header.magic));
     if (std::memcmp(header.magic.data(), log_magic.data(), present) != 0)
-        throw format_error(log.path().string() + ": is no block log (its first bytes differ)");
+        throw format_error(log.path().string() + ": is not a block log (its first bytes differ)");
     if (size < sizeof(header))
         throw damaged_error(log.path().string() + ": the block log's header is cut at byte " +
                             std::to_string(size) + " of " + std::to_string(sizeof(header)) +
@@ -96,20 +96,20 @@ std::string testimony_of(const std::optional<block_log_index>& saved, const file
                          std::uint64_t offset) {
     if (!knows_of_more(saved, log, offset)) return {};
     return ", though its index says that it was complete (if " + index_path(log.path()).string() +
-           " is not of this log, remove it: the end is then judged without it)";
+           " does not belong to this log, remove it: the end is then judged without it)";
 }
 
 std::string testimony_of(const mark_check& saved, const file& log, std::uint64_t offset) {
     if (!proves_synced(saved.mark, log, offset)) return {};
-    return ", though it was synced: the mark tells of " + std::to_string(saved.mark->log_bytes) +
+    return ", though it was synced: the mark records " + std::to_string(saved.mark->log_bytes) +
            " bytes on the device (if " + synced_path(log.path()).string() +
-           " is not of this log, remove it: the end is then judged without it)";
+           " does not belong to this log, remove it: the end is then judged without it)";
 }
 
 std::string in_words(const search_result& behind) {
     if (behind.gave_up)
-        return "; so much behind it looks like a record and is none that what follows cannot be "
-               "told";
+        return "; too much after it looks like a record and is not one, so what follows cannot "
+               "be determined";
     if (!behind.record) return {};
     return "; the log is valid again from block " + std::to_string(behind.record->first_number()) +
            " at byte " + std::to_string(behind.record->offset());
@@ -162,8 +162,8 @@ void check_end(const file& log, block_log_contents& contents,
 
 void warn_if_cut(const file& log, const std::optional<synced_mark>& mark) {
     if (!mark || fit_of(*mark, log) != mark_fit::beyond) return;
-    spdlog::warn("{}: has {} bytes, though its mark tells of {} on the device: it was cut, or {} "
-                 "is not of this log",
+    spdlog::warn("{}: has {} bytes, though its mark records {} on the device: it was cut, or {} "
+                 "does not belong to this log",
                  log.path().string(), log.size(), mark->log_bytes,
                  synced_path(log.path()).string());
 }
@@ -273,8 +273,8 @@ std::string cut_in_words(const file& log, const log_end& end,
     if (is_short)
         text += ", and " + synced_path(log.path()).string() + " tells of " +
                 std::to_string(mark->log_bytes) + " bytes";
-    return text + ". Get the whole log from where it came from; a state that this one was applied "
-                  "to is good, and goes on with the whole one";
+    return text + ". Get the whole log from where it came from; a state that this log was "
+                  "applied to is good, and goes on with the whole log";
 }
 
 log_record record_of(const file& log, const block_log_contents& contents, std::size_t number) {
@@ -301,7 +301,7 @@ std::string describe_torn_end(const block_log_contents& contents, std::string_vi
     if (const auto& lost = contents.unsynced)
         text += ", with " + std::to_string(lost->count) + " blocks from " +
                 std::to_string(lost->first) + " to " + std::to_string(lost->last) +
-                ", all of it behind the " + "last sync: nobody was promised it";
+                ", all of it after the " + "last sync: no promised block is lost";
     return text;
 }
 

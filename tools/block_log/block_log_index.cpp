@@ -59,7 +59,7 @@ std::string fault_of(byte_view raw, std::uint64_t header_checksum) {
     constexpr std::size_t fixed = sizeof(index_header) + sizeof(little_uint64_buf_t);
     if (raw.size() < fixed) return "is short";
     const auto header = load<index_header>(raw, 0);
-    if (header.magic != index_magic) return "is no index";
+    if (header.magic != index_magic) return "is not an index";
     if (header.version.value() != version) return "has another format version";
     if (raw.size() != fixed + std::uint64_t{header.records.value()} * sizeof(index_entry))
         return "is short";

@@ -144,7 +144,7 @@ void block_log_writer::flush() {
 void block_log_writer::sync() {
     flush();
     if (is_doubtful_) {
-        spdlog::warn("{}: bytes {} to {} may not have come to the device, and are written again",
+        spdlog::warn("{}: bytes {} to {} may not have reached the device, and are written again",
                      log_.path().string(), synced_, bytes());
         write_again(log_, index_, synced_);
     }
@@ -175,8 +175,7 @@ void block_log_writer::close_mark() noexcept {
         mark_.set(mark);
         mark_.sync();
     } catch (const std::exception& failure) {
-        spdlog::info("{}: the mark still tells of a writer: {}", log_.path().string(),
-                     failure.what());
+        spdlog::info("{}: the mark still names a writer: {}", log_.path().string(), failure.what());
     }
 }
 
@@ -196,7 +195,7 @@ void block_log_writer::write_record(const log_record& record) {
         log_.write_at(record.offset(), record.raw());
     } catch (...) {
         if (!log_.try_truncate(record.offset()))
-            spdlog::warn("{}: a part of a record stays at the end; it is cut on the next opening",
+            spdlog::warn("{}: a part of a record stays at the end; the next opening cuts it off",
                          log_.path().string());
         throw;
     }

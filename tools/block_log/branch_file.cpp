@@ -120,7 +120,7 @@ branch_file_reader::branch_file_reader(const std::filesystem::path& path,
     const std::size_t size = file_.read_at(0, writable_view_of(header));
     const std::string where = path.string();
     if (size < sizeof(header.magic) || header.magic != branch_magic)
-        throw format_error(where + ": is no file of branches (its first bytes differ)");
+        throw format_error(where + ": is not a file of branches (its first bytes differ)");
     if (size < sizeof(header) || own_checksum(header) != header.checksum.value())
         throw damaged_error(where + ": the header (bytes 0 to 63) is cut or altered; make the "
                                     "branches again");

@@ -37,7 +37,7 @@ std::optional<mark_content> try_read(const std::filesystem::path& path, disk* on
 }
 
 std::string fault_of(const mark_content& content, std::uint64_t header_checksum) {
-    if (content.magic != block_log_format::mark_magic) return "is no mark";
+    if (content.magic != block_log_format::mark_magic) return "is not a mark";
     if (content.version.value() != block_log_format::version) return "has another format version";
     if (content.checksum.value() != block_log_format::own_checksum(content)) return "is damaged";
     if (content.header_checksum.value() != header_checksum) return "belongs to another log";

@@ -77,7 +77,7 @@ void decoded_block::read(byte_view encoded) {
     reader.rename("block " + std::to_string(number_));
     timestamp_ = reader.signed_number();
     if (timestamp_ > last_timestamp)
-        reader.fail("time " + std::to_string(timestamp_) + " is behind the year 9999");
+        reader.fail("time " + std::to_string(timestamp_) + " is after the year 9999");
     const std::size_t count = reader.count();
     const std::size_t likely = reader.likely(count, typical_transaction);
     parts_.reserve(likely);

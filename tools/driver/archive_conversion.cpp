@@ -61,8 +61,8 @@ void require_irreversible(chain_state& state, bool pop, conversion_report& repor
     const auto undoable = state.state().revision() - state.state().committed_revision();
     if (undoable == 0) return;
     throw usage_error(fmt::format(
-        "{}: the last {} blocks can still be undone, and a conversion with them; with --pop they "
-        "are taken back before (`sync` and `live` get them from peers again)",
+        "{}: the last {} blocks can still be undone, and the conversion would be undone with "
+        "them; --pop takes them back first (`sync` and `live` get them from peers again)",
         report.state.string(), undoable));
 }
 
@@ -107,7 +107,7 @@ std::string to_text(const conversion_report& report) {
         fmt::format("{}, {} at block {}: its archive is `{}`, {}\n", report.state.string(),
                     report.chain, report.block, archive::to_string(report.done.to),
                     is_new ? fmt::format("and was `{}`", archive::to_string(report.done.from))
-                           : "as before; nothing of another kind is left");
+                           : "as before; no store of another kind is left");
     for (const auto& [table, rows] : report.done.rows)
         text += fmt::format("  {:<24}{} rows\n", table, rows);
     return text + fmt::format("  {:<24}{:.1f} s\n", "took", report.seconds);
@@ -123,13 +123,13 @@ void declare_convert_archive(command& verb) {
         bool json = false;
     };
     const auto options = std::make_shared<call>();
-    verb.add_option("--state", options->state, "folder of the state, which nobody has open")
+    verb.add_option("--state", options->state, "folder of the state, which no process has open")
         .value_name("FOLDER")
         .required();
-    verb.add_option("--to", options->to, "where they are to be")
+    verb.add_option("--to", options->to, "kind of archive to convert to")
         .required()
         .one_of({"rocksdb", "memory", "none"});
-    verb.add_flag("--pop", options->pop, "take back the blocks that can still be undone before");
+    verb.add_flag("--pop", options->pop, "first take back the blocks that can still be undone");
     verb.add_flag("--json", options->json, "one JSON object on stdout");
     verb.runs([options] {
         const catch_interruption signals;

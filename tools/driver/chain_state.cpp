@@ -128,14 +128,14 @@ struct chain_state::parts {
     /// Logs when the segment stays in its previous folder.
     void log_segment_folder(const std::filesystem::path& folder,
                             const std::filesystem::path& asked) const {
-        const std::filesystem::path segment = state.memory().folder();
+        const std::filesystem::path segment = state.segment_folder();
         std::error_code unknown;
         if (std::filesystem::equivalent(segment.parent_path().parent_path(), asked, unknown) &&
             std::filesystem::canonical(folder) != std::filesystem::canonical(segment.parent_path()))
             return;
-        spdlog::info("{}: --memory-folder {} counts when a segment is made or restored; this one "
-                     "is in {} and stays there. To have it restored into the other place, close "
-                     "the state with a checkpoint, then move that folder away",
+        spdlog::info("{}: --memory-folder {} applies when a segment is made or restored; this "
+                     "one is in {} and stays there. To have it restored into the other place, "
+                     "close the state with a checkpoint, then move that folder away",
                      folder.string(), asked.string(), segment.string());
     }
 
@@ -143,7 +143,7 @@ struct chain_state::parts {
     void require_archive(const std::filesystem::path& place) const {
         if (head() == nullptr || std::filesystem::exists(place)) return;
         throw damaged_error(place.string() +
-                            ": missing; put the archive back that belongs to this state, or replay "
+                            ": missing; put the archive of this state back in place, or replay "
                             "into a new folder");
     }
 
@@ -202,7 +202,7 @@ void chain_state::parts::close() {
 void chain_state::parts::identify() {
     const auto& types = state.memory().types();
     if (!types.entries().empty() && types.find(chain_identity::type_name) == nullptr)
-        throw usage_error(in_words(state.memory().state()) +
+        throw usage_error(in_words(state.state()) +
                           " was made by another program; name another folder");
     state.add_type<chain_identity>(chain_identity::type_name);
     const chain_identity* known = state.find(only);
@@ -210,7 +210,7 @@ void chain_state::parts::identify() {
         known = &state.create<chain_identity>(
             [&](chain_identity& one) { one.chain = std::string_view(chain); });
     if (known->chain.view() != chain)
-        throw usage_error(in_words(state.memory().state()) + " is of the chain " +
+        throw usage_error(in_words(state.state()) + " is of the chain " +
                           std::string(known->chain.view()) + ", the block log is of " + chain +
                           "; name another folder, or that chain's log");
 }
@@ -360,7 +360,7 @@ std::optional<std::string> chain_state::chain_of(const std::filesystem::path& fo
         return std::nullopt;
     database state(folder, how_to_open(state_settings));
     std::optional<std::string> chain;
-    if (state.memory().types().find(chain_identity::type_name) != nullptr) {
+    if (state.has_type(chain_identity::type_name)) {
         state.add_type<chain_identity>(chain_identity::type_name);
         if (const chain_identity* known = state.find(only)) chain = known->chain.view();
     }
@@ -370,7 +370,7 @@ std::optional<std::string> chain_state::chain_of(const std::filesystem::path& fo
 
 std::string chain_state::require_chain(const std::filesystem::path& folder) {
     if (const auto chain = chain_of(folder, {})) return *chain;
-    throw usage_error(folder.string() + ": no state of a chain is there; check the path");
+    throw usage_error(folder.string() + ": there is no state of a chain; check the path");
 }
 
 void chain_state::close() {
@@ -380,8 +380,8 @@ void chain_state::close() {
 void chain_state::align_with_log(const block_log_reader& log) {
     const auto other = parts_->first_that_differs(log);
     if (!other) return;
-    const std::string what = in_words(parts_->state.memory().state()) + " stands at block " +
-                             std::to_string(head()) + ", and the block log " + log.path().string() +
+    const std::string what = in_words(parts_->state.state()) + " is at block " +
+                             std::to_string(head()) + ", but the block log " + log.path().string() +
                              (other->is_missing ? " has no block " : " has another block ") +
                              std::to_string(other->number);
     const bool is_of_a_lost_branch = !other->is_missing && other->number > irreversible();
@@ -420,7 +420,7 @@ void chain_state::apply_root_options() {
 
 void chain_state::require_not_beyond(std::uint64_t number) const {
     if (head() > number)
-        throw usage_error(in_words(parts_->state.memory().state()) + " stands at block " +
+        throw usage_error(in_words(parts_->state.state()) + " is at block " +
                           std::to_string(head()) + " already, beyond the block " +
                           std::to_string(number) +
                           " to stop at; name another folder, or a later block");
@@ -607,11 +607,11 @@ const chain_root* chain_state::root() const noexcept {
 }
 
 checkpoint::history chain_state::checkpoints() const {
-    return parts_->state.memory().checkpoints();
+    return parts_->state.checkpoints();
 }
 
 segment_statistics chain_state::memory() const {
-    return segment_statistics::read(parts_->state);
+    return parts_->state.statistics();
 }
 
 database& chain_state::state() noexcept {

@@ -37,7 +37,7 @@ std::set<std::string> types_in(const std::vector<std::string>& names) {
     std::set<std::string> types(names.begin(), names.end());
     if (types.contains("")) throw usage_error("--state-root: a name is missing: TYPE,...");
     if (types.size() > 1 && (types.contains("all") || types.contains("none")))
-        throw usage_error("--state-root: \"all\" and \"none\" stand alone");
+        throw usage_error("--state-root: \"all\" and \"none\" cannot be combined with other names");
     return types;
 }
 
@@ -46,16 +46,17 @@ void add_root_options(command& verb, root_options& to) {
             "--state-root",
             [&to](const std::vector<std::string>& names) { to.types = types_in(names); },
             "keep a root, 32 bytes that commit to all objects of these TYPEs (all: of every type "
-            "of the chain), brought up to date with each block; none: no root, as in a new state; "
-            "a state stays as it was otherwise")
+            "of the chain), brought up to date with each block; none: no root; default: as the "
+            "state was before, none in a new state")
         .delimiter(',')
         .value_name("TYPE,...");
     verb.add_option("--keep-roots", to.kept,
-                    "keep the roots of so many blocks for `bisect`; default: as before, or 100000")
+                    "keep the roots of this many blocks for `bisect`; default: as before, or "
+                    "100000")
         .whole_number(1, 1'000'000'000);
     verb.add_option("--root-threads", to.threads,
-                    "threads that hash for the root, beside the one that applies blocks; default: "
-                    "those that the machine has beside it")
+                    "threads that hash for the root, in addition to the one that applies blocks; "
+                    "default: all other threads of the machine")
         .whole_number(0, 64);
 }
 
@@ -65,8 +66,9 @@ void add_state_options(command& verb, state_options& to) {
                                                           {"commit", durability::commit}};
     verb.add_option_function<std::string>(
             "--durability", [&to](const std::string& name) { to.level = levels.at(name); },
-            "what the state survives: a kill of the process alone, or a crash of the machine, too, "
-            "back to its last checkpoint, or to the last block that was synced, milliseconds ago")
+            "what the state survives: process: a kill of the process; checkpoint: also a crash "
+            "of the machine, back to the last checkpoint; commit: also a crash of the machine, "
+            "back to the last synced block, milliseconds ago")
         .one_of({"process", "checkpoint", "commit"})
         .default_text("checkpoint");
     const auto set = [&to](const double& seconds) {
@@ -78,19 +80,20 @@ void add_state_options(command& verb, state_options& to) {
         .real_number(0.0, 86'400.0)
         .default_text("30");
     verb.add_option("--memory-folder", to.memory_folder,
-                    "where to keep the shared memory when it is made or restored, such as "
-                    "/dev/shm; default: in the state's folder, or where it was")
+                    "where to keep the segment when it is made or restored, such as /dev/shm; "
+                    "default: in the state's folder, or where it was")
         .existing_folder(); // checked before a state is made that cannot use it
     verb.add_option_function<std::string>(
             "--archive",
             [&to](const std::string& name) { to.archive = archive::store_kind_of(name); },
-            "where a new state keeps the objects that are finished: in RocksDB, as rows in its "
-            "own memory, or, with none, in memory as they were; a state stays as it was made")
+            "where a new state keeps finished objects: rocksdb: as rows on disk; memory: as rows "
+            "in the segment; none: as live objects in the segment; an existing state keeps its "
+            "kind")
         .one_of({"rocksdb", "memory", "none"})
         .default_text("rocksdb");
     verb.add_option("--group", to.group,
                     "a group, by name or number, whose members may read a new state and its "
-                    "archive; without it nobody but its owner may");
+                    "archive; without it only the owner may");
     add_root_options(verb, to.root);
 }
 
@@ -99,15 +102,17 @@ void add_following_options(command& verb, following_options& to) {
         for (const std::string& one : names)
             to.peers.push_back(parse_endpoint(one));
     };
-    command_option& peers =
-        verb.add_option_function<std::vector<std::string>>(
-                "--peer", add_peers, "HOST:PORT of a peer; several: the next when one fails")
-            .value_name("HOST:PORT");
+    command_option& peers = verb.add_option_function<std::vector<std::string>>(
+                                    "--peer", add_peers,
+                                    "HOST:PORT of a peer; with several, the next one is used "
+                                    "when one fails")
+                                .value_name("HOST:PORT");
     command_option& log = verb.add_option("--block-log", to.block_log,
-                                          "a log in place of a peer, as if one had sent its blocks")
+                                          "a block log in place of a peer, as if a peer had sent "
+                                          "its blocks")
                               .value_name("FILE")
                               .excludes(peers);
-    verb.add_option("--state", to.state, "folder of the state; made when there is none")
+    verb.add_option("--state", to.state, "folder of the state; made if there is none")
         .value_name("FOLDER")
         .required();
     add_state_options(verb, to.state_settings);
@@ -116,8 +121,8 @@ void add_following_options(command& verb, following_options& to) {
         .excludes(log);
     verb.add_option(
             "--lag", to.lag,
-            "blocks that can be popped: the deepest fork followed, as far as its blocks take no "
-            "more than 256 MiB decoded")
+            "blocks that can be popped: the deepest fork that is followed, if its blocks take at "
+            "most 256 MiB decoded")
         .whole_number(0, wire::max_known_blocks - 1)
         .shows_default();
     verb.add_option("--stop-at", to.stop_at, "end when the head is a block of this number")
@@ -130,12 +135,11 @@ void add_following_options(command& verb, following_options& to) {
         .needs(log)
         .whole_number(1, 64);
     verb.add_flag("--once", to.once,
-                  "end at the end of the peer's chain, as at that of a log; else wait for more "
-                  "blocks");
+                  "end at the end of the peer's chain or of the log; else wait for more blocks");
 }
 
 void add_reading_options(command& verb, live::readers::options& to) {
-    verb.add_option("--readers", to.threads, "threads that ask what an API is asked")
+    verb.add_option("--readers", to.threads, "threads that read the state as an API does")
         .whole_number(0, 64)
         .shows_default();
     verb.add_option("--questions", to.questions_per_second,
@@ -146,8 +150,8 @@ void add_reading_options(command& verb, live::readers::options& to) {
 
 void add_batch_option(command& verb, live::batching& to) {
     verb.add_option("--batch", to.transactions,
-                    "transactions each time the write lock is taken; 0: all that wait, for at most "
-                    "5 ms")
+                    "transactions applied each time the write lock is taken; 0: all that wait, "
+                    "for at most 5 ms")
         .whole_number(0, 1'000'000)
         .shows_default();
 }
@@ -184,10 +188,11 @@ void declare_replay(command& verb) {
         std::filesystem::path expected_from;
     };
     const auto options = std::make_shared<call>();
-    verb.add_option("--block-log", options->block_log, "the log; its chain chooses the rules")
+    verb.add_option("--block-log", options->block_log,
+                    "the block log; its chain determines the rules")
         .value_name("FILE")
         .required();
-    verb.add_option("--state", options->state, "folder of the state; made when there is none")
+    verb.add_option("--state", options->state, "folder of the state; made if there is none")
         .value_name("FOLDER")
         .required();
     add_state_options(verb, options->state_settings);
@@ -197,12 +202,12 @@ void declare_replay(command& verb) {
     verb.add_option("--stop-at", options->stop_at, "number of the last block to apply")
         .whole_number(0, UINT64_MAX);
     verb.add_option("--threads", options->threads,
-                    "threads that read and decode blocks; default: those that the machine has "
-                    "beside the one that applies")
+                    "threads that read and decode blocks; default: all threads of the machine "
+                    "but the one that applies")
         .whole_number(1, 64);
     verb.add_flag("--validate", options->validate,
                   "check the chain's sums after every step, not only at the end");
-    verb.add_flag("--verify", options->verify, "look for every object by id and by key");
+    verb.add_flag("--verify", options->verify, "look up every object by id and by key");
     verb.add_option_function<std::string>(
             "--verify-roots",
             [options](const std::string& from) {
@@ -211,8 +216,9 @@ void declare_replay(command& verb) {
                 else
                     options->expected_from = from;
             },
-            "stop behind the first block whose root is not the one that this has, another state or "
-            "what `roots` wrote; without FROM: make the root anew from all objects at the end")
+            "stop after the first block whose root differs from that in FROM, another state or "
+            "the output of `roots`; without FROM: compute the root again from all objects at the "
+            "end")
         .optional_value()
         .value_name("[FROM]");
     verb.add_flag("--json", options->json, "one JSON object on stdout");
@@ -260,28 +266,27 @@ void declare_serve(command& verb) {
     const auto options = std::make_shared<call>();
     verb.add_option("--block-log", options->block_log, "the log").value_name("FILE").required();
     verb.add_option("--forks", options->forks,
-                    "a file of branches that lose against the log, as generate makes it")
+                    "a file of branches that lose against the log, as made by generate")
         .value_name("FILE");
     verb.add_option("--listen", options->listen,
-                    "HOST:PORT, or :PORT for the loopback; port 0: any, told on stdout")
+                    "HOST:PORT, or :PORT for the loopback; port 0: any, printed on stdout")
         .value_name("HOST:PORT")
         .shows_default();
-    command_option& rate =
-        verb.add_option("--blocks-per-second", options->blocks_per_second,
-                        "let blocks appear at this rate, as on a chain that lives")
-            .real_number(0.001, 1e9);
+    command_option& rate = verb.add_option("--blocks-per-second", options->blocks_per_second,
+                                           "let blocks appear at this rate, as on a live chain")
+                               .real_number(0.001, 1e9);
     verb.add_option("--from-head", options->from_head,
-                    "number of the last block that is there from the begin")
+                    "number of the last block that is there from the start")
         .needs(rate)
         .whole_number(1, UINT64_MAX);
-    verb.add_option("--connections", options->network.connections, "at most, at once")
+    verb.add_option("--connections", options->network.connections, "connections at once, at most")
         .whole_number(1, 10'000)
         .shows_default();
     verb.add_option("--connections-per-address", options->network.connections_per_address,
-                    "of those, from one address")
+                    "connections at once from one address, at most")
         .whole_number(1, 10'000)
         .shows_default();
-    verb.add_flag("--once", options->once, "end when a client has had everything and hung up");
+    verb.add_flag("--once", options->once, "end when a client has received everything and hung up");
     verb.add_flag("--json", options->json,
                   "two JSON objects on stdout, a line each: first where "
                   "it listens, at the end what was served");
@@ -305,7 +310,7 @@ void declare_sync(command& verb) {
     };
     const auto options = std::make_shared<call>();
     add_following_options(verb, *options);
-    verb.add_flag("--verify", options->verify, "look for every object by id and by key");
+    verb.add_flag("--verify", options->verify, "look up every object by id and by key");
     verb.add_flag("--json", options->json, "one JSON object on stdout");
     add_observation_options(verb, options->watch);
     verb.runs([options] {
@@ -330,12 +335,12 @@ void declare_live(command& verb) {
                     "how many transactions of coming blocks arrive before their block")
         .whole_number(0, 10'000'000)
         .shows_default();
-    verb.add_option("--shuffle", options->shuffle, "they arrive out of order, by this seed")
+    verb.add_option("--shuffle", options->shuffle, "seed of a random order in which they arrive")
         .whole_number(0, UINT64_MAX);
     add_milliseconds(verb, "--interval-ms", options->interval, 0,
-                     "between blocks; 0: as fast as they come");
+                     "time between blocks; 0: as fast as they come");
     add_milliseconds(verb, "--budget-ms", options->budget, 0,
-                     "time after a block to apply again what is pending");
+                     "time after a block to apply pending transactions again");
     verb.add_flag("--json", options->json, "one JSON object on stdout");
     add_observation_options(verb, options->watch);
     verb.runs([options] {
@@ -364,11 +369,11 @@ void add_chain_options(command& verb, load_call& to) {
     verb.add_option("--accounts", to.accounts, "accounts of the chain")
         .whole_number(2, 50'000'000)
         .shows_default();
-    verb.add_option("--seed", to.seed, "what is drawn at random is the same for the same seed")
+    verb.add_option("--seed", to.seed, "the same seed gives the same random choices")
         .whole_number(0, UINT64_MAX)
         .shows_default();
     verb.add_option("--state", to.state,
-                    "a new folder for the state; default: one in memory, that goes away")
+                    "a new folder for the state; default: one in memory that is removed at the end")
         .value_name("FOLDER");
     verb.add_option("--lag", to.lag, "blocks that can be popped")
         .whole_number(0, 100'000)
@@ -384,14 +389,16 @@ void add_rate_options(command& verb, load_call& to) {
     verb.add_option("--start-rate", to.start_rate, "transactions a second to begin with")
         .whole_number(1, 100'000'000)
         .shows_default();
-    command_option& step = verb.add_option("--step", to.step, "how much more each step is (50000)")
-                               .whole_number(1, 100'000'000);
-    verb.add_option("--factor", to.steps.factor, "how many times the last one each step is")
+    command_option& step =
+        verb.add_option("--step", to.step, "transactions a second that each step adds (50000)")
+            .whole_number(1, 100'000'000);
+    verb.add_option("--factor", to.steps.factor,
+                    "factor from each step to the next, in place of --step")
         .real_number(1.001, 1000.)
         .excludes(step);
-    verb.add_option("--last-rate", to.last_rate, "no higher one is tried")
+    verb.add_option("--last-rate", to.last_rate, "the highest rate to try")
         .whole_number(1, 100'000'000);
-    verb.add_option("--seconds", to.seconds, "that each rate is kept up")
+    verb.add_option("--seconds", to.seconds, "how long each rate is kept up")
         .whole_number(1, 86'400)
         .shows_default();
 }

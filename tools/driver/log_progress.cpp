@@ -60,7 +60,7 @@ std::optional<time_left::range_of_seconds> time_left::range(std::uint64_t left) 
 
 std::string in_words(const time_left::range_of_seconds& left) {
     const std::string least = duration_in_words(std::floor(left.first));
-    if (std::isinf(left.second)) return "at least " + least + " left, nothing moves";
+    if (std::isinf(left.second)) return "at least " + least + " left, no progress";
     const std::string most = duration_in_words(std::ceil(left.second));
     return least == most ? "about " + most + " left" : least + " to " + most + " left";
 }

@@ -39,7 +39,7 @@ std::uint32_t skew_milli(const std::string& text) {
     part.resize(3, '0');
     if (!is_number || (whole == "1" && part != "000"))
         throw usage_error("--skew: \"" + text +
-                          "\" is no number from 0 to 1 with up to three decimals");
+                          "\" is not a number from 0 to 1 with up to three decimals");
     return static_cast<std::uint32_t>(std::stoul(whole + part));
 }
 
@@ -50,9 +50,10 @@ void require_one_task(const generate_call& call) {
         throw usage_error("generate needs one of --operations, --forks-of, --compare and --fit");
     const bool makes_file = call.chain.operations > 0 || !call.forks_of.empty();
     if (makes_file == call.to.empty())
-        throw usage_error("--to goes with --operations and --forks-of, and they with it");
+        throw usage_error("--to needs --operations or --forks-of, and these need --to");
     if (!call.forks_of.empty() && call.forks.percent == 0)
-        throw usage_error("--forks-of needs --forks: after how many per cent of the blocks");
+        throw usage_error("--forks-of needs --forks, the per cent of blocks after which a branch "
+                          "forks off");
 }
 
 /// Refuses options that have no effect on the payments chain.
@@ -90,7 +91,7 @@ exit_code run(const generate_call& call) {
 
 void add_chain_options(command& verb, generate_call& call) {
     command_option& log =
-        verb.add_option("--operations", call.chain.operations, "make a log of so many operations")
+        verb.add_option("--operations", call.chain.operations, "make a log of this many operations")
             .whole_number(1, 100'000'000'000);
     verb.add_option("--seed", call.chain.seed, "another seed, another chain of the same kind")
         .whole_number(0, UINT64_MAX)
@@ -102,25 +103,28 @@ void add_chain_options(command& verb, generate_call& call) {
         .shows_default()
         .needs(log);
     verb.add_option("--accounts", call.chain.accounts,
-                    "accounts at the begin (a fiftieth of the operations, 10 to 1,000,000)")
+                    "accounts at the start (default: a fiftieth of the operations, 10 to "
+                    "1,000,000)")
         .whole_number(2, 50'000'000)
         .needs(log);
     verb.add_option("--transactions-per-block", call.chain.transactions_per_block, "on average")
         .whole_number(1, 100'000)
         .shows_default()
         .needs(log);
-    verb.add_option("--skew", call.skew, "how unevenly accounts are active: 0 not, 1 as real ones")
+    verb.add_option("--skew", call.skew,
+                    "how unevenly accounts are active: 0: evenly, 1: like real ones")
         .shows_default()
         .needs(log);
     verb.add_option("--mix", call.mix, "kinds of operations and weights: custom=60,vote=22,...")
         .needs(log);
     verb.add_option("--cash-out-percent", call.chain.cash_out_percent,
-                    "of the time that comments really had until their cash-out")
+                    "per cent of the time that real comments had until their cash-out")
         .whole_number(1, 1000)
         .shows_default()
         .needs(log);
     verb.add_option("--paid-percent", call.chain.paid_percent,
-                    "of the comments that are paid at all (as the data has it: about half)")
+                    "per cent of the comments that are paid at all (default: as in the data, "
+                    "about half)")
         .whole_number(0, 100)
         .needs(log);
 }
@@ -135,7 +139,7 @@ void add_fork_options(command& verb, generate_call& call) {
         .shows_default()
         .needs(forks);
     verb.add_option("--bad-forks", call.forks.bad_percent,
-                    "per cent of the branches that end with what the rules refuse")
+                    "per cent of the branches that end with a block that breaks the rules")
         .whole_number(0, 100)
         .needs(forks);
     verb.add_option("--forks-of", call.forks_of, "make branches of this log instead of a log")
@@ -154,7 +158,7 @@ void declare_generate(command& verb) {
         .excludes(verb.option("--seed"))
         .excludes(verb.option("--forks"));
     verb.add_option("--fit", call->fit,
-                    "print what was measured of this log, from which others are drawn")
+                    "print the distributions measured in this log, from which `generate` draws")
         .value_name("FILE")
         .excludes(verb.option("--seed"))
         .excludes(verb.option("--forks"))

@@ -165,8 +165,8 @@ void validate(const chain_state& state, const decoded_block& first, const replay
         throw damaged_error("after blocks " + std::to_string(first.number()) + " to " +
                             std::to_string(state.head()) + ": " + problem.what() + ". The state " +
                             options.state.string() +
-                            " holds it; to look at the one before, replay into a new folder with "
-                            "--stop-at " +
+                            " holds this fault; for the state before it, replay into a new "
+                            "folder with --stop-at " +
                             std::to_string(first.number() - 1));
     }
 }
@@ -234,7 +234,7 @@ private:
     [[noreturn]] void throw_none_in_common() const {
         throw usage_error(expected_->source.string() + " has the roots of blocks " +
                           std::to_string(first_expected()) + " to " +
-                          std::to_string(last_expected()) + ", and none of those that " +
+                          std::to_string(last_expected()) + ", but none of those that " +
                           options_.state.string() + ", at block " + std::to_string(state_.head()) +
                           ", has or was to get; nothing was compared");
     }
@@ -305,8 +305,7 @@ void require_root(const replay_options& options) {
 }
 
 std::string where(const chain_state& state, const replay_options& options) {
-    return "the state " + options.state.string() + " stands at block " +
-           std::to_string(state.head());
+    return "the state " + options.state.string() + " is at block " + std::to_string(state.head());
 }
 
 std::string number_of(const std::optional<block_log_stream::encoded_block>& next) {
@@ -325,7 +324,7 @@ void require_begin(chain_state& state, const block_log_reader& log, const replay
     if (next && next->number == from) return;
     throw usage_error(where(state, options) + ", and what follows in " + log.path().string() +
                       " is " + number_of(next) + ", not block " + std::to_string(from) +
-                      "; say --from with the number that follows, or use the log that has block " +
+                      "; give --from the number that follows, or use the log that has block " +
                       std::to_string(from));
 }
 

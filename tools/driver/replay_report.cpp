@@ -55,7 +55,9 @@ const char* in_words(std::optional<bool> has_same_writes) {
 std::string text_of(const reported_root& of) {
     std::string text = fmt::format("state root {} ({} objects of {}{})\n", hex(of.root), of.objects,
                                    fmt::join(of.types, ", "),
-                                   of.is_recomputed ? "; made anew, it is the same" : "");
+                                   of.is_recomputed ? "; computed again from all objects, it is "
+                                                      "the same"
+                                                    : "");
     if (!of.with.empty())
         text += fmt::format("compared with {}: {} blocks\n", of.with, of.compared);
     if (of.differs)

@@ -191,11 +191,10 @@ void declare_restore(command& verb) {
             .value_name("FOLDER");
     verb.add_option("--group", options->group,
                     "a group, by name or number, whose members may read the state and its "
-                    "archive; without it nobody but its owner may")
+                    "archive; without it only the owner may")
         .needs(state);
     command_option& check =
-        verb.add_flag("--check", options->check,
-                      "make nothing, only compare the backup with its checksums")
+        verb.add_flag("--check", options->check, "only compare the backup with its checksums")
             .excludes(state);
     verb.add_flag("--json", options->json, "one JSON object on stdout");
     verb.runs([options, &state, &check] {

@@ -30,8 +30,8 @@ listen_address listen_address::parse(const std::string& text) {
     static_cast<void>(ip::make_address(named.host, failed));
     if (failed)
         throw usage_error("\"" + text +
-                          "\" is no address to listen at: the host is to be a "
-                          "number, such as 127.0.0.1 or [::1]");
+                          "\" is not an address to listen at: the host must be a number, such as "
+                          "127.0.0.1 or [::1]");
     return {named.host, static_cast<std::uint16_t>(std::stoul(named.port))};
 }
 
@@ -219,7 +219,8 @@ private:
         if (failed == http::error::header_limit || failed == http::error::buffer_overflow)
             return write(refusal(http::status::request_header_fields_too_large, "too large"), true);
         if (failed == http::error::body_limit || failed == http::error::unexpected_body)
-            return write(refusal(http::status::payload_too_large, "no body is taken"), true);
+            return write(refusal(http::status::payload_too_large, "a request body is not accepted"),
+                         true);
         if (failed &&
             failed.category() == http::make_error_code(http::error::bad_method).category())
             return write(refusal(http::status::bad_request, failed.message()), true);

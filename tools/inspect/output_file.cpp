@@ -32,18 +32,19 @@ output_file::output_file(fs::path file, const std::vector<fs::path>& folders)
     : file_(std::move(file)) {
     std::error_code failure;
     if (fs::exists(file_, failure) && !fs::is_regular_file(file_, failure))
-        throw usage_error(file_.string() + ": is no file that could be replaced; name another one");
+        throw usage_error(file_.string() + ": is not a file that can be replaced; name another "
+                                           "one");
     const fs::path folder = fs::canonical(fs::absolute(file_).parent_path(), failure);
     if (failure)
-        throw usage_error(file_.string() + ": there is no folder for it; make that, or name "
-                                           "another file");
+        throw usage_error(file_.string() + ": its folder does not exist; make the folder, or "
+                                           "name another file");
     // Replaces a link's target, not the link.
     const fs::path real = fs::canonical(file_, failure);
     file_ = failure ? folder / file_.filename() : real;
     for (const fs::path& each : folders)
         if (lies_in(file_, each))
             throw usage_error(file_.string() + ": is in " + each.string() +
-                              ", which is only looked at; name a file outside of it");
+                              ", which is only read; name a file outside of it");
 }
 
 void output_file::write(std::string_view content) const {

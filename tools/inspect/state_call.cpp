@@ -29,8 +29,7 @@ namespace {
     const auto state = named_state::state_of(name);
     if (!state || !std::string_view(problem.what()).starts_with(name + ": ")) throw;
     throw usage_error(name +
-                      ": this verb looks at a state, not at a checkpoint of one; give the "
-                      "folder, " +
+                      ": this verb reads a state, not a checkpoint of one; give the folder, " +
                       *state + " (`check --checkpoint` checks its checkpoints, `info` lists them)");
 }
 
@@ -47,9 +46,9 @@ void rethrow_for_reader(const std::string& state) {
         const std::string where = problem.path1().empty() ? state : problem.path1().string();
         if (problem.code() == std::errc::permission_denied ||
             problem.code() == std::errc::operation_not_permitted)
-            throw access_error(where + ": this user may not look at it; run the program as the "
-                                       "user that it belongs to, or as one of the group that its "
-                                       "readers were given");
+            throw access_error(where + ": this user may not read it; run the program as the "
+                                       "owner of the state, or as a member of the group of its "
+                                       "readers");
         throw io_error(where + ": " + problem.code().message() + "; check the path");
     }
 }

@@ -31,7 +31,7 @@ std::vector<std::uint32_t> order_of(const rows::type_rows& from, const rows::tre
     ids.reserve(all);
     for (slot_number slot = tree.first(); slot != 0; slot = tree.next(slot)) {
         if (ids.size() == all)
-            from.slots().throw_damaged(slot, 0, "a key has more objects than there are");
+            from.slots().throw_damaged(slot, 0, "a key has more objects than the type has");
         ids.push_back(from.slots().id(slot));
     }
     return ids;

@@ -33,7 +33,7 @@ object_loader::object_loader(segment& to, const type_schema& schema)
     : to_(to), schema_(schema), layout_(rows::type_layout::of(schema_)), described_(schema_),
       windows_(to.open_type(schema)), buffers_(files_of(to)) {
     if (!windows_.created)
-        throw usage_error("type " + schema_.name + " is there already; load into an empty state");
+        throw usage_error("type " + schema_.name + " exists already; load into an empty state");
     make_node(0);
 }
 
@@ -62,7 +62,7 @@ void object_loader::next_batch() {
 
 void object_loader::enter_id(std::uint32_t id, slot_number slot) {
     if (id == UINT32_MAX)
-        throw usage_error(schema_.name + ": 2^32 - 1 is no id; the highest is 2^32 - 2");
+        throw usage_error(schema_.name + ": 2^32 - 1 is not an id; the highest is 2^32 - 2");
     id_table ids(*windows_.ids);
     ids.reserve(id);
     if (ids.at(id) != 0)
@@ -136,7 +136,7 @@ slot_number object_loader::slot_of(std::uint32_t id, const char* key) const {
     const slot_number slot = id < end_id_ ? ids.at(id) : 0;
     if (slot == 0)
         throw damaged_error(
-            fmt::format("{}: {} has object {}, which is not there", schema_.name, key, id));
+            fmt::format("{}: {} has object {}, which does not exist", schema_.name, key, id));
     return slot;
 }
 
@@ -175,7 +175,8 @@ std::vector<slot_number> object_loader::ordered(const rows::type_layout::tree& o
         is_there[slot] = true;
     }
     if (order.size() != ids.size() || order.size() != objects())
-        throw damaged_error(fmt::format("{}.{} has {} objects, {} of them once, the type has {}",
+        throw damaged_error(fmt::format("{}.{} has {} objects, {} different ones, but the type "
+                                        "has {}",
                                         schema_.name, of.key->name, ids.size(), order.size(),
                                         objects()));
     return order;

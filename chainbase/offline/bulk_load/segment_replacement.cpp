@@ -27,8 +27,8 @@ namespace {
 
 [[noreturn]] void throw_changed(const fs::path& state) {
     throw locked_error(state.string() +
-                       ": another process opened it for writing meanwhile; nothing "
-                       "was changed, call again when it has ended");
+                       ": another process opened it for writing meanwhile; nothing was changed. "
+                       "Call again when that process has ended");
 }
 
 } // namespace
@@ -57,7 +57,7 @@ void segment_replacement::recover() const {
         fs::rename(former, home_ / "segment");
     else
         throw damaged_error(former.string() + ": a call that was killed set this segment aside; "
-                                              "look at it, and move it away");
+                                              "examine it, then move it away");
     sync_folder(home_);
 }
 

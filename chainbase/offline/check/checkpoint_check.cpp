@@ -231,11 +231,12 @@ checked_checkpoints check_once(disk& on, const fs::path& state) {
         throw format_error(state.string() + ": no chainbase state is there; check the path");
     if (file_lock::is_held(state / "lock"))
         throw format_error(state.string() +
-                           ": no checkpoint was made yet; who has the state open makes the first "
-                           "one when its interval is over, unless it opened the state with "
-                           "`--durability process` (durability::process), which makes none");
+                           ": no checkpoint was made yet; the process that has the state open "
+                           "makes the first one when its interval is over, unless it opened the "
+                           "state with `--durability process` (durability::process), which makes "
+                           "none");
     throw format_error(state.string() +
-                       ": no checkpoint is there; to have one open the state with `--durability "
+                       ": there is no checkpoint; to have one, open the state with `--durability "
                        "checkpoint` (durability::checkpoint)");
 }
 

@@ -28,7 +28,7 @@ public:
         if (const auto start = first_empty())
             walk_from(*start);
         else
-            add(0, {}, "no entry is free, so that a search would not end");
+            add(0, {}, "no entry is free, so a search would not end");
         check_count();
         check_duplicates();
         check_all_reached();
@@ -65,7 +65,7 @@ private:
 
     bool is_in_file() {
         if (hash_table::fits(words_, readable(file_))) return true;
-        add_words(fmt::format("a table of 2^{} entries is not in a file of {} bytes",
+        add_words(fmt::format("a table of 2^{} entries does not fit a file of {} bytes",
                               words_.log2_capacity, readable(file_)));
         return false;
     }
@@ -75,9 +75,7 @@ private:
         if (words.is_whole())
             seed_ = words.seed;
         else
-            to_.add(file_, root_offset,
-                    "the seed of its hashes is altered, so that nothing is "
-                    "found");
+            to_.add(file_, root_offset, "the seed of its hashes is altered, so nothing is found");
     }
 
     [[nodiscard]] std::optional<std::uint64_t> first_empty() const {
@@ -104,8 +102,9 @@ private:
     void check_entry(std::uint64_t i, hash_entry here, std::uint64_t run) {
         ++entries_;
         if (!objects_.is_live(here.slot))
-            return add(i, {},
-                       fmt::format("the entry leads to slot {}, which is no object", here.slot));
+            return add(
+                i, {},
+                fmt::format("the entry leads to slot {}, which is not an object", here.slot));
         if (is_reached_[here.slot])
             return add(i, here.slot, objects_.text_of(here.slot) + ": has two entries");
         const auto hash = seed_ ? key_.hash(objects_.value(here.slot), *seed_) : std::nullopt;
@@ -138,12 +137,12 @@ private:
                     fmt::format("{}: the next one of its key is slot {}, which is "
                                 "{}",
                                 objects_.text_of(slot), next,
-                                objects_.is_live(next) ? "in another place" : "no object"));
+                                objects_.is_live(next) ? "in another place" : "not an object"));
             const auto back = copy_at<slot_number>(objects_.node(next) + *of_.ring_at + 4);
             if (back != slot)
                 objects_.add(to_, next, *of_.ring_at + 4,
-                             fmt::format("{}: the one before it is in slot {}, its link leads to "
-                                         "slot {}",
+                             fmt::format("{}: the one before it is in slot {}, but its link "
+                                         "leads to slot {}",
                                          objects_.text_of(next), slot, back));
             if (next == head) return;
             const auto order = key_.compare(objects_.value(head), objects_.value(next));
@@ -161,7 +160,7 @@ private:
 
     void check_count() {
         if (entries_ == words_.used) return;
-        add_words(fmt::format("{} entries are counted, {} are there", words_.used, entries_));
+        add_words(fmt::format("{} entries are counted, but there are {}", words_.used, entries_));
     }
 
     /// Those of the same hash side by side: few are, unless keys are equal.
@@ -294,7 +293,7 @@ private:
             last_ = {0, 0, false, false};
         };
         if (!objects_.is_live(static_cast<std::uint64_t>(to)))
-            return refuse(", which is no object");
+            return refuse(", which is not an object");
         const auto slot = static_cast<slot_number>(to);
         if (is_reached_[slot]) return refuse(", which was reached already");
         is_reached_[slot] = true;
@@ -302,7 +301,7 @@ private:
         if (target(slot, link::parent) != from)
             add(slot, link::parent,
                 objects_.text_of(slot) + ": its parent is " + objects_.text_of(from) +
-                    ", its link leads " + text_of(target(slot, link::parent)));
+                    ", but its link leads " + text_of(target(slot, link::parent)));
         if (is_red(slot) && (from == 0 || is_red(from)))
             add(slot, link::parent,
                 objects_.text_of(slot) + ": is red below " +

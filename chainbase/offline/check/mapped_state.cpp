@@ -54,7 +54,7 @@ void check_folder(const fs::path& state, const std::string& name, part_report& t
     const fs::path folder = state / name;
     if (!fs::exists(fs::symlink_status(folder))) return;
     if (!fs::is_directory(fs::symlink_status(folder)))
-        return to.add({name, {}, "is no folder; put the state's own in its place"});
+        return to.add({name, {}, "is not a folder; put the folder of the state in its place"});
     try {
         const private_folder copies(folder, /*writing=*/false);
         private_folder(state, /*writing=*/false).require_same_owner(copies);
@@ -75,7 +75,7 @@ bool check_file(const fs::path& file, const std::string& name, part_report& to,
     if (!fs::is_regular_file(found)) {
         to.add({name,
                 {},
-                std::string(fs::is_symlink(found) ? "a symbolic link" : "no file") +
+                std::string(fs::is_symlink(found) ? "a symbolic link" : "not a file") +
                     ", which opening refuses; put the file of the state in its place"});
         return false;
     }
@@ -175,8 +175,8 @@ bool mapped_state::find_place(part_report& to) {
     to.add({"segment",
             {},
             "is set aside as " + facts_.former.string() +
-                ", since who replaced it was killed; open the state for writing once, which puts "
-                "it back"});
+                ", because the process that replaced it was killed; open the state for writing "
+                "once, which puts it back"});
     plan_ = {};
     return false;
 }
@@ -194,15 +194,15 @@ void mapped_state::keep_writers_out(part_report& to) {
     while (!holder.empty() && holder.back() == '\n')
         holder.pop_back();
     throw locked_error(state_.string() + ": process " + holder +
-                       " has it open for writing, and what is changing cannot be checked; stop it "
-                       "first, or check its checkpoint (--checkpoint)");
+                       " has it open for writing, and a changing state cannot be checked; stop "
+                       "that process first, or check the checkpoints (--checkpoint)");
 }
 
 /// Returns whether the rest can be read, and would be by opening.
 bool mapped_state::read_header(part_report& to) {
     const auto damaged = [&](std::uint64_t offset, const std::string& what) {
         to.add({"segment/header", offset, what});
-        to.not_checked.emplace_back("all else: nobody knows how large windows are");
+        to.not_checked.emplace_back("everything else: the size of the windows is not known");
         return false;
     };
     using header_file = opening_facts::header_file;
@@ -214,7 +214,7 @@ bool mapped_state::read_header(part_report& to) {
         return false;
     }
     if (facts_.header_bytes < segment::header_bytes)
-        return damaged(facts_.header_bytes, "truncated, to less than a page");
+        return damaged(facts_.header_bytes, "truncated to less than a page");
     if (facts_.header_is != header_file::whole)
         return damaged(0, "the magic or the checksum is wrong");
     header_ = *facts_.header;
@@ -277,7 +277,8 @@ std::unique_ptr<window> mapped_state::open_window(std::uint32_t index, const std
         is_complete_ = false;
         return nullptr;
     };
-    if (!is_plain(name)) return refuse("segment/catalogue.json", "\"" + name + "\" is no file");
+    if (!is_plain(name))
+        return refuse("segment/catalogue.json", "\"" + name + "\" is not a plain file name");
     if (index >= is_taken_.size() || is_taken_[index])
         return refuse("segment/catalogue.json",
                       fmt::format("{}: window {} is taken or not among the {}", name, index,
@@ -318,7 +319,7 @@ void mapped_state::check_roots(part_report& to) const {
     each_window([&](const window& file) { found.add(file); });
     if (found.value() != header_.roots)
         to.add({"segment/header", offsetof(segment_header, roots),
-                "a root block or the length of a file is not what closing left"});
+                "a root block or the length of a file differs from what closing left"});
 }
 
 /// Of a closed state: against the checkpoint that closing made. Only the log's differ, of which it
@@ -345,8 +346,8 @@ void mapped_state::check_pages(part_report& to) {
 void mapped_state::check_log(part_report& to) {
     const stopwatch timed(to);
     if (!is_complete_) {
-        to.not_checked.emplace_back("a file is missing that it may write to; what is unfinished is "
-                                    "not rolled back");
+        to.not_checked.emplace_back("a file that the log may write to is missing; unfinished "
+                                    "changes were not rolled back");
         return;
     }
     try {

@@ -46,7 +46,7 @@ std::vector<altered_bytes> page_check::compare(const window* file) {
         std::ranges::find(saved_.files, file->name(), &checkpoint::publication::file::name);
     if (saved == saved_.files.end() || saved->bytes != file->bytes()) {
         to_.add(*file, file->bytes(),
-                fmt::format("has {} bytes, and had {} when it was closed (checkpoint {})",
+                fmt::format("has {} bytes, but had {} when it was closed (checkpoint {})",
                             file->bytes(), saved == saved_.files.end() ? 0 : saved->bytes,
                             saved_.generation));
         return all;

@@ -47,7 +47,7 @@ private:
         const std::uint64_t used = words_.high_water;
         if (used == 0 || used > capacity)
             add(word(offsetof(pool_state, high_water)), std::to_string(used) +
-                                                            " slots were used, and the file has " +
+                                                            " slots were used, but the file has " +
                                                             std::to_string(capacity));
         facts_.end = static_cast<slot_number>(std::max<std::uint64_t>(std::min(used, capacity), 1));
         facts_.is_whole = slots >= facts_.end;
@@ -160,7 +160,7 @@ void buffer_check::check_runs() {
     if (words.end == 0 || words.end > pages) {
         facts.is_sound = false;
         to.add(file, root_offset + offsetof(runs_words, end),
-               fmt::format("{} pages were used, and the file has {}", words.end, pages));
+               fmt::format("{} pages were used, but the file has {}", words.end, pages));
     }
     facts.end = static_cast<slot_number>(std::clamp<std::uint64_t>(words.end, 1, pages));
     facts.is_free.assign(facts.end, false);
@@ -222,7 +222,7 @@ std::optional<std::span<const std::byte>> buffer_check::content(buffer_handle ha
 std::string buffer_check::refer(buffer_handle handle) {
     if (handle.bits == 0) return {};
     const auto at = place_of(handle);
-    if (!at) return fmt::format("{:#018x} is no buffer", handle.bits);
+    if (!at) return fmt::format("{:#018x} is not a buffer", handle.bits);
     pool& in = pools_[at->number];
     if (!in.file) return {}; // its missing file is reported already
     const std::string name = fmt::format("{}, slot {}", in.file->name(), at->slot);
@@ -231,7 +231,8 @@ std::string buffer_check::refer(buffer_handle handle) {
                            handle.length(), in.facts.end);
     for (std::uint64_t i = 0; i < at->slots; ++i) {
         if (in.facts.is_free[at->slot + i]) return name + ": the buffer is free";
-        if (in.is_referred[at->slot + i]) return name + ": the buffer is another object's, too";
+        if (in.is_referred[at->slot + i])
+            return name + ": another object refers to the buffer, too";
     }
     for (std::uint64_t i = 0; i < at->slots; ++i)
         in.is_referred[at->slot + i] = true;
@@ -256,9 +257,9 @@ void buffer_check::finish(std::size_t number, bool knows_all_objects) {
     }
     to.count("nobody's", lost);
     if (lost == 0) return;
-    finding found{
-        part_report::file_of(*one.file), one.first + first * one.slot_bytes,
-        fmt::format("{} slots are neither free nor any object's, the first is {}", lost, first)};
+    finding found{part_report::file_of(*one.file), one.first + first * one.slot_bytes,
+                  fmt::format("{} slots are neither free nor used by an object, the first is {}",
+                              lost, first)};
     found.slot = first;
     to.add(std::move(found));
 }
@@ -272,7 +273,7 @@ part_report buffer_check::finish(bool knows_all_objects) {
         bytes += pools_[number].bytes;
     }
     if (!knows_all_objects && !report_.parts.empty())
-        report_.not_checked.emplace_back("whether every buffer is an object's");
+        report_.not_checked.emplace_back("whether every buffer belongs to an object");
     report_.count("buffers", references);
     report_.count("bytes", bytes);
     return std::move(report_);

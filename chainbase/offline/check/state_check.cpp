@@ -119,7 +119,7 @@ void type_check::check_ids(part_report& to) {
     const std::uint64_t entries = (readable(*type_.ids) - window_header::page_bytes) / id_bytes;
     if (next_id_ > entries)
         to.add(*type_.objects, root_offset + offsetof(root_prefix, next_id),
-               fmt::format("{} ids were given, the table has {}", next_id_, entries));
+               fmt::format("{} ids were given, but the table has {}", next_id_, entries));
     known_ids_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(next_id_, entries));
     std::vector<bool> by_id(objects_->end(), false);
     for (std::uint32_t id = 0; id < known_ids_; ++id)
@@ -184,7 +184,8 @@ std::string type_check::refer(const std::byte* place, const buffer_layout& eleme
     count += handle.bits != 0;
     if (!wrong.empty()) return wrong;
     if (elements.bytes != 0 && handle.length() % elements.bytes != 0)
-        return fmt::format("{} bytes are no array of {} each", handle.length(), elements.bytes);
+        return fmt::format("{} bytes are not a whole number of elements of {} bytes",
+                           handle.length(), elements.bytes);
     if (elements.is_flat()) return {};
     const auto content = buffers_.content(handle);
     if (!content) return {}; // its missing file is reported already

@@ -21,7 +21,7 @@ key_kind kind_of(const type_schema::key& key) {
          {key_kind::ordered_unique, key_kind::ordered_non_unique, key_kind::ranked_unique,
           key_kind::ranked_non_unique, key_kind::hashed_unique, key_kind::hashed_non_unique})
         if (name_of(kind) == key.kind) return kind;
-    throw damaged_error("key " + key.name + ": \"" + key.kind + "\" is no kind of key");
+    throw damaged_error("key " + key.name + ": \"" + key.kind + "\" is not a kind of key");
 }
 
 std::size_t tree_bytes_of(key_kind kind) {

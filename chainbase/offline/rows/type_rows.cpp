@@ -17,7 +17,7 @@ constexpr std::size_t first_slot = window_header::page_bytes;
 
 chainbase::detail::root_prefix root_of(const window& objects) {
     if (readable(objects) < window_header::page_bytes)
-        throw damaged_error(objects.file() + ": truncated, to less than a page");
+        throw damaged_error(objects.file() + ": truncated to less than a page");
     return copy_at<chainbase::detail::root_prefix>(objects.root());
 }
 
@@ -42,8 +42,8 @@ slot_number slot_reader::slot_of(std::uint32_t id) const {
 
 const std::byte* slot_reader::node(slot_number slot) const {
     if (slot >= end_)
-        throw damaged_error(fmt::format("{}: something leads to slot {}, it has {}; run "
-                                        "chainbase-inspect check",
+        throw damaged_error(fmt::format("{}: a reference leads to slot {}, but the file has {}; "
+                                        "run chainbase-inspect check",
                                         objects_.file(), slot, end_));
     return objects_.base() + first_slot + std::size_t{slot} * schema_.node_bytes;
 }
@@ -63,8 +63,8 @@ table_reader::table_reader(const slot_reader& objects, const window& file,
     : objects_(objects), file_(file), of_(of),
       words_(copy_at<hash_state>(objects.objects().root() + of.words_at)) {
     if (!hash_table::fits(words_, readable(file)))
-        throw damaged_error(fmt::format("{}: a table of 2^{} entries is not in a file of {} bytes; "
-                                        "run chainbase-inspect check",
+        throw damaged_error(fmt::format("{}: a table of 2^{} entries does not fit a file of {} "
+                                        "bytes; run chainbase-inspect check",
                                         file.file(), words_.log2_capacity, readable(file)));
     if (!hash_table::key_words(file).is_whole())
         throw damaged_error(fmt::format("{}: offset {}: the seed of its hashes is altered; run "
@@ -116,7 +116,7 @@ void table_reader::each(const std::function<void(const entry&)>& visit) const {
         bool follows = false;
         for (const slot_number slot : ring_of(here.slot)) {
             if (++visited > objects_.live())
-                objects_.throw_damaged(slot, 0, "a table has more objects than there are");
+                objects_.throw_damaged(slot, 0, "a table has more objects than the type has");
             visit({slot, here.hash, follows});
             follows = true;
         }
@@ -154,7 +154,7 @@ slot_number tree_reader::outermost(slot_number slot, link side) const {
         if (below == 0) return slot;
         slot = below;
     }
-    objects_.throw_damaged(slot, links_at_, "its links lead round in a circle");
+    objects_.throw_damaged(slot, links_at_, "its links form a cycle");
 }
 
 slot_number tree_reader::neighbour(slot_number slot, link side, link other) const {
@@ -164,7 +164,7 @@ slot_number tree_reader::neighbour(slot_number slot, link side, link other) cons
         if (above == 0 || target(above, side) != slot) return above;
         slot = above;
     }
-    objects_.throw_damaged(slot, links_at_, "its links lead round in a circle");
+    objects_.throw_damaged(slot, links_at_, "its links form a cycle");
 }
 
 slot_number tree_reader::next(slot_number slot) const {
@@ -181,8 +181,7 @@ slot_number tree_reader::partition_point(IsBefore&& is_before) const {
     slot_number found = 0;
     slot_number slot = target(0, link::parent);
     for (int height = 0; slot != 0; ++height) {
-        if (height == max_height)
-            objects_.throw_damaged(slot, links_at_, "its links lead round in a circle");
+        if (height == max_height) objects_.throw_damaged(slot, links_at_, "its links form a cycle");
         const bool goes_right = is_before(objects_.value(slot));
         if (!goes_right) found = slot;
         slot = target(slot, goes_right ? link::right : link::left);
@@ -232,7 +231,7 @@ std::vector<slot_number> type_rows::find(const type_schema::key& key, const prob
         for (slot_number slot = ordered->lower_bound(wanted); slot != end && slot != 0;
              slot = ordered->next(slot)) {
             if (found.size() == slots_.live())
-                slots_.throw_damaged(slot, 0, "a key has more objects than there are");
+                slots_.throw_damaged(slot, 0, "a key has more objects than the type has");
             found.push_back(slot);
         }
         return found;
@@ -288,7 +287,7 @@ slot_number key_cursor::resume(const type_rows& of, const tree_reader& tree) con
 }
 
 void key_cursor::throw_cycle(const type_rows& of, slot_number slot) {
-    of.slots().throw_damaged(slot, 0, "a walk by a key comes round to it again");
+    of.slots().throw_damaged(slot, 0, "a walk by a key reaches it twice");
 }
 
 bool key_cursor::is_within(const std::byte* object) const {

@@ -26,13 +26,11 @@ public:
     [[nodiscard]] bool asks_ahead() const override { return true; }
     [[nodiscard]] std::uint64_t objects() const override {
         std::uint64_t sum = 0;
-        for (const type_statistics& type : segment_statistics::read(state()).types)
+        for (const type_statistics& type : state().statistics().types)
             sum += type.objects;
         return sum;
     }
-    [[nodiscard]] std::uint64_t held_bytes() const override {
-        return segment_statistics::read(state()).total;
-    }
+    [[nodiscard]] std::uint64_t held_bytes() const override { return state().statistics().total; }
 
 protected:
     explicit chainbase_chain(const std::filesystem::path& directory)

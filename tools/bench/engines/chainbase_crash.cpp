@@ -104,14 +104,14 @@ public:
             sum += one.balance;
         return sum;
     }
-    void settle() override { (void)db_.memory().sync_before_checkpoints({}); }
+    void settle() override { (void)db_.sync_before_checkpoints({}); }
     void close() override { db_.close(); }
     void measure_own(const crash_plan& plan, const crash_sink& sink) override {
         if (durability_ != durability::checkpoint || after_each_) return;
         measure_checkpoint(plan, sink);
         // Uses its own state, without checkpoints in between.
         const crash_places apart{disk_.to() / "apart",
-                                 db_.memory().state().parent_path() / "apart"};
+                                 std::filesystem::path(db_.state()).parent_path() / "apart"};
         chainbase_accounts other(apart, durability::process, 0, false);
         other.fill(plan);
         other.measure_barrier("barrier_cold", plan, plan.accounts(), sink);
@@ -204,7 +204,7 @@ private:
         sink("checkpoint_per_100_mib", metric::ns, done.seconds * 1e9 / hundreds);
         sink("checkpoint_bytes_to_dirty", metric::ratio, static_cast<double>(done.bytes) / dirty);
     }
-    [[nodiscard]] std::uint64_t changed_pages() const {
+    [[nodiscard]] std::uint64_t changed_pages() {
         std::uint64_t sum = 0;
         const segment& memory = db_.memory();
         const auto count = [&](const window& file) {

@@ -43,12 +43,10 @@ public:
 
     /// The type's files: nothing else can use their slack.
     [[nodiscard]] std::uint64_t held_bytes() {
-        return segment_statistics::read(state_).types.front().total().total;
+        return state_.statistics().types.front().total().total;
     }
     static constexpr bool undo_bytes_are_of_undo_alone = true;
-    [[nodiscard]] std::uint64_t undo_bytes() const {
-        return segment_statistics::read(state_).log.values;
-    }
+    [[nodiscard]] std::uint64_t undo_bytes() const { return state_.statistics().log.values; }
 };
 
 class chainbase_store : public chainbase_table<ordered_account> {

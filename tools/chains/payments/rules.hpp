@@ -64,7 +64,7 @@ public:
         require(op.from != op.to, "money goes to another account");
         const account_object& from = account(op.from);
         const account_object& to = account(op.to);
-        require(from.balance >= op.amount, "who pays has the money",
+        require(from.balance >= op.amount, "the payer has the money",
                 [&] { return std::string(op.from.view()); });
         state_.modify(from, [&](account_object& one) {
             one.balance -= op.amount;

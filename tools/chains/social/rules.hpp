@@ -226,7 +226,7 @@ public:
         require(op.from != op.to, "money goes to another account");
         const account_object& from = account(op.from);
         const account_object& to = account(op.to);
-        require(from.balance >= op.amount, "who pays has the money",
+        require(from.balance >= op.amount, "the payer has the money",
                 [&] { return std::string(op.from.view()); });
         state_.modify(from, [&](account_object& one) { one.balance -= op.amount; });
         state_.modify(to, [&](account_object& one) { add(one.balance, op.amount, "a balance"); });
@@ -247,13 +247,13 @@ public:
 
     void operator()(const comment_delete& op) {
         const auto one = comments_.template find<by_permlink>(op.author, op.permlink);
-        require(one.has_value(), "what is deleted is a comment that exists",
+        require(one.has_value(), "a deletion is of a comment that exists",
                 [&] { return name_of(op); });
         require(one->template get<&comment_object::children>() == 0, "a comment with replies stays",
                 [&] { return name_of(op); });
         const bool is_paid = one->template get<&comment_object::last_payout>() != 0;
         require(is_paid || one->template get<&comment_object::net_rshares>() <= 0,
-                "a comment that votes are for stays until it is paid", [&] { return name_of(op); });
+                "a comment with votes stays until it is paid", [&] { return name_of(op); });
         remove_votes(one->id());
         const comment_object* const parent =
             state_.find(one->template get<&comment_object::parent>());
@@ -470,9 +470,9 @@ private:
         const std::string who = "comment " + std::to_string(by_id.id().value);
         ++(by_id.in_memory() ? all.in_memory : all.in_archive);
         const bool paid = by_id.template get<&comment_object::last_payout>() != 0;
-        if (!paid && !by_id.in_memory()) all.report(who + " is not paid, and in the archive");
+        if (!paid && !by_id.in_memory()) all.report(who + " is not paid, but in the archive");
         if (paid && by_id.in_memory() && !comments_.is_retired(by_id.id()))
-            all.report(who + " is paid, and not on its way to the archive");
+            all.report(who + " is paid, but not on its way to the archive");
         const auto by_key =
             comments_.template find<by_permlink>(by_id.template get<&comment_object::author>(),
                                                  by_id.template get<&comment_object::permlink>());

@@ -54,11 +54,11 @@ public:
         // Rule 1: what a swap is.
         const bool in_is_0 = same_token(op.quantity_in, op.reserve0);
         const auto pair_name = [&] { return "pair " + std::to_string(op.pair_id); };
-        require(!same_token(op.reserve0, op.reserve1), "a pair is of two tokens", pair_name);
-        require(in_is_0 || same_token(op.quantity_in, op.reserve1), "what comes in is of the pair",
-                pair_name);
+        require(!same_token(op.reserve0, op.reserve1), "a pair has two tokens", pair_name);
+        require(in_is_0 || same_token(op.quantity_in, op.reserve1),
+                "the token that comes in belongs to the pair", pair_name);
         require(same_token(op.quantity_out, in_is_0 ? op.reserve1 : op.reserve0),
-                "what goes out is the pair's other token", pair_name);
+                "the token that goes out is the pair's other one", pair_name);
         require(op.quantity_in.amount >= 0 && op.quantity_out.amount >= 0 &&
                     op.reserve0.amount >= 0 && op.reserve1.amount >= 0,
                 "an amount is not negative", pair_name);

@@ -58,7 +58,7 @@ void declare_log_print(command& verb) {
     add_range(verb, options->range);
     verb.add_option("--limit", options->limit, "blocks to print at most")
         .whole_number(0, UINT64_MAX);
-    verb.add_flag("--operations", options->operations, "print what the blocks hold, too");
+    verb.add_flag("--operations", options->operations, "also print the operations of the blocks");
     verb.add_flag("--json", options->json, "one JSON object on stdout");
     verb.runs([options] {
         return run_tool([&] {
@@ -231,16 +231,17 @@ void declare_log_salvage(command& verb) {
 }
 
 constexpr verb_entry block_log_verbs[] = {
-    {"info", "What a block log holds, at a glance; changes nothing", declare_log_info},
-    {"print", "The blocks of a range, a line of JSON for each", declare_log_print},
-    {"verify", "Look at every byte of a block log: what is wrong, where, and what survives",
+    {"info", "Summarise what a block log holds; changes nothing", declare_log_info},
+    {"print", "Print the blocks of a range, a line of JSON for each", declare_log_print},
+    {"verify", "Check every byte of a block log: what is wrong, where, and what survives",
      declare_log_verify},
-    {"digest", "A number for the blocks of a range, however they are packed", declare_log_digest},
-    {"split", "Make several logs of one, in a new folder", declare_log_split},
-    {"merge", "Make one log of several of the same chain", declare_log_merge},
-    {"trim", "Make a new log of the blocks of a range", declare_log_trim},
-    {"repair-index", "Build the index beside a log anew", declare_log_repair_index},
-    {"salvage", "Make new logs of what is good in a damaged one", declare_log_salvage},
+    {"digest", "Compute a digest of the blocks of a range, however they are packed",
+     declare_log_digest},
+    {"split", "Split a log into several, in a new folder", declare_log_split},
+    {"merge", "Merge several logs of one chain into one", declare_log_merge},
+    {"trim", "Copy the blocks of a range into a new log", declare_log_trim},
+    {"repair-index", "Build the index of a log again", declare_log_repair_index},
+    {"salvage", "Make new logs of the good blocks of a damaged one", declare_log_salvage},
 };
 
 } // namespace

@@ -46,7 +46,7 @@ void require_inside(const block_log_reader& log, const std::vector<std::uint64_t
             throw usage_error(log.path().string() + ": holds blocks " +
                               std::to_string(*log.first_number()) + " to " +
                               std::to_string(*log.head_number()) + ", and nothing is split at " +
-                              std::to_string(one) + "; name a block behind the first");
+                              std::to_string(one) + "; name a block after the first");
 }
 
 /// Distributes records over pieces; unpacks only those in which a piece begins.

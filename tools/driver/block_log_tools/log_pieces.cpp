@@ -35,11 +35,12 @@ constexpr const char* piece_prefix = "from-";
 void remove_leftover(const std::filesystem::path& folder) {
     if (!std::filesystem::exists(folder)) return;
     if (!std::filesystem::is_directory(folder))
-        throw usage_error(folder.string() + ": is in the way and no folder; move it away");
+        throw usage_error(folder.string() + ": is in the way and not a folder; move it away");
     for (const auto& one : std::filesystem::directory_iterator(folder))
         if (!one.is_regular_file() || !one.path().filename().string().starts_with(piece_prefix))
             throw usage_error(one.path().string() +
-                              ": nothing that an interrupted call left behind; move it away");
+                              ": is in the way and was not left by an interrupted call; move it "
+                              "away");
     const folder_lock held(folder);
     if (held.is_of(folder)) std::filesystem::remove_all(folder);
 }

@@ -20,7 +20,7 @@ usage_error no_block_in(const block_log_reader& log, const block_range& range) {
     const std::string wanted = range.last == UINT64_MAX
                                    ? fmt::format("from {} on", range.first)
                                    : fmt::format("from {} to {}", range.first, range.last);
-    return usage_error(fmt::format("{}: holds blocks {} to {}, and none {}; name another range",
+    return usage_error(fmt::format("{}: holds blocks {} to {}, but none {}; name another range",
                                    name, *log.first_number(), *log.head_number(), wanted));
 }
 

@@ -16,7 +16,7 @@ namespace {
 std::string in_words(const index_check& saved, const block_log_index& now) {
     if (!saved.index) return saved.reason;
     if (*saved.index == now) return "fits the log";
-    return "tells of other records than the log holds";
+    return "lists other records than the log holds";
 }
 
 } // namespace
@@ -123,8 +123,8 @@ std::string to_text(const salvage_report& report) {
         text += fmt::format("and {} more\n", report.lost_count - report.lost.size());
     if (report.lost_count == 0) text += "nothing is lost: the log is good\n";
     if (report.left_bytes != 0)
-        text += fmt::format("{} bytes behind the damage are not copied; --to-folder makes logs of "
-                            "what is good there, too\n",
+        text += fmt::format("{} bytes after the damage are not copied; --to-folder also makes "
+                            "logs of the good blocks there\n",
                             report.left_bytes);
     return text;
 }

@@ -23,8 +23,9 @@ void list(std::vector<T>& all, std::uint64_t& count, T one) {
 
 void require_known(const log_header& header, const file& log) {
     if (knows_operations_of(header.chain)) return;
-    throw usage_error(log.path().string() + ": nobody here knows the operations of the chain \"" +
-                      header.chain + "\"; verify without --operations");
+    throw usage_error(log.path().string() +
+                      ": this program does not know the operations of the chain \"" + header.chain +
+                      "\"; verify without --operations");
 }
 
 class verifying {
@@ -129,8 +130,8 @@ private:
     void extend_torn_end() {
         lost_stretch& end = found_.torn_end.value();
         end.bytes = found_.bytes - end.offset;
-        end.reason += fmt::format("; {} good blocks follow, all of it behind the last sync",
-                                  unsynced_blocks_);
+        end.reason +=
+            fmt::format("; {} good blocks follow, all of it after the last sync", unsynced_blocks_);
     }
 
     void note_cut() {
@@ -148,13 +149,13 @@ private:
         if (!mark_.mark) return mark_.reason;
         switch (fit_of(*mark_.mark, log_)) {
         case mark_fit::beyond:
-            return fmt::format("tells of {} bytes synced, more than there are",
+            return fmt::format("records {} bytes synced, more than there are",
                                mark_.mark->log_bytes);
         case mark_fit::broken:
-            return fmt::format("tells of {} bytes synced, where no record ends",
+            return fmt::format("records {} bytes synced, where no record ends",
                                mark_.mark->log_bytes);
         case mark_fit::foreign:
-            return "is of other records than the log's, and is not believed";
+            return "is of other records than the log's, and is ignored";
         case mark_fit::fits:
             break;
         }
@@ -175,7 +176,7 @@ private:
         } else if (is_beginning(*saved.index)) {
             found_.index = "is older than the log";
         } else {
-            found_.index = "is wrong, and readers believe it; block-log repair-index makes it anew";
+            found_.index = "is wrong, but readers trust it; block-log repair-index makes it anew";
             found_.index_misleads = true;
         }
     }
@@ -229,7 +230,7 @@ std::string to_text(const log_verification& found) {
     std::string text = fmt::format("{}: {}\n", found.chain, found.good() ? "good" : "NOT GOOD");
     text += fmt::format("good        {} blocks in {} records, {} operations{}\n", found.blocks,
                         found.records, found.operations,
-                        found.operations_checked ? ", all looked at" : "");
+                        found.operations_checked ? ", all decoded" : "");
     for (const lost_stretch& lost : found.lost)
         text += "lost        " + to_text(lost) + "\n";
     text += more(found.lost_count, found.lost.size());

@@ -33,8 +33,8 @@ record_walk::step record_walk::next() {
 record_walk::step record_walk::search_on(std::string reason) {
     const auto [found, gave_up] = search_record(log_, position_ + 1, end_, budget_, watch_);
     if (gave_up)
-        reason += "; so much behind it looks like a record and is none that what follows was not "
-                  "searched to the end";
+        reason += "; too much after it looks like a record and is not one, so what follows was "
+                  "not searched to the end";
     lost_stretch lost = lose(found ? found->offset() : end_, std::move(reason));
     lost.may_be_torn = !found && !gave_up;
     lost.has_no_record = true;

@@ -141,7 +141,8 @@ generate_report generate_forks_of(const std::filesystem::path& block_log, const 
 }
 
 std::string to_text(const generate_report& report) {
-    if (report.interrupted) return "interrupted; nothing was left, the same call begins anew\n";
+    if (report.interrupted)
+        return "interrupted; nothing unfinished is left, the same call begins anew\n";
     std::string text = fmt::format("{}: {} blocks, {} transactions, {} operations\n", report.chain,
                                    report.blocks, report.transactions, report.operations);
     for (const auto& [kind, count] : report.operations_by_kind)

@@ -19,7 +19,7 @@ usage_error refused(std::string_view part) {
     for (const std::string_view one : kind_names)
         known += (known.empty() ? "" : ", ") + std::string(one);
     return usage_error("--mix: \"" + std::string(part) +
-                       "\" is no kind=weight with a weight of up to 6 digits; the kinds are " +
+                       "\" is not kind=weight with a weight of up to 6 digits; the kinds are " +
                        known);
 }
 
@@ -60,7 +60,7 @@ operation_mix parse_mix(std::string_view text) {
     }
     if (result.sum() == 0) throw usage_error("--mix: every weight is 0; give one a weight");
     if (result.weights[operation_mix::vote] > 0 && result.weights[operation_mix::comment] == 0)
-        throw usage_error("--mix: votes need comments to be on; give comment a weight");
+        throw usage_error("--mix: votes need comments to vote on; give comment a weight");
     if (result.weights[operation_mix::comment_delete] > 0 &&
         result.weights[operation_mix::comment] == 0)
         throw usage_error("--mix: only comments can be deleted; give comment a weight");

@@ -158,7 +158,7 @@ void csv_table::split(std::string_view line) {
 
 std::int64_t csv_table::number(std::size_t column, std::int64_t least, std::int64_t most) const {
     const auto value = parse_number(text(column));
-    if (!value) fail(column, "is no number");
+    if (!value) fail(column, "is not a number");
     if (*value < least || *value > most)
         fail(column, "is not from " + std::to_string(least) + " to " + std::to_string(most));
     return *value;
@@ -166,13 +166,13 @@ std::int64_t csv_table::number(std::size_t column, std::int64_t least, std::int6
 
 std::int64_t csv_table::thousandths(std::size_t column) const {
     const auto value = parse_thousandths(text(column));
-    if (!value) fail(column, "is no amount with at most three decimals");
+    if (!value) fail(column, "is not an amount with at most three decimals");
     return *value;
 }
 
 std::int64_t csv_table::time(std::size_t column) const {
     const auto value = parse_time(text(column));
-    if (!value) fail(column, "is no time such as 2016-08-24T19:59:42");
+    if (!value) fail(column, "is not a time such as 2016-08-24T19:59:42");
     return *value;
 }
 

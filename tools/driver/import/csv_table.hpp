@@ -86,7 +86,7 @@ public:
     /// A text of 1 to N bytes.
     template <std::size_t N>
     [[nodiscard]] fixed_string<N> name(std::size_t column) const {
-        if (is_empty(column) || text(column).size() > N) fail(column, "is no name");
+        if (is_empty(column) || text(column).size() > N) fail(column, "is not a name");
         return fixed_string<N>(text(column));
     }
 

@@ -26,7 +26,7 @@ const std::vector<std::string_view> columns{
 
 swap::asset read_asset(const csv_table& row, column from) {
     const auto value = swap::parse_asset(row.text(from));
-    if (!value) row.fail(from, "is no amount such as 0.0536 EOS");
+    if (!value) row.fail(from, "is not an amount such as 0.0536 EOS");
     return *value;
 }
 

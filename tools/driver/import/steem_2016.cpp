@@ -129,7 +129,7 @@ std::vector<post> read_posts(const std::filesystem::path& path, post_places& pla
         const std::string key =
             post_key(row.text(post_column::author), row.text(post_column::permlink));
         if (!places.emplace(key, result.size() - 1).second)
-            row.fail(post_column::permlink, "is there twice for this author");
+            row.fail(post_column::permlink, "occurs twice for this author");
     }
     return result;
 }
@@ -145,7 +145,7 @@ std::int16_t read_percent(const csv_table& row) {
 vote read_vote(const csv_table& row, const post_places& places) {
     const auto place =
         places.find(post_key(row.text(vote_column::author), row.text(vote_column::permlink)));
-    if (place == places.end()) row.fail(vote_column::permlink, "is no post of this author");
+    if (place == places.end()) row.fail(vote_column::permlink, "is not a post of this author");
     vote result;
     result.post = place->second;
     if (!row.is_empty(vote_column::time)) result.time = row.time(vote_column::time);
@@ -175,7 +175,7 @@ std::vector<std::string> read_accounts(const std::filesystem::path& path) {
     while (const auto line = lines.next()) {
         if (line->empty() || line->size() > social::account_name::capacity)
             throw format_error(path.string() + ": line " + std::to_string(lines.line()) + ": \"" +
-                               std::string(*line) + "\" is no name");
+                               std::string(*line) + "\" is not a name");
         result.emplace_back(*line);
     }
     return result;

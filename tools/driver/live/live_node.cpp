@@ -203,7 +203,7 @@ std::vector<bool> live_node::add_to_block(made_block& made) {
 void live_node::pop(std::shared_ptr<const decoded_block> last) {
     if (last && last->number() != state_.head())
         throw usage_error("block " + std::to_string(last->number()) +
-                          " cannot be popped: the state stands at block " +
+                          " cannot be popped: the state is at block " +
                           std::to_string(state_.head()) + "; pop from the head down");
     reset();
     with_metered_lock(state_.state(), figures_.lock, [&] { state_.pop(); });

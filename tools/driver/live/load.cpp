@@ -49,7 +49,7 @@ public:
         if (::mkdtemp(name.data()) == nullptr)
             throw io_error("no folder " + name + " can be made; name one with --state");
         path_ = name;
-        spdlog::info("the state is in {}, and goes away at the end", name);
+        spdlog::info("the state is in {}, and is removed at the end", name);
     }
     scratch_state(const scratch_state&) = delete;
     scratch_state& operator=(const scratch_state&) = delete;
@@ -315,7 +315,7 @@ load_files::load_files(std::filesystem::path folder) : folder_(std::move(folder)
     for (const char* name : names)
         if (std::filesystem::exists(folder_ / name))
             throw usage_error((folder_ / name).string() +
-                              " exists already; name another folder, or take it away");
+                              " exists already; name another folder, or move it away");
     std::error_code failed;
     std::filesystem::create_directories(folder_, failed);
     if (failed) throw io_error(folder_.string() + " cannot be made: " + failed.message());

@@ -23,7 +23,7 @@ constexpr std::size_t max_prepared = 20'000'000;
 void workload::prepare(std::size_t count, std::int64_t until, const catch_interruption& signals) {
     if (!repeats_ && count > max_prepared)
         throw usage_error(std::to_string(count) +
-                          " transactions would have to be ready before they are sent, and " +
+                          " transactions would have to be ready before they are sent, but " +
                           std::to_string(max_prepared) +
                           " are the most; take fewer --seconds, or a lower rate");
     if (repeats_) {

@@ -258,8 +258,7 @@ void check_head(const known_roots& roots, const copied_tree& tree, bisection::si
     ++of.fault_count;
     of.faults.push_back(
         {"block_root", "block_root", 0,
-         fmt::format("the root that is kept of block {} is {}, and that of the objects after it "
-                     "{}",
+         fmt::format("the kept root of block {} is {}, but that of the objects after it is {}",
                      number, hex(newest.root), hex(tree.head().digest))});
 }
 
@@ -384,9 +383,8 @@ std::string text_of(const bisection::object& one) {
 
 std::string faults_of(const char* name, const bisection::side& one) {
     if (one.fault_count == 0) return {};
-    std::string text =
-        fmt::format("{}: {} fault(s), which no block made{}\n", name, one.fault_count,
-                    one.faults.size() < one.fault_count ? "; the first ones:" : ":");
+    std::string text = fmt::format("{}: {} fault(s) that no block made{}\n", name, one.fault_count,
+                                   one.faults.size() < one.fault_count ? "; the first ones:" : ":");
     for (const bisection::fault& each : one.faults)
         text += fmt::format("  {} {}: {}\n", each.type, each.id, each.what);
     return text;
@@ -409,7 +407,7 @@ std::string blocks_in_words(const bisection& found) {
         fmt::format("block {} is the first one with another root\n  a {}\n  b {}\n  {}\n",
                     one.number, hex(one.a.root), hex(one.b.root), writes_in_words(one));
     if (one.number == found.first_compared)
-        text += "  no earlier one is kept by both: they may differ since longer\n";
+        text += "  no earlier root is kept by both: they may have differed before\n";
     if (one.same_again)
         text += fmt::format("  from block {} on they are the same again: the roots that were kept "
                             "are damaged, or the difference went away\n",
@@ -420,13 +418,12 @@ std::string blocks_in_words(const bisection& found) {
 std::string looked_at(const char* name, const bisection::side& one) {
     if (!one.is_state) return {};
     if (one.pending)
-        return fmt::format("the objects of {} were not looked at one by one: transactions wait on "
-                           "top of its last block\n",
+        return fmt::format("the objects of {} were not compared one by one: pending transactions "
+                           "are applied on top of its last block\n",
                            name);
     if (!one.objects_looked_at)
-        return fmt::format("the objects of {} were not looked at one by one\n", name);
-    return fmt::format("{} objects of {} were looked at one by one\n", *one.objects_looked_at,
-                       name);
+        return fmt::format("the objects of {} were not compared one by one\n", name);
+    return fmt::format("{} objects of {} were compared one by one\n", *one.objects_looked_at, name);
 }
 
 std::string objects_in_words(const bisection& found) {
@@ -450,7 +447,7 @@ std::string advice(const bisection& found) {
     if (found.a.head <= number && found.b.head <= number) return {};
     return fmt::format("to see what blocks changed after block {} and nothing later, replay both "
                        "logs into new folders with --state-root and --stop-at {}, and call this "
-                       "with them; what they do not show there no block changed\n",
+                       "with them; a difference that they do not show was not made by a block\n",
                        number, number);
 }
 
@@ -477,8 +474,8 @@ std::string to_text(const bisection& found) {
     if (!found.differs && found.object_count == 0)
         text += looked_at("a", found.a) + looked_at("b", found.b);
     if (found.has_moved && !found.a.pending && !found.b.pending)
-        text += "a state changed each time that its objects were tried: stop its writer, or name a "
-                "checkpoint (DIR@checkpoint)\n";
+        text += "a state changed each time that its objects were read: stop its writer, or name "
+                "a checkpoint (DIR@checkpoint)\n";
     return text;
 }
 
@@ -492,7 +489,7 @@ void declare_bisect(command& verb) {
         bool json = false;
     };
     const auto options = std::make_shared<call>();
-    verb.add_option("A", options->a, "folder of a state with a root, or what `roots` wrote")
+    verb.add_option("A", options->a, "folder of a state with a root, or the output of `roots`")
         .required();
     verb.add_option("B", options->b, "another one").required();
     verb.add_option("--objects", options->objects, "objects to name at most")

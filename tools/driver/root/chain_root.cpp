@@ -26,13 +26,13 @@ std::set<std::string> types_of(const state_root::merkle_tree& tree) {
 std::unique_ptr<chain_root> chain_root::open(database& state, const chain_model& model,
                                              const root_options& asked) {
     const bool is_wanted = asked.types && !asked.is_none();
-    const bool was_there = state.memory().types().find(root_setting::type_name) != nullptr;
+    const bool was_there = state.has_type(root_setting::type_name);
     std::unique_ptr<chain_root> root;
     if (is_wanted || (was_there && !asked.is_none()))
         root.reset(new chain_root(state, asked.threads));
     if (!root || (!is_wanted && !root->setting())) {
         if (asked.kept)
-            throw usage_error(state.memory().state().string() +
+            throw usage_error(state.state() +
                               ": --keep-roots: there is no root; give --state-root, too");
         return nullptr;
     }
@@ -47,7 +47,7 @@ std::unique_ptr<chain_root> chain_root::open(database& state, const chain_model&
 }
 
 void chain_root::turn_off(database& state) {
-    if (state.memory().types().find(root_setting::type_name) == nullptr) return;
+    if (!state.has_type(root_setting::type_name)) return;
     chain_root root(state, 0);
     if (!root.setting()) return;
     session one = state.start_session();
@@ -71,7 +71,7 @@ void chain_root::commit_to(const chain_model& model, const std::set<std::string>
         if (!found.contains(name))
             throw usage_error(fmt::format("{}: --state-root: the chain has no type \"{}\"; its "
                                           "types are {}",
-                                          state_.memory().state().string(), name,
+                                          state_.state(), name,
                                           fmt::join(objects_.offered(), ", ")));
 }
 
@@ -84,11 +84,11 @@ const root_setting* chain_root::setting() const {
 void chain_root::require_known_format() const {
     const std::uint32_t format = objects_.tree().nodes().head().format;
     if (format <= state_root::tree_head::current_format) return;
-    throw format_error(fmt::format(
-        "{}: its state root has format {}, this version makes {}; use the version that "
-        "made it, or give --state-root none and then, in a second call, --state-root "
-        "all, which makes it anew and forgets the roots of earlier blocks",
-        state_.memory().state().string(), format, state_root::tree_head::current_format));
+    throw format_error(
+        fmt::format("{}: its state root has format {}, this version makes {}; use the version that "
+                    "made it, or give --state-root none and then, in a second call, --state-root "
+                    "all, which makes it anew and forgets the roots of earlier blocks",
+                    state_.state(), format, state_root::tree_head::current_format));
 }
 
 /// All in one session: a kill leaves all of it or nothing, and popping the last block cannot undo
@@ -130,8 +130,8 @@ void chain_root::forget_others() {
     const state_root::merkle_tree& tree = objects_.tree();
     if (tree.is_of_this_format() && types_of(tree) == objects_.types()) return;
     if (const auto count = state_.count<block_root>(); count != 0)
-        spdlog::warn("state root: the roots of {} earlier blocks go: they are of other types, or "
-                     "of another version",
+        spdlog::warn("state root: the roots of {} earlier blocks are dropped: they are of other "
+                     "types, or of another version",
                      count);
     state_.clear<block_root>();
 }
@@ -154,8 +154,8 @@ const block_root* chain_root::of_block(std::uint64_t number) const {
 void chain_root::verify() const {
     const sha256_digest anew = objects_.recomputed();
     if (anew == root()) return;
-    throw damaged_error(state_.memory().state().string() + ": the state root is " + hex(root()) +
-                        ", and " + hex(anew) +
+    throw damaged_error(state_.state() + ": the state root is " + hex(root()) + ", and " +
+                        hex(anew) +
                         " when it is made anew from all objects; `chainbase-inspect root --verify` "
                         "names those that differ");
 }

@@ -21,7 +21,7 @@ namespace {
 [[noreturn]] void throw_no_roots(const std::filesystem::path& state) {
     throw usage_error(state.string() +
                       ": the state keeps no roots of blocks; a replay, sync or live with "
-                      "--state-root all keeps them, from the block on at which the state stands");
+                      "--state-root all keeps them, from the state's current block on");
 }
 
 bool has_type(inspect::row_source& from, const type_schema& wanted) {
@@ -93,12 +93,12 @@ void declare_roots(command& verb) {
     };
     const auto options = std::make_shared<call>();
     verb.add_option("STATE", options->from,
-                    "folder of the state, running or not; or what this wrote")
+                    "folder of the state, in use or not; or the output of this verb")
         .required();
     verb.add_option("--from", options->first, "number of the first block")
         .whole_number(1, UINT64_MAX);
     verb.add_option("--to", options->last, "number of the last block").whole_number(1, UINT64_MAX);
-    verb.add_option("--newest", options->newest, "so many blocks at most, the newest ones")
+    verb.add_option("--newest", options->newest, "at most this many blocks, the newest ones")
         .whole_number(1, UINT32_MAX);
     verb.add_flag("--json", options->json, "one JSON object on stdout");
     verb.runs([options] {

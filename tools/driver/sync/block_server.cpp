@@ -79,9 +79,8 @@ public:
     }
     /// Refuses it because of the connection limit, and disconnects.
     void reject_connection() {
-        refuse(refusal_reason::busy, "this server has all the connections that it takes, or that "
-                                     "it takes from one address; try "
-                                     "later");
+        refuse(refusal_reason::busy, "this server accepts no more connections, or no more from "
+                                     "one address; try later");
     }
     void hang_up() { finish(end::refused); }
     /// Whether it has not sent its hello yet.
@@ -190,7 +189,7 @@ private:
                     in_words(chain_.head(std::min<std::size_t>(1, chain_.ids().count()))) + " to " +
                     in_words(chain_.head(chain_.ids().count())));
         cursor_.emplace(chain_, *common);
-        say(level::info, fmt::format("goes on behind block {}", chain_.head(*common).number));
+        say(level::info, fmt::format("goes on after block {}", chain_.head(*common).number));
         watch_for_end();
         send_next();
     }
@@ -228,7 +227,7 @@ private:
         socket_.async_read_some(
             asio::buffer(beyond_), [self = shared_from_this()](code failure, std::size_t) {
                 if (self->is_over_) return;
-                if (!failure) self->say(level::warning, "talks on after its request; hung up");
+                if (!failure) self->say(level::warning, "sends more after its request; hung up");
                 self->finish(failure ? end::gone : end::refused);
             });
     }
@@ -286,7 +285,7 @@ tcp::endpoint resolved(asio::io_context& context, const endpoint_name& name) {
     tcp::resolver resolver(context);
     const auto found = resolver.resolve(name.host, name.port, tcp::resolver::passive, failure);
     if (failure || found.empty())
-        throw io_error(in_words(name) + ": cannot be listened at (" + failure.message() +
+        throw io_error(in_words(name) + ": cannot listen there (" + failure.message() +
                        "); name an address of this machine");
     return found.begin()->endpoint();
 }
@@ -322,7 +321,7 @@ struct block_server::parts : server_connection::host {
             acceptor.bind(at);
             acceptor.listen();
         } catch (const boost::system::system_error& problem) {
-            throw io_error(in_words(at) + ": cannot be listened at (" + problem.code().message() +
+            throw io_error(in_words(at) + ": cannot listen there (" + problem.code().message() +
                            "); name another port, or 0 for any");
         }
         accept();
@@ -340,7 +339,7 @@ struct block_server::parts : server_connection::host {
     /// Most likely out of file descriptors: tries again when connections may have ended.
     void accept_later(error_code failure) {
         say(message_limit::level::warning,
-            "cannot take another connection (" + failure.message() + "); trying again");
+            "cannot accept another connection (" + failure.message() + "); trying again");
         pause.expires_after(std::chrono::milliseconds(200));
         pause.async_wait([this](error_code ended) {
             if (!ended) accept();
@@ -376,7 +375,7 @@ struct block_server::parts : server_connection::host {
         if (oldest == connections.end()) return false;
         const auto closed = oldest->connection;
         say(message_limit::level::warning,
-            "a client that has not said who it is makes room for another; hung up");
+            "a client that has sent no hello makes room for another; hung up");
         closed->hang_up(); // its callback takes it off the list
         return true;
     }

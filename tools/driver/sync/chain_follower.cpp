@@ -146,13 +146,13 @@ chain_follower::judge_conduct(const block_place& last) const {
     if (sender_.switches > switches_allowed &&
         sender_.cost_back > max_taken_back * sender_.cost_sent)
         return complaint{severity::fault,
-                         fmt::format("its branches overtake each other in turn: for {} switches "
-                                     "more than {} times as much was taken back as it has sent, "
-                                     "the last for {}",
+                         fmt::format("its branches overtake each other in turn: {} switches took "
+                                     "back more than {} times as much as it has sent, the last "
+                                     "one for {}",
                                      sender_.switches, max_taken_back, in_words(last))};
     if (sender_.no_good_since && came_ - *sender_.no_good_since > progress_)
         return complaint{severity::transient,
-                         fmt::format("no blocks for {} ms that are new and good; the last is {}",
+                         fmt::format("no new and good block for {} ms; the last is {}",
                                      progress_.count(), in_words(last))};
     return std::nullopt;
 }
@@ -164,22 +164,22 @@ chain_follower::complaint chain_follower::about_link(outcome how, const block_pl
     case outcome::below_root:
         return {severity::lasting,
                 link +
-                    ", which is no block of this chain, and this state cannot go back behind "
+                    ", which is not a block of this chain, and this state cannot go back before "
                     "its irreversible " +
                     in_words(tree_.root()) +
                     "; name another peer, or sync into another folder, with a larger --lag if the "
                     "chain forks that deep"};
     case outcome::wrong_numbers:
-        return {severity::fault, link + ", whose number is another"};
+        return {severity::fault, link + ", whose number does not fit"};
     case outcome::full:
         return {tree_.has_waiting_of_others(sender_.sender) ? severity::transient : severity::fault,
                 link + ", and there are " + std::to_string(tree_.waiting()) +
-                    " blocks beside the chain already, of at most " +
+                    " blocks beside the chain already; the limit is " +
                     std::to_string(tree_.bounds().blocks) + " with " +
                     std::to_string(tree_.bounds().bytes >> 20) +
-                    " MiB: a fork that is larger cannot be followed"};
+                    " MiB, and a larger fork cannot be followed"};
     default:
-        return {severity::fault, link + ", which nobody has sent"};
+        return {severity::fault, link + ", which no peer has sent"};
     }
 }
 
@@ -212,7 +212,7 @@ chain_follower::check_beyond(const block_source::event& event, std::uint64_t sto
     const bool is_known = tree_.has(event.head.id) || tree_.bad(event.head.id);
     if (is_known || event.head.number > stop_at) return note_useless(event.head);
     return complaint{severity::fault, "what it has next follows " + in_words(event.head) +
-                                          ", which nobody has sent"};
+                                          ", which no peer has sent"};
 }
 
 } // namespace chainbase::driver

@@ -147,7 +147,7 @@ hello_message read_hello(byte_view payload) {
     const std::size_t length = strnlen(read.chain.data(), read.chain.size());
     hello_message result{{read.chain.data(), length}, unpacked(read.first), unpacked(read.last)};
     if (printable(bytes_of(result.chain)) != result.chain)
-        malformed("names its chain in bytes that are no text");
+        malformed("names its chain in bytes that are not text");
     return result;
 }
 
@@ -243,7 +243,7 @@ blocks_reader::blocks_reader(byte_view payload) : payload_(payload) {
 std::optional<byte_view> blocks_reader::next() {
     if (taken_ == count_) {
         if (position_ != payload_.size())
-            malformed("bytes behind the last of " + std::to_string(count_) + " blocks");
+            malformed("bytes after the last of " + std::to_string(count_) + " blocks");
         return std::nullopt;
     }
     const byte_view rest = payload_.subspan(position_);

@@ -261,8 +261,8 @@ public:
     explicit peer_feed(options how) : how_(std::move(how)) {
         if (how_.peers.empty())
             throw usage_error(
-                "there is nobody to take blocks from; name a peer with --peer HOST:PORT, "
-                "or a log with --block-log");
+                "there is no source of blocks; name a peer with --peer HOST:PORT, or a log with "
+                "--block-log");
         if (!how_.chain.empty()) decode_ = decoder_of(how_.chain);
         chain_ = how_.chain;
         for (const endpoint_name& one : how_.peers)
@@ -421,13 +421,13 @@ private:
             if (next.type == wire::message::caught_up) take_caught_up(with, next.payload);
             if (next.type == wire::message::refusal) take_refusal(with, next.payload);
             if (next.type == wire::message::hello || next.type == wire::message::request)
-                with.fail(severity::fault, "a message of a type that is not due");
+                with.fail(severity::fault, "a message of a type that is not expected here");
             if (next.type != wire::message::keepalive || is_caught_up_)
                 last_progress = clock::now();
             if (clock::now() - last_progress > how_.progress)
                 with.fail(severity::transient, "no blocks for " +
                                                    std::to_string(how_.progress.count()) +
-                                                   " ms, though it is there");
+                                                   " ms, though it answers");
         }
     }
     /// Records faults in blocks of connections that had ended when they were applied.
@@ -480,7 +480,7 @@ private:
             request.known.push_back(known.front());
         }
         whose.greetings.say(message_limit::level::info,
-                            fmt::format("peer {}: {}, blocks {} to {}; going on behind block {}",
+                            fmt::format("peer {}: {}, blocks {} to {}; going on after block {}",
                                         with.name(), said.chain, said.first.number,
                                         said.last.number, request.known.front().number));
         {
@@ -522,7 +522,7 @@ private:
         const caught_up_message said = from.named([&] { return read_caught_up(payload); });
         if (is_caught_up_)
             from.fail(severity::fault,
-                      "says twice that it has nothing more, without blocks between");
+                      "says twice that it has nothing more, without a block between");
         if (said.is_end && said.head == block_place{})
             from.fail(severity::transient, "has no blocks, and says that it never will");
         is_caught_up_ = true;
@@ -573,7 +573,7 @@ private:
                 made.blocks.push_back(std::move(one));
             }
         } catch (const damaged_error& problem) {
-            refuse("is no block of the chain " + chain_ + " (" + problem.what() + ")");
+            refuse("is not a block of the chain " + chain_ + " (" + problem.what() + ")");
         } catch (const std::bad_alloc&) {
             refuse("takes more memory than there is");
         }

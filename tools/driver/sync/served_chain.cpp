@@ -18,7 +18,7 @@ chain_ids::chain_ids(const block_log_reader& log) {
             throw limit_error(log.path().string() + ": block " + std::to_string(next->number) +
                               " has " + std::to_string(next->encoded.size()) +
                               " bytes, and the protocol takes " + std::to_string(largest_block) +
-                              "; give the log itself to who needs it");
+                              "; copy the log to those who need it");
         add(next->number, checksum(next->encoded));
         shown.advance(blocks.position(), log.bytes());
     }
@@ -60,13 +60,13 @@ served_chain::served_chain(const block_log_reader& log, std::vector<losing_branc
         if (one.fork_point != 0 && !index)
             throw usage_error("a branch follows block " + std::to_string(one.fork_point) +
                               ", which the log " + log.path().string() +
-                              " has not; use the branches that were made for this log");
+                              " does not have; use the branches that were made for this log");
         for (const bytes& block : one.blocks)
             if (block.size() > chain_ids::largest_block)
-                throw limit_error("a branch behind block " + std::to_string(one.fork_point) +
+                throw limit_error("a branch after block " + std::to_string(one.fork_point) +
                                   " has a block of " + std::to_string(block.size()) +
                                   " bytes, and the protocol takes " +
-                                  std::to_string(chain_ids::largest_block) + "; leave it away");
+                                  std::to_string(chain_ids::largest_block) + "; leave it out");
         const std::size_t before = index ? *index + 1 : 0;
         const bool loses = before + one.blocks.size() < ids_.count();
         if (!one.blocks.empty() && loses) branches_.emplace(before, std::move(one));

@@ -174,8 +174,8 @@ void look_in_memory(bool every_row, const state_report& state, archive_contents&
             return; // nothing archived yet
     if (state.condition == condition::writer_died)
         throw unclean_error(to.state.string() +
-                            ": the last writer died, and rows in memory are rolled back by the "
-                            "next opening for writing; open it so, then look again");
+                            ": the last writer died, and the next opening for writing rolls back "
+                            "the rows in memory; open the state for writing once, then call again");
     open_options how;
     how.mode = open_mode::read_only;
     database reader(to.state, how);
@@ -214,10 +214,10 @@ void judge(archive_contents& to) {
         const std::uint64_t gone = one.handed_over.value_or(0);
         if (gone <= counting) continue;
         to.findings.push_back("table " + one.name + ": " + std::to_string(gone) +
-                              " objects were handed over, and there are " +
+                              " objects were handed over, but there are " +
                               std::to_string(counting) +
-                              " rows; put the archive in place that belongs to this state, or "
-                              "replay into a new folder");
+                              " rows; put the archive of this state back in place, or replay "
+                              "into a new folder");
     }
 }
 
@@ -281,7 +281,7 @@ archive_contents read_archive_contents(const fs::path& state, bool every_row) {
     if (is_readable) judge(found);
     if (!found.is_there && found.findings.empty())
         throw format_error(found.folder.string() +
-                           ": there is no archive, and the state handed nothing over to one");
+                           ": there is no archive, and the state has handed nothing over");
     if (found.is_there) measure_files(found);
     return found;
 }
@@ -310,7 +310,7 @@ std::string condition_text(const archive_contents& found) {
 
 std::string kind_text(const archive_contents& found) {
     if (found.is_there) return "store " + (found.store.empty() ? "unknown" : found.store);
-    return "which is not there";
+    return "which does not exist";
 }
 
 std::string standing_text(const archive::rocksdb_facts& facts) {
@@ -366,7 +366,7 @@ std::string sizes_text(const archive_contents& found) {
 }
 
 std::string statistics_text(const archive_contents& found) {
-    if (!found.statistics) return "\nstatistics of no process are there\n";
+    if (!found.statistics) return "\nno process has left statistics\n";
     const archive::published_statistics& told = *found.statistics;
     const std::string ended = told.closed != 0      ? "until " + time_text(told.closed)
                               : found.is_counting() ? "and running"

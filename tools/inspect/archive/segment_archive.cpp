@@ -221,11 +221,11 @@ std::string segment_archive::name() const {
 }
 
 void segment_archive::create_table(const archive::table_description&) {
-    throw usage_error(name() + ": is only looked at");
+    throw usage_error(name() + ": is only read");
 }
 
 archive::store::write_totals segment_archive::apply(const archive::write_batch&) {
-    throw usage_error(name() + ": is only looked at");
+    throw usage_error(name() + ": is only read");
 }
 
 std::optional<pinned_row> segment_archive::read(table_id table, std::uint32_t id) const {
@@ -300,8 +300,8 @@ void require_rows(const row_source& state, const archive::store* archive, const 
     const std::uint64_t there = table ? archive->count(*table) : 0;
     if (there < expected)
         throw damaged_error(fmt::format(
-            "{}: the state handed over {} rows of {}, and its archive{} has {}; put the archive in "
-            "place that belongs to this state, or ask for what is in memory alone",
+            "{}: the state handed over {} rows of {}, and its archive{} has {}; put the archive "
+            "of this state back in place, or ask only for what is in memory",
             state.state().string(), expected, type, archive ? "" : ", which is missing,", there));
 }
 

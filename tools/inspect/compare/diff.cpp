@@ -207,8 +207,8 @@ std::string left_out_of(const state_diff& found) {
     for (const state_diff::type& type : found.types)
         if (type.handed_over_a != 0 || type.handed_over_b != 0)
             text +=
-                fmt::format("{}: {} and {} rows were handed over to the archives, which were "
-                            "not compared; --archive does\n",
+                fmt::format("{}: {} and {} rows were handed over to the archives, which were not "
+                            "compared; --archive compares them\n",
                             type.name, grouped(type.handed_over_a), grouped(type.handed_over_b));
     return text;
 }
@@ -276,7 +276,7 @@ void declare_diff(command& verb) {
     verb.add_option("--type", asked->question.types, "Only these types");
     verb.add_option("--ignore-field", asked->ignored, "FIELD of all types, or TYPE.FIELD");
     verb.add_option("--limit", asked->question.rows_limit,
-                    "Rows that are printed of each type at most; 0: all")
+                    "Rows to print of each type at most; 0: all")
         .shows_default();
     verb.add_flag("--archive", asked->question.has_archive,
                   "Also objects that are in the archive only");

@@ -187,8 +187,8 @@ std::string digest_text(const content_digest& found) {
     std::string text = table.text();
     for (const content_digest::type& one : found.types)
         if (!one.undescribed.empty() && !one.digest.empty())
-            text += fmt::format("{}: of {} the bytes are taken as they are; they may differ where "
-                                "the content does not\n",
+            text += fmt::format("{}: the bytes of {} are hashed as they are; they may differ "
+                                "where the content does not\n",
                                 one.name, fmt::join(one.undescribed, ", "));
     return text + fmt::format("\nrevision {}\ndigest   {}\n", found.revision, found.digest);
 }
@@ -201,10 +201,9 @@ exit_code run_digest(const digest_call& asked) {
     else if (!found.has_moved)
         print_or_throw(digest_text(found));
     if (!found.has_moved) return exit_code::done;
-    spdlog::error("{}: its writer changed it each time that it was read, and a digest of different "
-                  "blocks is none; take that of its newest checkpoint ({}@checkpoint), or call "
-                  "again when its "
-                  "writer waits",
+    spdlog::error("{}: its writer changed it each time that it was read, so there is no digest "
+                  "of one block; take that of its newest checkpoint ({}@checkpoint), or call "
+                  "again when its writer is idle",
                   asked.state, asked.state);
     return exit_code::moved;
 }
@@ -214,9 +213,9 @@ exit_code run_digest(const digest_call& asked) {
 void declare_digest(command& verb) {
     const auto asked = declare_look<digest_call>(verb, run_digest);
     asked->question.threads = std::max(1U, std::thread::hardware_concurrency());
-    verb.add_option("--type", asked->question.types, "Just these types");
+    verb.add_option("--type", asked->question.types, "Only these types");
     verb.add_option("--threads", asked->question.threads,
-                    "Threads that read; else one for each processor")
+                    "Threads that read; default: one for each processor")
         .whole_number(1, 1024);
     verb.add_flag("--memory", asked->question.memory_only,
                   "Without objects that are in the archive only");

@@ -109,9 +109,9 @@ private:
         const std::string keys = computed_keys(schema);
         if (keys.empty()) return;
         if (has_writer(from_)) {
-            spdlog::warn("{} of {}: a function of the program tells the order, which is not in the "
-                         "dump because a process has the state open for writing; load cannot make "
-                         "a state of it",
+            spdlog::warn("{} of {}: a function of the program determines the order, which is not "
+                         "in the dump because a process has the state open for writing; load "
+                         "cannot make a state of this dump",
                          keys, schema.name);
             return;
         }
@@ -153,7 +153,7 @@ dump_file opened(const dump_call& asked, const dump_file::standing& found) {
 
 exit_code run_dump(const dump_call& asked) {
     if (asked.resume && asked.output.empty())
-        throw usage_error("--resume goes on with a file: name it (--output)");
+        throw usage_error("--resume goes on with a file; name it with --output");
     if (asked.rescues) return rescue_to(asked.output, asked.state, asked.types);
     row_source from(asked.state);
     std::uint64_t changes = 0;
@@ -206,7 +206,7 @@ void declare_dump(command& verb) {
     command_option& archive =
         verb.add_flag("--archive", asked->archive, "Also objects that are in the archive only");
     verb.add_flag("--rescue", asked->rescues,
-                  "Of a damaged state: what can still be read, and what cannot")
+                  "Dump what can still be read of a damaged state, and list what cannot")
         .excludes(resume)
         .excludes(archive);
 }

@@ -43,7 +43,7 @@ std::string dump_head::line() const {
 dump_head dump_head::of(const std::string& line, const std::string& file) {
     const json found = json::parse(line, nullptr, /*allow_exceptions=*/false);
     if (!found.is_object() || !found.contains("dump"))
-        throw damaged_error(file + ": line 1: no dump begins there; choose another file");
+        throw damaged_error(file + ": line 1: not the beginning of a dump; choose another file");
     if (found["dump"] != version && found["dump"] != version_without_seeds)
         throw format_error(file + ": line 1: a dump of version " + found["dump"].dump() +
                            ", this program reads " + std::to_string(version) +
@@ -57,7 +57,7 @@ dump_head dump_head::of(const std::string& line, const std::string& file) {
         for (json& type : all["types"]) {
             type["first_window"] = 0;
             if (!type.at("next_id").is_number_unsigned() || type["next_id"] > UINT32_MAX)
-                throw damaged_error(file + ": line 1: " + type["next_id"].dump() + " is no id");
+                throw damaged_error(file + ": line 1: " + type["next_id"].dump() + " is not an id");
         }
         const catalogue types = catalogue_of(all.dump(), file);
         for (std::size_t number = 0; number < types.entries().size(); ++number)
@@ -162,14 +162,14 @@ sorted_json::const_iterator row_in(const sorted_json& line) {
 
 dump_file::standing dump_file::progress_of(const fs::path& file) {
     std::ifstream in(file, std::ios::binary);
-    if (!in) throw_failure(file.string(), "cannot be read; without --resume it is made");
+    if (!in) throw_failure(file.string(), "cannot be read; leave out --resume to make it");
     standing found;
     std::string line;
     std::string last;
     std::getline(in, found.head);
     if (in.eof() || !parsed(found.head).contains("dump"))
         throw damaged_error(file.string() +
-                            ": offset 0: no dump begins there; choose another file");
+                            ": offset 0: not the beginning of a dump; choose another file");
     found.end = found.head.size() + 1;
     std::uint64_t at = found.end;
     while (std::getline(in, line) && !in.eof()) {
@@ -185,7 +185,7 @@ dump_file::standing dump_file::progress_of(const fs::path& file) {
     if (found.is_complete) return found;
     const auto last_row = row_in(row);
     if (last_row == row.end())
-        throw damaged_error(fmt::format("{}: offset {}: no row of a dump; choose another file",
+        throw damaged_error(fmt::format("{}: offset {}: not a row of a dump; choose another file",
                                         file.string(), found.end - last.size() - 1));
     found.type = last_row.key();
     found.id = last_row->at("id").get<std::uint32_t>();
@@ -201,7 +201,7 @@ dump_file::dump_file() noexcept : name_("stdout"), file_(stdout) {}
 dump_file::dump_file(const fs::path& file) : name_(file.string()) {
     file_.reset(std::fopen(file.c_str(), "wbxe"));
     if (!file_ && errno == EEXIST)
-        throw usage_error(name_ + " is there already; go on with it (--resume), or choose another "
+        throw usage_error(name_ + " exists already; go on with it (--resume), or choose another "
                                   "file");
     if (!file_) throw_failure(name_, "cannot be made");
 }
@@ -221,7 +221,7 @@ void dump_file::write(std::string_view lines) {
 void dump_file::finish() {
     if (std::fflush(file_.get()) != 0) throw_failure(name_, "cannot be written to");
     if (file_.get() != stdout && ::fsync(fileno(file_.get())) != 0)
-        throw_failure(name_, "cannot be brought to storage");
+        throw_failure(name_, "cannot be synced");
 }
 
 } // namespace chainbase::inspect

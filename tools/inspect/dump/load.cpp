@@ -138,13 +138,13 @@ std::string dump_reader::place() const {
 }
 
 void dump_reader::refuse(const std::string& why) const {
-    throw damaged_error(place() + ": " + why + "; make the dump again, or mend the line");
+    throw damaged_error(place() + ": " + why + "; make the dump again, or correct the line");
 }
 
 void dump_reader::refuse(const std::string& why, std::uint64_t first) const {
     throw damaged_error(
-        fmt::format("{}: lines {} to {}: {}; make the dump again, or mend the lines", name_, first,
-                    std::max(first, taken()), why));
+        fmt::format("{}: lines {} to {}: {}; make the dump again, or correct the lines", name_,
+                    first, std::max(first, taken()), why));
 }
 
 /// Reads the next line, unless the one before was not consumed.
@@ -159,9 +159,9 @@ void dump_reader::read_line() {
         return;
     }
     ++number_;
-    if (text_.find('\0') != text_.npos) refuse("a byte 0, which no JSON has");
+    if (text_.find('\0') != text_.npos) refuse("a byte 0, which JSON cannot have");
     line_ = exact_json(text_);
-    if (!line_.is_object()) refuse("no JSON object");
+    if (!line_.is_object()) refuse("not a JSON object");
 }
 
 const sorted_json* dump_reader::next_row(const std::string& type) {
@@ -200,17 +200,17 @@ key_orders dump_reader::orders(const std::string& type) {
 dump_reader::tail dump_reader::end() {
     read_line();
     if (line_.is_null())
-        throw damaged_error(place() + ": the dump ends here, without its last line, so it is not "
-                                      "whole; go on with it (dump --output --resume), or make it "
-                                      "again");
+        throw damaged_error(place() + ": the dump ends here, without its last line, so it is "
+                                      "incomplete; go on with it (dump --output --resume), or "
+                                      "make it again");
     if (line_.value("complete", sorted_json()) != sorted_json(true))
-        refuse("neither a row of the type whose turn it is nor the last line");
+        refuse("neither a row of the current type nor the last line");
     const sorted_json rows = line_.value("rows", sorted_json());
     const sorted_json revision = line_.value("revision", sorted_json());
     if (!rows.is_number_unsigned() || !revision.is_number_integer())
         refuse("the last line has no number of rows, or no revision");
     if (rows != rows_)
-        refuse(fmt::format("{} rows are counted, {} were there", rows.dump(), rows_));
+        refuse(fmt::format("{} rows are counted, but there were {}", rows.dump(), rows_));
     const tail found{revision.get<std::int64_t>(),
                      line_.value("moved", sorted_json()) != sorted_json(false)};
     if (std::string more; std::getline(in_, more)) refuse("something follows the last line");
@@ -242,8 +242,8 @@ void unfinished_state::require_ours() const {
     const fs::path& around = name_.path();
     if (fs::is_regular_file(fs::symlink_status(around / mark))) return;
     if (fs::is_directory(fs::symlink_status(around)) && fs::is_empty(around)) return;
-    throw usage_error(around.string() + " is there, and nothing says what it is; remove it, or "
-                                        "choose another name");
+    throw usage_error(around.string() + " exists, and was not left by an earlier call; remove "
+                                        "it, or choose another name");
 }
 
 void unfinished_state::take_lock() {
@@ -313,9 +313,9 @@ bool needs_archive(const dump_head& head) {
 exit_code run_load(const load_call& asked) {
     dump_reader from(asked.dump);
     if (from.head().has_archive)
-        throw damaged_error(from.place() + ": a dump with rows of the archive, which are not to be "
-                                           "in memory; dump without --archive, and copy the folder "
-                                           "archive of the state");
+        throw damaged_error(from.place() + ": a dump with rows of the archive, which do not "
+                                           "belong in memory; dump without --archive, and copy "
+                                           "the folder archive of the state");
     unfinished_state made(asked.state, asked.readers_group);
     const catch_interruption interruption;
     json types = json::array();
@@ -356,12 +356,12 @@ exit_code run_load(const load_call& asked) {
 
 void declare_load(command& verb) {
     const auto asked =
-        declare_look<load_call>(verb, run_load, "The folder to make; it must not be there");
-    verb.add_option("FILE", asked->dump, "What dump wrote; without it, or as -, stdin");
+        declare_look<load_call>(verb, run_load, "The folder to make; it must not exist");
+    verb.add_option("FILE", asked->dump, "The output of dump; default, or -: stdin");
     verb.add_option("--readers-group", asked->readers_group,
-                    "The group whose members may look at the state");
+                    "The group whose members may read the state");
     verb.add_flag("--moved", asked->takes_moved,
-                  "Also of a dump whose state went on while it was made");
+                  "Also load a dump whose state changed while it was made");
     verb.add_flag("--json", asked->json, "Print one JSON object");
 }
 

@@ -124,9 +124,10 @@ std::string compact_json(const compact_call& asked, const std::vector<compacted_
 
 void require_nothing_to_undo(const state_report& state, const compact_call& asked) {
     if (state.sessions != 0 && !asked.commits && !asked.only_tells)
-        throw usage_error(fmt::format("{}: {} block(s) after revision {} can still be undone, and "
-                                      "could not be any more; commit them in the program, or call "
-                                      "again with --commit, which keeps their changes for good",
+        throw usage_error(fmt::format("{}: {} block(s) after revision {} can still be undone, "
+                                      "but not after compacting; commit them in the program, or "
+                                      "call again with --commit, which keeps their changes for "
+                                      "good",
                                       asked.state, state.sessions, state.irreversible_revision));
 }
 
@@ -141,8 +142,8 @@ void copy_all(bulk_load::new_state& to, row_source& from) {
             loader.add_all(rows);
             if (loader.objects() != rows.slots().live())
                 throw damaged_error(schema->name +
-                                    ": its ids lead to fewer objects than there are, so "
-                                    "nothing was changed; run chainbase-inspect check");
+                                    ": its ids lead to fewer objects than it has, so nothing was "
+                                    "changed; run chainbase-inspect check");
             finish(loader, rows.slots().next_id(), bulk_load::orders_of(rows), from.state());
         }
         to.close(from.revision());
@@ -153,8 +154,8 @@ void require_same(const std::filesystem::path& made, row_source& from) {
     row_source copy(made);
     if (state_diff::of(from, copy, {{}, {}, 1}).is_same()) return;
     throw damaged_error(from.state().string() +
-                        ": the objects of what was made are not the same, so "
-                        "nothing was changed; run chainbase-inspect check");
+                        ": the new segment does not have the same objects, so nothing was "
+                        "changed; run chainbase-inspect check");
 }
 
 /// Copying a damaged state would lose unreachable objects for good.
@@ -208,9 +209,9 @@ exit_code run_compact(const compact_call& asked) {
 
 void declare_compact(command& verb) {
     const auto asked = declare_look<compact_call>(verb, run_compact);
-    verb.add_flag("--dry-run", asked->only_tells, "Only say what that would give");
+    verb.add_flag("--dry-run", asked->only_tells, "Only show what compacting would free");
     verb.add_flag("--commit", asked->commits,
-                  "Although blocks can still be undone: keeps their changes for good");
+                  "Compact even if blocks can still be undone; keeps their changes for good");
     verb.add_flag("--json", asked->json, "Print one JSON object instead of a table");
 }
 

@@ -52,9 +52,9 @@ void require_at_rest(const state_report& state) {
 void require_sound(const std::filesystem::path& made) {
     const check::state_check found(made);
     if (found.report().found_in_all() == 0) return;
-    throw damaged_error(made.string() + ": what was made is not sound, so nothing was changed:\n" +
-                        first_findings(found.report(), 3) +
-                        "run chainbase-inspect check on the state");
+    throw damaged_error(
+        made.string() + ": the new segment is not sound, so nothing was changed:\n" +
+        first_findings(found.report(), 3) + "run chainbase-inspect check on the state");
 }
 
 void require_sound_checkpoint(const std::filesystem::path& state,

@@ -30,7 +30,7 @@ namespace {
 void find_objects(repair_plan& to, const check::state_check& state,
                   const std::vector<rescued_type>& rescued) {
     if (state.is_mapped() && !state.knows_types()) {
-        to.why_no_objects = "segment/catalogue.json cannot be read, and says what the objects are";
+        to.why_no_objects = "segment/catalogue.json, which describes the objects, cannot be read";
         return;
     }
     if (!state.is_mapped() || !state.log().is_known) {
@@ -200,7 +200,7 @@ outcome claim_copy(const repair_call& asked) {
     const auto found =
         opening_facts::read(asked.state, place, disk::of_system(), /*writing=*/asked.is_meant);
     if (opening_plan::of(found).condition != segment_condition::copied_while_open)
-        throw usage_error("--from copy: the segment is no copy that was made while it was open");
+        throw usage_error("--from copy: the segment is not a copy that was made while it was open");
     outcome done;
     done.chosen = way::copy;
     if (!asked.is_meant) return done;
@@ -254,17 +254,17 @@ std::string plan_text(const repair_plan& plan) {
                             plan.objects->revision, grouped(plan.objects->kept),
                             grouped(plan.objects->lost), grouped(plan.objects->doubtful));
         if (plan.objects->no_longer_undone != 0)
-            text += fmt::format("                     {} block(s) could not be undone any more\n",
+            text += fmt::format("                     {} block(s) can then no longer be undone\n",
                                 plan.objects->no_longer_undone);
     } else {
-        text += "  --from objects     cannot be: " + plan.why_no_objects + "\n";
+        text += "  --from objects     impossible: " + plan.why_no_objects + "\n";
     }
     if (plan.checkpoint)
         text += fmt::format("  --from checkpoint  revision {}: checkpoint {} and the blocks after "
                             "it\n",
                             plan.checkpoint->revision, plan.checkpoint->generation);
     else
-        text += "  --from checkpoint  cannot be: " + plan.why_no_checkpoint + "\n";
+        text += "  --from checkpoint  impossible: " + plan.why_no_checkpoint + "\n";
     if (plan.is_copied)
         text += "  --from copy        the segment as it is; only if no writer had it open while it "
                 "was copied\n";
@@ -274,7 +274,7 @@ std::string plan_text(const repair_plan& plan) {
 std::string claim_text(const repair_call& asked, const outcome& done) {
     return fmt::format("{}: {}\n", asked.state,
                        done.is_done ? "the next opening takes the segment as it is; "
-                                      "chainbase-inspect check looks at it before"
+                                      "chainbase-inspect check can check it before"
                                     : "nothing was changed; --yes takes the segment as it is");
 }
 
@@ -295,8 +295,8 @@ std::string repair_text(const repair_call& asked, const outcome& done) {
         text += fmt::format("\nrepaired from {}; what was damaged is kept as {}\n",
                             to_string(done.chosen), done.kept_as.string());
     else if (done.chosen == way::none)
-        text += "\nnothing here can be taken: put a copy of the state in its place, or replay into "
-                "a new folder\n";
+        text += "\nno repair is possible: put a copy of the state in its place, or replay into a "
+                "new folder\n";
     else
         text +=
             fmt::format("\nnothing was changed; --yes repairs from {}\n", to_string(done.chosen));
@@ -332,11 +332,12 @@ exit_code run_repair(const repair_call& asked) {
 
 void declare_repair(command& verb) {
     const auto asked = declare_look<repair_call>(verb, run_repair);
-    verb.add_flag("--yes", asked->is_meant, "Do it; what is damaged is kept beside it");
+    verb.add_flag("--yes", asked->is_meant,
+                  "Repair the state; the damaged files are kept beside it");
     verb.add_option(
             "--from", asked->from,
-            "Take what the segment still holds, or the checkpoint, or a copy of the segment "
-            "as it is; without it what loses least")
+            "Repair from what the segment still holds, from the checkpoint, or from a copied "
+            "segment as it is; default: what loses least")
         .one_of({"objects", "checkpoint", "copy"});
     verb.add_flag("--json", asked->json, "Print one JSON object instead of text");
 }

@@ -140,17 +140,18 @@ void tell(const rescued_type& type) {
     const std::string& name = type.from->schema().name;
     if (!type.lost.empty()) spdlog::warn("{}: {} objects cannot be read", name, type.lost.size());
     if (!type.doubtful.empty())
-        spdlog::warn("{}: {} objects are there, and bytes of them may be wrong", name,
+        spdlog::warn("{}: {} objects can be read, but bytes of them may be wrong", name,
                      type.doubtful.size());
     if (!type.why_no_orders.empty())
-        spdlog::warn("{}: the order of {} cannot be read ({}), so load cannot make a state of it",
+        spdlog::warn("{}: the order of {} cannot be read ({}), so load cannot make a state of "
+                     "this dump",
                      name, computed_keys(type.from->schema()), type.why_no_orders);
 }
 
 void tell_of_log(const check::state_check& state) {
     if (state.log().is_known) return;
-    spdlog::warn("{}: segment/undo_log cannot be read, so the revision is not known, and what an "
-                 "unfinished block did could not be undone",
+    spdlog::warn("{}: segment/undo_log cannot be read, so the revision is not known, and the "
+                 "changes of an unfinished block could not be undone",
                  state.state().string());
 }
 
@@ -182,9 +183,9 @@ exit_code rescue_to(const std::string& output, const std::string& state,
         throw damaged_error(state + ": nothing can be read of its segment; run chainbase-inspect "
                                     "check");
     if (!found.knows_types())
-        throw damaged_error(state + ": segment/catalogue.json cannot be read, and says what the "
-                                    "objects are; put it in place from a copy of the state, or "
-                                    "run chainbase-inspect repair");
+        throw damaged_error(state + ": segment/catalogue.json, which describes the objects, "
+                                    "cannot be read; replace it from a copy of the state, or run "
+                                    "chainbase-inspect repair");
     const std::vector<rescued_type> all = chosen(found, types);
     tell_of_log(found);
     dump_head head;

@@ -77,8 +77,8 @@ void require_possible(const limits& now, const limits& wanted) {
 
 void require_no_sessions(const state_report& state, const resize_call& asked) {
     if (state.sessions != 0)
-        throw usage_error(fmt::format("{}: {} block(s) after revision {} can still be undone, and "
-                                      "what undoes them names places by the size of the windows; "
+        throw usage_error(fmt::format("{}: {} block(s) after revision {} can still be undone, "
+                                      "and their undo log depends on the size of the windows; "
                                       "commit or undo them in the program first",
                                       asked.state, state.sessions, state.irreversible_revision));
 }
@@ -93,8 +93,8 @@ void store(const std::string& state, const limits& wanted) {
         throw locked_error(state + ": another process wrote to it meanwhile; nothing was changed");
     const auto found = chainbase::detail::header_in(folder);
     if (!found || found->clean == 0)
-        throw locked_error(state + ": another process opened it for writing meanwhile; nothing was "
-                                   "changed, call again when it has ended");
+        throw locked_error(state + ": another process opened it for writing meanwhile; nothing "
+                                   "was changed. Call again when that process has ended");
     segment_header header = *found;
     header.window_bytes = wanted.window_bytes;
     header.windows = static_cast<std::uint32_t>(wanted.windows);
@@ -160,12 +160,12 @@ void declare_resize(command& verb) {
     verb.add_option_function<std::string>(
             "--window-bytes",
             [asked](const std::string& size) { asked->window_bytes = byte_size_of(size); },
-            "The most that one file can grow to; as 64GiB, or in bytes")
+            "The size that one file can grow to, such as 64GiB, or in bytes")
         .value_name("BYTES");
     verb.add_option("--windows", asked->windows,
                     "How many files there can be: 26, and per type 2 and one per hashed key")
         .whole_number(1, std::uint64_t{1} << 20);
-    verb.add_flag("--dry-run", asked->only_tells, "Only say what is and would be");
+    verb.add_flag("--dry-run", asked->only_tells, "Only show the present and the new limits");
     verb.add_flag("--json", asked->json, "Print one JSON object instead of text");
 }
 

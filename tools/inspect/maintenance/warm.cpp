@@ -52,8 +52,8 @@ std::uint64_t rounded_up(std::uint64_t number, std::uint64_t to) {
 int open_or_throw(const std::filesystem::path& file) {
     const int opened = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (opened < 0 && (errno == EACCES || errno == EPERM))
-        throw access_error(file.string() + ": this user may not read it; call as the user that the "
-                                           "state belongs to");
+        throw access_error(file.string() + ": this user may not read it; run the program as the "
+                                           "owner of the state");
     if (opened < 0) throw_file_error(file, "open");
     return opened;
 }
@@ -213,9 +213,9 @@ std::string why_not(int number, const std::string& file_system) {
     switch (number) {
     case EINVAL:
         return "the kernel makes no huge pages of files that " + file_system +
-               " holds, or not of those that somebody writes";
+               " holds, or not of files that a process writes";
     case ENOMEM:
-        return "no free huge page was to be had; memory is full or in pieces";
+        return "no huge page is free; memory is full or fragmented";
     case EBUSY:
         return "the control group has no memory left for one";
     case EAGAIN:
@@ -408,13 +408,14 @@ std::string outcome_of(const warming_report& found) {
     const warmed_file total = found.total();
     std::string text;
     if (!total.resident_before)
-        text += "the kernel tells what is in memory only to who owns the files or may write them\n";
+        text += "the kernel reports what is in memory only to the owner of the files, or to "
+                "users who may write them\n";
     if (found.how.is_dry_run || found.is_interrupted) return text;
     text += fmt::format("{} in {:.1f} s\n", bytes_in_words(total.data_bytes), found.seconds);
     // Resident holes make this a lower bound.
     if (total.resident_after && *total.resident_after < total.data_bytes)
-        text += fmt::format("{} bytes are not in memory after all: there is too little of it, or a "
-                            "writer went on meanwhile\n",
+        text += fmt::format("{} bytes are still not in memory: there is too little of it, or a "
+                            "writer changed the state meanwhile\n",
                             grouped(total.data_bytes - *total.resident_after));
     return text;
 }
@@ -501,8 +502,8 @@ exit_code run_warm(const warm_call& asked) {
 void declare_warm(command& verb) {
     const auto asked = declare_look<warm_call>(verb, run_warm);
     verb.add_flag("--hugepages", asked->huge_pages,
-                  "Make huge pages of it, where kernel and file system can");
-    verb.add_flag("--dry-run", asked->is_dry_run, "Tell what is in memory and do nothing");
+                  "Use huge pages, where the kernel and the file system can");
+    verb.add_flag("--dry-run", asked->is_dry_run, "Only show what is in memory");
     verb.add_flag("--json", asked->json, "Print one JSON object instead of a table");
 }
 

@@ -352,8 +352,8 @@ exit_code run_map(const map_call& asked) {
         output_file(asked.svg, {found.state, found.segment}).write(as_svg(found));
     print_or_throw(asked.json ? as_json(found) : as_text(found, columns_of_stdout()));
     if (found.condition != condition::closed || found.consistent) return exit_code::done;
-    spdlog::error("{}: the state is closed, and what it counts is not what was found; `check` says "
-                  "more",
+    spdlog::error("{}: the state is closed, but its counts differ from what was found; `check` "
+                  "says more",
                   asked.state);
     return exit_code::failed;
 }

@@ -300,8 +300,8 @@ exit_code run_tree(const tree_call& asked) {
     tell(asked, found);
     if (found.state.condition != condition::closed || found.state.consistent)
         return exit_code::done;
-    spdlog::error("{}: the state is closed, and what it counts is not what its files hold; `stat` "
-                  "says more",
+    spdlog::error("{}: the state is closed, but its counts differ from what its files hold; "
+                  "`stat` says more",
                   asked.state);
     return exit_code::failed;
 }
@@ -352,7 +352,7 @@ std::string as_text(const state_tree& found) {
         text += one + "\n";
     }
     if (found.state.consistent) return text;
-    return text + "\nread while it changed: the sums may miss the files' by a little\n";
+    return text + "\nread while it changed: the sums may differ a little from those of the files\n";
 }
 
 std::string as_html(const state_tree& found) {

@@ -138,7 +138,7 @@ void enter_slots(window_map& map, std::uint64_t capacity, const std::vector<bool
 void compare(const window_map& map, const char* what, std::uint64_t found, std::uint64_t counted,
              findings_list& to) {
     if (found != counted)
-        to.push_back(fmt::format("{}: {} {} were found, and {} are counted", map.name, found, what,
+        to.push_back(fmt::format("{}: {} {} were found, but {} are counted", map.name, found, what,
                                  counted));
 }
 
@@ -148,7 +148,7 @@ std::uint64_t used_slots(const window_map& map, std::uint64_t high_water, std::u
     const std::uint64_t most = std::max<std::uint64_t>(capacity, 1);
     if (high_water >= 1 && high_water <= most) return high_water;
     to.push_back(
-        fmt::format("{}: {} slots were used, and the file has {}", map.name, high_water, capacity));
+        fmt::format("{}: {} slots were used, but the file has {}", map.name, high_water, capacity));
     return std::clamp<std::uint64_t>(high_water, 1, most);
 }
 
@@ -253,7 +253,7 @@ std::uint64_t fill_log(file_pages& pages, const log_words& words, window_map& ma
         if (is_last) return linked + 1;
         at = pages.at<log_walk::chunk_header>(begin).previous_end;
     }
-    to.push_back(map.name + ": its chunks lead around");
+    to.push_back(map.name + ": its chunks form a cycle");
     return linked;
 }
 

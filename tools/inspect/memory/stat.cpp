@@ -275,12 +275,12 @@ bool has_lost_archive(const state_report& state, const std::optional<archive_rep
 exit_code verdict_of(const state_report& state, const std::optional<archive_report>& archive) {
     exit_code result = exit_code::done;
     if (is_damaged(state)) {
-        spdlog::error("{}: the state is closed, and what it counts is not what its files hold",
+        spdlog::error("{}: the state is closed, but its counts differ from what its files hold",
                       state.state.string());
         result = exit_code::failed;
     }
     if (has_lost_archive(state, archive)) {
-        spdlog::error("{}: the state is closed, and its archive cannot be read: {}",
+        spdlog::error("{}: the state is closed, but its archive cannot be read: {}",
                       state.state.string(), archive->refusal);
         result = exit_code::failed;
     }
@@ -351,12 +351,12 @@ void declare_stat(command& verb) {
                     asked->watches = true;
                     asked->seconds = seconds;
                 },
-                "Repeat it, every second or so many SECONDS, with the growth per minute; "
-                "without a terminal one JSON object a line")
+                "Repeat every second, or every SECONDS, with the growth per minute; without a "
+                "terminal, one JSON object a line")
             .optional_value("1")
             .value_name("[SECONDS]")
             .whole_number(1, 86'400);
-    verb.add_option("--count", asked->samples, "End after so many reports")
+    verb.add_option("--count", asked->samples, "End after this many reports")
         .needs(watch)
         .whole_number(1, UINT64_MAX);
 }

@@ -49,8 +49,8 @@ void check_types(row_source& state) {
         const type_schema* const there = find(all, known.name);
         if (there && is_of_root(*there)) continue;
         throw format_error(fmt::format(
-            "{}: its state root is not as this version knows it: {} {}; use the chainbase-inspect "
-            "of the program that made it",
+            "{}: this version does not know its state root: {} {}; use the chainbase-inspect of "
+            "the program that made it",
             state.state().string(), known.name,
             there ? "has another layout (" + difference(*there, known) + ")" : "is missing"));
     }

@@ -110,7 +110,7 @@ void node_check::check_node(const read_only_tree& tree, node_ref at, const node_
     if ((node.leaves() & ~node.branches()) != 0)
         to.faults.add(of_node(at, "it has a leaf at a digit that has no child"));
     if (node.size() == 1 && node.leaves() != 0 && tree.root() != at)
-        to.faults.add(of_node(at, "there is but one object below it, which needs no node"));
+        to.faults.add(of_node(at, "there is only one object below it, which needs no node"));
     if (node.keeps_groups()) check_groups(at, node, to);
     for (unsigned digit = 0; digit < branches_per_node; ++digit) {
         if (!node.has(digit)) continue;
@@ -130,7 +130,8 @@ void node_check::check_groups(node_ref at, const node_view& node, piece& to) {
             static_cast<unsigned>(std::popcount(tree_hash::group_of(node.branches(), number)));
         if (count != 0 && node.group(number) != to.hash.group(digests(node, place, count)))
             to.faults.add(of_node(
-                at, fmt::format("the digest that it keeps of its digits {} to {} is not theirs",
+                at, fmt::format("the digest that it keeps of its digits {} to {} does not match "
+                                "them",
                                 4 * number, 4 * number + 3)));
         place += count;
     }
@@ -143,7 +144,7 @@ void node_check::check_child(const read_only_tree& tree, node_ref parent, unsign
     if (!node || node->branches() == 0 || node->size() > at.capacity())
         return to.faults.add(
             of_node(parent, fmt::format("at digit {} it leads to {}, {}", digit, name_of(at),
-                                        !node                   ? "which there is not"
+                                        !node                   ? "which does not exist"
                                         : node->branches() == 0 ? "which is free"
                                                                 : "which is damaged")));
     if (!has_parent_[at.capacity_class()].add(at.number()))
@@ -167,12 +168,13 @@ void node_check::check_root(root_faults& to) {
                                        tree.head().leaves, leaves_)));
         if (!root) {
             if (tree.head().digest != sha256_digest{})
-                to.add(of_tree("its root is that of some objects, and it has no node"));
+                to.add(of_tree("its root is not that of an empty tree, but it has no node"));
             return;
         }
         const auto node = tree.find(*root);
         if (!node || node->branches() == 0 || node->size() > root->capacity())
-            return to.add(of_tree("it leads to " + name_of(*root) + ", which is no node of it"));
+            return to.add(
+                of_tree("it leads to " + name_of(*root) + ", which is not one of its nodes"));
         if (!has_parent_[root->capacity_class()].add(root->number()))
             to.add(of_tree("another node leads to " + name_of(*root) + ", its first one"));
         tree_hash hash;

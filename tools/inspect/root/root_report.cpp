@@ -329,19 +329,19 @@ std::string head_of(const root_report& found, const std::string& state) {
     if (found.is_current())
         text += "current   yes\n";
     else if (found.has_moved) // its writer is applying a block
-        text += fmt::format("current   no: it is that of revision {}\n", found.root_revision);
+        text += fmt::format("current   no: it is the root of revision {}\n", found.root_revision);
     else if (found.root_revision < 0)
         text += "current   no: it was never made; open the state with the program that keeps the "
                 "root, which makes it\n";
     else
-        text += fmt::format("current   no: it is that of revision {}; open the state with the "
-                            "program that keeps the root, which makes it anew\n",
+        text += fmt::format("current   no: it is the root of revision {}; open the state with "
+                            "the program that keeps the root, which makes it anew\n",
                             found.root_revision);
     if (found.has_moved)
         text += fmt::format("objects   {}\n", grouped(found.objects));
     else if (found.leaves() != found.objects)
-        text += fmt::format("damaged   it says that it is of {} objects, and has {}; call again "
-                            "with --verify\n",
+        text += fmt::format("damaged   it says that it commits to {} objects, but its nodes have "
+                            "{}; call again with --verify\n",
                             grouped(found.objects), grouped(found.leaves()));
     return text;
 }
@@ -446,8 +446,8 @@ std::string verdict_of(const root_report& found) {
     // Messages about unreadable objects already say what to do.
     if (faults.total() != faults.count(root_fault::kind::unreadable))
         text += "          what to do: `chainbase-inspect check` says whether the objects are "
-                "sound; if they are,\n          make the root anew (chainbase-driver: --state-root "
-                "none, and in a second call what it was)\n";
+                "sound; if they are,\n          make the root anew (chainbase-driver: "
+                "--state-root none, and in a second call the types as before)\n";
     return text;
 }
 
@@ -480,9 +480,9 @@ exit_code run_root(const root_call& asked) {
     warn_if_rolled_back(found.is_rolled_back, asked.state, found.revision);
     print_or_throw(asked.json ? as_json(found, asked.state) : as_text(found, asked.state));
     if (found.has_moved) {
-        spdlog::error("{}: its writer changed it each time that its nodes were gone through, so "
-                      "nothing but the root is told; look at its newest checkpoint "
-                      "({}@checkpoint), or call again when its writer waits",
+        spdlog::error("{}: its writer changed it each time that its nodes were read, so only the "
+                      "root is shown; read its newest checkpoint ({}@checkpoint), or call again "
+                      "when its writer is idle",
                       asked.state, asked.state);
         return exit_code::moved;
     }
@@ -495,14 +495,13 @@ void declare_root(command& verb) {
     const auto asked = declare_look<root_call>(verb, run_root);
     asked->question.threads = std::max(1U, std::thread::hardware_concurrency());
     verb.add_flag("--verify", asked->question.verify,
-                  "Make every digest anew, from the objects up, and say what is not as the root "
-                  "says");
-    verb.add_option("--limit", asked->question.limit,
-                    "Faults that are named of each kind at most; 0: all")
+                  "Compute every digest again from the objects, and list what differs from the "
+                  "root");
+    verb.add_option("--limit", asked->question.limit, "Faults to list of each kind at most; 0: all")
         .shows_default()
         .whole_number(0, UINT64_MAX);
     verb.add_option("--threads", asked->question.threads,
-                    "Threads that verify; else one for each processor")
+                    "Threads that verify; default: one for each processor")
         .whole_number(1, 1024);
     verb.add_flag("--json", asked->json, "Print one JSON object");
 }

@@ -30,7 +30,7 @@ byte_buffer id_key(std::uint32_t id) {
 }
 
 [[noreturn]] void fail_without_form(const row_query& asked) {
-    throw usage_error(fmt::format("{}.{}: what is given has no form in the archive; leave the "
+    throw usage_error(fmt::format("{}.{}: the given value has no form in the archive; leave the "
                                   "archive out",
                                   asked.type, asked.key));
 }
@@ -90,8 +90,8 @@ merged_rows::merged_rows(row_source& state, const row_query& asked, const archiv
     if (archive_) find_table();
     is_archive_read_ = archive_ == nullptr;
     if (archive_ && asked_.is_reverse)
-        throw usage_error("rows of the archive are gone through from the first to the last only; "
-                          "leave out the archive, or the other order");
+        throw usage_error("rows of the archive can only be read from the first to the last; "
+                          "leave out the archive, or the reverse order");
     if (archive_) handed_over_ = handed_over();
     if (after) go_on_after(*after);
     if (archive_) find_bounds();
@@ -115,8 +115,8 @@ void merged_rows::find_table() {
     std::string known = "id";
     for (const std::string& name : found.key_names)
         known += ", " + name.substr(0, name.find(','));
-    throw usage_error(fmt::format("{}: table \"{}\" is not gone through by {}, but by {}; choose "
-                                  "one of these, or leave the archive out",
+    throw usage_error(fmt::format("{}: table \"{}\" cannot be read in the order of {}, only of "
+                                  "{}; choose one of these, or leave the archive out",
                                   archive_->name(), asked_.type, asked_.key, known));
 }
 

@@ -34,8 +34,7 @@ std::optional<rows::probe> bound(const rows::type_rows& of, const type_schema::k
 std::unique_ptr<rows::row_cursor> cursor_by_key(const rows::type_rows& of, const row_query& query) {
     const type_schema::key& key = of.key_called(query.key);
     if (!of.tree(key))
-        throw usage_error(fmt::format("{}.{} is {}: it has no order to go through; use get, or "
-                                      "another key",
+        throw usage_error(fmt::format("{}.{} is {}: it has no order; use get, or another key",
                                       query.type, key.name, key.kind));
     return std::make_unique<rows::key_cursor>(
         key, rows::key_cursor::bounds{bound(of, key, query.only, query.from),
@@ -82,7 +81,7 @@ std::uint32_t id_of(const words& parts) {
     const char* const end = word.data() + word.size();
     const auto [stop, problem] = std::from_chars(word.data(), end, id);
     if (parts.size() != 1 || problem != std::errc() || stop != end)
-        throw usage_error("\"" + word + "\" is no id: a whole number below 2^32");
+        throw usage_error("\"" + word + "\" is not an id, which is a whole number below 2^32");
     return id;
 }
 

@@ -48,7 +48,8 @@ std::vector<const window*> addresses_of(const std::vector<std::unique_ptr<window
 /// A state that is closed, or open in a writer.
 class row_source::shared final : public mapped {
 public:
-    explicit shared(const fs::path& state) : state_(state, reading()), buffers_(files_of(state_)) {}
+    explicit shared(const fs::path& state)
+        : state_(state, reading()), memory_(state_.memory()), buffers_(files_of(memory_)) {}
 
     void take_turn(const std::function<void()>& look) override {
         rest();
@@ -59,20 +60,17 @@ public:
         last_ = std::min<clock::duration>(end_ - begin, slice);
     }
     [[nodiscard]] std::vector<type> types() const override {
-        const segment& from = state_.memory();
         std::vector<type> all;
-        for (std::size_t t = 0; t < from.windows().size(); ++t) {
-            const type_windows& one = *from.windows()[t];
-            all.push_back({&from.types().entries()[t].schema, one.objects.get(), one.ids.get(),
+        for (std::size_t t = 0; t < memory_.windows().size(); ++t) {
+            const type_windows& one = *memory_.windows()[t];
+            all.push_back({&memory_.types().entries()[t].schema, one.objects.get(), one.ids.get(),
                            addresses_of(one.tables)});
         }
         return all;
     }
     [[nodiscard]] const rows::buffer_source& buffers() const override { return buffers_; }
     [[nodiscard]] std::int64_t revision() const override { return state_.revision(); }
-    [[nodiscard]] std::uint64_t changes() const override {
-        return state_.memory().words().sequence;
-    }
+    [[nodiscard]] std::uint64_t changes() const override { return memory_.words().sequence; }
     [[nodiscard]] bool is_rolled_back() const noexcept override { return false; }
 
 private:
@@ -87,7 +85,7 @@ private:
         const clock::duration last = last_;
         hold.unlock();
         if (last == clock::duration()) return;
-        const lock_report now = lock_report::read(state_.memory().state());
+        const lock_report now = lock_report::read(state_.state());
         if (!now.writer.is_alive || now.writer.what == lock_report::doing::idle) return;
         const auto readers = std::count_if(now.readers.begin(), now.readers.end(),
                                            [](const auto& one) { return one.is_alive; });
@@ -99,14 +97,15 @@ private:
         how.wait_for_writer = std::chrono::milliseconds(0);
         return how;
     }
-    static rows::segment_buffers::files files_of(const database& state) {
+    static rows::segment_buffers::files files_of(const segment& memory) {
         rows::segment_buffers::files files{};
         auto next = files.begin();
-        state.memory().buffers().each_window([&](const window& file) { *next++ = &file; });
+        memory.buffers().each_window([&](const window& file) { *next++ = &file; });
         return files;
     }
 
     database state_;
+    const segment& memory_;
     rows::segment_buffers buffers_;
     std::mutex pacing_;
     clock::time_point end_;   ///< of the last turn

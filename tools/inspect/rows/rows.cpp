@@ -370,7 +370,7 @@ void declare_sample(command& verb) {
     verb.add_option("--rows", asked->rows, "How many at most")
         .shows_default()
         .whole_number(1, 1'000'000);
-    verb.add_option("--seed", asked->seed, "Another one chooses others").shows_default();
+    verb.add_option("--seed", asked->seed, "Seed of the random choice").shows_default();
     verb.add_flag("--json", asked->json, "Print JSON lines");
 }
 

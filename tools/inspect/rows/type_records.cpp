@@ -88,8 +88,8 @@ void type_records::find_table(const archive::store* archive) {
     }
     if (there < expected)
         throw damaged_error(fmt::format(
-            "{}: the state handed over {} rows of {}; {} has {}; put the archive in place that "
-            "belongs to this state",
+            "{}: the state handed over {} rows of {}; {} has {}; put the archive of this state "
+            "back in place",
             state_.source().state().string(), expected, type_,
             archive ? archive->name() : "its archive, which is missing,", there));
     if (there != 0) archive_ = archive;

@@ -83,7 +83,7 @@ std::uint64_t query_string::number(std::string_view name, std::uint64_t otherwis
     std::uint64_t number = 0;
     const auto [end, failed] = std::from_chars(text->data(), text->data() + text->size(), number);
     if (!is_digits(*text) || failed != std::errc() || number > most || number < least)
-        throw usage_error("\"" + std::string(name) + "\" is to be a number from " +
+        throw usage_error("\"" + std::string(name) + "\" must be a number from " +
                           std::to_string(least) + " to " + std::to_string(most));
     return number;
 }
@@ -105,7 +105,7 @@ bool is_letter(char letter) {
 
 void require_private(const std::filesystem::path& file, const struct stat& found) {
     if (!S_ISREG(found.st_mode))
-        throw usage_error(file.string() + ": is no file; --token-file names one with a token");
+        throw usage_error(file.string() + ": is not a file; --token-file names one with a token");
     if (found.st_uid != ::geteuid() || (found.st_mode & 077) != 0)
         throw access_error(file.string() +
                            ": others can read or write the token, or it is another user's; make "
@@ -142,8 +142,8 @@ access_token access_token::read(const std::filesystem::path& file) {
     if (text.size() < fewest_letters || text.size() > max_letters ||
         !std::all_of(text.begin(), text.end(), is_letter))
         throw usage_error(file.string() +
-                          ": its first line is no token; write 22 to 256 letters, digits, '-' and "
-                          "'_' there, such as `openssl rand -hex 16` makes");
+                          ": its first line is not a token; write 22 to 256 letters, digits, '-' "
+                          "and '_' there, such as `openssl rand -hex 16` makes");
     return access_token(std::move(text));
 }
 
@@ -257,11 +257,11 @@ std::optional<http_answer> request_guard::admit(const http_request& request) con
 
 std::optional<http_answer> request_guard::stop(const http_request& request) const {
     const auto hosts = request.values("Host");
-    if (hosts.size() != 1) return json_error(400, "the request is to name one host");
+    if (hosts.size() != 1) return json_error(400, "the request must name one host");
     if (!is_own_name(hosts.front()))
         return json_error(403, "this server has another name; open the address that it printed");
     if (is_from_elsewhere(request))
-        return json_error(403, "pages of other sites may not look at a state");
+        return json_error(403, "pages of other sites may not read a state");
     if (!token_ || has_token(request)) return std::nullopt;
     try {
         if (auto admitted = admit(request)) return admitted;

@@ -273,7 +273,7 @@ http_answer state_api::find(const http_request& request) {
 
 http_answer state_api::rows(const query_string& asked) {
     const std::unique_lock turn(rows_, std::try_to_lock);
-    if (!turn.owns_lock()) return json_error(503, "somebody else is looking for rows; ask again");
+    if (!turn.owns_lock()) return json_error(503, "another request is reading rows; ask again");
     return json_answer(rows_page(state_, request_in(asked)));
 }
 
@@ -391,12 +391,12 @@ void run_serve(const serve_call& asked) {
 void declare_serve(command& verb) {
     const auto asked = declare_look<serve_call>(verb, run_serve);
     verb.add_option("--listen", asked->listen,
-                    "HOST:PORT, or :PORT for the loopback; port 0: any, told on stdout. Another "
-                    "address than the loopback's needs a token, which the printed address has")
+                    "HOST:PORT, or :PORT for the loopback; port 0: any, printed on stdout. An "
+                    "address other than the loopback needs a token, which the printed address has")
         .value_name("HOST:PORT")
         .shows_default();
     verb.add_option("--token-file", asked->token_file,
-                    "Ask for the token in this file, which only its owner may read")
+                    "Require the token in this file, which only its owner may read")
         .value_name("FILE");
     verb.add_flag("--json", asked->json, "Print the address as a JSON object");
 }

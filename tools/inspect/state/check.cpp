@@ -171,14 +171,14 @@ std::string condition_text(const check::state_check& state) {
     case segment_condition::closed:
         return "closed properly";
     case segment_condition::writer_died:
-        return fmt::format("the last writer died; the next opening rolls back {} session(s){}, and "
-                           "what that gives is checked",
+        return fmt::format("the last writer died; the next opening rolls back {} session(s){}, "
+                           "and the state after that is checked",
                            state.log().undone,
                            state.log().operation ? " and the operation under way" : "");
     case segment_condition::machine_restarted:
     case segment_condition::copied_while_open:
     case segment_condition::segment_lost:
-        return state.why_lost() + "; the segment is of no use, and its pages are not judged";
+        return state.why_lost() + "; the segment cannot be used, and its pages are not checked";
     }
     return "unknown";
 }
@@ -227,7 +227,7 @@ std::string survivors_text(const check::state_check& state) {
                                             grouped(each.whole), grouped(each.objects))
                               : fmt::format("  {}: unknown\n", each.type);
     if (!text.empty())
-        text = "what survives, found by its id and by every key, all it refers to there:\n" + text;
+        text = "what survives: found by id and by every key, with all its buffers:\n" + text;
     if (is_lost(state.condition())) return text;
     const bool has_what_closing_left =
         std::any_of(state.report().parts.begin(), state.report().parts.end(),
@@ -244,12 +244,11 @@ std::string advice_on(const std::string& state, const check::checked_checkpoints
     if (checkpoints.report.found_in_all() == 0) return {};
     std::string text;
     if (const check::checked_publication* best = checkpoints.restorable())
-        text = fmt::format("should the segment be lost, opening goes on from checkpoint {}; blocks "
-                           "after revision {} are then to be replayed\n",
+        text = fmt::format("if the segment is lost, opening goes on from checkpoint {}; blocks "
+                           "after revision {} must then be replayed\n",
                            best->generation, best->revision);
     else
-        text =
-            "should the segment be lost, nothing is left to go on from but a copy, or a replay\n";
+        text = "if the segment is lost, only a copy or a replay is left to go on from\n";
     return text + fmt::format("if `check` finds the segment sound, close the state, move "
                               "{}/checkpoint away, and open it again: the next checkpoint is "
                               "written anew\n",
@@ -267,8 +266,8 @@ std::string verdict_text(const check::part_report& report) {
     std::string text;
     for (const std::string& one : refused)
         text += "refused: " + one + "\n";
-    return text + fmt::format("not known to be sound: {} file(s) may not be used as they are, and "
-                              "opening refuses them; else nothing was found{}\n",
+    return text + fmt::format("not known to be sound: {} file(s) may not be used as they are, "
+                              "and opening refuses them; nothing else was found{}\n",
                               refused.size(), open);
 }
 
@@ -384,7 +383,8 @@ void declare_check(command& verb) {
     const auto asked = declare_look<check_call>(verb, run_check);
     verb.add_flag("-v", asked->detail, "List what was checked; -vv: every structure of every type");
     verb.add_flag("--checkpoint", asked->checkpoint,
-                  "Check the state's checkpoints in place of its segment, also beside a writer");
+                  "Check the state's checkpoints in place of its segment; possible while a "
+                  "writer runs");
     verb.add_flag("--json", asked->json, "Print one JSON object instead of text");
 }
 

@@ -117,8 +117,8 @@ std::string checkpoints_text(const state_info& info) {
     if (info.checkpoints.empty()) return "checkpoint none\n";
     std::string text;
     for (const checkpoint_info& one : info.checkpoints)
-        text += fmt::format("checkpoint {} of revision {}, irreversible {}; {} s old, {}{}; to be "
-                            "looked at as {}\n",
+        text += fmt::format("checkpoint {} of revision {}, irreversible {}; {} s old, {}{}; "
+                            "inspect it as {}\n",
                             one.generation, one.revision, one.irreversible_revision,
                             std::time(nullptr) - one.time, bytes_in_words(one.bytes),
                             one.redo_log ? "; a redo log follows it" : "",

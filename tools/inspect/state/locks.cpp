@@ -66,7 +66,7 @@ std::string as_text(const state_locks& found) {
     const lock_report& locks = found.turns;
     std::string text = writer_text(locks.writer);
     if (found.is_being_checked)
-        text += "check      somebody checks the state; no writer can open it until that is done\n";
+        text += "check      a process checks the state; no writer can open it until that is done\n";
     if (locks.readers.empty()) return text + "readers    none\n";
     text_table table({"reader", "process", "thread", "is", "for", "slot"});
     for (const lock_report::of_reader& one : locks.readers)

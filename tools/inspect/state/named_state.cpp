@@ -100,8 +100,8 @@ std::optional<parsed_name> parse(const std::string& name) {
     const auto [stop, problem] = std::from_chars(rest.data() + 1, end, generation);
     if (problem != std::errc() || stop != end)
         throw usage_error(name + ": \"" + std::string(rest.substr(1)) +
-                          "\" is no generation of a checkpoint: a whole number (`info` lists "
-                          "them)");
+                          "\" is not the generation of a checkpoint, a whole number (`info` "
+                          "lists them)");
     found.generation = generation;
     return found;
 }
@@ -157,7 +157,7 @@ fs::path segment_folder(const fs::path& state) {
     if (!place.why_foreign().empty())
         throw unclean_error(state.string() + ": " + place.why_foreign() + way_out);
     if (!fs::exists(place.folder()))
-        throw unclean_error(place.folder().string() + ": is not there" + way_out);
+        throw unclean_error(place.folder().string() + ": does not exist" + way_out);
     return place.folder();
 }
 
@@ -172,7 +172,7 @@ segment_header segment_header_in(const fs::path& folder) {
         throw format_error(file.string() + ": format " + std::to_string(found->format) +
                            ", this program reads " +
                            std::to_string(segment_header::current_format) +
-                           "; look at it with the program of that version");
+                           "; inspect it with the program of that version");
     return *found;
 }
 
@@ -242,8 +242,8 @@ fs::path temporary_folder::place_for(std::uint64_t bytes) {
         if (room >= bytes + beside) return place;
         found += fmt::format("{}{} has {}", found.empty() ? "" : ", ", place.string(), room);
     }
-    throw out_of_space_error(fmt::format("a checkpoint takes {} bytes for as long as it is looked "
-                                         "at, and {}; set TMPDIR to a folder with room",
+    throw out_of_space_error(fmt::format("a checkpoint takes {} bytes while it is inspected, but "
+                                         "{}; set TMPDIR to a folder with room",
                                          bytes + beside, found));
 }
 

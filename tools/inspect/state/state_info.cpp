@@ -48,20 +48,20 @@ void foresee_restore(const opening_plan& plan, state_info& to) {
     to.why =
         fmt::format("{}; checkpoint {} of revision {}{}", plan.why, newest.generation,
                     newest.revision, newest.redo_log ? ", and the blocks of the redo log" : "");
-    to.add(plan.code, fmt::format("{}; open the state for writing once, which restores checkpoint "
-                                  "{}. {} reads all of it before",
+    to.add(plan.code, fmt::format("{}; open the state for writing once, which restores "
+                                  "checkpoint {}. {} can check all of it before",
                                   plan.why, newest.generation, check(to, "--checkpoint ")));
 }
 
 void foresee_rollback(const opening_plan& plan, state_info& to) {
     if (to.log)
-        to.why += fmt::format("; it takes back {} session(s){}, which gives revision {}",
+        to.why += fmt::format("; it rolls back {} session(s){}, to revision {}",
                               to.log->taken_back.sessions,
                               to.log->taken_back.operation ? " and the operation under way" : "",
                               to.log->taken_back.revision);
     to.add(plan.code, "the last writer died; open the state for writing once, which rolls it back "
                       "to the last completed block. " +
-                          check(to) + " looks at what that gives before");
+                          check(to) + " can check the result before");
 }
 
 void foresee(const opening_plan& plan, state_info& to) {
@@ -85,12 +85,12 @@ bool is_in_the_way(const trouble& one) {
 void predict_opening(const found_facts& found, state_info& to) {
     if (to.writer.is_alive) {
         to.condition = "writer_running";
-        return refuse(to, fmt::format("process {} has it open for writing; read it beside that, or "
-                                      "stop it first",
+        return refuse(to, fmt::format("process {} has it open for writing; read it meanwhile, or "
+                                      "stop that process first",
                                       to.writer.process));
     }
     to.condition = to_string(found.plan.condition);
-    if (!found.facts) return refuse(to, "what says where the segment is cannot be read");
+    if (!found.facts) return refuse(to, "the file that says where the segment is cannot be read");
     foresee(found.plan, to);
     const bool is_restored = to.next == opening_way::restore;
     for (const trouble& one : to.troubles) {
@@ -113,7 +113,8 @@ void attempt(state_info& to, const char* code, Step&& step) {
     } catch (const error& problem) {
         to.add(code, problem.what());
     } catch (const fs::filesystem_error& problem) {
-        to.add("access", std::string(problem.what()) + "; look as the state's owner");
+        to.add("access", std::string(problem.what()) + "; run the program as the owner of the "
+                                                       "state");
     }
 }
 

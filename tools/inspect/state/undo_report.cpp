@@ -143,8 +143,7 @@ void describe_log(log_image& image, undo_report& to) {
     to.heading = to.is_consistent ? image.copied() : heading_of(image).value_or(log_heading{});
     to.file_bytes = image.file().bytes();
     if (!to.is_consistent) {
-        to.why_incomplete = "the writer did not pause for as long as a look at its sessions takes; "
-                            "try again";
+        to.why_incomplete = "the writer did not pause long enough to read its sessions; try again";
         return;
     }
     to.is_complete = image.is_complete();
@@ -276,8 +275,8 @@ std::string taken_back_text(const undo_report& report) {
     const rolled_back& back = report.taken_back;
     if (!report.is_complete || (back.sessions == 0 && !back.operation)) return {};
     const bool is_running = report.condition == condition::writer_running;
-    return fmt::format("{} {} session(s){}, which gives revision {}\n",
-                       is_running ? "not pushed:" : "the next opening for writing takes back",
+    return fmt::format("{} {} session(s){}, to revision {}\n",
+                       is_running ? "not pushed:" : "the next opening for writing rolls back",
                        grouped(back.sessions), back.operation ? " and the operation under way" : "",
                        back.revision);
 }

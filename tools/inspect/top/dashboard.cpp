@@ -145,7 +145,7 @@ styled_line archive_line(const top_sample& sample) {
                       rate_text(sample.rates->archive_rows, "rows handed over") + "   ");
     const double found = static_cast<double>(all.hits_in_archive.count);
     if (finds == 0)
-        add(line, "nothing looked for there yet", text_style::dim);
+        add(line, "no lookups there yet", text_style::dim);
     else
         add(line, fmt::format("{} of {} found, p99 {}", percent(found, static_cast<double>(finds)),
                               grouped(finds),

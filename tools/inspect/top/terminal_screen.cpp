@@ -28,7 +28,7 @@ constexpr const char* otherwise = "; `chainbase-inspect stat DIR --watch --json`
 /// newterm() would accept a terminal that cannot move its cursor, and initscr() ends the process.
 void require_terminal() {
     if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDOUT_FILENO) == 0)
-        throw usage_error(std::string("top: stdin and stdout are to be a terminal") + otherwise);
+        throw usage_error(std::string("top: stdin and stdout must be a terminal") + otherwise);
     const char* const name = std::getenv("TERM");
     int found = 0;
     const bool is_known = name && setupterm(name, STDOUT_FILENO, &found) == OK;
@@ -36,8 +36,8 @@ void require_terminal() {
     if (is_known) del_curterm(cur_term);
     if (!is_usable)
         throw usage_error(std::string("top: TERM=") + (name ? name : "") +
-                          " names no terminal whose cursor can be moved; set it to what the "
-                          "terminal is" +
+                          " names no terminal whose cursor can be moved; set it to the type of "
+                          "the terminal" +
                           otherwise);
 }
 

@@ -190,11 +190,12 @@ void run_top(const top_call& asked) {
 
 void declare_top(command& verb) {
     const auto asked = declare_look<top_call>(verb, run_top);
-    verb.add_option("--interval", asked->interval, "From one look to the next, 0.1 to 3600")
+    verb.add_option("--interval", asked->interval, "Time between samples, 0.1 to 3600")
         .value_name("SECONDS")
         .real_number(0.1, 3600.0)
         .shows_default();
-    verb.add_option("--count", asked->count, "End after so many looks").whole_number(1, UINT64_MAX);
+    verb.add_option("--count", asked->count, "End after this many samples")
+        .whole_number(1, UINT64_MAX);
     verb.add_flag("--json", asked->json, "Print a JSON object a line instead; needs no terminal");
 }
 
