@@ -89,10 +89,12 @@ void service::wait_until_idle() {
 
 outcome service::now() {
     wait_until_idle();
+    is_awaited_ = true;
     do {
         capture();
         wait_until_idle();
     } while (is_outdated_);
+    is_awaited_ = false;
     const std::lock_guard lock(mutex_);
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
     return *history_.last;
@@ -168,11 +170,11 @@ void service::notify_redo_log() noexcept {
     }
 }
 
-/// Requires the mutex.
+/// Requires the mutex. Who waits for the checkpoint is told by the exception.
 void service::tell(const char* problem) noexcept {
     try {
         const std::string told = std::exchange(history_.last_failure, problem);
-        if (is_same_failure(told, problem)) return;
+        if (is_awaited_ || is_same_failure(told, problem)) return;
         spdlog::error("checkpoint: {}; the previous checkpoint stays valid, and the state stays "
                       "open",
                       problem);

@@ -71,6 +71,7 @@ private:
     std::condition_variable changed_;
     std::atomic<phase> phase_ = phase::idle;
     std::atomic<bool> is_outdated_ = false;         ///< last capture obsolete, next one due at once
+    std::atomic<bool> is_awaited_ = false;          ///< by now()
     std::atomic<std::uint64_t> without_memory_ = 0; ///< captures that failed for lack of memory
     std::exception_ptr failure_;                    ///< of the last one
     history history_;

@@ -339,9 +339,20 @@ lock_report::of_reader report_reader(const reader_file& file, std::uint32_t n) {
 
 } // namespace
 
+format_error no_state_at(const std::filesystem::path& state) {
+    std::error_code unknown;
+    const auto status = std::filesystem::status(state, unknown);
+    return format_error(
+        state.string() +
+        (!std::filesystem::exists(status)
+             ? ": there is nothing of this name, so no chainbase state; check the path"
+         : !std::filesystem::is_directory(status)
+             ? ": no chainbase state, which would be a folder; check the path"
+             : ": no chainbase state is in this folder; check the path"));
+}
+
 lock_report lock_report::read(const std::filesystem::path& state) {
-    if (!std::filesystem::exists(state / "lock"))
-        throw format_error(state.string() + ": no chainbase state is there; check the path");
+    if (!std::filesystem::exists(state / "lock")) throw no_state_at(state);
     lock_report report;
     const std::filesystem::path readers = state / "readers";
     if (!std::filesystem::exists(readers) || reader_file::is_unfinished(readers)) return report;

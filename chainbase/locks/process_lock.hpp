@@ -15,6 +15,11 @@
 
 namespace chainbase {
 
+class format_error;
+
+/// The error of whoever looks for a state where there is none.
+[[nodiscard]] format_error no_state_at(const std::filesystem::path& state);
+
 /// The lock between the processes that read a state and the one that writes it: any number of
 /// readers, or the writer. state_lock is the one between threads of the writer's process.
 ///

@@ -93,6 +93,7 @@ opening_facts opening_facts::read(const fs::path& state, const segment_place& pl
     found.segment = place.folder();
     found.is_in_memory = place.is_in_memory();
     found.why_foreign = place.why_foreign();
+    found.is_file = fs::exists(state) && !fs::is_directory(state);
     found.is_vacant = is_free(state);
     found.has_lock = fs::exists(fs::symlink_status(state / "lock"));
     found.has_segment = fs::exists(place.folder());
@@ -176,6 +177,10 @@ opening_plan plan_without_segment(const opening_facts& found, segment_condition 
 }
 
 opening_plan plan_without_state(const opening_facts& found) {
+    if (found.is_file)
+        return refused(error_kind::format, opening_plan::no_state, "there is no state",
+                       found.state.string() +
+                           ": is not a folder, which a state is; name another one");
     if (!found.is_vacant)
         return refused(error_kind::format, opening_plan::no_state, "there is no state",
                        found.state.string() +

@@ -28,6 +28,7 @@ struct opening_facts {
     std::filesystem::path segment; ///< the segment's folder, which need not exist
     bool is_in_memory = false;     ///< the segment's place is not in the state's folder
     std::string why_foreign;       ///< segment_place::why_foreign()
+    bool is_file = false;          ///< `state` is something else than a folder
     bool is_vacant = false;        ///< nothing is in the way of a new state
     bool has_lock = false;         ///< the file `lock` is there
     bool has_segment = false;      ///< the segment's folder is there

@@ -117,7 +117,7 @@ void state_opening::require_usable(const opening_facts& found,
     constexpr const char* then = "Open the state for writing once, which ";
     const opening_plan plan = opening_plan::of(found);
     if (plan.does == opening_way::create || plan.code == opening_plan::no_state)
-        throw format_error(state_.string() + ": no chainbase state is there; check the path");
+        throw no_state_at(state_);
     const bool is_in_between = // a writer is taking it over at this moment
         plan.condition == segment_condition::copied_while_open && !writable() && has_writer();
     if (is_in_between) return;

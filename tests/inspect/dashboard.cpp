@@ -59,7 +59,7 @@ std::string joined(const std::vector<std::string>& lines) {
 std::vector<std::string> rows_of(dashboard& board, std::size_t lines = 30) {
     const auto text = text_of(board, 100, lines);
     std::vector<std::string> names;
-    for (std::size_t line = 10; line + 1 < text.size(); ++line)
+    for (std::size_t line = 11; line + 1 < text.size(); ++line)
         if (const auto end = text[line].find(' '); end != 0 && !text[line].empty())
             names.push_back(text[line].substr(0, end));
     return names;
@@ -94,6 +94,7 @@ TEST_CASE("dashboard: everything of a sample has its line") {
     sample.rates->objects = 678;
     sample.rates->growth = -2048;
     sample.growth.whole.used_bytes = 5 << 20;
+    sample.growth.seconds = 60;
     sample.checkpoints = {{7, 40, 39, 1'000, 1 << 20, true}, {6, 30, 29, 970, 1 << 20, true}};
     sample.now.time = std::chrono::system_clock::from_time_t(1'012);
     sample.now.locks.writer = {4711, true, lock_report::doing::waiting, 0.012};
@@ -106,16 +107,47 @@ TEST_CASE("dashboard: everything of a sample has its line") {
     REQUIRE(text.size() == 30);
     CHECK_THAT(text[0], Contains("/a/state") && Contains("00:16:52 UTC  every 1 s"));
     CHECK_THAT(text[1], Contains("writer running, process 4711") && Contains("revision 42"));
-    CHECK_THAT(text[2], Contains("3.2 blocks/s") && Contains("12,345 changes/s") &&
-                            Contains("678 objects/s") && Contains("-2.0 KiB/s"));
+    CHECK_THAT(text[2], Contains("3.2 revisions/s") && Contains("12,345 changes/s") &&
+                            Contains("678 objects/s"));
     CHECK_THAT(text[3], Contains("█") && Contains("most 12,345"));
     CHECK_THAT(text[4], Contains("585.9 KiB of 588.9 KiB in use, +5.0 MiB/min"));
     CHECK_THAT(text[5], Contains("writer waits 12 ms") && Contains("readers 0"));
-    CHECK_THAT(text[6], Contains("75.0 % of 40 found") && Contains("2 calls failed"));
-    CHECK_THAT(text[7], Contains("12.0 s old, revision 40 (2 behind)") &&
-                            Contains("30.0 s after the one before") && Contains("redo log"));
-    CHECK_THAT(text[8], Contains("1 memory"));
+    CHECK_THAT(text[7], Contains("2 calls failed") && Contains("75.0 % found"));
+    CHECK_THAT(text[8], Contains("12.0 s old, 2 revisions behind") && Contains("redo log"));
+    CHECK_THAT(text[9], Contains("1 memory"));
     CHECK_THAT(text[29], StartsWith("q quit"));
+}
+
+TEST_CASE("dashboard: at 80 columns no line of figures is cut, however large they are") {
+    top_sample sample = sample_with(three());
+    sample.now.state.writer = "4194304";
+    sample.now.state.revision = 1'000'000'000;
+    sample.now.state.sessions = 999;
+    sample.rates.emplace();
+    sample.rates->revisions = 99'999;
+    sample.rates->operations = 9'999'999;
+    sample.rates->objects = 9'999'999;
+    sample.rates->archive_finds = 999'999;
+    sample.rates->archive_rows = 999'999;
+    sample.growth.seconds = 60;
+    sample.growth.whole.used_bytes = 1023.9 * (1 << 20);
+    sample.checkpoints = {{7, 1'000, 39, 1'000, 1023 << 20, true}};
+    sample.now.time = std::chrono::system_clock::from_time_t(1'012);
+    sample.now.locks.writer = {4'194'304, true, lock_report::doing::waiting, 0.999};
+    for (std::uint32_t i = 0; i < 100; ++i)
+        sample.now.locks.readers.push_back(
+            {i, 4'194'304, 4'194'304, "reader", true, lock_report::doing::waiting, 1});
+    sample.now.archive.emplace();
+    sample.now.archive->figures.hits_in_archive.count = 30;
+    sample.now.archive->figures.hits_in_archive.p99_ns = 999'900'000;
+    dashboard board("/a/state", 1s, true);
+    board.look_at(sample.now.locks);
+    board.add(std::move(sample));
+    const auto wide = text_of(board, 200);
+    const auto narrow = text_of(board, 80);
+    for (std::size_t line : {1, 2, 4, 5, 6, 7, 8})
+        CHECK(narrow[line] == wide[line]);
+    CHECK_THAT(narrow[6], Contains("writer waits 100.0 %, readers wait 100.0 %"));
 }
 
 TEST_CASE("dashboard: columns sort both ways and beyond the last is the state's order") {
@@ -125,7 +157,7 @@ TEST_CASE("dashboard: columns sort both ways and beyond the last is the state's 
     CHECK(precede(rows_of(board), {"apple", "fig", "pear"}));
     board.press(key_action::previous_column); // growth; another column is never reversed
     board.press(key_action::previous_column);
-    CHECK_THAT(text_of(board)[9], Contains("objects v"));
+    CHECK_THAT(text_of(board)[10], Contains("objects v"));
     CHECK(precede(rows_of(board), {"apple", "fig", "pear"}));
     CHECK(rows_of(board).back() == "a"); // the note; before it what has no objects
     board.press(key_action::previous_column);
@@ -133,9 +165,9 @@ TEST_CASE("dashboard: columns sort both ways and beyond the last is the state's 
     CHECK(precede(rows_of(board), {"(header)", "apple"}));
     board.press(key_action::previous_column);
     CHECK(precede(rows_of(board), {"pear", "apple", "fig", "(buffers)"}));
-    CHECK_THAT(text_of(board)[9], !Contains("v ") && StartsWith("type "));
+    CHECK_THAT(text_of(board)[10], !Contains("v ") && StartsWith("type "));
     board.press(key_action::next_column);
-    CHECK_THAT(text_of(board)[9], StartsWith("type v"));
+    CHECK_THAT(text_of(board)[10], StartsWith("type v"));
 }
 
 TEST_CASE("dashboard: rows scroll to their ends and no further") {
@@ -144,17 +176,17 @@ TEST_CASE("dashboard: rows scroll to their ends and no further") {
         many.push_back(type_with(std::string("t") += std::to_string(each), 1, 1'000'000 - each));
     filled_board board(sample_with(many));
     CHECK(rows_of(board).front() == "t0");
-    CHECK_THAT(joined(text_of(board)), Contains("rows 1 to 18 of 63"));
+    CHECK_THAT(joined(text_of(board)), Contains("rows 1 to 17 of 63"));
     board.press(key_action::up);
     CHECK(rows_of(board).front() == "t0");
     board.press(key_action::down);
     CHECK(rows_of(board).front() == "t1");
     board.press(key_action::page_down);
-    CHECK(rows_of(board).front() == "t19");
+    CHECK(rows_of(board).front() == "t18");
     board.press(key_action::last);
-    CHECK_THAT(joined(text_of(board)), Contains("rows 46 to 63 of 63"));
+    CHECK_THAT(joined(text_of(board)), Contains("rows 47 to 63 of 63"));
     board.press(key_action::down);
-    CHECK_THAT(joined(text_of(board)), Contains("rows 46 to 63 of 63"));
+    CHECK_THAT(joined(text_of(board)), Contains("rows 47 to 63 of 63"));
     board.press(key_action::page_up);
     CHECK_THAT(joined(text_of(board)), Contains("rows 28 to 45 of 63"));
     board.press(key_action::first);
@@ -281,4 +313,20 @@ TEST_CASE("dashboard: history begins anew with another state and keeps a bound")
     CHECK(columns_of(text_of(board)[3]) == 100);
     board.add(sample_with(three()));
     CHECK_THAT(text_of(board)[3], Contains("most 0"));
+}
+
+TEST_CASE("growth: a type that is made meanwhile is measured from then on") {
+    growth_meter meter;
+    const auto begin = growth_meter::clock::now();
+    const auto report = [](std::vector<type_report> types) {
+        state_report all;
+        all.types = std::move(types);
+        return all;
+    };
+    CHECK(meter.add(report({}), begin).types.empty());
+    CHECK(meter.add(report({type_with("fig", 10, 100)}), begin + 1s).types[0].objects == 0);
+    const auto now = meter.add(report({type_with("fig", 40, 160)}), begin + 31s);
+    CHECK(now.types[0].objects == Approx(60));
+    CHECK(now.types[0].used_bytes == Approx(120));
+    CHECK(now.seconds == Approx(31));
 }

@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from programs import need
@@ -391,6 +393,18 @@ def test_svg_replaces_a_file_and_leaves_nothing_else(inspect, samples, scratch):
     assert "prefers-color-scheme: dark" in svg
     for part in ("<title>token.objects: ", "<title>post.ids: ", 'class="empty"'):
         assert part in svg
+
+
+def test_svg_has_its_colours_without_a_style_sheet_too(inspect, samples, scratch):
+    """Many programs that show pictures know none."""
+    inspect("map", samples("sample"), "--svg", scratch / "map.svg")
+    all_elements = ElementTree.parse(scratch / "map.svg").getroot().iter()
+    shapes = [one for one in all_elements if one.tag.split("}")[1] in ("rect", "text")]
+    assert len(shapes) > 50
+    for one in shapes:
+        assert re.fullmatch(r"#[0-9a-f]{6}|none|url\(#hatched\)", one.get("fill", "black")), one.attrib
+        assert one.get("fill") != "none" or one.get("stroke", "").startswith("#")
+        assert not one.tag.endswith("text") or int(one.get("font-size")) >= 12
 
 
 def test_what_may_not_be_written_is_refused_with_exit_2(inspect, sample, scratch):

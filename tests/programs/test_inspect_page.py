@@ -3,12 +3,17 @@
 import contextlib
 import re
 import shutil
+import tempfile
 import time
+from pathlib import Path
 
 from programs import TREE, need
+from segment import Writer, opens
 from web_driver import Browser
 
 TABS = ["overview", "memory", "types", "rows", "locks", "archive"]
+WIDTHS = [360, 768, 2560]  # and 1280
+PICTURE = Path(tempfile.gettempdir()) / "chainbase-page-failed.png"  # of a test that fails
 SELECTED = "return document.querySelector('[role=tab][aria-selected=true]').textContent"
 FOCUSED = "return document.activeElement.textContent"
 ROWS = "document.querySelectorAll('#rows .rows tbody tr')"
@@ -236,12 +241,73 @@ def both_schemes_are_readable(browser, url):
             time.sleep(0.5)
             pale = browser.run(PALE)
             check(pale == [], f"{name}, {scheme}: too little contrast: {pale}")
-            wide = browser.run("return document.documentElement.scrollWidth - innerWidth")
-            check(wide <= 0, f"{name}, {scheme}: {wide} pixels too wide")
+            for width in WIDTHS:
+                browser.resize(width, 800)
+                browser.settle()
+                wide = browser.run("return document.documentElement.scrollWidth - innerWidth")
+                check(wide <= 0, f"{name}, {scheme}, {width}: {wide} pixels too wide")
+            browser.resize(1280, 800)
         seen[scheme] = browser.run("return getComputedStyle(document.body).backgroundColor")
         check(len(browser.screenshot()) > 5000, "there is something to see")
     check(seen["light"] != seen["dark"], f"the schemes differ: {seen}")
     no_errors(browser, "schemes")
+
+
+def every_link_leads_somewhere(browser, url):
+    """Links and buttons that look like links, of each view."""
+    for name in TABS:
+        browser.open("about:blank")
+        browser.open(f"{url}#/{name}")
+        browser.until(f"return document.querySelectorAll('#{name} .tile, #{name} .stack > *')"
+                      ".length > 0", f"{name} has content")
+        count = browser.run(f"return document.querySelectorAll('#{name} button.link').length")
+        for number in range(min(count, 12)):
+            browser.run(f"document.querySelectorAll('#{name} button.link')[arguments[0]]?.click()",
+                        number)
+            browser.settle()
+            check(browser.run("return document.querySelectorAll('[role=tabpanel]:not([hidden])')"
+                              ".length") == 1, f"{name}: link {number} leads to a view")
+            browser.open(f"{url}#/{name}")
+        no_errors(browser, f"links of {name}")
+    links = browser.run("return [...document.querySelectorAll('a[href]')].map((one) =>"
+                        " one.getAttribute('href'))")
+    for link in links:
+        check(browser.run("return document.getElementById(arguments[0]) !== null", link[1:]),
+              f"{link} is on the page")
+
+
+def the_state_is_killed_restored_replaced_and_deleted(browser, inspect, state):
+    """The page stays, says what happened, and shows the state again when there is one."""
+    title = "return document.title"
+    aside = state.with_name("aside")
+    with running(inspect, "serve", state) as server:
+        browser.open("about:blank")
+        browser.open(server.line)
+        browser.until(f"{title}.includes('closed')", "a closed state")
+        writer = Writer(state)
+        browser.until(f"{title}.includes('running')", "a running one")
+        writer.kill()
+        browser.until(f"{title}.includes('died')", "a killed one")
+        assert opens(state)["revision"] >= 0
+        browser.until(f"{title}.includes('closed')", "a rolled back one")
+        shutil.copytree(state, aside)
+        shutil.rmtree(state)
+        browser.until("return !document.getElementById('trouble').hidden", "a deleted one")
+        aside.rename(state)
+        browser.until(f"{title}.includes('closed')", "another one in its place")
+        browser.until("return document.getElementById('trouble').hidden", "all is well again")
+    browser.log()  # answers with an error are on the console
+
+
+def many_types_have_colours(browser, inspect, state):
+    with running(inspect, "serve", state) as server:
+        browser.open("about:blank")
+        browser.open(f"{server.line}#/memory")
+        browser.until("return document.querySelectorAll('.treemap .strong').length > 20", "tiles")
+        used = browser.run("return [...document.querySelectorAll('.treemap .strong')].map((one) =>"
+                           " one.style.fill)")
+        check("var(--other)" not in used and len(set(used)) > 7, f"{sorted(set(used))}")
+        no_errors(browser, "many types")
 
 
 def survives_the_server(browser, inspect, state):
@@ -259,9 +325,9 @@ def survives_the_server(browser, inspect, state):
     browser.log()  # what could not be loaded meanwhile
 
 
-def test_the_page_in_a_browser(inspect, driver, scratch):
+def test_the_page_in_a_browser(inspect, driver, sample, samples, scratch):
     need("chromedriver", "chromium")
-    with changing_state(driver, scratch) as state, Browser() as browser:
+    with changing_state(driver, scratch) as state, Browser(keep=PICTURE) as browser:
         with running(inspect, "serve", state) as server:
             loads(browser, server.line)
             charts_move(browser)
@@ -270,4 +336,7 @@ def test_the_page_in_a_browser(inspect, driver, scratch):
             a_row_is_found(browser, server.line)
             an_archived_row_is_found(browser, inspect, driver, scratch)
             both_schemes_are_readable(browser, server.line)
+            every_link_leads_somewhere(browser, server.line)
         survives_the_server(browser, inspect, state)
+        the_state_is_killed_restored_replaced_and_deleted(browser, inspect, sample("sample"))
+        many_types_have_colours(browser, inspect, samples("many"))

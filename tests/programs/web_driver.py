@@ -16,9 +16,11 @@ KEYS = {"tab": "\ue004", "enter": "\ue007", "left": "\ue012", "right": "\ue014",
 
 
 class Browser:
-    """One browser with one window. To be used with `with`."""
+    """One browser with one window. To be used with `with`. `keep`: where a picture of the window is
+    left if that fails."""
 
-    def __init__(self, width=1280, height=800):
+    def __init__(self, width=1280, height=800, keep=None):
+        self._keep = keep
         self._profile = tempfile.mkdtemp(prefix="chainbase-browser-")
         self._driver = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL, text=True)
@@ -39,8 +41,11 @@ class Browser:
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, failure, *_):
         try:
+            if failure and self._keep:
+                self.screenshot(self._keep)
+                print(f"the page as it was: {self._keep}")
             self._send("DELETE", "")
         finally:
             self._end()
@@ -87,6 +92,11 @@ class Browser:
     def run(self, script, *arguments):
         """What the body of a function returns in the page."""
         return self._send("POST", "/execute/sync", {"script": script, "args": list(arguments)})
+
+    def settle(self):
+        """Waits until what was changed is drawn."""
+        self._send("POST", "/execute/async", {"script": "const done = arguments[0];"
+                   "requestAnimationFrame(() => requestAnimationFrame(() => done()))", "args": []})
 
     def press(self, *names):
         """Keys by name, or letters, one after the other, wherever the focus is."""

@@ -444,8 +444,10 @@ class Soak:
             client.send(rng.choice([rng.randbytes(5000), b"GET / HTTP/1.1\r\nHost: evil\r\n\r\n", b"",
                                     b"GET /" + b"a" * 70000, b"POST /api/rows HTTP/1.1\r\n\r\n"]))
             client.socket.close()
+            begun = time.monotonic()
             answer = page.ask("/api/sample")
-            require(answer.status == 200, f"the page answers {answer}")
+            require(answer.status == 200, f"the page answers {answer} after {time.monotonic() - begun:.1f} s,",
+                    "and ended" if page.running.process.poll() is not None else "and still runs")
             self.counts["web clients"] += 1
             time.sleep(0.1)
         page.running.interrupt(0)

@@ -229,3 +229,28 @@ TEST_CASE("the recorder counts what is in blocks, and in time, from when it was 
     recorder.begin_step(8);
     CHECK(recorder.end_step().completed == 0);
 }
+
+TEST_CASE("a short last piece of a rate joins the second before it") {
+    const auto piece = [](double begin, double length, double rate, std::uint64_t completed) {
+        load_second one;
+        one.begin = begin;
+        one.length = length;
+        one.rate = rate;
+        one.offered = one.completed = one.pending = completed;
+        one.transactions.record(milliseconds(completed));
+        return one;
+    };
+    std::vector<load_second> all;
+    append(all, piece(0, 1, 100, 100));
+    append(all, piece(1, 0.02, 100, 40));   // a block: 2,000 a second by itself
+    append(all, piece(1.02, 0.05, 200, 5)); // another rate
+    append(all, piece(1.07, 0.5, 200, 100));
+    REQUIRE(all.size() == 3);
+    CHECK(all[0].length == Approx(1.02));
+    CHECK(all[0].completed == 140);
+    CHECK(all[0].offered == 140);
+    CHECK(all[0].pending == 40);
+    CHECK(all[0].transactions.count() == 2);
+    CHECK(all[1].begin == Approx(1.02));
+    CHECK(all[2].completed == 100);
+}

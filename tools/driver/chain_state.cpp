@@ -73,6 +73,8 @@ struct chain_state::parts {
     /// null: the state has no root, or has one that is_root_to_go
     std::unique_ptr<chain_root> root;
     bool is_root_to_go = false;
+    bool is_out_of_space =
+        false; ///< the last block failed for that: closing may, for the same reason
     std::optional<session> pending; ///< what all pending transactions, or those of a block that is
                                     ///< made here, are in
     std::string chain;
@@ -104,6 +106,8 @@ struct chain_state::parts {
     ~parts() {
         try {
             close();
+        } catch (const out_of_space_error& problem) {
+            if (!is_out_of_space) spdlog::error("closing: {}", problem.what());
         } catch (const std::exception& problem) {
             spdlog::error("closing: {}", problem.what());
         }
@@ -176,7 +180,7 @@ struct chain_state::parts {
     [[nodiscard]] std::optional<difference> first_that_differs(const block_log_reader& log) const;
     [[nodiscard]] std::string told(const decoded_block& of, const error& problem) const;
     template <typename Work>
-    void naming(const decoded_block* const& of, Work&& work) const;
+    void naming(const decoded_block* const& of, Work&& work);
 };
 
 /// The store is closed first. If it cannot bring its rows to storage, the state is not closed:
@@ -327,8 +331,9 @@ std::string chain_state::parts::told(const decoded_block& of, const error& probl
 
 /// Runs `work` and adds the block to the message of its exceptions.
 template <typename Work>
-void chain_state::parts::naming(const decoded_block* const& of, Work&& work) const {
+void chain_state::parts::naming(const decoded_block* const& of, Work&& work) {
     try {
+        is_out_of_space = false;
         work();
     } catch (const rejected_error& problem) {
         throw rejected_error(
@@ -336,6 +341,7 @@ void chain_state::parts::naming(const decoded_block* const& of, Work&& work) con
             ". Check where the block came from (import or fetch it again), or use the version of "
             "this program whose rules it follows; the same call then goes on");
     } catch (const out_of_space_error& problem) {
+        is_out_of_space = true;
         throw out_of_space_error(told(*of, problem));
     } catch (const limit_error& problem) {
         throw limit_error(told(*of, problem));

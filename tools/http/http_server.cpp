@@ -189,9 +189,7 @@ public:
     http_connection& operator=(const http_connection&) = delete;
 
     void start() {
-        asio::dispatch(stream_.get_executor(), [self = shared_from_this()] {
-            self->read(self->source_.options.limits.first_request);
-        });
+        asio::dispatch(stream_.get_executor(), [self = shared_from_this()] { self->read(); });
     }
     /// Closes it; callable from any thread.
     void close() {
@@ -201,13 +199,13 @@ public:
 private:
     using waits_for = answer_source::connections::waits_for;
 
-    void read(std::chrono::milliseconds patience) {
+    void read() {
         const http_limits& limits = source_.options.limits;
         all_->note(*this, waits_for::request);
         parser_.emplace();
         parser_->header_limit(static_cast<std::uint32_t>(limits.header_bytes));
         parser_->body_limit(0);
-        stream_.expires_after(patience);
+        stream_.expires_after(limits.patience);
         http::async_read(stream_, buffer_, *parser_,
                          [self = shared_from_this()](beast::error_code failed, std::size_t) {
                              self->answer(failed);
@@ -247,7 +245,7 @@ private:
                           [self = shared_from_this()](beast::error_code failed, std::size_t) {
                               if (failed) return;
                               if (!self->answer_.keep_alive()) return self->end();
-                              self->read(self->source_.options.limits.patience);
+                              self->read();
                           });
     }
 

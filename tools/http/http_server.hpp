@@ -58,9 +58,8 @@ struct http_limits {
     std::size_t header_bytes = 8192; ///< limit of a request; a body is refused
     std::size_t connections = 64;
     std::size_t connections_per_address = 16; ///< so that one client cannot take all
-    /// Time limit for the first request of a connection, with its whole header.
-    std::chrono::milliseconds first_request{2000};
-    /// Time limit for sending an answer, and for the next request of a connection.
+    /// Time limit for a request with its whole header, and for sending an answer. Generous, since a
+    /// machine that starves the server of time must not look like a slow client.
     std::chrono::milliseconds patience{5000};
 };
 

@@ -1,5 +1,6 @@
 #include <chainbase/checkpoint/publication.hpp>
 #include <chainbase/checkpoint/restore.hpp>
+#include <chainbase/locks/process_lock.hpp>
 #include <chainbase/offline/check/checkpoint_check.hpp>
 #include <chainbase/offline/check/report.hpp>
 #include <chainbase/segment/opening_plan.hpp>
@@ -227,8 +228,7 @@ checked_checkpoints check_once(disk& on, const fs::path& state) {
 }
 
 [[noreturn]] void throw_none(const fs::path& state) {
-    if (!fs::exists(state / "lock"))
-        throw format_error(state.string() + ": no chainbase state is there; check the path");
+    if (!fs::exists(state / "lock")) throw no_state_at(state);
     if (file_lock::is_held(state / "lock"))
         throw format_error(state.string() +
                            ": no checkpoint was made yet; the process that has the state open "

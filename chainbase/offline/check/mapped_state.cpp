@@ -1,3 +1,4 @@
+#include <chainbase/locks/process_lock.hpp>
 #include <chainbase/locks/reader_file.hpp>
 #include <chainbase/offline/check/checkpoint_check.hpp>
 #include <chainbase/offline/check/mapped_state.hpp>
@@ -116,10 +117,6 @@ bool is_plain(const std::string& name) {
 /// Entries of which every state has some.
 constexpr const char* names_of_a_state[] = {"lock", "segment", "segment.json", "checkpoint"};
 
-[[noreturn]] void throw_no_state(const fs::path& folder) {
-    throw format_error(folder.string() + ": no chainbase state is there; check the path");
-}
-
 } // namespace
 
 mapped_state::mapped_state(fs::path state, part_report& to) : state_(std::move(state)) {
@@ -140,7 +137,7 @@ bool mapped_state::find_segment(part_report& to) {
     const bool is_any = std::any_of(
         std::begin(names_of_a_state), std::end(names_of_a_state),
         [&](const char* name) { return fs::exists(fs::symlink_status(state_ / name)); });
-    if (!is_any) throw_no_state(state_);
+    if (!is_any) throw no_state_at(state_);
     (void)private_folder(state_, /*writing=*/false); // else its content cannot be trusted
     keep_writers_out(to);
     const bool is_readable = find_place(to);
@@ -168,7 +165,7 @@ bool mapped_state::find_place(part_report& to) {
     const bool is_none = plan_.code == opening_plan::no_state ||
                          (facts_.header_is == opening_facts::header_file::missing && !has_lock);
     if (plan_.does == opening_way::create || (is_none && !is_lost(plan_.condition)))
-        throw_no_state(state_);
+        throw no_state_at(state_);
     if (!has_lock && plan_.condition != segment_condition::segment_lost)
         to.add({"lock", {}, "missing; an empty file of this name is needed to open the state"});
     if (facts_.former.empty()) return true;

@@ -36,6 +36,25 @@ std::pair<std::uint64_t, std::uint64_t> resident_memory() {
 
 } // namespace
 
+void append(std::vector<load_second>& to, load_second next) {
+    constexpr double too_short = 0.1;
+    const bool joins = next.length < too_short && !to.empty() && to.back().rate == next.rate;
+    if (!joins) {
+        to.push_back(std::move(next));
+        return;
+    }
+    load_second& last = to.back();
+    last.length += next.length;
+    last.offered += next.offered;
+    last.completed += next.completed;
+    last.pending = next.pending;
+    last.transactions.add(next.transactions);
+    last.blocks.add(next.blocks);
+    last.readers.add(next.readers);
+    last.resident_bytes = next.resident_bytes;
+    last.shared_bytes = next.shared_bytes;
+}
+
 load_recorder::load_recorder(readers& asking, load_criterion criterion)
     : asking_(asking), criterion_(criterion) {
     thread_ = std::thread([this] { work(); });
@@ -52,6 +71,7 @@ load_recorder::~load_recorder() {
 
 void load_recorder::begin_step(double rate) {
     const std::lock_guard lock(mutex_);
+    end_second();
     step_ = {};
     step_.rate = second_.rate = rate;
     offered_before_step_ = offered_;
@@ -127,7 +147,7 @@ void load_recorder::end_second() {
     second_.offered = offered - std::exchange(offered_before_second_, offered);
     second_.pending = pending_;
     std::tie(second_.resident_bytes, second_.shared_bytes) = resident_memory();
-    seconds_.push_back(std::exchange(second_, {}));
+    append(seconds_, std::exchange(second_, {}));
     second_.rate = rate;
     second_ends_ = now + std::chrono::seconds(1);
 }

@@ -87,6 +87,10 @@ struct load_second {
     std::uint64_t shared_bytes = 0;   ///< of that, files that are mapped: the state above all
 };
 
+/// Appends what was measured next. A piece below a tenth of a second joins the piece of the same
+/// rate before it: whole blocks complete in it, so its rate per second says nothing.
+void append(std::vector<load_second>& to, load_second next);
+
 /// Records a measurement in its own thread, to keep this work off the applying thread.
 class load_recorder {
 public:

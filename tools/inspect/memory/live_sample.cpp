@@ -1,6 +1,7 @@
 #include <tools/inspect/memory/live_sample.hpp>
 
 #include <algorithm>
+#include <ratio>
 
 namespace chainbase::inspect {
 
@@ -34,17 +35,21 @@ state_growth growth_meter::add(const state_report& found, clock::time_point when
     moments_.push_back(moment_of(found, when));
     while (moments_.size() > 2 && moments_[1].when + span <= when)
         moments_.pop_front();
-    const moment& first = moments_.front();
     const moment& last = moments_.back();
+    const auto minutes_since = [&](const moment& first) {
+        const double minutes =
+            std::chrono::duration<double, std::ratio<60>>(last.when - first.when).count();
+        return minutes > 0 ? minutes : 1; // no time: no change
+    };
     state_growth growth;
-    growth.seconds = std::chrono::duration<double>(last.when - first.when).count();
-    const double minutes = growth.seconds > 0 ? growth.seconds / 60 : 1; // no time: no change
-    growth.whole = per_minute("total", first.whole, last.whole, minutes);
+    growth.seconds = std::chrono::duration<double>(last.when - moments_.front().when).count();
+    growth.whole =
+        per_minute("total", moments_.front().whole, last.whole, minutes_since(moments_.front()));
     for (const type_report& type : found.types) {
-        const figures& now = last.types.at(type.name);
-        const auto before = first.types.find(type.name);
-        growth.types.push_back(per_minute(
-            type.name, before == first.types.end() ? now : before->second, now, minutes));
+        const auto has_it = [&](const moment& one) { return one.types.contains(type.name); };
+        const moment& first = *std::ranges::find_if(moments_, has_it);
+        growth.types.push_back(per_minute(type.name, first.types.at(type.name),
+                                          last.types.at(type.name), minutes_since(first)));
     }
     return growth;
 }

@@ -37,8 +37,8 @@ public:
     using clock = std::chrono::steady_clock;
     static constexpr std::chrono::seconds span{60};
 
-    /// Adds a report later than those before. Without an earlier one all figures are zero, as are
-    /// those of a type that did not exist then.
+    /// Adds a report later than those before. Without an earlier one all figures are zero. A type
+    /// is measured from the first report that has it.
     state_growth add(const state_report& found, clock::time_point when);
 
 private:

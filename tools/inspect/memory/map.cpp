@@ -33,24 +33,36 @@ constexpr int picture_width = cell_width * cells_of_a_row;
 constexpr int bytes_right = 905;
 constexpr int percent_right = width - margin;
 
-/// u1 ... u8 are shades of use; the others mark pages without use.
-constexpr std::string_view style = R"css(
-  svg { --back: #ffffff; --ink: #1c2430; --soft: #657080; --line: #d5dae1; --empty: #f0c9a0;
-    --hatch: #c98b4b; --u1: #d9e8f5; --u2: #bdd7ec; --u3: #99c2e1; --u4: #70a8d3; --u5: #4b8ec3;
-    --u6: #2f73ae; --u7: #1c5a94; --u8: #0f437a; background: var(--back) }
-  @media (prefers-color-scheme: dark) {
-    svg { --back: #14181f; --ink: #e6eaf0; --soft: #95a0b0; --line: #333b47; --empty: #6e4a2a;
-      --hatch: #b07c48; --u1: #1b3147; --u2: #20415f; --u3: #265379; --u4: #2e6894; --u5: #3a80b2;
-      --u6: #4c99cd; --u7: #6bb3e3; --u8: #97cff5 } }
-  text { font: 12px system-ui, sans-serif; fill: var(--ink) }
-  .title { font-size: 18px; font-weight: 600 } .head { font-size: 14px; font-weight: 600 }
-  .soft { fill: var(--soft) } .end { text-anchor: end; font-variant-numeric: tabular-nums }
-  .back { fill: var(--back) } .never { fill: none; stroke: var(--line) }
-  .empty { fill: var(--empty) } .punched { fill: url(#hatched) }
-  .hatch { stroke: var(--hatch); stroke-width: 1.5 }
-  .u1 { fill: var(--u1) } .u2 { fill: var(--u2) } .u3 { fill: var(--u3) } .u4 { fill: var(--u4) }
-  .u5 { fill: var(--u5) } .u6 { fill: var(--u6) } .u7 { fill: var(--u7) } .u8 { fill: var(--u8) }
-)css";
+/// A colour of the picture: on a light page, which is written at each element since many programs
+/// know no style sheets, and on a dark one.
+struct paint {
+    std::string_view name;
+    std::string_view light;
+    std::string_view dark;
+};
+
+/// u1 ... u8 are shades of use; empty and punched mark pages without use.
+constexpr paint paints[] = {{"back", "#ffffff", "#14181f"},  {"ink", "#1c2430", "#e6eaf0"},
+                            {"soft", "#657080", "#95a0b0"},  {"line", "#d5dae1", "#333b47"},
+                            {"empty", "#f0c9a0", "#6e4a2a"}, {"hatch", "#c98b4b", "#b07c48"},
+                            {"u1", "#d9e8f5", "#1b3147"},    {"u2", "#bdd7ec", "#20415f"},
+                            {"u3", "#99c2e1", "#265379"},    {"u4", "#70a8d3", "#2e6894"},
+                            {"u5", "#4b8ec3", "#3a80b2"},    {"u6", "#2f73ae", "#4c99cd"},
+                            {"u7", "#1c5a94", "#6bb3e3"},    {"u8", "#0f437a", "#97cff5"}};
+
+std::string_view light(std::string_view name) {
+    return std::ranges::find(paints, name, &paint::name)->light;
+}
+
+/// The rules for a dark page.
+std::string dark_rules() {
+    std::string rules;
+    for (const paint& one : paints) {
+        const bool is_line = one.name == "line" || one.name == "hatch";
+        rules += fmt::format(" .{} {{ {}: {} }}", one.name, is_line ? "stroke" : "fill", one.dark);
+    }
+    return "@media (prefers-color-scheme: dark) {" + rules + " }";
+}
 
 constexpr std::array<std::string_view, 6> fullness_classes = {"empty", "u1", "u3",
                                                               "u5",    "u7", "u8"};
@@ -58,21 +70,35 @@ constexpr std::array<std::string_view, 6> fullness_classes = {"empty", "u1", "u3
 std::string class_of(const window_map::cell& of) {
     const std::uint64_t room = of.pages * window_map::page_bytes;
     if (of.bytes_in_use > 0) return fmt::format("u{}", (8 * of.bytes_in_use + room - 1) / room);
-    if (of.never_used == of.pages) return "never";
+    if (of.never_used == of.pages) return "line";
     return 2 * of.punched >= of.pages - of.never_used ? "punched" : "empty";
 }
 
-std::string text_at(int x, int y, std::string_view classes, std::string_view content) {
-    return fmt::format("<text x=\"{}\" y=\"{}\" class=\"{}\">{}</text>\n", x, y, classes,
-                       escaped_for_xml(content));
+enum class text_kind { title, head, name, soft, soft_end, end };
+
+std::string text_at(int x, int y, text_kind kind, std::string_view content) {
+    const bool is_soft = kind == text_kind::soft || kind == text_kind::soft_end;
+    const bool is_end = kind == text_kind::end || kind == text_kind::soft_end;
+    const bool is_strong = kind == text_kind::title || kind == text_kind::head;
+    const int size = kind == text_kind::title ? 18 : kind == text_kind::head ? 14 : 12;
+    const std::string_view colour = is_soft ? "soft" : "ink";
+    return fmt::format("<text x=\"{}\" y=\"{}\" class=\"{}\" fill=\"{}\" font-size=\"{}\"{}{}>{}"
+                       "</text>\n",
+                       x, y, colour, light(colour), size, is_strong ? " font-weight=\"600\"" : "",
+                       is_end ? " text-anchor=\"end\"" : "", escaped_for_xml(content));
 }
 
-std::string bar_at(double x, int y, double length, std::string_view classes) {
-    // Keeps a frame within its bar.
-    const double inset = classes == "never" ? 0.5 : 0;
-    return fmt::format(
-        "<rect x=\"{:.2f}\" y=\"{}\" width=\"{:.2f}\" height=\"{}\" class=\"{}\"/>\n", x + inset,
-        y + inset, std::max(0.0, length - 2 * inset), bar_height - 2 * inset, classes);
+/// A frame for "line", hatched for "punched", otherwise filled with the colour of that name.
+std::string bar_at(double x, int y, double length, std::string_view name) {
+    const bool is_frame = name == "line";
+    const double inset = is_frame ? 0.5 : 0; // keeps a frame within its bar
+    const std::string painted =
+        is_frame            ? fmt::format("fill=\"none\" class=\"line\" stroke=\"{}\"", light(name))
+        : name == "punched" ? std::string("fill=\"url(#hatched)\"")
+                            : fmt::format("class=\"{}\" fill=\"{}\"", name, light(name));
+    return fmt::format("<rect x=\"{:.2f}\" y=\"{}\" width=\"{:.2f}\" height=\"{}\" {}/>\n",
+                       x + inset, y + inset, std::max(0.0, length - 2 * inset),
+                       bar_height - 2 * inset, painted);
 }
 
 /// Grows downwards, row by row.
@@ -80,9 +106,9 @@ class drawing {
 public:
     void heading(const segment_map& found) {
         y_ += 18;
-        body_ += text_at(margin, y_, "title", "Memory map of " + found.state.string());
+        body_ += text_at(margin, y_, text_kind::title, "Memory map of " + found.state.string());
         y_ += 20;
-        body_ += text_at(margin, y_, "soft",
+        body_ += text_at(margin, y_, text_kind::soft,
                          fmt::format("{} bytes in {} files, {:.1f} % of them in use{}",
                                      grouped(found.bytes()), found.windows.size(),
                                      percent_of(found.bytes_in_use(), found.bytes()),
@@ -97,12 +123,12 @@ public:
             body_ += bar_at(x, y_, 14, each);
             x += 14;
         }
-        body_ += text_at(x + 6, y_ + 13, "soft", "in use, little to all");
+        body_ += text_at(x + 6, y_ + 13, text_kind::soft, "in use, little to all");
         x += 146;
         for (const auto& [classes, what] :
-             {std::pair{"empty", "empty"}, {"punched", "punched"}, {"never", "never used"}}) {
+             {std::pair{"empty", "empty"}, {"punched", "punched"}, {"line", "never used"}}) {
             body_ += bar_at(x, y_, 14, classes);
-            body_ += text_at(x + 20, y_ + 13, "soft", what);
+            body_ += text_at(x + 20, y_ + 13, text_kind::soft, what);
             x += 90;
         }
         y_ += row_height;
@@ -110,9 +136,9 @@ public:
 
     void section(std::string_view title, std::string_view bytes, std::string_view percent) {
         y_ += 30;
-        body_ += text_at(margin, y_, "head", title);
-        body_ += text_at(bytes_right, y_, "soft end", bytes);
-        body_ += text_at(percent_right, y_, "soft end", percent);
+        body_ += text_at(margin, y_, text_kind::head, title);
+        body_ += text_at(bytes_right, y_, text_kind::soft_end, bytes);
+        body_ += text_at(percent_right, y_, text_kind::soft_end, percent);
         y_ += 10;
     }
 
@@ -160,7 +186,7 @@ public:
         y_ += 6;
         for (std::size_t each = 0; each < window_map::fullness_names.size(); ++each) {
             body_ += bar_at(x, y_, 14, fullness_classes[each]);
-            body_ += text_at(x + 20, y_ + 13, "soft", window_map::fullness_names[each]);
+            body_ += text_at(x + 20, y_ + 13, text_kind::soft, window_map::fullness_names[each]);
             x += 90;
         }
         y_ += row_height + 6;
@@ -168,18 +194,19 @@ public:
 
     void note(const std::string& text) {
         y_ += row_height;
-        body_ += text_at(margin, y_ - 6, "soft", text);
+        body_ += text_at(margin, y_ - 6, text_kind::soft, text);
     }
 
     [[nodiscard]] std::string document() const {
         const int height = y_ + margin;
         return fmt::format(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
-            "height=\"{1}\" role=\"img\">\n<style>{2}</style>\n"
-            "<defs><pattern id=\"hatched\" width=\"4\" height=\"4\" "
-            "patternUnits=\"userSpaceOnUse\"><path class=\"hatch\" d=\"M0,4 L4,0\"/></pattern>"
-            "</defs>\n<rect class=\"back\" width=\"{0}\" height=\"{1}\"/>\n{3}</svg>\n",
-            width, height, style, body_);
+            "height=\"{1}\" role=\"img\" font-family=\"system-ui, sans-serif\">\n"
+            "<style>{2}</style>\n<defs><pattern id=\"hatched\" width=\"4\" height=\"4\" "
+            "patternUnits=\"userSpaceOnUse\"><path class=\"hatch\" stroke=\"{3}\" "
+            "stroke-width=\"1.5\" d=\"M0,4 L4,0\"/></pattern></defs>\n"
+            "<rect class=\"back\" fill=\"{4}\" width=\"{0}\" height=\"{1}\"/>\n{5}</svg>\n",
+            width, height, dark_rules(), light("hatch"), light("back"), body_);
     }
 
 private:
@@ -190,12 +217,12 @@ private:
         constexpr std::size_t most = 30;
         const std::string name = valid_utf8(file.name);
         body_ += "<g><title>" + escaped_for_xml(told) + "</title>\n";
-        body_ += text_at(margin, y_ + 13, "name",
+        body_ += text_at(margin, y_ + 13, text_kind::name,
                          name.size() <= most ? name : valid_utf8(name.substr(0, most - 1)) + "…");
     }
     void end_row(std::string_view bytes, std::string_view percent) {
-        body_ += text_at(bytes_right, y_ + 13, "end", bytes);
-        body_ += text_at(percent_right, y_ + 13, "end", percent) + "</g>\n";
+        body_ += text_at(bytes_right, y_ + 13, text_kind::end, bytes);
+        body_ += text_at(percent_right, y_ + 13, text_kind::end, percent) + "</g>\n";
         y_ += row_height;
     }
 

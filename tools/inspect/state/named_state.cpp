@@ -2,6 +2,7 @@
 #include <chainbase/checkpoint/publication.hpp>
 #include <chainbase/checkpoint/restore.hpp>
 #include <chainbase/database.hpp>
+#include <chainbase/locks/process_lock.hpp>
 #include <chainbase/segment/segment_header.hpp>
 #include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/base/boot_id.hpp>
@@ -151,8 +152,7 @@ bool is_state(const fs::path& folder) {
 }
 
 fs::path segment_folder(const fs::path& state) {
-    if (!is_state(state))
-        throw format_error(state.string() + ": no chainbase state is there; check the path");
+    if (!is_state(state)) throw no_state_at(state);
     const segment_place place(state);
     if (!place.why_foreign().empty())
         throw unclean_error(state.string() + ": " + place.why_foreign() + way_out);

@@ -1,6 +1,7 @@
 #include <archive/open_archive.hpp>
 #include <chainbase/checkpoint/disk.hpp>
 #include <chainbase/checkpoint/publication.hpp>
+#include <chainbase/locks/process_lock.hpp>
 #include <chainbase/offline/check/checkpoint_check.hpp>
 #include <chainbase/offline/check/mapped_state.hpp>
 #include <chainbase/segment/segment_place.hpp>
@@ -235,8 +236,7 @@ std::string durability_of(const state_info& info) {
 } // namespace
 
 state_info read_info(const fs::path& state) {
-    if (!is_state(state))
-        throw format_error(state.string() + ": no chainbase state is there; check the path");
+    if (!is_state(state)) throw no_state_at(state);
     state_info info;
     found_facts found;
     info.state = state;

@@ -68,8 +68,7 @@ styled_line condition_line(const top_sample& sample) {
     const state_report& state = sample.now.state;
     styled_line line = begin("state");
     line.push_back(condition_text(state));
-    add(line, fmt::format("   revision {}, irreversible {}, {} to undo", state.revision,
-                          state.irreversible_revision, grouped(state.sessions)));
+    add(line, fmt::format("   revision {}, {} to undo", state.revision, grouped(state.sessions)));
     if (!state.consistent) add(line, "   read in an operation", text_style::warning);
     return line;
 }
@@ -81,10 +80,9 @@ styled_line rates_line(const top_sample& sample) {
         return line;
     }
     const live_rates& rates = *sample.rates;
-    add(line, rate_text(rates.revisions, "blocks") + "   ");
+    add(line, rate_text(rates.revisions, "revisions") + "   ");
     add(line, rate_text(rates.operations, "changes") + "   ", text_style::title);
-    add(line, rate_text(rates.objects, "objects") + "   ");
-    add(line, "files " + gained_bytes(rates.growth) + "/s");
+    add(line, rate_text(rates.objects, "objects"));
     return line;
 }
 
@@ -108,27 +106,36 @@ styled_line memory_line(const top_sample& sample, bool is_unicode) {
         static_cast<double>(total.bytes.header + total.bytes.links + total.bytes.values);
     styled_line line = begin("memory");
     add(line, bar_of(files == 0 ? 0 : used / files, 16, is_unicode), text_style::good);
-    add(line, fmt::format(" {} of {} in use, {}/min, log {}, punched {}", short_bytes(used),
-                          short_bytes(files), gained_bytes(sample.growth.whole.used_bytes),
-                          short_bytes(static_cast<double>(sample.now.state.log.bytes.values)),
-                          short_bytes(static_cast<double>(total.bytes.punched))));
+    add(line, fmt::format(" {} of {} in use", short_bytes(used), short_bytes(files)));
+    if (sample.growth.seconds > 0)
+        add(line, fmt::format(", {}/min", gained_bytes(sample.growth.whole.used_bytes)));
     return line;
 }
 
-styled_line locks_line(const top_sample& sample, const lock_watch& watch) {
+styled_line locks_line(const top_sample& sample) {
     styled_line line = begin("locks");
     line.push_back(writer_text(sample.now.locks.writer));
     add(line, "   " + readers_text(sample.now.locks));
+    return line;
+}
+
+/// Shares of the looks at the locks since the sample before.
+styled_line lock_shares_line(const lock_watch& watch) {
+    styled_line line = begin("lock time");
     const lock_watch::shares& last = watch.last();
-    if (last.looks == 0) return line;
+    if (last.looks == 0) {
+        add(line, "with the next sample", text_style::dim);
+        return line;
+    }
     const auto share = [&last](std::uint64_t seen) {
         return percent(static_cast<double>(seen), static_cast<double>(last.looks));
     };
-    add(line, "   busy " + share(last.writing), text_style::dim);
-    if (last.writer_waiting > 0)
-        add(line, ", writer waits " + share(last.writer_waiting), text_style::warning);
-    if (last.readers_waiting > 0)
-        add(line, ", readers wait " + share(last.readers_waiting), text_style::warning);
+    const auto style = [](std::uint64_t waiting) {
+        return waiting > 0 ? text_style::warning : text_style::dim;
+    };
+    add(line, "writer holds it " + share(last.writing));
+    add(line, ", writer waits " + share(last.writer_waiting), style(last.writer_waiting));
+    add(line, ", readers wait " + share(last.readers_waiting), style(last.readers_waiting));
     return line;
 }
 
@@ -140,18 +147,17 @@ styled_line archive_line(const top_sample& sample) {
     }
     const archive::statistics_summary& all = sample.now.archive->figures;
     const std::uint64_t finds = all.hits_in_archive.count + all.misses.count;
+    if (all.failures > 0)
+        add(line, fmt::format("{} calls failed   ", grouped(all.failures)), text_style::bad);
     if (sample.rates)
         add(line, rate_text(sample.rates->archive_finds, "lookups") + "   " +
-                      rate_text(sample.rates->archive_rows, "rows handed over") + "   ");
+                      rate_text(sample.rates->archive_rows, "rows in") + "   ");
     const double found = static_cast<double>(all.hits_in_archive.count);
     if (finds == 0)
         add(line, "no lookups there yet", text_style::dim);
     else
-        add(line, fmt::format("{} of {} found, p99 {}", percent(found, static_cast<double>(finds)),
-                              grouped(finds),
+        add(line, fmt::format("{} found, p99 {}", percent(found, static_cast<double>(finds)),
                               short_time(static_cast<double>(all.hits_in_archive.p99_ns))));
-    if (all.failures > 0)
-        add(line, fmt::format("   {} calls failed", grouped(all.failures)), text_style::bad);
     return line;
 }
 
@@ -164,16 +170,12 @@ styled_line checkpoint_line(const top_sample& sample) {
     const auto now = std::chrono::system_clock::to_time_t(sample.now.time);
     const checkpoint_info& newest = sample.checkpoints.front();
     const auto age = std::max<std::int64_t>(0, now - newest.time);
-    add(line, fmt::format("{} old, revision {} ({} behind), {}",
-                          short_time(1e9 * static_cast<double>(age)), newest.revision,
-                          grouped(static_cast<std::uint64_t>(std::max<std::int64_t>(
-                              0, sample.now.state.revision - newest.revision))),
-                          short_bytes(static_cast<double>(newest.bytes))));
-    if (sample.checkpoints.size() > 1)
-        add(line, fmt::format(", {} after the one before",
-                              short_time(1e9 * static_cast<double>(newest.time -
-                                                                   sample.checkpoints[1].time))));
-    if (newest.redo_log) add(line, ", a redo log follows");
+    add(line,
+        fmt::format("{} old, {} revisions behind, {}", short_time(1e9 * static_cast<double>(age)),
+                    grouped(static_cast<std::uint64_t>(
+                        std::max<std::int64_t>(0, sample.now.state.revision - newest.revision))),
+                    short_bytes(static_cast<double>(newest.bytes))));
+    if (newest.redo_log) add(line, ", redo log");
     return line;
 }
 
@@ -339,7 +341,8 @@ std::vector<styled_line> dashboard::head(std::size_t columns) const {
     lines.push_back(rates_line(*sample_));
     lines.push_back(history_line(operations_, columns, is_unicode_));
     lines.push_back(memory_line(*sample_, is_unicode_));
-    lines.push_back(locks_line(*sample_, watch_));
+    lines.push_back(locks_line(*sample_));
+    lines.push_back(lock_shares_line(watch_));
     lines.push_back(archive_line(*sample_));
     lines.push_back(checkpoint_line(*sample_));
     return lines;
@@ -373,8 +376,8 @@ std::vector<styled_line> dashboard::help() const {
         "",
         "changes   operations, and sessions begun and ended",
         "objects   made: ids given out; those of undone blocks do not count",
-        "busy      somebody wrote, at so many of the looks at the locks since the",
-        "          last sample (20 a second); waits likewise",
+        "lock time shares of the looks at the locks since the last sample (20 a",
+        "          second)",
     };
     std::vector<styled_line> text;
     for (const char* line : lines)

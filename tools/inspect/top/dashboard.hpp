@@ -42,7 +42,7 @@ enum class key_action {
 /// The screen of `top` and its reactions to keys, without a terminal and without reading a state.
 /// Not thread-safe.
 ///
-///     title, condition, rates, history, memory, locks, archive, checkpoint     always
+///     title, state, rates, history, memory, locks (2), archive, checkpoint     always
 ///     the names of the tables
 ///     one table: its titles, as many rows as there is room for, a note
 ///     the keys

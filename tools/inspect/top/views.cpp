@@ -293,7 +293,10 @@ sortable_table memory_table(const view_content& content) {
     const state_report& state = content.sample.now.state;
     const std::vector<state_growth::part>& gained = content.sample.growth.types;
     for (std::size_t each = 0; each < state.types.size(); ++each)
-        add_type(table, state.types[each], each < gained.size() ? &gained[each] : nullptr, content);
+        add_type(table, state.types[each],
+                 each < gained.size() && content.sample.growth.seconds > 0 ? &gained[each]
+                                                                           : nullptr,
+                 content);
     add_part(table, "(buffers)", state.buffers_total(), content);
     add_part(table, "(undo log)", state.log, content);
     add_part(table, "(header)", state.header, content);
@@ -327,7 +330,9 @@ std::string note_of(view which, const view_content& content) {
     const top_sample& sample = content.sample;
     switch (which) {
     case view::memory:
-        return fmt::format("a minute: measured over {:.0f} s", sample.growth.seconds);
+        return sample.growth.seconds > 0
+                   ? fmt::format("a minute: measured over {:.0f} s", sample.growth.seconds)
+                   : "a minute: with the next sample";
     case view::latencies:
         return fmt::format(
             "* their time so far, by ticks, at {} looks; the rest: since the archive was opened",

@@ -25,11 +25,11 @@ function sums(columns) {
 /**
  * One chart. `series`: {label, color: a name of the style sheet}; `format`: of a value;
  * `isStacked`: values add up, the first one at the bottom; `isBinary`: the scale is in powers of
- * two.
+ * two; `isStepped`: a value holds until the next one.
  */
 export class Chart {
-  constructor({title, format, series, isStacked = false, isBinary = false}) {
-    Object.assign(this, {title, format, series, isStacked, isBinary});
+  constructor({title, format, series, isStacked = false, isBinary = false, isStepped = false}) {
+    Object.assign(this, {title, format, series, isStacked, isBinary, isStepped});
     this.plot = null;
     this.data = null;
     this.place = el("div", {class: "plot", role: "img"});
@@ -105,6 +105,7 @@ export class Chart {
         stroke: color(this.isStacked ? "--card" : one.color),
         width: this.isStacked ? 1 : 2,
         fill: this.isStacked ? color(one.color) : undefined,
+        paths: this.isStepped ? uPlot.paths.stepped({align: 1}) : undefined,
         points: {show: false},
       }))],
       hooks: {

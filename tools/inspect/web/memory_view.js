@@ -2,7 +2,7 @@
 
 import {el, renew, svg, table} from "./dom.js";
 import {bytes, grouped, percent} from "./figures.js";
-import {colorOf} from "./palette.js";
+import {areaColors} from "./palette.js";
 import {squarified} from "./treemap.js";
 
 const width = 1000;
@@ -20,9 +20,10 @@ function leaf(name, memory) {
 
 /** What takes memory: groups of leaves. */
 function groupsOf(stat) {
+  const colors = areaColors(stat.types.map(({name}) => name));
   const types = stat.types.map((type) => ({
     name: type.name,
-    color: colorOf(type.name),
+    color: colors.get(type.name),
     parts: [leaf("objects", type.nodes), leaf("ids", type.ids), leaf("hash tables", type.tables)],
     memory: type.total,
     count: type.objects,

@@ -15,7 +15,7 @@ const charts = [
     {label: "operations", color: "--blue", of: rate("operations")}]},
   {title: "Revisions per second", format: short, series: [
     {label: "revisions", color: "--aqua", of: rate("revisions")}]},
-  {title: "Lock: writer and readers", format: short, series: [
+  {title: "Lock: writer and readers", format: short, isStepped: true, series: [
     {label: "writer holds it", color: "--blue",
      of: ({locks}) => (locks.writer_alive && locks.writer === "writing" ? 1 : 0)},
     {label: "reading", color: "--aqua", of: ({locks}) => locks.reading},
@@ -46,6 +46,13 @@ const tiles = [
   ["Readers", ({locks}) => `${locks.reading} of ${locks.readers}`,
    ({locks}) => (locks.waiting > 0 ? `${locks.waiting} waiting` : "are reading")],
 ];
+
+/** With a sample without figures in each gap of more seconds, so that no line spans it. */
+function withGaps(samples, longest) {
+  return samples.flatMap((sample, at) =>
+    (at > 0 && sample.time - samples[at - 1].time > longest
+      ? [{time: samples[at - 1].time + 1, error: "nobody looked"}, sample] : [sample]));
+}
 
 export class Overview {
   constructor(panel) {
@@ -92,9 +99,7 @@ export class Overview {
 
   #draw(history) {
     const to = history.last.time;
-    const seen = history.samples.filter((sample) => sample.time > to - this.span - 10);
-    const times = seen.map((sample) => sample.time);
-    const column = (of) => seen.map((sample) => (sample.error === null ? of(sample) : null));
+    const samples = history.samples.filter((sample) => sample.time > to - this.span - 10);
     const memory = memorySeries(history.types);
     const key = memory.map((one) => one.label).join("\n");
     if (key !== this.memoryKey) {
@@ -103,8 +108,15 @@ export class Overview {
     }
     // As long as there is less than the span, the charts show what there is.
     const from = Math.max(to - this.span, Math.min(history.samples[0].time, to - 30));
-    this.memory.show(times, memory.map((one) => column(one.of)), from, to);
-    for (const [index, {series}] of charts.entries())
-      this.charts[index].show(times, series.map((one) => column(one.of)), from, to);
+    const draw = (chart, series, longestGap) => {
+      const seen = withGaps(samples, longestGap);
+      const column = (of) => seen.map((sample) => (sample.error === null ? of(sample) : null));
+      chart.show(seen.map((sample) => sample.time), series.map((one) => column(one.of)), from, to);
+    };
+    // Samples are a second apart while somebody looks, ten seconds otherwise. A lock is seen at
+    // one moment; the other figures say what was in between, too.
+    draw(this.memory, memory, 15);
+    for (const [index, {series, isStepped}] of charts.entries())
+      draw(this.charts[index], series, isStepped ? 5 : 15);
   }
 }

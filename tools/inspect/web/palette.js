@@ -1,7 +1,8 @@
-// Which colour a type has, the same in every view: the largest ones have one of their own, which
-// they keep.
+// Which colour a type has. The largest ones have one of their own, which they keep, the same in
+// every view.
 
 const colors = ["--blue", "--aqua", "--yellow", "--violet", "--red", "--green"];
+const more = ["--teal", "--brown", "--rose", "--olive", "--indigo", "--slate"];
 const chosen = new Map();
 
 /** Chooses, once for each type of some size, by the memory that they have. */
@@ -15,9 +16,16 @@ export function chooseColors({types, lastGood}) {
   for (const {name} of largest.slice(0, free.length)) chosen.set(name, free.shift());
 }
 
-/** The colour of a type, as its name in the style sheet. */
-export function colorOf(type) {
+/** The colour of a type in a chart, as its name in the style sheet. */
+function colorOf(type) {
   return chosen.get(type) ?? "--other";
+}
+
+/** The same where each type has an area: those without a colour of their own share a few. */
+export function areaColors(types) {
+  const left = types.filter((type) => !chosen.has(type));
+  return new Map(types.map((type) =>
+    [type, chosen.get(type) ?? more[left.indexOf(type) % more.length]]));
 }
 
 /** What a chart of the memory shows: {label, color, of(sample)}, the first at the bottom. */
