@@ -188,7 +188,7 @@ TEST_CASE("dashboard: rows scroll to their ends and no further") {
     board.press(key_action::down);
     CHECK_THAT(joined(text_of(board)), Contains("rows 47 to 63 of 63"));
     board.press(key_action::page_up);
-    CHECK_THAT(joined(text_of(board)), Contains("rows 28 to 45 of 63"));
+    CHECK_THAT(joined(text_of(board)), Contains("rows 30 to 46 of 63"));
     board.press(key_action::first);
     CHECK(rows_of(board).front() == "t0");
     CHECK_THAT(joined(text_of(board, 100, 90)), !Contains("rows 1"));

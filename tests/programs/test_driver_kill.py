@@ -299,3 +299,16 @@ def test_a_full_disk_that_has_all_of_a_state(room, driver, scratch, small_disk):
         full.refused(f"{full.state}/")
     small_disk.make_room()
     full.ends("--verify")
+
+
+@pytest.mark.parametrize("room", [room * MIB for room in (4, 9, 17)])
+def test_a_full_disk_is_one_error(room, driver, scratch, small_disk):
+    """Not one of the block, one of the checkpoint at the end and one of closing."""
+    replay = Replays(driver, scratch, STEEM)
+    replay.state = lambda name="state": small_disk.path / name
+    full = Full(replay, "replay", "state")
+    small_disk.leave_room(room)
+    result = full.refused(f"{full.state}/", "free space and try again")
+    assert result.err.count("[error]") == 1, result
+    small_disk.make_room()
+    full.ends()

@@ -338,5 +338,5 @@ def test_the_page_in_a_browser(inspect, driver, sample, samples, scratch):
             both_schemes_are_readable(browser, server.line)
             every_link_leads_somewhere(browser, server.line)
         survives_the_server(browser, inspect, state)
-        the_state_is_killed_restored_replaced_and_deleted(browser, inspect, sample("sample"))
+        the_state_is_killed_restored_replaced_and_deleted(browser, inspect, sample("sample", "life"))
         many_types_have_colours(browser, inspect, samples("many"))
