@@ -349,19 +349,25 @@ private:
 
     template <typename T>
     [[nodiscard]] object_index<T>& of() const {
-        const std::size_t number = type_number_<T>;
-        if (number >= indexes_.size() || !indexes_[number]) [[unlikely]]
-            throw_unregistered(detail::type_name<T>());
-        if (checks_locks_) [[unlikely]]
-            require_lock(/*to_write=*/false);
-        return static_cast<object_index<T>&>(*indexes_[number]);
+        return index_of<T>(/*to_write=*/false);
     }
     template <typename T>
     [[nodiscard]] object_index<T>& changing() {
-        if (checks_locks_) [[unlikely]]
-            require_lock(/*to_write=*/true);
-        return of<T>();
+        return index_of<T>(/*to_write=*/true);
     }
+    template <typename T>
+    [[nodiscard]] object_index<T>& index_of(bool to_write) const {
+        const std::size_t number = type_number_<T>;
+        index_base* found = number < unchecked_ ? indexes_[number].get() : nullptr;
+        if (!found) [[unlikely]]
+            found = &checked_index(number, detail::type_name<T>, to_write);
+        return static_cast<object_index<T>&>(*found);
+    }
+    /// Throws usage_error unless the type is registered and the lock, if it is checked, is held.
+    /// Pure, so that a loop of lookups looks for the index once; a call whose result nobody uses
+    /// may not be made at all.
+    [[gnu::pure]] index_base& checked_index(std::size_t number, std::string (*type)(),
+                                            bool to_write) const;
     void require_lock(bool to_write) const;
     /// A type that add_type() is creating: its windows, until it is entered or discarded.
     class new_type {
@@ -382,7 +388,6 @@ private:
     };
 
     void require_new(std::size_t number, const std::string& name) const;
-    [[noreturn]] void throw_unregistered(const std::string& type) const;
     [[nodiscard]] undo_log& log() const {
         if (!log_) throw_without_log();
         return *log_;
@@ -402,6 +407,9 @@ private:
     bool is_closed_ = false;
     undo_log* log_ = nullptr; ///< null when only reading, and after close() or abandon()
     std::vector<std::unique_ptr<index_base>> indexes_;
+    /// Below it the index of a registered type is used without further checks: indexes_.size(), or
+    /// 0 with check_locks.
+    std::size_t unchecked_ = 0;
 };
 
 template <typename T>

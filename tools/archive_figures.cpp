@@ -17,14 +17,12 @@ double us(std::uint64_t ns) {
     return static_cast<double>(ns) / 1e3;
 }
 
-std::string in_words(std::uint64_t ns) {
-    if (ns < 10'000) return fmt::format("{} ns", ns);
-    if (ns < 10'000'000) return fmt::format("{:.1f} us", us(ns));
-    return fmt::format("{:.1f} ms", us(ns) / 1e3);
-}
-
 double seconds(std::uint64_t ns) {
     return static_cast<double>(ns) / 1e9;
+}
+
+std::string in_words(std::uint64_t ns) {
+    return duration_in_words(seconds(ns));
 }
 
 json times_of(const times_summary& all) {
@@ -42,14 +40,14 @@ std::string row(const std::string& name, const std::string& value) {
 }
 
 std::string row(const std::string& name, std::uint64_t value) {
-    return row(name, std::to_string(value));
+    return row(name, grouped(value));
 }
 
 std::string row(const std::string& name, const times_summary& all) {
     if (all.count == 0) return row(name, 0);
-    return fmt::format("  {:<28}{:>16}   p50 {}, p99 {}, p99.9 {}, longest {}; {:.3f} s in all\n",
-                       name, all.count, in_words(all.p50_ns), in_words(all.p99_ns),
-                       in_words(all.p999_ns), in_words(all.longest_ns), seconds(all.total_ns));
+    return fmt::format("  {:<28}{:>16}   p50 {}, p99 {}, p99.9 {}, longest {}; {} in all\n", name,
+                       grouped(all.count), in_words(all.p50_ns), in_words(all.p99_ns),
+                       in_words(all.p999_ns), in_words(all.longest_ns), in_words(all.total_ns));
 }
 
 std::string share(std::uint64_t of, std::uint64_t other) {
@@ -122,8 +120,7 @@ std::string to_text(const archive::rocksdb_statistics& engine) {
            row("flushed", bytes_in_words(engine.flushed_bytes)) +
            row("ingested", bytes_in_words(engine.ingested_bytes)) +
            row("written by merging", bytes_in_words(engine.compacted_bytes)) +
-           row("writers were stalled",
-               fmt::format("{:.3f} s", static_cast<double>(engine.stalled_us) / 1e6)) +
+           row("writers were stalled", in_words(1000 * engine.stalled_us)) +
            row("table files", engine.files) +
            row("bytes of them", bytes_in_words(engine.file_bytes)) +
            row("in memory: block cache", bytes_in_words(engine.cache_bytes)) +

@@ -135,9 +135,9 @@ struct verb_entry {
     const char* name;
     const char* description;
     void (*declare)(command& verb);
+    const char* example; ///< a call without the program's name; empty if it has verbs of its own
 };
 
-/// What may follow a verb, or the name of a program: options and arguments, and what is done, or
 /// What may follow a verb or the program's name: options, arguments and an action, or further
 /// verbs. Variables that options are bound to must live as long as the command: a verb keeps them
 /// in a shared pointer that the function given to runs() holds.

@@ -1,5 +1,6 @@
 #include <pool_allocator/base/error.hpp>
 #include <tools/manual.hpp>
+#include <tools/progress.hpp>
 
 #include <fmt/format.h>
 
@@ -36,6 +37,7 @@ struct described_option {
 struct described_verb {
     std::vector<std::string> path; ///< "block-log", "verify"; empty: the program
     std::string description;
+    std::string example; ///< without the program's name; empty if it has verbs of its own
     std::vector<described_option> positionals;
     std::vector<described_option> options;
     std::vector<described_verb> verbs; ///< its subcommands
@@ -77,11 +79,12 @@ described_option described(const command_option& from) {
 
 described_verb described(const verb_entry& from, const std::vector<std::string>& above) {
     command declared(from.name, from.description);
-    from.declare(declared);
+    declare(from, declared);
     described_verb verb;
     verb.path = above;
     verb.path.emplace_back(from.name);
     verb.description = from.description;
+    if (declared.verbs().empty()) verb.example = from.example;
     for (const auto& option : declared.options())
         (option->is_positional() ? verb.positionals : verb.options).push_back(described(*option));
     verb.options.push_back({{"-h", "--help"}, {}, "Print this help", {}, false});
@@ -263,6 +266,19 @@ std::string fish_lines(const std::string& program, const described_verb& verb) {
 
 } // namespace
 
+void declare(const verb_entry& from, command& verb) {
+    from.declare(verb);
+    if (!verb.verbs().empty()) return;
+    verb.add_flag("-q,--quiet", progress::is_quiet, "Show no progress on stderr");
+}
+
+std::string exit_codes_text() {
+    std::string text = "Exit codes:";
+    for (const auto& [code, meaning] : exit_codes)
+        text += fmt::format("\n  {}  {}", static_cast<int>(code), meaning);
+    return text;
+}
+
 std::string man_page_of(const program_description& program) {
     const described_verb all = described(program);
     const std::string name = program.name;
@@ -274,9 +290,16 @@ std::string man_page_of(const program_description& program) {
     text += verbs_text(name, all) + ".SH EXIT STATUS\n";
     for (const auto& [code, meaning] : exit_codes)
         text += entry(std::to_string(static_cast<int>(code)), meaning);
-    text += ".SH EXAMPLES\n";
-    for (const auto& [command, purpose] : program.examples)
-        text += entry("\\fB" + roff(command) + "\\fR", purpose);
+    text += ".SH ENVIRONMENT\n" +
+            entry("NO_COLOR", "If it is set and not empty, nothing is in colours.") +
+            entry("CHAINBASE_PROGRESS_SECONDS",
+                  "Seconds between two lines of progress where stderr is no terminal; 10.") +
+            ".SH EXAMPLES\n";
+    all.each([&](const described_verb& verb) {
+        if (!verb.example.empty())
+            text +=
+                entry("\\fB" + roff(name + " " + verb.example) + "\\fR", verb.description + ".");
+    });
     return text;
 }
 

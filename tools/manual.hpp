@@ -8,6 +8,12 @@
 /// cannot be out of date.
 namespace chainbase {
 
+/// Declares a verb with its own options and those that all verbs have.
+void declare(const verb_entry& from, command& verb);
+
+/// The exit codes of every program, a line each.
+[[nodiscard]] std::string exit_codes_text();
+
 /// A manual page of section 1, for man.
 [[nodiscard]] std::string man_page_of(const program_description& program);
 

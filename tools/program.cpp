@@ -2,17 +2,21 @@
 #include <tools/interruption.hpp>
 #include <tools/manual.hpp>
 #include <tools/program.hpp>
+#include <tools/progress.hpp>
 
 #include <CLI/CLI.hpp>
-#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/sinks/ansicolor_sink.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <exception>
 #include <iterator>
 #include <list>
 #include <map>
+#include <numeric>
+#include <utility>
 
 namespace chainbase {
 
@@ -42,6 +46,39 @@ std::string shown_value(const command_option& from) {
     return from.has_optional_value() && !from.value_name().starts_with('[')
                ? "[" + from.value_name() + "]"
                : from.value_name();
+}
+
+/// How many letters must be inserted, removed or replaced to make one word the other (Levenshtein's
+/// distance).
+std::size_t distance(std::string_view one, std::string_view other) {
+    std::vector<std::size_t> row(other.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 0; i < one.size(); ++i) {
+        std::size_t diagonal = std::exchange(row[0], i + 1);
+        for (std::size_t j = 0; j < other.size(); ++j) {
+            const std::size_t replaced = diagonal + (one[i] == other[j] ? 0 : 1);
+            diagonal = row[j + 1];
+            row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+        }
+    }
+    return row.back();
+}
+
+/// How a message on an unknown word goes on: with the nearest name, if one is near, and where all
+/// are listed.
+std::string or_rather(const std::string& word, const std::vector<std::string>& names,
+                      const std::string& path) {
+    const std::string* best = nullptr;
+    std::size_t least = word.size() / 3 + 2;
+    for (const std::string& name : names) {
+        const bool begins = word.size() >= 3 && name.starts_with(word);
+        const std::size_t far = begins ? 1 : distance(word, name);
+        if (far >= least) continue;
+        best = &name;
+        least = far;
+    }
+    const std::string all = "`" + path + " --help` lists all";
+    return best ? "; did you mean " + *best + "? (" + all + ")" : "; " + all;
 }
 
 CLI::Option* add_to(CLI::App& app, command_option& from) {
@@ -76,15 +113,48 @@ CLI::Option* add_to(CLI::App& app, command_option& from) {
 class parser {
 public:
     parser(const program_description& described, const std::vector<std::string>& words)
-        : program_(described.name, described.description),
+        : name_(described.name), program_(described.name, described.description),
           app_(described.description, described.name) {
         program_.add_verbs(described.verbs);
+        app_.footer(exit_codes_text());
         add_verbs(app_, program_, words, 0);
     }
 
     CLI::App& app() { return app_; }
     /// Runs the verb that was named.
     exit_code run() const { return called_ ? called_->run() : exit_code::done; }
+
+    /// Throws usage_error for the first word that is no verb where one is required.
+    void require_verb(const std::vector<std::string>& words) const {
+        const command& of = named_.empty() ? program_ : *named_.back();
+        if (of.verbs().empty()) return;
+        if (words.size() == named_.size())
+            throw usage_error("a verb is missing; `" + path() + " --help` lists all");
+        const std::string& word = words[named_.size()];
+        if (word.starts_with('-')) return; // an option: the parser knows it or not
+        std::vector<std::string> names;
+        for (const verb_entry& one : of.verbs())
+            names.emplace_back(one.name);
+        throw usage_error("\"" + word + "\" is no verb of " + path() +
+                          or_rather(word, names, path()));
+    }
+    /// What was wrong with a call that the parser refused, and what to do.
+    std::string in_words(const CLI::ParseError& problem,
+                         const std::vector<std::string>& words) const {
+        const std::string help = "; `" + path() + " --help` shows how to call it";
+        std::vector<std::string> names{"--help"};
+        if (!named_.empty())
+            for (const auto& option : named_.back()->options())
+                for (const std::string& name : CLI::detail::split(option->names(), ','))
+                    names.push_back(name);
+        for (const std::string& word : words) {
+            const std::string name = word.substr(0, word.find('='));
+            if (name.starts_with("--") && std::ranges::find(names, name) == names.end())
+                return "\"" + name + "\" is no option of " + path() +
+                       or_rather(name, names, path());
+        }
+        return path() + ": " + problem.what() + help;
+    }
 
 private:
     /// Declares only the verb that the command line begins with: declaring all would take longer
@@ -97,14 +167,16 @@ private:
         for (const verb_entry& one : of.verbs())
             if (at < words.size() && words[at] == one.name) named = &one;
         for (const verb_entry& one : of.verbs())
-            if (!named || named == &one) add_verb(app, one, words, at + 1);
+            if (!named || named == &one) add_verb(app, one, words, at + 1, named != nullptr);
     }
 
     void add_verb(CLI::App& app, const verb_entry& from, const std::vector<std::string>& words,
-                  std::size_t at) {
+                  std::size_t at, bool is_named) {
         command& verb = commands_.emplace_back(from.name, from.description);
-        from.declare(verb);
+        declare(from, verb);
+        if (is_named) named_.push_back(&verb);
         CLI::App& below = *app.add_subcommand(verb.name(), verb.description());
+        if (verb.verbs().empty()) below.footer("Example:\n  " + name_ + " " + from.example);
         std::map<const command_option*, CLI::Option*> made;
         for (const auto& option : verb.options())
             made[option.get()] = add_to(below, *option);
@@ -118,11 +190,29 @@ private:
         if (verb.verbs().empty()) below.callback([this, &verb] { called_ = &verb; });
     }
 
+    /// The words that call what was named: "chainbase-driver block-log verify".
+    std::string path() const {
+        std::string path = name_;
+        for (const command* one : named_)
+            path += " " + one->name();
+        return path;
+    }
+
+    std::string name_;
     command program_;
     CLI::App app_;
     std::list<command> commands_;
+    std::vector<const command*> named_; ///< a verb, a verb of that one, ...
     const command* called_ = nullptr;
 };
+
+/// Whether the only word names a folder, and no verb.
+bool is_folder_alone(const program_description& described, const std::string& word) {
+    const auto is_it = [&](const verb_entry& one) { return word == one.name; };
+    std::error_code unknown;
+    return std::ranges::none_of(described.verbs, is_it) &&
+           std::filesystem::is_directory(word, unknown);
+}
 
 exit_code run(const program_description& described, int argc, char** argv) {
     const std::vector<std::string> words(argv + 1, argv + argc);
@@ -130,6 +220,9 @@ exit_code run(const program_description& described, int argc, char** argv) {
         write_manual(described, words.back());
         return exit_code::done;
     }
+    if (described.without_verb && words.empty()) return described.without_verb(".");
+    if (described.without_verb && words.size() == 1 && is_folder_alone(described, words.front()))
+        return described.without_verb(words.front());
     parser reads(described, words);
     const std::string version = std::string(described.name) + " " CHAINBASE_VERSION;
     reads.app().set_version_flag("-V,--version", version, "Print the version and exit");
@@ -137,9 +230,13 @@ exit_code run(const program_description& described, int argc, char** argv) {
         std::vector<std::string> last_first;
         std::ranges::transform(words.rbegin(), words.rend(), std::back_inserter(last_first),
                                hide_brackets);
+        reads.require_verb(words);
         reads.app().parse(std::move(last_first));
+    } catch (const CLI::Success& asked) { // for help, or the version
+        reads.app().exit(asked);
+        return exit_code::done;
     } catch (const CLI::ParseError& problem) {
-        return reads.app().exit(problem) == 0 ? exit_code::done : exit_code::wrong_call;
+        throw usage_error(reads.in_words(problem, words));
     }
     return reads.run();
 }
@@ -161,9 +258,32 @@ exit_code run_or_tell(const program_description& described, int argc, char** arg
 
 } // namespace
 
+namespace {
+
+/// The log on stderr: above the line of a progress. In colours on a terminal, unless NO_COLOR
+/// (https://no-color.org) is set.
+class stderr_log : public spdlog::sinks::ansicolor_stderr_sink_mt {
+public:
+    stderr_log() : ansicolor_stderr_sink(mode()) {}
+    void log(const spdlog::details::log_msg& message) override {
+        progress::clear_line();
+        ansicolor_stderr_sink::log(message);
+    }
+
+private:
+    static spdlog::color_mode mode() {
+        const char* const plain = std::getenv("NO_COLOR");
+        return plain != nullptr && *plain != '\0' ? spdlog::color_mode::never
+                                                  : spdlog::color_mode::automatic;
+    }
+};
+
+} // namespace
+
 int run_program(const program_description& program, int argc, char** argv) {
     std::signal(SIGXFSZ, SIG_IGN); // exceeding a file size limit is then an error, like a full disk
-    spdlog::set_default_logger(spdlog::stderr_color_mt(program.name));
+    spdlog::set_default_logger(
+        std::make_shared<spdlog::logger>(program.name, std::make_shared<stderr_log>()));
     return static_cast<int>(run_or_tell(program, argc, argv));
 }
 

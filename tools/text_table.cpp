@@ -11,8 +11,26 @@
 namespace chainbase {
 
 std::string bytes_in_words(std::uint64_t bytes) {
-    const double mebi = static_cast<double>(bytes) / (1 << 20);
-    return mebi < 1024 ? fmt::format("{:.1f} MiB", mebi) : fmt::format("{:.2f} GiB", mebi / 1024);
+    constexpr const char* units[] = {"KiB", "MiB", "GiB", "TiB"};
+    if (bytes < 1024) return fmt::format("{} B", bytes);
+    double amount = static_cast<double>(bytes) / 1024;
+    std::size_t unit = 0;
+    for (; amount >= 1024 && unit + 1 < std::size(units); ++unit)
+        amount /= 1024;
+    return fmt::format("{:.1f} {}", amount, units[unit]);
+}
+
+std::string duration_in_words(double seconds) {
+    if (seconds <= 0) return "0 s";
+    if (seconds < 1e-6) return fmt::format("{:.0f} ns", seconds * 1e9);
+    if (seconds < 1e-3) return fmt::format("{:.1f} us", seconds * 1e6);
+    if (seconds < 1) return fmt::format("{:.1f} ms", seconds * 1e3);
+    if (seconds < 120) {
+        const bool is_whole = seconds >= 60 || seconds == std::floor(seconds);
+        return fmt::format("{:.{}f} s", seconds, is_whole ? 0 : 1);
+    }
+    if (seconds < 7200) return fmt::format("{:.0f} min", seconds / 60);
+    return fmt::format("{:.1f} h", seconds / 3600);
 }
 
 namespace {

@@ -8,8 +8,13 @@
 
 namespace chainbase {
 
-/// "4.4 MiB".
+/// @name Amounts in people's units
+/// @{
+/// "512 B", "4.4 MiB".
 [[nodiscard]] std::string bytes_in_words(std::uint64_t bytes);
+/// "83 ns", "1.4 ms", "12.5 s", "33 min", "2.5 h".
+[[nodiscard]] std::string duration_in_words(double seconds);
+/// @}
 
 /// Decimal digits in groups of three: 1,234,567.
 [[nodiscard]] std::string grouped(std::uint64_t number);

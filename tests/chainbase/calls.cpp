@@ -27,6 +27,9 @@ using Catch::Matchers::Contains;
 
 namespace {
 
+/// Calls whose results nobody uses may be left out.
+volatile std::size_t used = 0;
+
 template <typename Range>
 std::vector<std::uint32_t> ids_of(const Range& range) {
     std::vector<std::uint32_t> ids;
@@ -234,7 +237,8 @@ TEST_CASE("a database moves with its sessions, and what it leaves is closed") {
     CHECK(made.value == 5);
     session.undo();
     CHECK(made.value == 0);
-    CHECK_THAT(message_of<usage_error>([&] { (void)first.count<item>(); }), Contains("moved from"));
+    CHECK_THAT(message_of<usage_error>([&] { used = first.count<item>(); }),
+               Contains("moved from"));
     CHECK_THAT(message_of<usage_error>([&] { (void)first.start_session(); }),
                Contains("moved from"));
     CHECK_THAT(message_of<usage_error>([&] { (void)first.revision(); }), Contains("moved from"));
@@ -319,7 +323,7 @@ TEST_CASE("check_locks refuses a call without the lock that it needs") {
     CHECK_THAT(message_of<usage_error>([&] { add(); }), Contains("with_write_lock"));
     CHECK_THAT(message_of<usage_error>([&] { db.with_read_lock([&] { add(); }); }),
                Contains("with_write_lock"));
-    CHECK_THAT(message_of<usage_error>([&] { (void)db.count<item>(); }),
+    CHECK_THAT(message_of<usage_error>([&] { used = db.count<item>(); }),
                Contains("with_read_lock or with_write_lock"));
     const auto made = db.with_write_lock(add);
     CHECK(db.with_read_lock([&] { return db.get(made).key; }) == 1);

@@ -9,6 +9,7 @@
 #include <tools/inspect/memory/stat.hpp>
 #include <tools/inspect/root/root_report.hpp>
 #include <tools/inspect/top/views.hpp>
+#include <tools/text_table.hpp>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -188,18 +189,18 @@ TEST_CASE("figures of the dashboard") {
     CHECK(short_bytes(1023) == "1023 B");
     CHECK(short_bytes(1536) == "1.5 KiB");
     CHECK(short_bytes(5.0 * (1 << 30)) == "5.0 GiB");
-    CHECK(short_bytes(5000.0 * (1 << 30)) == "5000.0 GiB");
+    CHECK(short_bytes(5000.0 * (1 << 30)) == "4.9 TiB");
     CHECK(gained_bytes(-1536) == "-1.5 KiB");
     CHECK(gained_bytes(0.4) == "0 B");
-    CHECK(short_time(850) == "850 ns");
-    CHECK(short_time(12'345) == "12.3 us");
-    CHECK(short_time(4.5e6) == "4.5 ms");
-    CHECK(short_time(2.1e9) == "2.1 s");
-    CHECK(short_time(180e9) == "3 min");
-    CHECK(short_time(5 * 3600e9) == "5 h");
-    CHECK(short_age(0) == "0 ms");
-    CHECK(short_age(0.0124) == "12 ms");
-    CHECK(short_age(3) == "3.0 s");
+    CHECK(duration_in_words(850e-9) == "850 ns");
+    CHECK(duration_in_words(12.345e-6) == "12.3 us");
+    CHECK(duration_in_words(4.5e-3) == "4.5 ms");
+    CHECK(duration_in_words(2.1) == "2.1 s");
+    CHECK(duration_in_words(3) == "3 s");
+    CHECK(duration_in_words(100) == "100 s");
+    CHECK(duration_in_words(180) == "3 min");
+    CHECK(duration_in_words(5 * 3600) == "5.0 h");
+    CHECK(duration_in_words(0) == "0 s");
     CHECK(short_number(0) == "0");
     CHECK(short_number(0.42) == "0.4");
     CHECK(short_number(9.96) == "10");
@@ -260,7 +261,7 @@ TEST_CASE("warm: what a report says of what is unknown") {
     CHECK(nlohmann::json::parse(as_json(report)).at("total").at("resident_after").is_null());
     report.files[0].resident_before = 0;
     report.files[0].resident_after = 4096;
-    CHECK_THAT(as_text(report), Contains("4,096 bytes are still not in memory"));
+    CHECK_THAT(as_text(report), Contains("4.0 KiB are still not in memory"));
 }
 
 TEST_CASE("map: pages are told by what lies in them") {

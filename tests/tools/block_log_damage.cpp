@@ -112,7 +112,7 @@ TEST_CASE("every flipped bit of a log is detected, with and without an index") {
 
 TEST_CASE("every flipped bit behind the header is found by verify") {
     const sample_log log(12);
-    driver::log_progress shown("testing");
+    progress shown("testing");
     log.remove_index();
     const bool has_mark = GENERATE(false, true);
     if (!has_mark) log.remove_mark();

@@ -5,8 +5,9 @@
 #include <tools/driver/block_log_tools/log_repair.hpp>
 #include <tools/driver/block_log_tools/log_verification.hpp>
 #include <tools/driver/import/unfinished_log.hpp>
-#include <tools/driver/log_progress.hpp>
+#include <tools/driver/open_log.hpp>
 #include <tools/interruption.hpp>
+#include <tools/progress.hpp>
 
 #include <catch2/catch.hpp>
 #include <sys/resource.h>
@@ -28,7 +29,7 @@ using Catch::Contains;
 
 namespace {
 
-log_progress shown("testing");
+progress shown("testing");
 
 std::string digest(const std::filesystem::path& log, const block_range& range = {}) {
     return digest_of(log, range, shown).sha256;

@@ -7,7 +7,7 @@
 #include <tools/chains/checked.hpp>
 #include <tools/chains/payments/operations.hpp>
 #include <tools/driver/bookkeeping.hpp>
-#include <tools/driver/log_progress.hpp>
+#include <tools/progress.hpp>
 
 #include <catch2/catch.hpp>
 #include <fcntl.h>
@@ -491,8 +491,6 @@ TEST_CASE(
 
 // --- the range for the time that is left ---
 
-using driver::time_left;
-
 TEST_CASE("before there is enough to tell from, nothing is told") {
     time_left estimate;
     CHECK_FALSE(estimate.range(100));
@@ -522,7 +520,7 @@ TEST_CASE("an even rate gives what is left at this rate, and the margin shrinks"
     const auto range = estimate.range(1000);
     REQUIRE(range);
     CHECK(range->first == Approx(10));
-    CHECK(driver::in_words(*range) == "10 s to 13 s left");
+    CHECK(in_words(*range) == "10 s to 13 s left");
     CHECK(range->second == Approx(10 * (1 + 1000. / 4000)));
     const auto nearly_done = estimate.range(1);
     REQUIRE(nearly_done);
@@ -553,7 +551,7 @@ TEST_CASE("while nothing moves there is no upper end, and when it goes on there 
     REQUIRE(still);
     CHECK(still->first >= moving->first);
     CHECK(std::isinf(still->second));
-    CHECK(driver::in_words(*still) == "at least 2 s left, no progress");
+    CHECK(in_words(*still) == "at least 2 s left, no progress");
     estimate.note(21, 10'100);
     const auto again = estimate.range(1000);
     REQUIRE(again);

@@ -4,7 +4,9 @@
 #include <tools/driver/chain_state.hpp>
 #include <tools/driver/verbs.hpp>
 #include <tools/interruption.hpp>
+#include <tools/progress.hpp>
 #include <tools/report_json.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -40,16 +42,6 @@ json report_value(const conversion_report& report) {
             {"to", archive::to_string(report.done.to)},
             {"rows", report.done.rows},
             {"seconds", report.seconds}};
-}
-
-/// Logs the progress once a second; throws after a signal.
-void tell(std::uint64_t done, std::uint64_t all, clock::time_point& next) {
-    if (catch_interruption::caught())
-        throw interrupted_error(fmt::format(
-            "interrupted while converting, at {} of {} rows; the same call goes on", done, all));
-    if (clock::now() < next) return;
-    next = clock::now() + std::chrono::seconds(1);
-    spdlog::info("converting: {} of {} rows", done, all);
 }
 
 /// Rows in memory are objects of the state: popping blocks would undo them.
@@ -89,9 +81,13 @@ conversion_report convert_archive(const fs::path& folder, archive::store_kind to
         how.advise = false; // already logged
         database state(folder, how);
         archive::conversion_options options;
-        options.tell = [next = begin + std::chrono::seconds(1)](std::uint64_t done,
-                                                                std::uint64_t all) mutable {
-            tell(done, all, next);
+        progress shown("converting", "rows");
+        options.tell = [&](std::uint64_t done, std::uint64_t all) {
+            if (catch_interruption::caught())
+                throw interrupted_error(fmt::format("interrupted while converting, at {} of {} "
+                                                    "rows; the same call goes on",
+                                                    done, all));
+            shown.show(done, all);
         };
         report.done = archive::convert_archive(state, folder / "archive", to, options);
         state.close();
@@ -110,7 +106,7 @@ std::string to_text(const conversion_report& report) {
                            : "as before; no store of another kind is left");
     for (const auto& [table, rows] : report.done.rows)
         text += fmt::format("  {:<24}{} rows\n", table, rows);
-    return text + fmt::format("  {:<24}{:.1f} s\n", "took", report.seconds);
+    return text + fmt::format("  {:<24}{}\n", "took", duration_in_words(report.seconds));
 }
 
 } // namespace

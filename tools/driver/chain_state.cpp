@@ -10,6 +10,8 @@
 #include <tools/driver/observation.hpp>
 #include <tools/driver/replay.hpp>
 #include <tools/driver/root/chain_root.hpp>
+#include <tools/progress.hpp>
+#include <tools/text_table.hpp>
 
 #include <spdlog/spdlog.h>
 
@@ -43,13 +45,8 @@ open_options how_to_open(const state_options& state_settings) {
     how.checkpoints.interval = state_settings.checkpoint_interval;
     how.memory_folder = state_settings.memory_folder;
     how.readers_group = state_settings.group;
-    how.restoring = [next = std::chrono::steady_clock::now() + std::chrono::seconds(1)](
-                        std::uint64_t done, std::uint64_t all) mutable {
-        const auto now = std::chrono::steady_clock::now();
-        if (now < next) return;
-        next = now + std::chrono::seconds(1);
-        spdlog::info("restoring: {} of {} MiB", done >> 20, all >> 20);
-    };
+    how.restoring = [shown = std::make_shared<progress>("restoring")](
+                        std::uint64_t done, std::uint64_t all) { shown->show(done, all); };
     return how;
 }
 

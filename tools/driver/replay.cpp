@@ -3,9 +3,10 @@
 #include <tools/driver/block_feed.hpp>
 #include <tools/driver/chain_gauges.hpp>
 #include <tools/driver/chain_state.hpp>
-#include <tools/driver/log_progress.hpp>
+#include <tools/driver/open_log.hpp>
 #include <tools/driver/replay.hpp>
 #include <tools/driver/root/chain_root.hpp>
+#include <tools/progress.hpp>
 #include <tools/text_table.hpp>
 
 #include <fmt/format.h>
@@ -43,58 +44,57 @@ unsigned preparing_threads(unsigned asked) noexcept {
 
 namespace {
 
-constexpr double sample_seconds = 0.1;
 constexpr double rate_window = 5;
 
 std::uint64_t per_second(std::uint64_t count, double seconds) {
     return seconds > 0 ? static_cast<std::uint64_t>(static_cast<double>(count) / seconds) : 0;
 }
 
-void say(const chain_state& state, std::uint64_t rate, double now, const std::string& outlook) {
+std::string figures_in_words(const chain_state& state, std::uint64_t rate) {
     std::int64_t archived = 0;
     for (const auto& [type, objects] : state.model().archived())
         archived += objects;
-    spdlog::info("block {}: {} blocks, {} operations/s, memory {}, {} objects archived, {:.1f} s, "
-                 "{}",
-                 state.head(), state.blocks(), rate, bytes_in_words(state.memory().total), archived,
-                 now, outlook);
+    return fmt::format("block {}: {} blocks, {} operations/s, memory {}, {} objects archived",
+                       state.head(), state.blocks(), rate, bytes_in_words(state.memory().total),
+                       archived);
 }
 
-/// Logs the progress of a replay: soon after the begin, so that a short one logs too, then about
-/// once a second, and at its end.
-class progress {
+/// Shows the progress of a replay, and logs its end.
+class replay_progress {
 public:
     /// `from` and `to`: bytes of the block log at the begin and the end of the work.
-    progress(const chain_state& state, std::uint64_t from, std::uint64_t to)
-        : operations_before_(state.operations()), from_(from), to_(to) {
-        estimate_.note(0, from_);
+    replay_progress(const chain_state& state, std::uint64_t from, std::uint64_t to)
+        : shown_(state.root() ? "replaying, with a root for each block" : "replaying"),
+          operations_before_(state.operations()), from_(from), to_(to) {
         rate_.push_back({0, operations_before_, {}});
     }
 
     /// Call it after some blocks, with their position in the log and the waiting times so far.
     /// Costs a clock read.
     void advance(const chain_state& state, std::uint64_t position, block_feed::waiting waited) {
+        if (!shown_.is_due()) return;
         const double now = seconds();
-        if (now < next_sample_) return;
-        next_sample_ = now + sample_seconds;
         gauges_.update(state);
-        position = std::max(position, from_); // `from_` was estimated from block numbers
-        estimate_.note(now, position);
         rate_.push_back({now, state.operations(), waited});
         while (rate_.size() > 2 && rate_.front().seconds < now - rate_window)
             rate_.pop_front();
-        if (now < next_line_) return;
-        next_line_ = now + 1;
-        const sample& first = rate_.front();
-        say(state, per_second(state.operations() - first.operations, now - first.seconds), now,
-            waits_in_words(rate_.back()) + time_left_in_words(position));
+        position = std::max(position, from_); // `from_` was estimated from block numbers
+        shown_.show(position - from_, std::max(to_, position) - from_, [&] {
+            const sample& first = rate_.front();
+            return figures_in_words(state, per_second(state.operations() - first.operations,
+                                                      now - first.seconds)) +
+                   waits_in_words(rate_.back());
+        });
     }
 
     /// Logs the final line: the state's head and why the work ended (`how`), over the whole time.
     void finish(const chain_state& state, const char* how) {
         gauges_.show(state);
         const double now = seconds();
-        say(state, per_second(state.operations() - operations_before_, now), now, how);
+        spdlog::info(
+            "{}, {}, {}",
+            figures_in_words(state, per_second(state.operations() - operations_before_, now)),
+            duration_in_words(now), how);
     }
 
     /// Seconds since the begin.
@@ -116,27 +116,17 @@ private:
                    (now.seconds - then.seconds);
         };
         if (now.seconds <= then.seconds) return {};
-        return fmt::format("waits: apply {:.0f} % (and helps decode {:.0f} %), decode {:.0f} %, ",
+        return fmt::format(", waits: apply {:.0f} % (and helps decode {:.0f} %), decode {:.0f} %",
                            100 * share(now.waited.for_blocks, then.waited.for_blocks),
                            100 * share(now.waited.helping, then.waited.helping),
                            100 * share(now.waited.for_room, then.waited.for_room));
     }
-    [[nodiscard]] std::string time_left_in_words(std::uint64_t position) const {
-        const auto range = estimate_.range(to_ > position ? to_ - position : 0);
-        if (!range)
-            return fmt::format("too early to tell the time left ({} of {} read)",
-                               bytes_in_words(position - from_),
-                               bytes_in_words(std::max(to_, position) - from_));
-        return driver::in_words(*range);
-    }
 
+    progress shown_;
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
     std::uint64_t operations_before_;
     std::uint64_t from_;
     std::uint64_t to_;
-    double next_sample_ = 0;
-    double next_line_ = 0.2;
-    time_left estimate_;
     chain_gauges gauges_;
     std::deque<sample> rate_;
 };
@@ -265,7 +255,7 @@ std::optional<outcome> apply_all(chain_state& state, run_of_blocks blocks,
 
 outcome apply_blocks(chain_state& state, block_feed& feed, const block_log_reader& log,
                      const replay_options& options, const catch_interruption& signals,
-                     root_comparison& roots, progress& shown) {
+                     root_comparison& roots, replay_progress& shown) {
     std::vector<const decoded_block*> run;
     std::uint64_t position = 0;
     while (!signals.caught()) {
@@ -342,8 +332,8 @@ replay_report replay(const replay_options& options, const catch_interruption& si
     const std::uint64_t operations_before = state.operations();
 
     root_comparison roots(state, options);
-    progress shown(state, log.position_of(state.head()),
-                   options.stop_at ? log.position_of(*options.stop_at) : log.bytes());
+    replay_progress shown(state, log.position_of(state.head()),
+                          options.stop_at ? log.position_of(*options.stop_at) : log.bytes());
     block_feed feed(log, decoder_of(log.chain()),
                     {state.head() + 1, options.stop_at, preparing_threads(options.threads)});
     const outcome how = roots.is_same()

@@ -83,8 +83,8 @@ replay_report report_on(const chain_state& state, bool interrupted) {
     report.archive = use_of(state.rows());
     report.memory = state.memory();
     if (const chain_root* root = state.root(); root && root->is_current())
-        report.state_root.emplace(
-            reported_root{root->root(), root->objects(), root->types(), false, 0, {}, {}});
+        report.state_root.emplace(reported_root{
+            root->root(), root->objects(), root->types(), root->seconds(), false, 0, {}, {}});
     if (interrupted) return report;
     try {
         state.model().check();
@@ -114,9 +114,13 @@ json report_value(const archive_use& use) {
 }
 
 json report_value(const reported_root& of) {
-    json all{
-        {"root", hex(of.root)},           {"objects", of.objects},          {"types", of.types},
-        {"recomputed", of.is_recomputed}, {"compared_blocks", of.compared}, {"differs", nullptr}};
+    json all{{"root", hex(of.root)},
+             {"objects", of.objects},
+             {"types", of.types},
+             {"recomputed", of.is_recomputed},
+             {"compared_blocks", of.compared},
+             {"seconds", of.seconds},
+             {"differs", nullptr}};
     if (of.differs)
         all["differs"] = {{"block", of.differs->number},
                           {"expected", hex(of.differs->expected)},
@@ -163,17 +167,24 @@ json report_value(const replay_report& report) {
 std::string to_text(const replay_report& report) {
     std::string text = fmt::format(
         "{}: block {}, {} blocks and {} operations{}\n"
-        "this run: {} blocks, {} operations in {:.2f} s, {:.0f} operations/s\n"
-        "waited: {:.2f} s for blocks to apply (busy {:.1f} %; {:.2f} s of it helping to decode), "
-        "{:.2f} s for room for more\n",
+        "this run: {} blocks, {} operations in {}, {} operations/s\n"
+        "waited: {} for blocks to apply (busy {:.1f} %; {} of it helping to decode), "
+        "{} for room for more\n",
         report.chain, report.head, report.blocks, report.operations,
         report.interrupted ? ", interrupted: the same call goes on" : "", report.replayed_blocks,
-        report.replayed_operations, report.seconds, report.ops_per_second(),
-        seconds_of(report.waited.for_blocks), 100 * report.apply_busy(),
-        seconds_of(report.waited.helping), seconds_of(report.waited.for_room));
+        report.replayed_operations, duration_in_words(report.seconds),
+        grouped(static_cast<std::uint64_t>(report.ops_per_second())),
+        duration_in_words(seconds_of(report.waited.for_blocks)), 100 * report.apply_busy(),
+        duration_in_words(seconds_of(report.waited.helping)),
+        duration_in_words(seconds_of(report.waited.for_room)));
+    if (report.state_root && report.seconds > 0)
+        text += fmt::format("roots: {} of it, {:.0f} %, for a root of each block, which a replay "
+                            "without --state-root does not make\n",
+                            duration_in_words(report.state_root->seconds),
+                            100 * report.state_root->seconds / report.seconds);
     text += "in memory (objects, bytes):\n";
     for (const type_statistics& type : report.memory.types)
-        text += fmt::format("  {:<28}{:>16}{:>14}\n", type.name, type.objects,
+        text += fmt::format("  {:<28}{:>16}{:>14}\n", type.name, grouped(type.objects),
                             bytes_in_words(type.total().total));
     text += fmt::format("  {:<28}{:>30}\n  {:<28}{:>30}\n  {:<28}{:>30}\n", "texts",
                         bytes_in_words(buffer_bytes(report.memory)), "undo log",

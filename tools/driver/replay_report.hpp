@@ -38,6 +38,7 @@ struct reported_root {
     sha256_digest root;
     std::uint64_t objects = 0;
     std::set<std::string> types;
+    double seconds = 0;         ///< of the run that went into the roots of blocks
     bool is_recomputed = false; ///< rebuilt from all objects, with the same result
     std::uint64_t compared = 0; ///< blocks
     std::string with;           ///< the source of the expected roots

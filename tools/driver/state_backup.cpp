@@ -2,9 +2,9 @@
 #include <chainbase/offline/backup.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <tools/driver/chain_state.hpp>
-#include <tools/driver/log_progress.hpp>
 #include <tools/driver/verbs.hpp>
 #include <tools/interruption.hpp>
+#include <tools/progress.hpp>
 #include <tools/report_json.hpp>
 #include <tools/text_table.hpp>
 
@@ -81,7 +81,7 @@ std::string begin_of_text(const backup_report& report) {
 /// last whole block. Beside a writer, backs up the newest published checkpoint.
 backup_report make_backup(const fs::path& state, const fs::path& to) {
     const auto begin = clock::now();
-    log_progress shown("backing up");
+    progress shown("backing up");
     archive::backup_options how;
     how.tell = shown.as_callback();
     backup_report report{to, state, {}, {}, 0};
@@ -95,7 +95,7 @@ backup_report make_backup(const fs::path& state, const fs::path& to) {
 backup_report restore_backup(const fs::path& from, const fs::path& state,
                              const std::string& group) {
     const auto begin = clock::now();
-    log_progress shown("restoring");
+    progress shown("restoring");
     const archive::restore_options how{group, shown.as_callback()};
     backup_manifest manifest = archive::restore_backup(from, state, how);
     return {from, state, std::move(manifest), {}, seconds_since(begin)};
@@ -103,7 +103,7 @@ backup_report restore_backup(const fs::path& from, const fs::path& state,
 
 backup_report check_backup(const fs::path& from) {
     const auto begin = clock::now();
-    log_progress shown("checking");
+    progress shown("checking");
     backup_manifest manifest = archive::check_backup(from, shown.as_callback());
     return {from, {}, std::move(manifest), {}, seconds_since(begin)};
 }
@@ -147,7 +147,7 @@ std::string to_text(const backup_report& report) {
     for (const auto& [table, rows] : of.rows)
         text += backup_row("  " + table, fmt::format("{} rows", rows));
     text += backup_row("files", fmt::format("{}, {}", of.files.size(), bytes_in_words(of.bytes())));
-    return text + backup_row("took", fmt::format("{:.1f} s", report.seconds));
+    return text + backup_row("took", duration_in_words(report.seconds));
 }
 
 } // namespace

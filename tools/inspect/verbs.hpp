@@ -2,10 +2,16 @@
 
 #include <tools/command_line.hpp>
 
+#include <filesystem>
+
 namespace chainbase::inspect {
 
 /// Each function declares its verb (command_line.hpp).
 void declare_info(command& verb);
+void declare_doctor(command& verb);
+/// Without a verb: `info` of the state in a folder, or a list of the states below it. Throws
+/// format_error when there is none.
+[[nodiscard]] exit_code look_around(const std::filesystem::path& folder);
 void declare_stat(command& verb);
 void declare_top(command& verb);
 void declare_map(command& verb);

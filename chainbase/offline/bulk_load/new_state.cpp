@@ -107,10 +107,14 @@ void object_loader::add(const std::byte* value, const rows::buffer_source& from)
     ++end_;
 }
 
-void object_loader::add_all(const rows::type_rows& from) {
+void object_loader::add_all(const rows::type_rows& from,
+                            const std::function<void(std::uint32_t id)>& tell) {
+    constexpr std::uint32_t often = 1024;
     const rows::slot_reader& slots = from.slots();
-    for (std::uint32_t id = 0; id < slots.next_id(); ++id)
+    for (std::uint32_t id = 0; id < slots.next_id(); ++id) {
+        if (tell && id % often == 0) tell(id);
         if (const slot_number slot = slots.slot_of(id)) add(slots.value(slot), from.buffers());
+    }
 }
 
 /// What object_index has there: the prefix, the words of the tables, and the container of

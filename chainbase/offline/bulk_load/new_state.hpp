@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -36,8 +37,10 @@ public:
     /// of these objects.
     void finish(std::uint32_t next_id, const key_orders& orders);
 
-    /// As add, for all objects there are, by rising id. Throws damaged_error, too.
-    void add_all(const rows::type_rows& from);
+    /// As add, for all objects there are, by rising id. Throws damaged_error, too, and what `tell`
+    /// throws, which is called now and then with the id that is next.
+    void add_all(const rows::type_rows& from,
+                 const std::function<void(std::uint32_t id)>& tell = {});
 
     [[nodiscard]] const type_schema& schema() const noexcept { return schema_; }
     [[nodiscard]] std::uint32_t objects() const noexcept { return end_ - 1; }

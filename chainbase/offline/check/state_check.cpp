@@ -27,7 +27,8 @@ slot_number entry_of(const window& ids, std::uint32_t id) noexcept {
 
 } // namespace
 
-type_check::type_check(const mapped_state::type& type, buffer_check& buffers, part_report& to)
+type_check::type_check(const mapped_state::type& type, buffer_check& buffers, part_report& to,
+                       const progress& tell)
     : type_(type), buffers_(buffers) {
     const stopwatch timed(to);
     try {
@@ -41,10 +42,16 @@ type_check::type_check(const mapped_state::type& type, buffer_check& buffers, pa
         to.not_checked.emplace_back("the files of its objects and ids could not both be opened");
         return;
     }
+    const std::size_t structures = 3 + layout_.trees.size() + layout_.tables.size();
+    std::size_t checked = 0;
+    const auto done = [&] { tell(++checked, structures); };
     if (!check_objects(to.enter("objects"))) return;
+    done();
     check_ids(to.enter("ids"));
-    check_keys(to);
+    done();
+    check_keys(to, done);
     check_references(to.enter("references"));
+    done();
     to.count("objects", objects_->live());
     to.count("whole", objects_->whole());
 }
@@ -134,7 +141,7 @@ void type_check::check_ids(part_report& to) {
                           objects_->text_of(slot) + ": is not free, and no id leads to it");
 }
 
-void type_check::check_keys(part_report& to) {
+void type_check::check_keys(part_report& to, const std::function<void()>& done) {
     const auto check = [&](const type_schema::key& of, auto&& look) {
         part_report& part = to.enter(of.name);
         part.key = of.name;
@@ -144,6 +151,7 @@ void type_check::check_keys(part_report& to) {
         } catch (const damaged_error& e) {
             part.add({"segment/catalogue.json", {}, e.what()});
         }
+        done();
     };
     for (const rows::type_layout::tree& tree : layout_.trees)
         check(*tree.key, [&](const rows::key_reader& key, part_report& part) {
@@ -196,19 +204,29 @@ std::string type_check::refer(const std::byte* place, const buffer_layout& eleme
     return wrong;
 }
 
-state_check::state_check(std::filesystem::path state)
+state_check::state_check(std::filesystem::path state, const checkpoint::progress& tell)
     : mapped_(std::move(state), report_), buffers_(mapped_) {
     const stopwatch timed(report_);
     report_.name = mapped_.state().string();
-    if (mapped_.is_mapped()) check_types();
+    if (mapped_.is_mapped()) check_types(tell);
     if (is_lost(mapped_.condition())) check_what_is_restored();
 }
 
-void state_check::check_types() {
+void state_check::check_types(const checkpoint::progress& tell) {
+    const auto bytes_of = [](const mapped_state::type& type) {
+        return type.objects ? readable(*type.objects) : 0;
+    };
+    std::uint64_t all = 0, before = 0;
+    for (const mapped_state::type& type : mapped_.types())
+        all += bytes_of(type);
     for (const mapped_state::type& type : mapped_.types()) {
         part_report part;
         part.name = part.type = type.schema->name;
-        types_.emplace_back(type, buffers_, part);
+        const std::uint64_t own = bytes_of(type);
+        types_.emplace_back(type, buffers_, part, [&](std::size_t done, std::size_t structures) {
+            if (tell) tell(before + own * done / structures, all);
+        });
+        before += own;
         report_.parts.push_back(std::move(part));
     }
     const bool knows_all = mapped_.is_complete() &&

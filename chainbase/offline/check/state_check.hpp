@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chainbase/checkpoint/outcome.hpp>
 #include <chainbase/object/key_reader.hpp>
 #include <chainbase/offline/check/checkpoint_check.hpp>
 #include <chainbase/offline/check/mapped_state.hpp>
@@ -8,9 +9,11 @@
 #include <chainbase/offline/rows/described_buffers.hpp>
 #include <chainbase/offline/rows/type_layout.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,9 +24,13 @@ namespace chainbase::check {
 /// Checks one type: its pool, ids, each key, and the buffers its objects refer to.
 class type_check {
 public:
+    /// Told how many structures of the type were checked, and how many there are.
+    using progress = std::function<void(std::size_t done, std::size_t all)>;
+
     /// `type` and `buffers` outlive it. Adds the parts "objects", "ids", one for each key, and
     /// "buffers", to `to`.
-    type_check(const mapped_state::type& type, buffer_check& buffers, part_report& to);
+    type_check(const mapped_state::type& type, buffer_check& buffers, part_report& to,
+               const progress& tell);
 
     /// The objects; null when nothing could be told of them.
     [[nodiscard]] const object_slots* objects() const noexcept {
@@ -41,7 +48,7 @@ private:
     void check_ids(part_report& to);
     void check_id(std::uint32_t id, std::vector<bool>& by_id, part_report& to);
     void check_container(part_report& to);
-    void check_keys(part_report& to);
+    void check_keys(part_report& to, const std::function<void()>& done);
     void check_references(part_report& to);
     [[nodiscard]] std::string refer(const std::byte* place, const buffer_layout& elements,
                                     std::uint64_t& count);
@@ -82,8 +89,9 @@ public:
     /// Checks the state in the folder `state`. Throws format_error when none is there or it is of
     /// another format, access_error when its folder is not to be trusted, locked_error when a
     /// process has it open for writing, limit_error when it does not fit the addresses of this
-    /// process, io_error.
-    explicit state_check(std::filesystem::path state);
+    /// process, io_error. `tell` is called now and then with the bytes of objects whose types were
+    /// checked, and all there are; what it throws ends the check.
+    explicit state_check(std::filesystem::path state, const checkpoint::progress& tell = {});
 
     [[nodiscard]] const std::filesystem::path& state() const noexcept { return mapped_.state(); }
     [[nodiscard]] segment_condition condition() const noexcept { return mapped_.condition(); }
@@ -110,7 +118,7 @@ public:
     [[nodiscard]] const mapped_state& mapped() const noexcept { return mapped_; }
 
 private:
-    void check_types();
+    void check_types(const checkpoint::progress& tell);
     void check_what_is_restored();
 
     part_report report_;

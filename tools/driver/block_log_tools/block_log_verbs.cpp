@@ -43,7 +43,7 @@ void declare_log_info(command& verb) {
     verb.add_flag("--json", options->json, "one JSON object on stdout");
     verb.runs([options] {
         return run_tool([&] {
-            log_progress shown("reading");
+            progress shown("reading");
             const log_info info = info_of(options->log, options->count, shown);
             print_report(info, options->json);
             return exit_code::done;
@@ -62,7 +62,7 @@ void declare_log_print(command& verb) {
     verb.add_flag("--json", options->json, "one JSON object on stdout");
     verb.runs([options] {
         return run_tool([&] {
-            log_progress shown("printing");
+            progress shown("printing");
             const std::uint64_t faults = print_log(*options, shown);
             if (faults == 0) return exit_code::done;
             spdlog::error("{}: {} operations do not decode; block-log verify --operations tells "
@@ -85,7 +85,7 @@ void declare_log_verify(command& verb) {
     verb.add_flag("--json", options->json, "one JSON object on stdout");
     verb.runs([options] {
         return run_tool([&] {
-            log_progress shown("verifying");
+            progress shown("verifying");
             const log_verification found = verify_log(options->log, options->operations, shown);
             print_report(found, options->json);
             return found.good() ? exit_code::done : exit_code::failed;
@@ -105,7 +105,7 @@ void declare_log_digest(command& verb) {
     verb.add_flag("--json", options->json, "one JSON object on stdout");
     verb.runs([options] {
         return run_tool([&] {
-            log_progress shown("reading");
+            progress shown("reading");
             const log_digest digest = digest_of(options->log, options->range, shown);
             print_report(digest, options->json);
             return exit_code::done;
@@ -137,7 +137,7 @@ void declare_log_split(command& verb) {
         return run_tool([&] {
             if (options->at.empty() && !options->every)
                 throw usage_error("block-log split: say where, with --at or --every");
-            log_progress shown("copying");
+            progress shown("copying");
             const made_logs made = split_log(*options, shown);
             print_report(made, options->json);
             return exit_code::done;
@@ -157,7 +157,7 @@ void declare_log_merge(command& verb) {
     verb.add_flag("--json", options->json, "one JSON object on stdout");
     verb.runs([options] {
         return run_tool([&] {
-            log_progress shown("copying");
+            progress shown("copying");
             const made_logs made = merge_logs(*options, shown);
             print_report(made, options->json);
             return exit_code::done;
@@ -179,7 +179,7 @@ void declare_log_trim(command& verb) {
     verb.add_flag("--json", options->json, "one JSON object on stdout");
     verb.runs([options] {
         return run_tool([&] {
-            log_progress shown("copying");
+            progress shown("copying");
             const made_logs made = trim_log(options->log, options->to, options->range, shown);
             print_report(made, options->json);
             return exit_code::done;
@@ -197,7 +197,7 @@ void declare_log_repair_index(command& verb) {
     verb.add_flag("--json", options->json, "one JSON object on stdout");
     verb.runs([options] {
         return run_tool([&] {
-            log_progress shown("verifying");
+            progress shown("verifying");
             const index_repair report = repair_index(options->log, shown);
             print_report(report, options->json);
             return exit_code::done;
@@ -222,7 +222,7 @@ void declare_log_salvage(command& verb) {
         return run_tool([&] {
             if (options->to.empty() && options->to_folder.empty())
                 throw usage_error("block-log salvage: say where to, with --to or --to-folder");
-            log_progress shown("salvaging");
+            progress shown("salvaging");
             const salvage_report report = salvage_log(*options, shown);
             print_report(report, options->json);
             return exit_code::done;
@@ -231,17 +231,24 @@ void declare_log_salvage(command& verb) {
 }
 
 constexpr verb_entry block_log_verbs[] = {
-    {"info", "Summarise what a block log holds; changes nothing", declare_log_info},
-    {"print", "Print the blocks of a range, a line of JSON for each", declare_log_print},
+    {"info", "Summarise what a block log holds; changes nothing", declare_log_info,
+     "block-log info social.blocks"},
+    {"print", "Print the blocks of a range, a line of JSON for each", declare_log_print,
+     "block-log print social.blocks --from 1000 --limit 10"},
     {"verify", "Check every byte of a block log: what is wrong, where, and what survives",
-     declare_log_verify},
+     declare_log_verify, "block-log verify social.blocks --operations"},
     {"digest", "Compute a digest of the blocks of a range, however they are packed",
-     declare_log_digest},
-    {"split", "Split a log into several, in a new folder", declare_log_split},
-    {"merge", "Merge several logs of one chain into one", declare_log_merge},
-    {"trim", "Copy the blocks of a range into a new log", declare_log_trim},
-    {"repair-index", "Build the index of a log again", declare_log_repair_index},
-    {"salvage", "Make new logs of the good blocks of a damaged one", declare_log_salvage},
+     declare_log_digest, "block-log digest social.blocks"},
+    {"split", "Split a log into several, in a new folder", declare_log_split,
+     "block-log split social.blocks --every 1000 --to-folder pieces"},
+    {"merge", "Merge several logs of one chain into one", declare_log_merge,
+     "block-log merge pieces/a.blocks pieces/b.blocks --to whole.blocks"},
+    {"trim", "Copy the blocks of a range into a new log", declare_log_trim,
+     "block-log trim social.blocks --stop-at 1000 --to begin.blocks"},
+    {"repair-index", "Build the index of a log again", declare_log_repair_index,
+     "block-log repair-index social.blocks"},
+    {"salvage", "Make new logs of the good blocks of a damaged one", declare_log_salvage,
+     "block-log salvage social.blocks --to good.blocks"},
 };
 
 } // namespace

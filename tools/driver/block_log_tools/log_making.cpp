@@ -4,6 +4,7 @@
 #include <tools/driver/block_log_tools/log_pieces.hpp>
 #include <tools/driver/block_log_tools/log_reading.hpp>
 #include <tools/report_json.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/format.h>
 
@@ -23,8 +24,8 @@ void copy_blocks(log_record record, const block_range& range, unfinished_log& to
 std::string to_text(const made_logs& made) {
     std::string text;
     for (const made_log& one : made.logs)
-        text += fmt::format("{}: {} blocks of {}, {} to {}, {} bytes\n", one.path.string(),
-                            one.blocks, made.chain, one.first, one.last, one.bytes);
+        text += fmt::format("{}: {} blocks of {}, {} to {}, {}\n", one.path.string(), one.blocks,
+                            made.chain, one.first, one.last, bytes_in_words(one.bytes));
     return text;
 }
 
@@ -87,7 +88,7 @@ private:
 
 } // namespace
 
-made_logs split_log(const split_options& options, log_progress& shown) {
+made_logs split_log(const split_options& options, progress& shown) {
     const block_log_reader log = open_log_read_only(options.log, shown);
     require_blocks(log);
     require_inside(log, options.at);
@@ -106,7 +107,7 @@ made_logs split_log(const split_options& options, log_progress& shown) {
 }
 
 made_logs trim_log(const std::filesystem::path& path, const std::filesystem::path& to,
-                   const block_range& range, log_progress& shown) {
+                   const block_range& range, progress& shown) {
     const block_log_reader log = open_log_read_only(path, shown);
     unfinished_log made(to, log.chain());
     copy_blocks(log.whole_records(range.first), range, made,
@@ -165,7 +166,7 @@ void require_may_follow(const part& before, const part& after, bool allow_gaps) 
 }
 
 /// The non-empty logs, in the order of their blocks.
-std::vector<part> parts_of(const merge_options& options, log_progress& shown) {
+std::vector<part> parts_of(const merge_options& options, progress& shown) {
     std::vector<part> parts;
     for (const std::filesystem::path& one : options.from)
         parts.emplace_back(open_log_read_only(one, shown));
@@ -186,7 +187,7 @@ void require_unchanged(const part& before, const block_log_reader& now) {
 
 } // namespace
 
-made_logs merge_logs(const merge_options& options, log_progress& shown) {
+made_logs merge_logs(const merge_options& options, progress& shown) {
     const std::vector<part> parts = parts_of(options, shown);
     std::uint64_t all = 0;
     for (const part& one : parts)

@@ -3,7 +3,7 @@
 #include <tools/block_log/block_log_reader.hpp>
 #include <tools/driver/block_log_tools/log_reading.hpp>
 #include <tools/driver/import/unfinished_log.hpp>
-#include <tools/driver/log_progress.hpp>
+#include <tools/progress.hpp>
 
 #include <boost/describe/class.hpp>
 
@@ -68,13 +68,13 @@ struct split_options {
 /// reading does. Throws usage_error when the folder exists, when the log is empty, or when a number
 /// does not cut it in two; what block_log_reader and block_log_writer throw; and interrupted_error.
 /// After an exception no folder is left.
-[[nodiscard]] made_logs split_log(const split_options& options, log_progress& shown);
+[[nodiscard]] made_logs split_log(const split_options& options, progress& shown);
 
 /// Makes a new log at `to` from the blocks of the range; the old one is unchanged. Throws
 /// usage_error when `to` exists or no block lies in the range, what block_log_reader and
 /// block_log_writer throw, and interrupted_error. After an exception nothing is left at `to`.
 [[nodiscard]] made_logs trim_log(const std::filesystem::path& log, const std::filesystem::path& to,
-                                 const block_range& range, log_progress& shown);
+                                 const block_range& range, progress& shown);
 
 struct merge_options {
     std::filesystem::path to;
@@ -91,6 +91,6 @@ struct merge_options {
 /// (unless gaps are allowed), when chains differ, when there is no block, when `to` exists; what
 /// block_log_reader and block_log_writer throw; and interrupted_error. After an exception nothing
 /// is left at `to`.
-[[nodiscard]] made_logs merge_logs(const merge_options& options, log_progress& shown);
+[[nodiscard]] made_logs merge_logs(const merge_options& options, progress& shown);
 
 } // namespace chainbase::driver

@@ -26,7 +26,7 @@ usage_error no_block_in(const block_log_reader& log, const block_range& range) {
 
 namespace {
 
-log_info::contents count_blocks(const block_log_reader& log, log_progress& shown) {
+log_info::contents count_blocks(const block_log_reader& log, progress& shown) {
     log_info::contents sum;
     block_log_stream blocks = log.stream();
     while (const auto next = blocks.next()) {
@@ -53,7 +53,7 @@ std::string in_words(const log_info::place& place) {
 
 } // namespace
 
-log_info info_of(const std::filesystem::path& path, bool count, log_progress& shown) {
+log_info info_of(const std::filesystem::path& path, bool count, progress& shown) {
     const block_log_reader log = open_log_read_only(path, shown);
     log_info info;
     info.chain = log.chain();
@@ -87,7 +87,8 @@ std::string to_text(const log_info& info) {
                             info.counted->transactions);
     text += fmt::format("bytes       {}, unpacked {} (x {:.2f})\n", bytes_in_words(info.bytes),
                         bytes_in_words(info.unpacked_bytes), info.ratio());
-    text += fmt::format("torn end    {} bytes\nindex       {}\n", info.torn_bytes, info.index);
+    text += fmt::format("torn end    {}\nindex       {}\n", bytes_in_words(info.torn_bytes),
+                        info.index);
     return text;
 }
 
@@ -128,8 +129,7 @@ private:
 
 } // namespace
 
-log_digest digest_of(const std::filesystem::path& path, const block_range& range,
-                     log_progress& shown) {
+log_digest digest_of(const std::filesystem::path& path, const block_range& range, progress& shown) {
     const block_log_reader log = open_log_read_only(path, shown);
     digesting all(log.chain(), range);
     block_log_records records = log.whole_records(range.first);
@@ -148,10 +148,9 @@ log_digest digest_of(const std::filesystem::path& path, const block_range& range
 }
 
 std::string to_text(const log_digest& digest) {
-    return fmt::format(
-        "{}  {}: {} blocks, {} to {}, {} transactions, {} operations, {} bytes unpacked\n",
-        digest.sha256, digest.chain, digest.blocks, digest.first, digest.last, digest.transactions,
-        digest.operations, digest.bytes);
+    return fmt::format("{}  {}: {} blocks, {} to {}, {} transactions, {} operations, {} unpacked\n",
+                       digest.sha256, digest.chain, digest.blocks, digest.first, digest.last,
+                       digest.transactions, digest.operations, bytes_in_words(digest.bytes));
 }
 
 namespace {
@@ -234,7 +233,7 @@ private:
 
 } // namespace
 
-std::uint64_t print_log(const print_options& options, log_progress& shown) {
+std::uint64_t print_log(const print_options& options, progress& shown) {
     const block_log_reader log = open_log_read_only(options.log, shown);
     printer to(options, log);
     try {

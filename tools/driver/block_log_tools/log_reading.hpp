@@ -3,7 +3,7 @@
 #include <pool_allocator/base/error.hpp>
 #include <tools/block_log/block.hpp>
 #include <tools/block_log/block_log_reader.hpp>
-#include <tools/driver/log_progress.hpp>
+#include <tools/progress.hpp>
 
 #include <boost/describe/class.hpp>
 #include <nlohmann/json_fwd.hpp>
@@ -28,7 +28,7 @@ struct block_range {
 /// Opens a log read-only: writes no index beside it, so a missing index costs a scan each time.
 /// Throws what block_log_reader throws, and interrupted_error.
 [[nodiscard]] inline block_log_reader open_log_read_only(const std::filesystem::path& path,
-                                                         log_progress& shown) {
+                                                         progress& shown) {
     return block_log_reader(path, {},
                             {.save_index = false, .use_index = true, .watch = shown.as_callback()});
 }
@@ -84,7 +84,7 @@ BOOST_DESCRIBE_STRUCT(log_info, (),
 
 /// Summarizes the log; reads every block if `count`. Throws what block_log_reader throws, also for
 /// damage it meets, and interrupted_error.
-[[nodiscard]] log_info info_of(const std::filesystem::path& log, bool count, log_progress& shown);
+[[nodiscard]] log_info info_of(const std::filesystem::path& log, bool count, progress& shown);
 
 /// For people.
 [[nodiscard]] std::string to_text(const log_info& info);
@@ -107,7 +107,7 @@ BOOST_DESCRIBE_STRUCT(log_digest, (),
 /// Reads the blocks of the range. Throws usage_error when the range holds none, what
 /// block_log_reader throws, also for damage it meets, and interrupted_error.
 [[nodiscard]] log_digest digest_of(const std::filesystem::path& log, const block_range& range,
-                                   log_progress& shown);
+                                   progress& shown);
 
 /// For people.
 [[nodiscard]] std::string to_text(const log_digest& digest);
@@ -129,6 +129,6 @@ struct print_options {
 /// Throws usage_error when no block lies in the range, and what block_log_reader throws, also for
 /// damage it meets: the blocks before it are printed by then. After interrupted_error the output
 /// ends with a complete block, too.
-[[nodiscard]] std::uint64_t print_log(const print_options& options, log_progress& shown);
+[[nodiscard]] std::uint64_t print_log(const print_options& options, progress& shown);
 
 } // namespace chainbase::driver

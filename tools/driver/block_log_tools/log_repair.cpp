@@ -21,7 +21,7 @@ std::string in_words(const index_check& saved, const block_log_index& now) {
 
 } // namespace
 
-index_repair repair_index(const std::filesystem::path& path, log_progress& shown) {
+index_repair repair_index(const std::filesystem::path& path, progress& shown) {
     const file log = file::open_read(path);
     const block_log_contents contents = read_contents(
         log, {}, {.save_index = false, .use_index = false, .watch = shown.as_callback()});
@@ -103,7 +103,7 @@ void save_pieces(const salvage_options& options, const file& log, record_walk& w
 
 } // namespace
 
-salvage_report salvage_log(const salvage_options& options, log_progress& shown) {
+salvage_report salvage_log(const salvage_options& options, progress& shown) {
     const file log = file::open_read(options.log);
     salvage_report report;
     report.chain = read_log_header(log, {}).chain;

@@ -2,7 +2,7 @@
 
 #include <tools/driver/block_log_tools/log_making.hpp>
 #include <tools/driver/block_log_tools/record_walk.hpp>
-#include <tools/driver/log_progress.hpp>
+#include <tools/progress.hpp>
 
 #include <boost/describe/class.hpp>
 
@@ -31,7 +31,7 @@ BOOST_DESCRIBE_STRUCT(index_repair, (),
 /// Throws damaged_error for a damaged log, also when only the index proves that its invalid end was
 /// complete once: that evidence is kept. Throws io_error or out_of_space_error when the index
 /// cannot be written, and interrupted_error. The old index is then unchanged.
-[[nodiscard]] index_repair repair_index(const std::filesystem::path& log, log_progress& shown);
+[[nodiscard]] index_repair repair_index(const std::filesystem::path& log, progress& shown);
 
 /// For people.
 [[nodiscard]] std::string to_text(const index_repair& report);
@@ -59,7 +59,7 @@ BOOST_DESCRIBE_STRUCT(salvage_report, (made_logs), (lost_count, lost_bytes, lost
 ///
 /// Throws usage_error when the target exists or nothing is good, what read_log_header and a writer
 /// throw, and interrupted_error. After an exception nothing is left at the target.
-[[nodiscard]] salvage_report salvage_log(const salvage_options& options, log_progress& shown);
+[[nodiscard]] salvage_report salvage_log(const salvage_options& options, progress& shown);
 
 /// For people.
 [[nodiscard]] std::string to_text(const salvage_report& report);

@@ -203,8 +203,7 @@ private:
 
 } // namespace
 
-log_verification verify_log(const std::filesystem::path& path, bool operations,
-                            log_progress& shown) {
+log_verification verify_log(const std::filesystem::path& path, bool operations, progress& shown) {
     const file log = file::open_read(path);
     const log_header header = read_log_header(log, {});
     if (operations) require_known(header, log);

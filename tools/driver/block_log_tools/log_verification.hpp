@@ -1,7 +1,7 @@
 #pragma once
 
 #include <tools/driver/block_log_tools/record_walk.hpp>
-#include <tools/driver/log_progress.hpp>
+#include <tools/progress.hpp>
 
 #include <boost/describe/class.hpp>
 
@@ -62,7 +62,7 @@ BOOST_DESCRIBE_STRUCT(log_verification, (),
 /// Throws what read_log_header throws; usage_error when `operations` are requested for a chain
 /// without known operations; interrupted_error.
 [[nodiscard]] log_verification verify_log(const std::filesystem::path& log, bool operations,
-                                          log_progress& shown);
+                                          progress& shown);
 
 /// For people.
 [[nodiscard]] std::string to_text(const log_verification& found);

@@ -3,6 +3,8 @@
 #include <tools/chains/social/operations.hpp>
 #include <tools/driver/generate/generate.hpp>
 #include <tools/driver/import/unfinished_log.hpp>
+#include <tools/progress.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -30,7 +32,7 @@ std::vector<std::string> kinds_of(std::string_view chain) {
     return names;
 }
 
-/// Counts the generated blocks and logs the progress once a second.
+/// Counts the generated blocks and shows the progress.
 class tally {
 public:
     explicit tally(std::uint64_t operations_wanted) : wanted_(operations_wanted) {}
@@ -43,10 +45,10 @@ public:
             for (const bytes& one : part.operations) // an operation begins with its kind
                 ++by_kind_[std::to_integer<std::size_t>(one.front())];
         }
-        const double now = seconds();
-        if (now < next_line_) return;
-        next_line_ = now + 1;
-        say(now);
+        shown_.show(wanted_ > 0 ? report.operations : report.blocks, wanted_, [&] {
+            return fmt::format("block {}, {:.0f} operations/s", report.blocks,
+                               static_cast<double>(report.operations) / seconds());
+        });
     }
 
     generate_report finish() {
@@ -65,20 +67,10 @@ private:
     [[nodiscard]] double seconds() const {
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
     }
-    void say(double now) const {
-        const auto operations = static_cast<double>(report.operations);
-        if (wanted_ == 0)
-            spdlog::info("block {}, {:.1f} s", report.blocks, now);
-        else
-            spdlog::info("block {}: {} of {} operations ({:.0f} %), {:.0f} operations/s, {:.1f} s",
-                         report.blocks, report.operations, wanted_,
-                         100 * operations / static_cast<double>(wanted_), operations / now, now);
-    }
-
+    progress shown_{"generating", "operations"};
     std::uint64_t wanted_;
     std::array<std::uint64_t, 256> by_kind_{};
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-    double next_line_ = 1;
 };
 
 void finish(branch_generator& generator, generate_report& report) {
@@ -151,12 +143,12 @@ std::string to_text(const generate_report& report) {
                         100 * static_cast<double>(count) / static_cast<double>(report.operations));
     if (report.bytes > 0)
         text +=
-            fmt::format("{} bytes, {:.1f} for each operation\n", report.bytes,
+            fmt::format("{}, {:.1f} bytes for each operation\n", bytes_in_words(report.bytes),
                         static_cast<double>(report.bytes) / static_cast<double>(report.operations));
     if (report.branches > 0)
         text += fmt::format("{} branches of {} blocks, {} of them bad\n", report.branches,
                             report.branch_blocks, report.bad_branches);
-    return text + fmt::format("{:.1f} s, {:.0f} operations/s\n", report.seconds,
+    return text + fmt::format("{}, {:.0f} operations/s\n", duration_in_words(report.seconds),
                               static_cast<double>(report.operations) / report.seconds);
 }
 

@@ -129,7 +129,7 @@ std::optional<std::int64_t> parse_time(std::string_view text) {
 } // namespace
 
 csv_table::csv_table(const std::filesystem::path& path, std::vector<std::string_view> columns)
-    : lines_(path), columns_(std::move(columns)) {
+    : lines_(path), shown_("reading " + path.filename().string()), columns_(std::move(columns)) {
     const auto first = lines_.next();
     if (!first)
         throw format_error(path.string() + ": line 1: the names of the columns are missing");
@@ -140,6 +140,7 @@ csv_table::csv_table(const std::filesystem::path& path, std::vector<std::string_
 
 bool csv_table::next() {
     const auto line = lines_.next();
+    if (shown_.is_due()) shown_.show(lines_.position(), lines_.size());
     if (line) split(*line);
     return line.has_value();
 }

@@ -2,6 +2,7 @@
 
 #include <chainbase/fixed_string.hpp>
 #include <tools/block_log/file.hpp>
+#include <tools/progress.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -30,6 +31,9 @@ public:
     [[nodiscard]] std::uint64_t line() const noexcept { return line_; }
 
     [[nodiscard]] const std::filesystem::path& path() const noexcept { return source_.path(); }
+    /// How far the compressed file is read.
+    [[nodiscard]] std::uint64_t position() const noexcept { return file_position_; }
+    [[nodiscard]] std::uint64_t size() const { return source_.size(); }
 
 private:
     struct context_deleter {
@@ -98,6 +102,7 @@ private:
     void split(std::string_view line);
 
     zstd_lines lines_;
+    progress shown_;
     std::vector<std::string_view> columns_;
     std::vector<std::string_view> fields_;
 };

@@ -1,4 +1,5 @@
 #include <tools/driver/live/latencies.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/format.h>
 
@@ -21,15 +22,18 @@ lock_use lock_figures::in(double seconds) const noexcept {
 
 std::string in_words(const latencies& all) {
     if (all.count() == 0) return "none";
-    return fmt::format("p50 {:.3f}, p90 {:.3f}, p99 {:.3f}, p99.9 {:.3f}, max {:.3f} ms",
-                       all.p50_ms(), all.p90_ms(), all.p99_ms(), all.p99_9_ms(), all.max_ms());
+    const auto time = [](double ms) { return duration_in_words(ms / 1e3); };
+    return fmt::format("p50 {}, p90 {}, p99 {}, p99.9 {}, max {}", time(all.p50_ms()),
+                       time(all.p90_ms()), time(all.p99_ms()), time(all.p99_9_ms()),
+                       time(all.max_ms()));
 }
 
 std::string in_words(const lock_use& lock) {
     return fmt::format("taken {:.0f} times a second, held {:.2f} % and waited for {:.2f} % of the "
-                       "time, at most {:.3f} and {:.3f} ms at once",
+                       "time, at most {} and {} at once",
                        lock.acquisitions_per_second, 100 * lock.held_share, 100 * lock.waited_share,
-                       lock.longest_hold_ms, lock.longest_wait_ms);
+                       duration_in_words(lock.longest_hold_ms / 1e3),
+                       duration_in_words(lock.longest_wait_ms / 1e3));
 }
 
 } // namespace chainbase::driver::live

@@ -18,8 +18,9 @@ std::string to_text(const live_report& report) {
     std::string text = fmt::format(
         "{}: block {}, irreversible up to {}{}\n", report.chain, report.head, report.irreversible,
         report.interrupted ? ", interrupted: the same call goes on" : "");
-    text += fmt::format("this run: {} blocks, {} operations in {:.2f} s, {:.0f} operations/s\n",
-                        report.blocks, report.operations, report.seconds, report.ops_per_second());
+    text += fmt::format("this run: {} blocks, {} operations in {}, {:.0f} operations/s\n",
+                        report.blocks, report.operations, duration_in_words(report.seconds),
+                        report.ops_per_second());
     text +=
         fmt::format("pending: {} arrived, {} refused, applied {} times, {} rejected, {} came in "
                     "a block, {} never did, {} came back from one that was popped\n",

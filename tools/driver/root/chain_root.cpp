@@ -138,7 +138,9 @@ void chain_root::forget_others() {
 
 void chain_root::end_block(revision_number session, std::uint64_t number) {
     const trace::span timed(root_update);
+    const auto begin = std::chrono::steady_clock::now();
     keep(number, objects_.update(session));
+    spent_ += std::chrono::steady_clock::now() - begin;
 }
 
 void chain_root::remove_old() {

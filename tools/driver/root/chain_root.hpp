@@ -72,6 +72,8 @@ public:
     /// The root of a block, if still kept.
     [[nodiscard]] const block_root* of_block(std::uint64_t number) const;
     [[nodiscard]] std::uint64_t objects() const { return objects_.tree().size(); }
+    /// How long end_block() took, all calls together.
+    [[nodiscard]] double seconds() const { return std::chrono::duration<double>(spent_).count(); }
     [[nodiscard]] std::set<std::string> types() const { return objects_.types(); }
     /// The blocks whose roots are kept, by rising numbers.
     [[nodiscard]] auto blocks() const { return state_.view<block_root, by_number>(); }
@@ -91,6 +93,7 @@ private:
 
     database& state_;
     archive::committed_state objects_;
+    std::chrono::steady_clock::duration spent_{0};
     std::uint64_t kept_ = root_setting::default_kept;
 };
 

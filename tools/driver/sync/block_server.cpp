@@ -1,7 +1,7 @@
 #include <pool_allocator/base/error.hpp>
 #include <pool_allocator/trace/trace.hpp>
 #include <tools/block_log/branch_file.hpp>
-#include <tools/driver/log_progress.hpp>
+#include <tools/driver/open_log.hpp>
 #include <tools/driver/sync/serve.hpp>
 #include <tools/message_limit.hpp>
 

@@ -1,6 +1,6 @@
 #include <pool_allocator/base/error.hpp>
 #include <tools/chains/chains.hpp>
-#include <tools/driver/log_progress.hpp>
+#include <tools/driver/open_log.hpp>
 #include <tools/driver/sync/following.hpp>
 #include <tools/driver/sync/messages.hpp>
 #include <tools/driver/sync/peer_feed.hpp>

@@ -1,8 +1,8 @@
 #include <pool_allocator/base/error.hpp>
 #include <tools/block_log/block.hpp>
 #include <tools/block_log/bytes.hpp>
-#include <tools/driver/log_progress.hpp>
 #include <tools/driver/sync/served_chain.hpp>
+#include <tools/progress.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -11,7 +11,7 @@ namespace chainbase::driver {
 
 chain_ids::chain_ids(const block_log_reader& log) {
     ids_.reserve(log.count());
-    log_progress shown("reading " + log.path().string());
+    progress shown("reading " + log.path().string());
     block_log_stream blocks = log.stream();
     while (const auto next = blocks.next_encoded()) {
         if (next->encoded.size() > largest_block)

@@ -3,6 +3,7 @@
 #include <tools/driver/chain_gauges.hpp>
 #include <tools/driver/chain_state.hpp>
 #include <tools/driver/sync/sync.hpp>
+#include <tools/progress.hpp>
 #include <tools/report_json.hpp>
 #include <tools/text_table.hpp>
 
@@ -17,15 +18,13 @@ namespace chainbase::driver {
 
 namespace {
 
-/// Logs the progress of a sync: soon after the begin, then about once a second while blocks come,
-/// and at its end. Without a remaining time: a peer's chain grows.
+/// Shows the progress of a sync, and logs its end. Without a remaining time: a peer's chain grows.
 class sync_progress {
 public:
     /// `waited`: time spent on other things than blocks, such as a peer's first answer.
     sync_progress(const chain_state& state, block_feed::waiting waited)
         : state_(state), operations_before_(state.operations()),
-          operations_then_(operations_before_), head_then_(state.head_id()), seen_(head_then_),
-          waited_then_(waited) {}
+          operations_then_(operations_before_), seen_(state.head_id()), waited_then_(waited) {}
 
     /// Call it after some blocks, with the waiting times so far.
     void advance(block_feed::waiting waited) {
@@ -33,25 +32,22 @@ public:
         const block_id head = state_.head_id();
         if (head != seen_) last_block_ = now;
         seen_ = head;
-        if (now < next_line_) return;
-        next_line_ = now + std::chrono::seconds(1);
-        if (head == head_then_) return;
-        const double window = std::chrono::duration<double>(now - last_line_).count();
-        const std::uint64_t operations = state_.operations();
-        const double waiting =
-            std::chrono::duration<double>(waited.for_blocks - waited_then_.for_blocks).count();
-        spdlog::info(
-            "block {}, irreversible {}: {} blocks, {:.0f} operations/s, memory {}, waited for "
-            "blocks {:.0f} % of the time",
-            state_.head(), state_.irreversible(), state_.blocks(),
-            operations > operations_then_
-                ? static_cast<double>(operations - operations_then_) / window
-                : 0,
-            bytes_in_words(state_.memory().total), 100 * waiting / window);
-        last_line_ = now;
-        operations_then_ = operations;
-        head_then_ = head;
-        waited_then_ = waited;
+        shown_.show(state_.blocks(), 0, [&] {
+            const double window = std::chrono::duration<double>(now - last_line_).count();
+            const std::uint64_t operations = state_.operations();
+            const double waiting =
+                std::chrono::duration<double>(waited.for_blocks - waited_then_.for_blocks).count();
+            const std::uint64_t done =
+                operations > operations_then_ ? operations - operations_then_ : 0;
+            last_line_ = now;
+            operations_then_ = operations;
+            waited_then_ = waited;
+            return fmt::format("block {}, irreversible {}: {} blocks, {:.0f} operations/s, memory "
+                               "{}, waited for blocks {:.0f} % of the time",
+                               state_.head(), state_.irreversible(), state_.blocks(),
+                               static_cast<double>(done) / window,
+                               bytes_in_words(state_.memory().total), 100 * waiting / window);
+        });
     }
     /// Logs the final line: the state's head and why the work ended.
     void finish(const char* how) const {
@@ -59,9 +55,9 @@ public:
         const std::uint64_t operations = state_.operations();
         const std::uint64_t done =
             operations > operations_before_ ? operations - operations_before_ : 0;
-        spdlog::info("block {}, irreversible {}: {} blocks, {:.0f} operations/s, {:.1f} s, {}",
+        spdlog::info("block {}, irreversible {}: {} blocks, {:.0f} operations/s, {}, {}",
                      state_.head(), state_.irreversible(), state_.blocks(),
-                     time > 0 ? static_cast<double>(done) / time : 0, time, how);
+                     time > 0 ? static_cast<double>(done) / time : 0, duration_in_words(time), how);
     }
     /// From the begin to the last block that came.
     [[nodiscard]] double seconds() const {
@@ -72,13 +68,12 @@ private:
     using clock = std::chrono::steady_clock;
 
     const chain_state& state_;
+    progress shown_{"following", "blocks"};
     clock::time_point begin_ = clock::now();
     clock::time_point last_block_ = begin_;
     clock::time_point last_line_ = begin_;
-    clock::time_point next_line_ = begin_ + std::chrono::milliseconds(200);
     std::uint64_t operations_before_;
     std::uint64_t operations_then_;
-    block_id head_then_;
     block_id seen_;
     block_feed::waiting waited_then_;
 };

@@ -318,9 +318,9 @@ std::string standing_text(const archive::rocksdb_facts& facts) {
         facts.is_being_written ? "being written"
         : facts.closed         ? "closed properly"
                                : "its last writer did not close it; the next opening reads its log";
-    return fmt::format("           {}; synced up to write {} of {}; {} log file(s), {} bytes\n",
-                       closed, grouped(facts.synced), grouped(facts.last_write),
-                       grouped(facts.log_files), grouped(facts.log_bytes));
+    return fmt::format("           {}; synced up to write {} of {}; {} log file(s), {}\n", closed,
+                       grouped(facts.synced), grouped(facts.last_write), grouped(facts.log_files),
+                       bytes_in_words(facts.log_bytes));
 }
 
 std::string tables_text(const archive_contents& found) {
@@ -347,21 +347,21 @@ std::string families_text(const archive_contents& found) {
     text_table all({"column family", "files", "bytes", "entries", "uncompressed", "data", "filters",
                     "indexes", "buffered", "files by level"});
     for (const archive::rocksdb_family& one : found.rocksdb->families)
-        all.add({one.name, grouped(one.all_levels().files), grouped(one.all_levels().bytes),
-                 grouped(one.entries), grouped(one.content), grouped(one.data),
-                 grouped(one.filters), grouped(one.indexes), grouped(one.buffered),
-                 levels_of(one)});
+        all.add({one.name, grouped(one.all_levels().files), bytes_in_words(one.all_levels().bytes),
+                 grouped(one.entries), bytes_in_words(one.content), bytes_in_words(one.data),
+                 bytes_in_words(one.filters), bytes_in_words(one.indexes),
+                 bytes_in_words(one.buffered), levels_of(one)});
     return "\n" + all.text();
 }
 
 std::string sizes_text(const archive_contents& found) {
-    std::string text =
-        fmt::format("\non disk    {} bytes in {} files, {} a row\n", grouped(found.disk_bytes),
-                    grouped(found.files), per_row(found.disk_bytes, found.rows()));
+    std::string text = fmt::format("\non disk    {} in {} files, {} bytes a row\n",
+                                   bytes_in_words(found.disk_bytes), grouped(found.files),
+                                   per_row(found.disk_bytes, found.rows()));
     if (found.segment_bytes)
-        text += fmt::format("in memory  {} bytes of the segment, and the texts of rows and keys in "
+        text += fmt::format("in memory  {} of the segment, and the texts of rows and keys in "
                             "its buffers\n",
-                            grouped(*found.segment_bytes));
+                            bytes_in_words(*found.segment_bytes));
     return text;
 }
 

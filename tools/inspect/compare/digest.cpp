@@ -7,6 +7,7 @@
 #include <tools/inspect/state/schema.hpp>
 #include <tools/inspect/state_call.hpp>
 #include <tools/inspect/verbs.hpp>
+#include <tools/progress.hpp>
 #include <tools/report_json.hpp>
 #include <tools/text_table.hpp>
 
@@ -117,7 +118,7 @@ private:
                          asked_.memory_only ? type_records::places::memory
                                             : type_records::places::both);
         found.undescribed = all.record().undescribed();
-        const sha256_digest digest = digest_of(all);
+        const sha256_digest digest = digest_of(all, name);
         whole.add(name, digest);
         found.digest = hex(digest);
         found.rows = all.rows();
@@ -125,8 +126,10 @@ private:
         return found;
     }
 
-    sha256_digest digest_of(type_records& all) const {
+    sha256_digest digest_of(type_records& all, const std::string& name) const {
         sha256 sum;
+        progress shown("digesting " + name, "pieces");
+        std::size_t done = 0;
         const std::size_t pieces = (std::size_t{all.end()} + ids_at_once - 1) / ids_at_once;
         made_in_order(
             pieces, asked_.threads,
@@ -134,7 +137,10 @@ private:
                 const auto begin = static_cast<std::uint32_t>(piece * ids_at_once);
                 return all.read(begin, begin + std::min(ids_at_once, all.end() - begin));
             },
-            [&](const archive::byte_buffer& records) { sum.add(records); });
+            [&](const archive::byte_buffer& records) {
+                sum.add(records);
+                shown.show(++done, pieces);
+            });
         return sum.finish();
     }
 

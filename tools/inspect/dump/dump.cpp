@@ -9,6 +9,7 @@
 #include <tools/inspect/state_call.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
+#include <tools/progress.hpp>
 #include <tools/report_json.hpp>
 
 #include <fmt/format.h>
@@ -61,7 +62,8 @@ bool has_writer(const row_source& state) {
 /// Writes the rows of types, one after the other.
 class dumper {
 public:
-    dumper(row_source& from, dump_file& to) : from_(from), to_(to) {}
+    dumper(row_source& from, dump_file& to, std::uint64_t ids, bool prints)
+        : from_(from), to_(to), ids_(ids), shown_("dumping", "rows", prints) {}
 
     /// From id `first`.
     void write(const type_schema& schema, std::uint32_t first) {
@@ -127,6 +129,7 @@ private:
     }
 
     void write_if(std::size_t enough) {
+        shown_.show(rows_, ids_);
         if (lines_.size() >= enough) {
             to_.write(lines_);
             lines_.clear();
@@ -140,6 +143,8 @@ private:
 
     row_source& from_;
     dump_file& to_;
+    std::uint64_t ids_; ///< at least as many as there are rows
+    progress shown_;
     std::string lines_;
     std::uint64_t rows_ = 0;
     bool has_moved_ = false;
@@ -174,7 +179,10 @@ exit_code run_dump(const dump_call& asked) {
     dump_file file = opened(asked, found);
     if (!asked.resume) file.write(head.line());
     const catch_interruption interruption(catch_interruption::further_signals::end_the_process);
-    dumper rows(from, file);
+    std::uint64_t ids = 0;
+    for (const dump_head::type& type : head.types)
+        ids += type.next_id;
+    dumper rows(from, file, ids, asked.output.empty());
     const auto archive = asked.archive ? open_whole_archive(from) : nullptr;
     for (const dump_head::type& type : head.types) {
         const std::string& name = type.schema.name;

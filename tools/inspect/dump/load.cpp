@@ -9,6 +9,7 @@
 #include <tools/inspect/state_call.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
+#include <tools/progress.hpp>
 #include <tools/report_json.hpp>
 
 #include <fmt/format.h>
@@ -59,6 +60,7 @@ public:
     [[nodiscard]] std::string place() const;
     /// Number of lines consumed.
     [[nodiscard]] std::uint64_t taken() const noexcept { return number_ - (is_taken_ ? 0 : 1); }
+    [[nodiscard]] std::uint64_t rows() const noexcept { return rows_; }
     /// Throws damaged_error with the position, which covers the lines consumed from number `first`
     /// on.
     [[noreturn]] void refuse(const std::string& why) const;
@@ -262,10 +264,19 @@ struct load_call : state_call {
     bool takes_moved = false;
 };
 
-void load_rows(dump_reader& from, row_reader& reader, bulk_load::object_loader& to) {
+/// At least as many as there are rows.
+std::uint64_t ids_in(const dump_head& head) {
+    std::uint64_t all = 0;
+    for (const dump_head::type& one : head.types)
+        all += one.next_id;
+    return all;
+}
+
+void load_rows(dump_reader& from, row_reader& reader, bulk_load::object_loader& to,
+               progress& shown) {
+    const std::uint64_t all = ids_in(from.head());
     while (const nlohmann::json* row = from.next_row(to.schema().name)) {
-        if (catch_interruption::caught())
-            throw interrupted_error("stopped; nothing was made, call again");
+        shown.advance(from.rows(), all);
         try {
             to.add(reader.read(*row), reader);
         } catch (const usage_error& problem) {
@@ -284,11 +295,12 @@ bulk_load::object_loader loader_of(dump_reader& from, const type_schema& schema,
 }
 
 /// Returns its number of objects.
-std::uint64_t load_type(dump_reader& from, const dump_head::type& type, bulk_load::new_state& to) {
+std::uint64_t load_type(dump_reader& from, const dump_head::type& type, bulk_load::new_state& to,
+                        progress& shown) {
     row_reader reader(type.schema);
     const std::uint64_t first = from.taken() + 1;
     bulk_load::object_loader loader = loader_of(from, type.schema, to);
-    load_rows(from, reader, loader);
+    load_rows(from, reader, loader, shown);
     const bulk_load::key_orders orders = from.orders(type.schema.name);
     try {
         loader.finish(type.next_id, orders);
@@ -323,11 +335,13 @@ exit_code run_load(const load_call& asked) {
     bulk_load::new_state::limits limits;
     limits.readers_group = asked.readers_group;
     bulk_load::new_state state(made.path(), limits);
+    std::optional<progress> shown(std::in_place, "loading", "rows");
     for (const dump_head::type& type : from.head().types) {
-        const std::uint64_t rows = load_type(from, type, state);
+        const std::uint64_t rows = load_type(from, type, state, *shown);
         types.push_back({{"name", type.schema.name}, {"rows", rows}});
         objects += rows;
     }
+    shown.reset();
     const dump_reader::tail tail = from.end();
     if (tail.moved && !asked.takes_moved)
         throw damaged_error(from.place() + ": the state went on while it was dumped, so the rows "

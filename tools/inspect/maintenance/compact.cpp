@@ -12,6 +12,7 @@
 #include <tools/inspect/state_call.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
+#include <tools/progress.hpp>
 #include <tools/report_json.hpp>
 #include <tools/text_table.hpp>
 #include <undo/undo_log.hpp>
@@ -108,7 +109,7 @@ std::string compact_text(const std::vector<compacted_part>& parts, bool is_done)
         {"", is_done ? "bytes before" : "bytes now", is_done ? "after" : "then, about"});
     for (const compacted_part& one : parts) {
         if (&one == &parts.back()) table.rule();
-        table.add({one.name, grouped(one.before), grouped(one.after)});
+        table.add({one.name, bytes_in_words(one.before), bytes_in_words(one.after)});
     }
     return table.text();
 }
@@ -133,13 +134,16 @@ void require_nothing_to_undo(const state_report& state, const compact_call& aske
 
 /// Copies all types, in order, with all objects.
 void copy_all(bulk_load::new_state& to, row_source& from) {
+    progress shown("copying", "objects");
     from.take_turn([&] {
+        std::uint64_t all = 0, before = 0;
+        for (const type_schema* schema : from.types())
+            all += from.of(schema->name).slots().next_id();
         for (const type_schema* schema : from.types()) {
-            if (catch_interruption::caught())
-                throw interrupted_error("stopped; nothing was changed");
             const rows::type_rows rows = from.of(schema->name);
             bulk_load::object_loader loader = to.add_type(*schema);
-            loader.add_all(rows);
+            loader.add_all(rows, [&](std::uint32_t id) { shown.advance(before + id, all); });
+            before += rows.slots().next_id();
             if (loader.objects() != rows.slots().live())
                 throw damaged_error(schema->name +
                                     ": its ids lead to fewer objects than it has, so nothing was "
@@ -160,7 +164,8 @@ void require_same(const std::filesystem::path& made, row_source& from) {
 
 /// Copying a damaged state would lose unreachable objects for good.
 void require_whole(const std::string& state) {
-    const check::state_check found(state);
+    progress shown("checking");
+    const check::state_check found(state, shown.as_callback());
     if (found.report().found_in_all() == 0) return;
     throw damaged_error(state +
                         ": is not sound, so nothing was changed (chainbase-inspect repair):\n" +

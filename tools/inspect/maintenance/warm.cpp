@@ -368,15 +368,18 @@ BOOST_DESCRIBE_STRUCT(warmed_file, (),
 namespace {
 
 std::string or_unknown(const std::optional<std::uint64_t>& bytes) {
-    return bytes ? grouped(*bytes) : "unknown";
+    return bytes ? bytes_in_words(*bytes) : "unknown";
 }
 
 std::vector<std::string> cells_of(const warmed_file& file, const warming_options& how) {
-    std::vector<std::string> cells{file.name, grouped(file.bytes), grouped(file.data_bytes),
+    std::vector<std::string> cells{file.name, bytes_in_words(file.bytes),
+                                   bytes_in_words(file.data_bytes),
                                    or_unknown(file.resident_before)};
-    cells.push_back(how.is_dry_run ? grouped(file.to_fetch) : or_unknown(file.resident_after));
+    cells.push_back(how.is_dry_run ? bytes_in_words(file.to_fetch)
+                                   : or_unknown(file.resident_after));
     if (how.huge_pages)
-        cells.push_back(how.is_dry_run ? grouped(file.huge_candidates) : or_unknown(file.huge));
+        cells.push_back(how.is_dry_run ? bytes_in_words(file.huge_candidates)
+                                       : or_unknown(file.huge));
     return cells;
 }
 
@@ -411,12 +414,13 @@ std::string outcome_of(const warming_report& found) {
         text += "the kernel reports what is in memory only to the owner of the files, or to "
                 "users who may write them\n";
     if (found.how.is_dry_run || found.is_interrupted) return text;
-    text += fmt::format("{} in {:.1f} s\n", bytes_in_words(total.data_bytes), found.seconds);
+    text += fmt::format("{} in {}\n", bytes_in_words(total.data_bytes),
+                        duration_in_words(found.seconds));
     // Resident holes make this a lower bound.
     if (total.resident_after && *total.resident_after < total.data_bytes)
-        text += fmt::format("{} bytes are still not in memory: there is too little of it, or a "
+        text += fmt::format("{} are still not in memory: there is too little of it, or a "
                             "writer changed the state meanwhile\n",
-                            grouped(total.data_bytes - *total.resident_after));
+                            bytes_in_words(total.data_bytes - *total.resident_after));
     return text;
 }
 

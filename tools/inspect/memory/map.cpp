@@ -109,8 +109,8 @@ public:
         body_ += text_at(margin, y_, text_kind::title, "Memory map of " + found.state.string());
         y_ += 20;
         body_ += text_at(margin, y_, text_kind::soft,
-                         fmt::format("{} bytes in {} files, {:.1f} % of them in use{}",
-                                     grouped(found.bytes()), found.windows.size(),
+                         fmt::format("{} in {} files, {:.1f} % of them in use{}",
+                                     bytes_in_words(found.bytes()), found.windows.size(),
                                      percent_of(found.bytes_in_use(), found.bytes()),
                                      found.consistent ? "" : "; read while it changed"));
         y_ += 14;
@@ -143,9 +143,9 @@ public:
     }
 
     void cells_of(const window_map& file) {
-        begin_row(file, fmt::format("{}: {} bytes, {:.1f} % in use; {} slots used, {} free, {} "
+        begin_row(file, fmt::format("{}: {}, {:.1f} % in use; {} slots used, {} free, {} "
                                     "never used",
-                                    file.name, grouped(file.bytes), use_of(file),
+                                    file.name, bytes_in_words(file.bytes), use_of(file),
                                     grouped(file.slots.used), grouped(file.slots.free),
                                     grouped(file.slots.never_used)));
         const auto cells = file.cells(cells_of_a_row);
@@ -158,7 +158,7 @@ public:
                             static_cast<double>(end - first) * cell_width, classes);
             first = end;
         }
-        end_row(grouped(file.bytes), fmt::format("{:.1f} %", use_of(file)));
+        end_row(bytes_in_words(file.bytes), fmt::format("{:.1f} %", use_of(file)));
     }
 
     void fullness_of(const window_map& file) {
@@ -307,7 +307,7 @@ std::string line_about(const window_map& file, std::size_t name_width, std::size
         picture += glyph(each);
     picture.append(picture_width - cells.size(), ' ');
     return fmt::format("{:<{}}  {}  {:>15}  {:>5.1f} %\n", shortened(file.name, name_width),
-                       name_width, picture, grouped(file.bytes),
+                       name_width, picture, bytes_in_words(file.bytes),
                        percent_of(file.header_bytes + file.bytes_in_use(), file.bytes));
 }
 
@@ -331,8 +331,8 @@ std::string picture_of(const segment_map& found, std::size_t columns) {
         untouched_bytes += file.bytes;
     }
     if (untouched > 0)
-        text += fmt::format("and {} classes of buffers that were never used: {} bytes\n", untouched,
-                            grouped(untouched_bytes));
+        text += fmt::format("and {} classes of buffers that were never used: {}\n", untouched,
+                            bytes_in_words(untouched_bytes));
     return text + fmt::format("\n{}..{} in use, little to all   {} empty   {} punched   {} never "
                               "used\n",
                               shades[0], shades[7], empty, punched, never_used);
@@ -404,13 +404,13 @@ std::string as_json(const segment_map& found) {
 std::string as_text(const segment_map& found, std::size_t columns) {
     const bool is_torn = found.condition == condition::writer_running && !found.consistent;
     const std::string during = is_torn ? ", and changed it while it was read" : "";
-    std::string text =
-        fmt::format("state      {}\n"
-                    "condition  {}\n"
-                    "segment    {}: {} bytes, {:.1f} % of them in use (and {} of other files)\n\n",
-                    found.state.string(), condition_in_words(found.condition, {}) + during,
-                    found.segment.string(), grouped(found.bytes()),
-                    percent_of(found.bytes_in_use(), found.bytes()), grouped(found.other_files));
+    std::string text = fmt::format(
+        "state      {}\n"
+        "condition  {}\n"
+        "segment    {}: {}, {:.1f} % of them in use (and {} of other files)\n\n",
+        found.state.string(), condition_in_words(found.condition, {}) + during,
+        found.segment.string(), bytes_in_words(found.bytes()),
+        percent_of(found.bytes_in_use(), found.bytes()), bytes_in_words(found.other_files));
     text += picture_of(found, columns) + "\n" + fullness_text(found);
     for (const std::string& each : found.discrepancies)
         text += "not exact: " + each + "\n";

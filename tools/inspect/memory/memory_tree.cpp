@@ -346,7 +346,7 @@ std::string as_text(const state_tree& found) {
         const double percent = percent_of(each.node->bytes, found.root.bytes);
         std::string one =
             fmt::format("{}{}{:{}}  {:>15}  {:>5.1f} %  {}", each.branches, each.node->name, "",
-                        columns - each.columns(), grouped(each.node->bytes), percent,
+                        columns - each.columns(), bytes_in_words(each.node->bytes), percent,
                         bar_of(percent / 100, bar_width, true));
         one.erase(one.find_last_not_of(' ') + 1);
         text += one + "\n";

@@ -120,10 +120,10 @@ std::string heading(const state_report& state) {
         "condition  {}\n"
         "revision   {}, irreversible {}; {} session(s) can be undone\n"
         "changes    {} since the state was created (operations, sessions begun and ended)\n"
-        "segment    {}: format {}, {} windows of at most {} bytes\n",
+        "segment    {}: format {}, {} windows of at most {}\n",
         state.state.string(), condition_text(state), state.revision, state.irreversible_revision,
         state.sessions, grouped(state.changes), state.segment.string(), state.format, state.windows,
-        grouped(state.window_bytes));
+        bytes_in_words(state.window_bytes));
 }
 
 /// The byte columns of every table, after its own first ones.
@@ -131,7 +131,7 @@ std::vector<std::string> with_bytes(std::vector<std::string> cells, const measur
     const usage& bytes = part.bytes;
     for (const std::uint64_t figure : {bytes.header, bytes.links, bytes.values, bytes.slack,
                                        bytes.punched, bytes.total, part.file_bytes})
-        cells.push_back(grouped(figure));
+        cells.push_back(bytes_in_words(figure));
     return cells;
 }
 

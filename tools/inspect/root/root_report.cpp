@@ -371,8 +371,8 @@ std::string capacities_of(const root_report& found) {
     for (unsigned number = 0; number < capacities.size(); ++number) {
         const std::uint64_t bytes = node_view::bytes(capacities[number]);
         table.add({std::to_string(capacities[number]), grouped(bytes), grouped(found.nodes[number]),
-                   grouped(found.nodes[number] * bytes), grouped(found.free[number]),
-                   grouped(found.free[number] * bytes)});
+                   bytes_in_words(found.nodes[number] * bytes), grouped(found.free[number]),
+                   bytes_in_words(found.free[number] * bytes)});
     }
     table.rule();
     std::uint64_t free = 0;
@@ -381,9 +381,9 @@ std::string capacities_of(const root_report& found) {
     table.add({"all",
                {},
                grouped(found.all_nodes()),
-               grouped(found.bytes()),
+               bytes_in_words(found.bytes()),
                grouped(free),
-               grouped(found.free_bytes())});
+               bytes_in_words(found.free_bytes())});
     return table.text() +
            fmt::format(
                "\nbytes per object      {:.1f}, with the free ones\n"

@@ -8,6 +8,7 @@
 #include <tools/inspect/state_call.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/print.hpp>
+#include <tools/progress.hpp>
 #include <tools/report_json.hpp>
 #include <tools/text_table.hpp>
 
@@ -19,6 +20,7 @@
 #include <cstdint>
 #include <ctime>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace chainbase::check {
@@ -359,7 +361,9 @@ exit_code told(const check::part_report& report) {
 }
 
 exit_code check_state(const check_call& asked) {
-    check::state_check state(asked.state);
+    std::optional<progress> shown("checking");
+    check::state_check state(asked.state, shown->as_callback());
+    shown.reset();
     check_identity(state);
     check_archive(state);
     print_or_throw(asked.json ? as_json(state) : as_text(state, asked.detail));

@@ -1,4 +1,6 @@
+#include <chainbase/locks/process_lock.hpp>
 #include <chainbase/segment/segment_header.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <tools/inspect/state/named_state.hpp>
 #include <tools/inspect/state/schema.hpp>
 #include <tools/inspect/state/state_info.hpp>
@@ -10,7 +12,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ctime>
+#include <iterator>
 
 namespace chainbase::inspect {
 
@@ -69,9 +73,9 @@ std::string or_unknown(const std::string& text) {
 std::string header_text(const state_info& info) {
     if (!info.header) return "header     unknown\n";
     const segment_header& header = *info.header;
-    return fmt::format("header     format {}, {} windows of at most {} bytes; {}{}\n"
+    return fmt::format("header     format {}, {} windows of at most {}; {}{}\n"
                        "boot       {} ({})\n",
-                       header.format, header.windows, grouped(header.window_bytes),
+                       header.format, header.windows, bytes_in_words(header.window_bytes),
                        header.clean == 1 ? "closed" : "open",
                        header.clean == 1 && header.synced == 1 ? ", on storage" : "",
                        or_unknown(detail::boot_of(header)),
@@ -117,12 +121,13 @@ std::string checkpoints_text(const state_info& info) {
     if (info.checkpoints.empty()) return "checkpoint none\n";
     std::string text;
     for (const checkpoint_info& one : info.checkpoints)
-        text += fmt::format("checkpoint {} of revision {}, irreversible {}; {} s old, {}{}; "
-                            "inspect it as {}\n",
-                            one.generation, one.revision, one.irreversible_revision,
-                            std::time(nullptr) - one.time, bytes_in_words(one.bytes),
-                            one.redo_log ? "; a redo log follows it" : "",
-                            named_state::name_of(info.state, one.generation));
+        text +=
+            fmt::format("checkpoint {} of revision {}, irreversible {}; {} old, {}{}; "
+                        "inspect it as {}\n",
+                        one.generation, one.revision, one.irreversible_revision,
+                        duration_in_words(static_cast<double>(std::time(nullptr) - one.time)),
+                        bytes_in_words(one.bytes), one.redo_log ? "; a redo log follows it" : "",
+                        named_state::name_of(info.state, one.generation));
     return text;
 }
 
@@ -150,7 +155,53 @@ std::string rest_text(const state_info& info) {
                            : "the group " + info.readers_group + " may read");
 }
 
+/// Of the states in a folder and two levels below it, in order of their names.
+std::vector<std::filesystem::path> states_below(const std::filesystem::path& folder, int levels) {
+    namespace fs = std::filesystem;
+    std::vector<fs::path> found;
+    std::error_code unreadable;
+    for (const fs::directory_entry& one : fs::directory_iterator(folder, unreadable)) {
+        if (one.is_symlink(unreadable) || !one.is_directory(unreadable)) continue;
+        if (fs::exists(one.path() / "lock") && is_state(one.path()))
+            found.push_back(one.path());
+        else if (levels > 1)
+            std::ranges::move(states_below(one.path(), levels - 1), std::back_inserter(found));
+    }
+    std::ranges::sort(found);
+    return found;
+}
+
+/// Where a state has to be opened by a program that writes it.
+constexpr const char* by_starting = "start the program that writes it again (it need not do more "
+                                    "than open it)";
+
 } // namespace
+
+std::string next_step(const state_info& info) {
+    if (info.writer.is_alive)
+        return fmt::format("Nothing is to be done: process {} writes it, and everybody may read.",
+                           info.writer.process);
+    const std::string where =
+        info.log ? fmt::format("revision {}", info.log->taken_back.revision) : "its last block";
+    switch (info.next) {
+    case opening_way::attach:
+        if (!info.troubles.empty()) break;
+        return fmt::format("Nothing is to be done: it is closed, and goes on at {}.", where);
+    case opening_way::create:
+        return "Nothing is to be done: it will be made when a program opens it.";
+    case opening_way::roll_back:
+        return fmt::format("Its writer died: {}, and it goes on at {}.", by_starting, where);
+    case opening_way::restore:
+        return fmt::format("The segment is lost or not to be trusted: {}, and it is restored from "
+                           "checkpoint {}, revision {}{}.",
+                           by_starting, info.checkpoints.front().generation,
+                           info.checkpoints.front().revision,
+                           info.checkpoints.front().redo_log ? " and later blocks" : "");
+    case opening_way::refuse:
+        break;
+    }
+    return info.troubles.empty() ? info.why : info.troubles.front().what;
+}
 
 std::string as_text(const state_info& info) {
     std::string text = fmt::format("state      {}\n", info.state.string()) + opening_text(info) +
@@ -194,6 +245,35 @@ std::string as_json(const state_info& info) {
 
 void declare_info(command& verb) {
     declare_report(verb, "Print one JSON object instead of text", read_info);
+}
+
+void declare_doctor(command& verb) {
+    declare_look<state_call>(verb, [](const state_call& call) {
+        print_or_throw(next_step(read_info(call.state)) + "\n");
+    });
+}
+
+exit_code look_around(const std::filesystem::path& folder) {
+    if (is_state(folder)) {
+        print_or_throw(look_at(folder, [&] { return as_text(read_info(folder)); }));
+        return exit_code::done;
+    }
+    const std::vector<std::filesystem::path> found = states_below(folder, 3);
+    if (found.empty()) throw no_state_at(folder);
+    text_table states({"state", "condition", "revision"});
+    for (const std::filesystem::path& one : found)
+        try {
+            const state_info info = read_info(one);
+            const std::string revision =
+                info.log ? std::to_string(info.log->heading.revision) : "unknown";
+            states.add({one.lexically_normal().string(), info.condition, revision});
+        } catch (const std::exception&) {
+            states.add({one.lexically_normal().string(), "not readable", "unknown"});
+        }
+    print_or_throw(states.text() +
+                   "\n`chainbase-inspect info STATE` tells more of one of them, and "
+                   "`chainbase-inspect --help` lists what else there is.\n");
+    return exit_code::done;
 }
 
 } // namespace chainbase::inspect

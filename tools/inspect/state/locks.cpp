@@ -17,7 +17,7 @@ namespace chainbase::inspect {
 namespace {
 
 std::string since(lock_report::doing what, double seconds) {
-    return what == lock_report::doing::idle ? "" : fmt::format("{:.3f} s", seconds);
+    return what == lock_report::doing::idle ? "" : duration_in_words(seconds);
 }
 
 std::string writer_text(const lock_report::of_writer& writer) {

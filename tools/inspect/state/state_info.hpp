@@ -67,4 +67,7 @@ struct state_info {
 /// One JSON object; json.md has its members.
 [[nodiscard]] std::string as_json(const state_info& info);
 
+/// One sentence: what to do next with the state.
+[[nodiscard]] std::string next_step(const state_info& info);
+
 } // namespace chainbase::inspect

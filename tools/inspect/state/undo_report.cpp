@@ -260,10 +260,10 @@ std::string head_text(const undo_report& report) {
     std::string text = fmt::format(
         "state      {}\ncondition  {}\n"
         "revision   {}, irreversible {}\n"
-        "log        {} bytes in use, the file has {}\n",
+        "log        {} in use, the file has {}\n",
         report.state.string(), condition_in_words(report.condition, std::to_string(report.writer)),
-        log.revision, log.irreversible_revision, grouped(log.bytes_in_use),
-        grouped(report.file_bytes));
+        log.revision, log.irreversible_revision, bytes_in_words(log.bytes_in_use),
+        bytes_in_words(report.file_bytes));
     if (log.sessions == 0) return text + "sessions   none can be undone\n";
     return text + fmt::format("sessions   {} can be undone; the oldest, which keeps all of the log "
                               "after it, is of revision {}\n",
@@ -298,14 +298,15 @@ void add_totals(text_table& table, const std::string& name, const undo_report& r
         sum.removed += one.removed;
         sum.created_and_removed += one.created_and_removed;
     }
-    table.add({name, grouped(part.bytes), grouped(part.records), grouped(sum.objects),
+    table.add({name, bytes_in_words(part.bytes), grouped(part.records), grouped(sum.objects),
                grouped(sum.created), grouped(sum.modified), grouped(sum.removed),
                grouped(sum.created_and_removed)});
 }
 
 void add_owners(text_table& table, const undo_report& report, const logged_part& part) {
     for (const owned_changes& one : report.changes_in(part)) {
-        std::vector<std::string> cells{"  " + one.owner, grouped(one.bytes), grouped(one.records)};
+        std::vector<std::string> cells{"  " + one.owner, bytes_in_words(one.bytes),
+                                       grouped(one.records)};
         if (one.is_type)
             for (const std::uint64_t figure :
                  {one.objects, one.created, one.modified, one.removed, one.created_and_removed})
@@ -313,7 +314,8 @@ void add_owners(text_table& table, const undo_report& report, const logged_part&
         table.add(std::move(cells));
     }
     const std::uint64_t rest = part.mark_bytes + part.unused_bytes;
-    if (rest != 0) table.add({"  marks and ends of chunks", grouped(rest), grouped(part.marks)});
+    if (rest != 0)
+        table.add({"  marks and ends of chunks", bytes_in_words(rest), grouped(part.marks)});
 }
 
 std::string parts_text(const undo_report& report) {

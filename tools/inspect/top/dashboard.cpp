@@ -45,7 +45,7 @@ styled_text condition_text(const state_report& state) {
 
 styled_text writer_text(const lock_report::of_writer& writer) {
     if (!writer.is_alive) return {"no writer", text_style::dim};
-    const std::string since = short_age(writer.seconds);
+    const std::string since = duration_in_words(writer.seconds);
     if (writer.what == doing::idle) return {"writer idle", text_style::plain};
     if (writer.what == doing::inside) return {"writing " + since, text_style::good};
     return {"writer waits " + since, text_style::warning};
@@ -156,8 +156,9 @@ styled_line archive_line(const top_sample& sample) {
     if (finds == 0)
         add(line, "no lookups there yet", text_style::dim);
     else
-        add(line, fmt::format("{} found, p99 {}", percent(found, static_cast<double>(finds)),
-                              short_time(static_cast<double>(all.hits_in_archive.p99_ns))));
+        add(line,
+            fmt::format("{} found, p99 {}", percent(found, static_cast<double>(finds)),
+                        duration_in_words(static_cast<double>(all.hits_in_archive.p99_ns) / 1e9)));
     return line;
 }
 
@@ -171,7 +172,7 @@ styled_line checkpoint_line(const top_sample& sample) {
     const checkpoint_info& newest = sample.checkpoints.front();
     const auto age = std::max<std::int64_t>(0, now - newest.time);
     add(line,
-        fmt::format("{} old, {} revisions behind, {}", short_time(1e9 * static_cast<double>(age)),
+        fmt::format("{} old, {} revisions behind, {}", duration_in_words(static_cast<double>(age)),
                     grouped(static_cast<std::uint64_t>(
                         std::max<std::int64_t>(0, sample.now.state.revision - newest.revision))),
                     short_bytes(static_cast<double>(newest.bytes))));

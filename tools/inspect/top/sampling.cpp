@@ -18,31 +18,12 @@ std::string with_sign(double number, std::string size) {
 } // namespace
 
 std::string short_bytes(double bytes) {
-    constexpr const char* units[] = {"KiB", "MiB", "GiB"};
-    if (bytes < 1024) return fmt::format("{:.0f} B", bytes);
-    std::size_t unit = 0;
-    for (bytes /= 1024; bytes >= 1024 && unit + 1 < std::size(units); ++unit)
-        bytes /= 1024;
-    return fmt::format("{:.1f} {}", bytes, units[unit]);
+    return bytes_in_words(static_cast<std::uint64_t>(std::llround(bytes)));
 }
 
 std::string gained_bytes(double bytes) {
     const double size = std::round(std::abs(bytes));
     return with_sign(size == 0 ? 0 : bytes, short_bytes(size));
-}
-
-std::string short_time(double nanoseconds) {
-    if (nanoseconds < 1e3) return fmt::format("{:.0f} ns", nanoseconds);
-    if (nanoseconds < 1e6) return fmt::format("{:.1f} us", nanoseconds / 1e3);
-    if (nanoseconds < 1e9) return fmt::format("{:.1f} ms", nanoseconds / 1e6);
-    const double seconds = nanoseconds / 1e9;
-    if (seconds < 60) return fmt::format("{:.1f} s", seconds);
-    if (seconds < 7200) return fmt::format("{:.0f} min", seconds / 60);
-    return fmt::format("{:.0f} h", seconds / 3600);
-}
-
-std::string short_age(double seconds) {
-    return seconds < 1 ? fmt::format("{:.0f} ms", seconds * 1e3) : short_time(seconds * 1e9);
 }
 
 std::string short_number(double number) {

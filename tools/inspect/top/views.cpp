@@ -40,7 +40,7 @@ cell bytes(std::uint64_t number) {
 }
 
 cell duration(double ns) {
-    return {short_time(ns), ns};
+    return {duration_in_words(ns / 1e9), ns};
 }
 /// Increase per second; nothing for a restarted counter.
 cell rate(std::uint64_t now, const std::uint64_t* before, double seconds) {
@@ -178,7 +178,7 @@ void add_seen(sortable_table& to, const char* name, const latency_histogram& see
     for (const std::uint64_t ns :
          {all.quantile(0.5), all.quantile(0.99), all.quantile(0.999), all.longest_ns()}) {
         const double figure = static_cast<double>(ns);
-        row.push_back(all.count() == 0 ? nothing() : cell{short_age(figure / 1e9), figure});
+        row.push_back(all.count() == 0 ? nothing() : cell{duration_in_words(figure / 1e9), figure});
     }
     row.push_back(nothing());
     to.add(std::move(row));
@@ -219,7 +219,7 @@ cell standing(doing what, bool is_alive, const char* inside) {
 }
 
 cell age(doing what, double seconds) {
-    return what == doing::idle ? nothing() : cell{short_age(seconds), seconds};
+    return what == doing::idle ? nothing() : cell{duration_in_words(seconds), seconds};
 }
 
 sortable_table lock_table(const view_content& content) {

@@ -23,11 +23,6 @@ namespace chainbase::inspect {
 [[nodiscard]] std::string short_bytes(double bytes);
 /// Signed: "+4.4 MiB", "0 B", "-512 B".
 [[nodiscard]] std::string gained_bytes(double bytes);
-/// "850 ns", "12.3 us", "4.5 ms", "2.1 s", "3 min", "5 h".
-[[nodiscard]] std::string short_time(double nanoseconds);
-/// The age of a lock's holder or waiter, with the resolution of the kernel's tick: "0 ms", "12 ms",
-/// "2.1 s".
-[[nodiscard]] std::string short_age(double seconds);
 /// "1,234", "0.4": integers from ten on.
 [[nodiscard]] std::string short_number(double number);
 /// Signed.
