@@ -104,6 +104,21 @@ def test_a_backup_after_a_kill_has_the_last_whole_block_and_needs_no_replay(arch
         operator.check_goes_on(again)
 
 
+def test_every_verb_of_the_inspector_can_look_into_a_restored_state_at_once(at_80000, scratch):
+    at_80000.backup()
+    (scratch / "memory").mkdir()
+    for again, more in (("again", ()), ("elsewhere", ("--memory-folder", scratch / "memory"))):
+        at_80000.driver(*at_80000.restore_call(to=again), *more)
+        look, state = at_80000.inspect, at_80000.state(again)
+        assert look.json("info", state)["next_opening"]["does"] == "attach"
+        assert look.json("digest", state)["digest"] == look.json("digest", at_80000.state())["digest"]
+        for verb in ("stat", "check", "undo", "locks", "archive", "map", "tree"):
+            look(verb, state)
+        assert "\n0 " in look("range", state, "account", "id", "--limit", "1").out
+    assert list((scratch / "memory").iterdir())
+    at_80000.check_goes_on("elsewhere")
+
+
 def test_a_state_whose_machine_was_lost_is_backed_up_as_its_checkpoint_restores_it(operator):
     operator("--stop-at", 50000, "--durability", "commit")
     shutil.rmtree(operator.state() / "segment")  # as memory is

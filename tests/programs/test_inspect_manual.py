@@ -47,7 +47,7 @@ def test_every_verb_has_help_with_its_arguments(inspect, verbs):
     assert "TYPE" in text and "--c-header" in text
 
 
-@pytest.mark.parametrize("call", ["", "status /", "--json", "stat", "stat / --yaml", "stat / /"])
+@pytest.mark.parametrize("call", ["status /", "--json", "stat", "stat / --yaml", "stat / /"])
 def test_a_wrong_call_is_exit_2(inspect, call):
     inspect(*call.split(), code=2)
 

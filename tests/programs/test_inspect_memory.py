@@ -566,6 +566,6 @@ def test_warm_shows_progress_on_a_terminal_only(inspect, samples):
 def test_a_wrong_call_of_warm_is_exit_2(inspect, samples, scratch, run):
     inspect("warm", samples("sample"), "more", code=2)
     inspect("warm", code=2)
-    inspect("warm", scratch / "none", code=1).says("no chainbase state is there")
+    inspect("warm", scratch / "none", code=1).says("there is nothing of this name")
     call = f"exec {inspect} warm {samples('sample')} --json >/dev/full"
     run("/bin/sh", "-c", call, code=1)

@@ -509,3 +509,15 @@ def test_rows_that_the_archive_lost_are_told(inspect, sample):
     for verb in ("range", "count", "dump"):
         inspect(verb, state, "note", "--archive", code=1).says("handed over 4 rows of note")
         inspect(verb, state, "note")
+
+
+def test_where_there_is_no_row_that_is_said_on_stderr(inspect, samples, scratch):
+    change(scratch / "new", "account")
+    for call, says in (
+        (("range", samples("sample"), "account", "id", "999999"), "no account in this range of id is"),
+        (("range", scratch / "new", "account"), "no account in this range of id is"),
+        (("sample", scratch / "new", "account"), "no account is in memory"),
+    ):  # fmt: skip
+        result = inspect(*call).says(says)
+        assert result.out == ""
+        assert "no account" not in inspect(*call, "--json").err

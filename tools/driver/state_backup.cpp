@@ -92,12 +92,26 @@ backup_report make_backup(const fs::path& state, const fs::path& to) {
     return report;
 }
 
-backup_report restore_backup(const fs::path& from, const fs::path& state,
-                             const std::string& group) {
+/// Makes the segment of a restored state, and closes it: everybody can look into the state then.
+/// If that fails, the next opening does it: the state is whole.
+void open_once(const fs::path& state, const fs::path& memory_folder) {
+    open_options how;
+    how.memory_folder = memory_folder;
+    try {
+        database(state, how).close();
+    } catch (const error& problem) {
+        spdlog::warn("{}: is restored, but could not be opened yet: {}", state.string(),
+                     problem.what());
+    }
+}
+
+backup_report restore_backup(const fs::path& from, const fs::path& state, const std::string& group,
+                             const fs::path& memory_folder) {
     const auto begin = clock::now();
     progress shown("restoring");
     const archive::restore_options how{group, shown.as_callback()};
     backup_manifest manifest = archive::restore_backup(from, state, how);
+    open_once(state, memory_folder);
     return {from, state, std::move(manifest), {}, seconds_since(begin)};
 }
 
@@ -178,6 +192,7 @@ void declare_restore(command& verb) {
     struct call {
         std::filesystem::path from;
         std::filesystem::path state;
+        std::filesystem::path memory_folder;
         std::string group;
         bool check = false;
         bool json = false;
@@ -193,6 +208,10 @@ void declare_restore(command& verb) {
                     "a group, by name or number, whose members may read the state and its "
                     "archive; without it only the owner may")
         .needs(state);
+    verb.add_option("--memory-folder", options->memory_folder,
+                    "where to keep the segment, such as /dev/shm; default: in the state's folder")
+        .existing_folder()
+        .needs(state);
     command_option& check =
         verb.add_flag("--check", options->check, "only compare the backup with its checksums")
             .excludes(state);
@@ -201,9 +220,10 @@ void declare_restore(command& verb) {
         if (!state.given() && !check.given())
             throw usage_error("restore: --state is required, or --check");
         const catch_interruption signals;
-        const backup_report report =
-            options->check ? check_backup(options->from)
-                           : restore_backup(options->from, options->state, options->group);
+        const backup_report report = options->check
+                                         ? check_backup(options->from)
+                                         : restore_backup(options->from, options->state,
+                                                          options->group, options->memory_folder);
         print_report(report, options->json);
         return exit_code::done;
     });

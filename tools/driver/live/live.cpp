@@ -2,6 +2,7 @@
 #include <tools/driver/chain_gauges.hpp>
 #include <tools/driver/live/announcing_source.hpp>
 #include <tools/driver/live/live.hpp>
+#include <tools/progress.hpp>
 #include <tools/text_table.hpp>
 
 #include <fmt/format.h>
@@ -71,7 +72,6 @@ struct opened_node {
     chain_gauges gauges;
     clock::time_point begin = clock::now();
     clock::time_point due = begin; ///< time of the next block at a fixed interval
-    clock::time_point next_line = begin + std::chrono::seconds(1);
 
     opened_node(std::unique_ptr<chain_state> of, arrivals& from, const live_node::options& how,
                 const readers::options& reading)
@@ -123,17 +123,17 @@ private:
     }
     void say() {
         opened_->gauges.update(*opened_->state);
-        const auto now = clock::now();
-        if (now < opened_->next_line) return;
-        opened_->next_line = now + std::chrono::seconds(1);
+        if (!shown_.is_due()) return;
         opened_->asking.require_fine();
-        const live_node& node = opened_->followed.node;
-        const double seconds = seconds_of(now - opened_->begin);
-        spdlog::info(
-            "block {}, {:.0f} operations/s; {} transactions pending, {} wait; write lock {}",
-            opened_->state->head(), static_cast<double>(opened_->followed.operations) / seconds,
-            node.pending().applied(), node.pending().waiting(),
-            in_words(node.figures().lock.in(seconds)));
+        shown_.show(opened_->state->blocks(), 0, [&] {
+            const live_node& node = opened_->followed.node;
+            const double seconds = seconds_of(clock::now() - opened_->begin);
+            return fmt::format(
+                "block {}, {:.0f} operations/s; {} transactions pending, {} wait; write lock {}",
+                opened_->state->head(), static_cast<double>(opened_->followed.operations) / seconds,
+                node.pending().applied(), node.pending().waiting(),
+                in_words(node.figures().lock.in(seconds)));
+        });
     }
     [[nodiscard]] live_report report(outcome end) {
         live_report report;
@@ -179,6 +179,7 @@ private:
     announcing_source source_;
     std::unique_ptr<opened_node> opened_;
     chain_sync sync_;
+    progress shown_{"following", "blocks"};
 };
 
 } // namespace

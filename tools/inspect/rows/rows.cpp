@@ -239,6 +239,9 @@ void run_range(const range_call& asked) {
         rows.pop();
     }
     printer.finish(one != nullptr);
+    if (printer.rows() == 0 && !asked.json)
+        spdlog::info("{}: no {} in this range of {} is in memory{}", asked.state, asked.query.type,
+                     asked.query.key, asked.archive ? " or in the archive" : "");
     if (one && !asked.json)
         spdlog::info("there are more than {}; --limit N shows N, --limit 0 all", asked.limit);
     warn_if_moved(rows, asked);
@@ -338,6 +341,8 @@ void run_sample(const sample_call& asked) {
         scan(from, asked.type, one, keep, [&] { printer.print_some(); });
     }
     printer.finish(false);
+    if (printer.rows() == 0 && !asked.json)
+        spdlog::info("{}: no {} is in memory", asked.state, asked.type);
 }
 
 } // namespace

@@ -248,9 +248,12 @@ void declare_info(command& verb) {
 }
 
 void declare_doctor(command& verb) {
-    declare_look<state_call>(verb, [](const state_call& call) {
-        print_or_throw(next_step(read_info(call.state)) + "\n");
+    const auto asked = declare_look<state_call>(verb, [](const state_call& call) {
+        const std::string next = next_step(read_info(call.state));
+        const json all{{"schema_version", 1}, {"state", call.state}, {"next", next}};
+        print_or_throw(call.json ? lines_of(all) : next + "\n");
     });
+    verb.add_flag("--json", asked->json, "Print one JSON object instead of text");
 }
 
 exit_code look_around(const std::filesystem::path& folder) {
