@@ -100,9 +100,9 @@ json to_json(const archive::rocksdb_statistics& engine) {
 }
 
 std::string to_text(const archive::statistics_summary& figures) {
-    return row("found in memory", figures.hits_in_memory) +
-           row("found in the archive", figures.hits_in_archive) + row("not there", figures.misses) +
-           row("known not to be there", figures.known_misses) + row("rows", figures.rows_put) +
+    return row("hits in memory", figures.hits_in_memory) +
+           row("hits in the archive", figures.hits_in_archive) + row("misses", figures.misses) +
+           row("known misses", figures.known_misses) + row("rows", figures.rows_put) +
            row("bytes of their records", bytes_in_words(figures.record_bytes_put)) +
            row("objects that left memory", figures.objects_handed_over) +
            row("batches: rows made", figures.encodings) + row("batches: written", figures.batches) +

@@ -90,7 +90,7 @@ TEST_CASE("dashboard: everything of a sample has its line") {
     top_sample sample = sample_with(three());
     sample.rates.emplace();
     sample.rates->revisions = 3.25;
-    sample.rates->operations = 12'345;
+    sample.rates->changes = 12'345;
     sample.rates->objects = 678;
     sample.rates->growth = -2048;
     sample.growth.whole.used_bytes = 5 << 20;
@@ -125,7 +125,7 @@ TEST_CASE("dashboard: at 80 columns no line of figures is cut, however large the
     sample.now.state.sessions = 999;
     sample.rates.emplace();
     sample.rates->revisions = 99'999;
-    sample.rates->operations = 9'999'999;
+    sample.rates->changes = 9'999'999;
     sample.rates->objects = 9'999'999;
     sample.rates->archive_finds = 999'999;
     sample.rates->archive_rows = 999'999;
@@ -305,7 +305,7 @@ TEST_CASE("dashboard: no line is longer nor are there more than the terminal has
 TEST_CASE("dashboard: history begins anew with another state and keeps a bound") {
     top_sample sample = sample_with(three());
     sample.rates.emplace();
-    sample.rates->operations = 500;
+    sample.rates->changes = 500;
     dashboard board("s", 1s, true);
     for (int times = 0; times < 2'000; ++times)
         board.add(sample);

@@ -109,7 +109,7 @@ TEST_CASE("rates are what changed divided by the time between") {
     first.archive = counted(1, 100, 30);
     second.archive = counted(1, 300, 70);
     const live_rates rates = live_rates::between(first, second);
-    CHECK(rates.operations == 1000);
+    CHECK(rates.changes == 1000);
     CHECK(rates.revisions == 2);
     CHECK(rates.objects == 10);
     CHECK(rates.growth == -512);
@@ -119,10 +119,10 @@ TEST_CASE("rates are what changed divided by the time between") {
 
 TEST_CASE("rates of counters that began anew and of no time are zero") {
     const live_rates undone = live_rates::between(sample_at(1s, 9, 9), sample_at(2s, 3, 4));
-    CHECK(undone.operations == 0);
+    CHECK(undone.changes == 0);
     CHECK(undone.revisions == 0);
     const live_rates at_once = live_rates::between(sample_at(1s, 1, 1), sample_at(1s, 3, 4));
-    CHECK(at_once.operations == 0);
+    CHECK(at_once.changes == 0);
     live_sample first = sample_at(1s, 1, 1);
     live_sample second = sample_at(2s, 1, 1);
     first.archive = counted(1, 10, 10);

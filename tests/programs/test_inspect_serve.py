@@ -373,7 +373,7 @@ def test_a_writer_that_comes_and_dies_and_a_state_that_goes_away_are_shown(page,
         assert running["writer"] == str(writer.pid)
         assert running["locks"]["writer_alive"] is True
         page.eventually(
-            "/api/sample", lambda one: (one["sample"]["rates"] or {"operations": 0})["operations"]
+            "/api/sample", lambda one: (one["sample"]["rates"] or {"changes": 0})["changes"]
         )
         assert page.get("/api/stat")["condition"] == "writer_running"
     page.eventually("/api/sample", condition("writer_died"))

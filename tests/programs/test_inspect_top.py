@@ -207,7 +207,7 @@ def test_json_beside_a_writer_is_a_line_a_look_in_which_figures_move(inspect, st
         assert line["locks"]["writer_alive"] is True
     assert lines[0]["rates"] is None
     assert lines[0]["lock_looks"]["looks"] == 0
-    assert any(line["rates"]["operations"] > 0 for line in lines[1:])
+    assert any(line["rates"]["changes"] > 0 for line in lines[1:])
     assert lines[3]["changes"] > lines[0]["changes"]
     assert lines[3]["lock_looks"]["looks"] > 0
     assert lines[3]["growth_seconds"] > lines[1]["growth_seconds"]
@@ -226,7 +226,7 @@ def test_rates_are_what_changed_divided_by_the_time_between(inspect, scratch):
     seconds = 1
     assert sum(one["objects"] for one in rates) == pytest.approx(600 / seconds, rel=0.2)
     assert sum(one["revisions"] for one in rates) == pytest.approx(1 / seconds, rel=0.2)
-    assert max(one["operations"] for one in rates) >= 400
+    assert max(one["changes"] for one in rates) >= 400
 
 
 def test_json_of_a_state_that_goes_and_comes_and_a_signal_ends_it_well(inspect, state, scratch):

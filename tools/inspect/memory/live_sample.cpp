@@ -94,7 +94,7 @@ live_rates live_rates::between(const live_sample& earlier, const live_sample& la
     const double seconds = std::chrono::duration<double>(later.taken - earlier.taken).count();
     live_rates rates;
     if (seconds <= 0) return rates;
-    rates.operations = increase(earlier.state.changes, later.state.changes) / seconds;
+    rates.changes = increase(earlier.state.changes, later.state.changes) / seconds;
     rates.objects = increase(objects_made(earlier.state), objects_made(later.state)) / seconds;
     if (later.state.revision > earlier.state.revision)
         rates.revisions =

@@ -88,7 +88,7 @@ struct live_sample {
 /// Changes from one sample to the next, per second; zero for restarted counters, and when no time
 /// passed.
 struct live_rates {
-    double operations = 0;    ///< log changes: operations, and sessions begun and ended
+    double changes = 0;       ///< of the log: operations, and sessions begun and ended
     double revisions = 0;     ///< blocks of a node; zero when more were undone than made
     double objects = 0;       ///< created, without those of undone blocks
     double growth = 0;        ///< bytes of the segment's files; may be negative

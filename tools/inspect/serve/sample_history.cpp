@@ -11,7 +11,7 @@ namespace chainbase::inspect {
 
 // The JSON members of the rates, in order.
 BOOST_DESCRIBE_STRUCT(live_rates, (),
-                      (operations, revisions, objects, growth, archive_finds, archive_rows))
+                      (changes, revisions, objects, growth, archive_finds, archive_rows))
 
 namespace {
 

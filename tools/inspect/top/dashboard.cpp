@@ -81,7 +81,7 @@ styled_line rates_line(const top_sample& sample) {
     }
     const live_rates& rates = *sample.rates;
     add(line, rate_text(rates.revisions, "revisions") + "   ");
-    add(line, rate_text(rates.operations, "changes") + "   ", text_style::title);
+    add(line, rate_text(rates.changes, "changes") + "   ", text_style::title);
     add(line, rate_text(rates.objects, "objects"));
     return line;
 }
@@ -204,7 +204,7 @@ dashboard::dashboard(std::string state, milliseconds interval, bool is_unicode)
 
 void dashboard::add(top_sample sample) {
     if (sample.rates)
-        operations_.push_back(sample.rates->operations);
+        operations_.push_back(sample.rates->changes);
     else
         operations_.clear();
     if (operations_.size() > kept_rates) operations_.pop_front();

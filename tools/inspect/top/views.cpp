@@ -58,10 +58,10 @@ struct named_times {
 
 /// The lookups, by outcome.
 constexpr named_times lookup_times[] = {
-    {"found in memory", &archive::statistics_summary::hits_in_memory},
-    {"found in the archive", &archive::statistics_summary::hits_in_archive},
-    {"not there", &archive::statistics_summary::misses},
-    {"known not to be there", &archive::statistics_summary::known_misses},
+    {"hits in memory", &archive::statistics_summary::hits_in_memory},
+    {"hits in the archive", &archive::statistics_summary::hits_in_archive},
+    {"misses", &archive::statistics_summary::misses},
+    {"known misses", &archive::statistics_summary::known_misses},
 };
 
 using archive::statistics_summary;

@@ -106,7 +106,7 @@ function row(name, color, count, memory) {
 }
 
 const columns = [{title: "what", text: true}, {title: "objects"}, {title: "occupied"},
-                 {title: "in use"}, {title: "slack"}, {title: "given back"}, {title: "in use"},
+                 {title: "in use"}, {title: "slack"}, {title: "punched"}, {title: "in use"},
                  {title: "bytes of files"}];
 
 export class MemoryView {

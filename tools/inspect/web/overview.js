@@ -11,8 +11,8 @@ const rate = (name) => (sample) => sample.rates?.[name] ?? null;
 const perSecond = (number) => `${short(number)}/s`;
 
 const charts = [
-  {title: "Operations per second", format: short, series: [
-    {label: "operations", color: "--blue", of: rate("operations")}]},
+  {title: "Changes per second", format: short, series: [
+    {label: "changes", color: "--blue", of: rate("changes")}]},
   {title: "Revisions per second", format: short, series: [
     {label: "revisions", color: "--aqua", of: rate("revisions")}]},
   {title: "Lock: writer and readers", format: short, isStepped: true, series: [
@@ -34,9 +34,9 @@ function writerText({locks}) {
 const tiles = [
   ["Revision", ({revision}) => grouped(revision),
    (sample) => `irreversible ${grouped(sample.irreversible_revision)}`],
-  ["Sessions", ({sessions}) => grouped(sessions),
+  ["To undo", ({sessions}) => grouped(sessions),
    (sample) => `log ${bytes(sample.log_bytes_in_use)} in use`],
-  ["Operations", ({rates}) => (rates ? perSecond(rates.operations) : "\u2013"),
+  ["Changes", ({rates}) => (rates ? perSecond(rates.changes) : "\u2013"),
    (sample) => `${short(sample.changes)} ever`],
   ["Revisions", ({rates}) => (rates ? perSecond(rates.revisions) : "\u2013"),
    () => "blocks, in a node"],
