@@ -87,6 +87,7 @@ LONG = {
     "restore": ("driver restore --from monday --state restored", r"restoring: \d+ %"),
     "replay": ("driver replay --block-log log --state again --state-root all",
                r"replaying, with a root for each block: \d+ %"),
+    "sync": ("driver sync --block-log log --state synced --once", r"following: block \d+"),
     "verify": ("driver block-log verify log --operations", r"verifying: \d+ %"),
     "generate": ("driver generate --operations 100000 --to made.blocks", r"generating: \d+ %"),
 }  # fmt: skip
@@ -100,7 +101,7 @@ def test_a_long_verb_shows_its_progress_on_stderr_and_with_quiet_does_not(inspec
     shutil.copytree(scratch / "state", scratch / "copy")
 
     def made_anew():
-        for name in ("loaded", "monday", "restored", "again", "made.blocks"):
+        for name in ("loaded", "monday", "restored", "again", "synced", "made.blocks"):
             shutil.rmtree(scratch / name, ignore_errors=True)
             (scratch / name).unlink(missing_ok=True)
 

@@ -89,6 +89,14 @@ def test_rows_become_blocks_transactions_and_operations_in_their_order(eos):
     }
 
 
+def test_an_import_shows_how_far_the_table_is_read(eos):
+    rows = "".join(f"{20 + number},{1000 + number},{1 + number}{REST}" for number in range(100_000))
+    eos.write(swaps_csv=COLUMNS + rows)
+    call = ["import", eos.data, "--from", eos.folder, "--to", eos.log]
+    result = eos.driver(*call, env={"CHAINBASE_PROGRESS_SECONDS": "0.001"})
+    result.says("reading swaps.csv.zst: ", " %")
+
+
 @pytest.mark.parametrize(
     "rows, words",
     [
