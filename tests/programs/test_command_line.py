@@ -240,6 +240,15 @@ def test_doctor_says_in_one_sentence_what_to_do_next(what, inspect, sample, run)
         assert "Nothing is to be done" in inspect("doctor", state).out
 
 
+def test_doctor_of_a_state_whose_archive_is_gone(inspect, driver, scratch):
+    replay = Replays(driver, scratch, STEEM)
+    replay("--stop-at", 100000)
+    assert "Nothing is to be done" in inspect("doctor", replay.state()).out
+    shutil.rmtree(replay.state() / "archive")
+    inspect("doctor", replay.state()).says("put the archive of this state back in place")
+    assert replay.driver(*replay.call(), code=1).says("put the archive of this state back")
+
+
 def test_doctor_of_a_state_that_is_written_and_of_none(inspect, sample, scratch):
     state = sample("sample")
     with Writer(state) as writer:

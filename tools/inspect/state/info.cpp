@@ -1,6 +1,7 @@
 #include <chainbase/locks/process_lock.hpp>
 #include <chainbase/segment/segment_header.hpp>
 #include <pool_allocator/base/error.hpp>
+#include <tools/inspect/archive/archive.hpp>
 #include <tools/inspect/state/named_state.hpp>
 #include <tools/inspect/state/schema.hpp>
 #include <tools/inspect/state/state_info.hpp>
@@ -171,6 +172,18 @@ std::vector<std::filesystem::path> states_below(const std::filesystem::path& fol
     return found;
 }
 
+/// What is wrong with the archive of a state whose segment the next opening would take; empty if
+/// nothing is.
+std::string archive_finding(const state_info& info) {
+    if (info.next != opening_way::attach && info.next != opening_way::roll_back) return {};
+    try {
+        const archive_contents found = read_archive_contents(info.state);
+        return found.findings.empty() ? "" : found.folder.string() + ": " + found.findings.front();
+    } catch (const error&) { // there is none, and the state needs none
+        return {};
+    }
+}
+
 /// Where a state has to be opened by a program that writes it.
 constexpr const char* by_starting = "start the program that writes it again (it need not do more "
                                     "than open it)";
@@ -249,7 +262,9 @@ void declare_info(command& verb) {
 
 void declare_doctor(command& verb) {
     const auto asked = declare_look<state_call>(verb, [](const state_call& call) {
-        const std::string next = next_step(read_info(call.state));
+        const state_info info = read_info(call.state);
+        const std::string archive = archive_finding(info);
+        const std::string next = archive.empty() ? next_step(info) : archive;
         const json all{{"schema_version", 1}, {"state", call.state}, {"next", next}};
         print_or_throw(call.json ? lines_of(all) : next + "\n");
     });
