@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <new>
 #include <span>
 
@@ -98,6 +99,12 @@ void remember(undo_log& log, const file_identity& of) noexcept {
     const std::uint64_t segment = hash_of(of);
     if (sequence_note* const note = all ? all->obtain(segment) : nullptr)
         log.set_sequence_note(*note, segment);
+}
+
+void close(const file_identity& of) noexcept {
+    const table all(/*makes_it=*/false);
+    if (sequence_note* const found = all.find(hash_of(of)))
+        found->sequence.store(std::numeric_limits<std::uint64_t>::max());
 }
 
 void forget(const file_identity& of) noexcept {

@@ -23,10 +23,14 @@ namespace chainbase::log_witness {
 /// segment whose header is the file `of`. Called by the segment's writer.
 void remember(undo_log& log, const file_identity& of) noexcept;
 
-/// Drops the remembered sequence: the segment was closed, or is accepted as it is.
+/// Remembers that the segment was closed: whatever is open in its place was put back.
+void close(const file_identity& of) noexcept;
+
+/// Drops what is remembered: the segment is opened, or accepted as it is.
 void forget(const file_identity& of) noexcept;
 
-/// The remembered sequence, 0 if none is known. Call it before the log is read.
+/// The remembered sequence of a segment that is not closed, 0 if none is known, the greatest number
+/// after close(). Call it before the log is read.
 [[nodiscard]] std::uint64_t sequence_of(const file_identity& of) noexcept;
 
 } // namespace chainbase::log_witness

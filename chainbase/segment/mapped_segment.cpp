@@ -211,10 +211,11 @@ void mapped_segment::mark_closed(bool synced, std::uint64_t generation) {
     header_.at->generation = generation;
     header_.at->roots = roots != 0 ? roots : 1; // 0 stands for "none yet"
     std::atomic_ref(header_.at->clean).store(1, std::memory_order_release);
-    log_witness::forget(header_.file);
+    log_witness::close(header_.file);
 }
 
 void mapped_segment::unmark_closed() noexcept {
+    log_witness::forget(header_.file);
     std::atomic_ref(header_.at->clean).store(0, std::memory_order_release);
 }
 

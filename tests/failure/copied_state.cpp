@@ -84,6 +84,13 @@ TEST_CASE("what was put back over a state that was open does not pass for it") {
     CHECK_THROWS_WITH(s.open(s.state), Contains("put back") && Contains("repair --from copy"));
 }
 
+TEST_CASE("what was put back over a state that was closed meanwhile does not pass for it") {
+    const copied_state s(quick_options());
+    CHECK(s.open(s.state).how == opening::way::rolled_back); // and closed
+    fs::copy(s.copy, s.state, all_of_it);
+    CHECK_THROWS_WITH(s.open(s.state), Contains("put back") && Contains("repair --from copy"));
+}
+
 TEST_CASE("what was put back is the state itself if nobody wrote since it was copied") {
     const copied_state s(quick_options());
     fs::copy(s.copy, s.state, all_of_it);

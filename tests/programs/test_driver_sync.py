@@ -303,7 +303,8 @@ def test_what_a_peer_needs_for_its_first_answer_is_not_waiting_for_blocks(driver
         to.wait_for_end()
 
     with ScriptedPeer(script) as peer:
-        run = driver(*sync_call(scratch / "state", peer.address))
+        run = driver(*sync_call(scratch / "state", peer.address),
+                     env={"CHAINBASE_PROGRESS_SECONDS": "0.5"})
     assert run.json["head"] == 30
     assert run.json["waited"]["for_blocks"] <= run.json["seconds"]
     shares = re.findall(r"waited for blocks (\d+)", run.err)
