@@ -178,8 +178,8 @@ def test_colours_unless_no_color_says_otherwise_and_ascii_where_the_locale_has_n
 def test_rows_that_do_not_fit_scroll_to_their_ends(top, samples):
     with top(samples("many"), env={"TERM": "xterm"}) as shown:
         shown.shows("rows 1 to 17 of 63")
-        for key, rows in (("\x1b[6~", "19 to 36"), ("\x1bOF", "46 to 63"), ("\x1b[5~", "28 to 45"),
-                          ("\x1bOH", "1 to 18"), ("\x1bOB", "2 to 19"), ("\x1bOA", "1 to 18")):
+        for key, rows in (("\x1b[6~", "18 to 34"), ("\x1bOF", "47 to 63"), ("\x1b[5~", "30 to 46"),
+                          ("\x1bOH", "1 to 17"), ("\x1bOB", "2 to 18"), ("\x1bOA", "1 to 17")):
             shown.type(key)
             shown.shows(f"rows {rows} of 63")
         shown.type("q")
