@@ -134,7 +134,13 @@ reader_file::reader_file(const std::filesystem::path& file, mode how)
 
 bool reader_file::is_unfinished(const std::filesystem::path& file) {
     const file_descriptor opened = open_readers(file, mode::look);
-    return is_in_the_making(read_header(opened, file));
+    const reader_header found = read_header(opened, file);
+    struct stat status{};
+    if (fstat(opened.number(), &status) != 0) throw_file_error(file, "examine");
+    if (is_in_the_making(found)) return true;
+    if (static_cast<std::size_t>(status.st_size) >= end_of(first_slots - 1)) return false;
+    require_ours(found, file);
+    return true;
 }
 
 reader_file::~reader_file() {

@@ -101,8 +101,9 @@ public:
     /// Throws io_error, out_of_space_error; damaged_error and format_error when it is not such a
     /// file.
     reader_file(const std::filesystem::path& file, mode how);
-    /// Whether a kill left `file` unfinished; the next participant finishes it. Throws
-    /// access_error, io_error.
+    /// Whether a kill left `file` unfinished, or it is cut off; the next participant finishes it.
+    /// Throws access_error, io_error, and damaged_error, format_error when it is cut off and not
+    /// the readers file of a state.
     [[nodiscard]] static bool is_unfinished(const std::filesystem::path& file);
     ~reader_file();
     reader_file(const reader_file&) = delete;
