@@ -31,7 +31,7 @@ database::database(database&& other) noexcept
     : lock_(std::move(other.lock_)), segment_(std::move(other.segment_)),
       is_writer_(other.is_writer_), checks_locks_(other.checks_locks_),
       is_closed_(std::exchange(other.is_closed_, true)), log_(std::exchange(other.log_, nullptr)),
-      indexes_(std::exchange(other.indexes_, {})), unchecked_(std::exchange(other.unchecked_, 0)) {}
+      indexes_(std::exchange(other.indexes_, {})) {}
 
 database& database::operator=(database&& other) noexcept {
     database taken(std::move(other));
@@ -42,7 +42,6 @@ database& database::operator=(database&& other) noexcept {
     std::swap(is_closed_, taken.is_closed_);
     std::swap(log_, taken.log_);
     std::swap(indexes_, taken.indexes_);
-    std::swap(unchecked_, taken.unchecked_);
     return *this; // `taken` closes the former state
 }
 
@@ -92,7 +91,6 @@ void database::close() {
                           " sessions are still open; push, squash or undo them first");
     log_ = nullptr;
     is_closed_ = true;
-    unchecked_ = 0;
     indexes_.clear();
     segment_->close();
 }
@@ -100,7 +98,6 @@ void database::close() {
 void database::abandon() noexcept {
     log_ = nullptr;
     is_closed_ = true;
-    unchecked_ = 0;
     indexes_.clear();
     if (segment_) segment_->abandon();
 }
@@ -131,18 +128,18 @@ database::new_type::~new_type() {
 void database::new_type::enter(std::unique_ptr<index_base> index) {
     in_.segment_->publish_type(*windows_);
     in_.indexes_[number_] = std::move(index);
-    if (!in_.checks_locks_) in_.unchecked_ = in_.indexes_.size();
     windows_ = nullptr;
 }
 
-index_base& database::checked_index(std::size_t number, std::string (*type)(),
-                                    bool to_write) const {
+bool database::holds_lock(bool to_write) const noexcept {
+    const auto held = lock_ ? lock_->held_by_this_thread() : std::nullopt;
+    return held && (*held == lock_kind::write || !to_write);
+}
+
+void database::throw_unregistered(std::string (*type)()) const {
     if (is_closed_) throw_closed();
-    if (number >= indexes_.size() || !indexes_[number])
-        throw usage_error(segment_->state().string() + ": the type " + type() +
-                          " was not registered; call add_type for it first");
-    if (checks_locks_) require_lock(to_write);
-    return *indexes_[number];
+    throw usage_error(segment_->state().string() + ": the type " + type() +
+                      " was not registered; call add_type for it first");
 }
 
 void database::throw_without_log() const {
@@ -156,9 +153,7 @@ void database::throw_closed() const {
                       " was closed, abandoned or moved from; open it again");
 }
 
-void database::require_lock(bool to_write) const {
-    const auto held = lock_ ? lock_->held_by_this_thread() : std::nullopt;
-    if (held && (*held == lock_kind::write || !to_write)) return;
+void database::throw_without_lock(bool to_write) const {
     throw usage_error(segment_->state().string() + ": check_locks: a call that " +
                       (to_write ? "changes objects" : "reads objects") + " without " +
                       (to_write ? "with_write_lock" : "with_read_lock or with_write_lock"));

@@ -358,17 +358,17 @@ private:
     template <typename T>
     [[nodiscard]] object_index<T>& index_of(bool to_write) const {
         const std::size_t number = type_number_<T>;
-        index_base* found = number < unchecked_ ? indexes_[number].get() : nullptr;
-        if (!found) [[unlikely]]
-            found = &checked_index(number, detail::type_name<T>, to_write);
-        return static_cast<object_index<T>&>(*found);
+        if (number >= indexes_.size() || !indexes_[number]) [[unlikely]]
+            throw_unregistered(detail::type_name<T>);
+        if (checks_locks_ && !holds_lock(to_write)) [[unlikely]]
+            throw_without_lock(to_write);
+        return static_cast<object_index<T>&>(*indexes_[number]);
     }
-    /// Throws usage_error unless the type is registered and the lock, if it is checked, is held.
-    /// Pure, so that a loop of lookups looks for the index once; a call whose result nobody uses
-    /// may not be made at all.
-    [[gnu::pure]] index_base& checked_index(std::size_t number, std::string (*type)(),
-                                            bool to_write) const;
-    void require_lock(bool to_write) const;
+    /// Whether this thread holds the lock that a call needs. Pure, and what throws does not return,
+    /// so that a loop of lookups looks for the index once.
+    [[nodiscard, gnu::pure]] bool holds_lock(bool to_write) const noexcept;
+    [[noreturn]] void throw_unregistered(std::string (*type)()) const;
+    [[noreturn]] void throw_without_lock(bool to_write) const;
     /// A type that add_type() is creating: its windows, until it is entered or discarded.
     class new_type {
     public:
@@ -407,9 +407,6 @@ private:
     bool is_closed_ = false;
     undo_log* log_ = nullptr; ///< null when only reading, and after close() or abandon()
     std::vector<std::unique_ptr<index_base>> indexes_;
-    /// Below it the index of a registered type is used without further checks: indexes_.size(), or
-    /// 0 with check_locks.
-    std::size_t unchecked_ = 0;
 };
 
 template <typename T>
