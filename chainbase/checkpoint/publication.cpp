@@ -1,6 +1,7 @@
 #include <chainbase/checkpoint/publication.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <pool_allocator/base/json.hpp>
+#include <pool_allocator/base/unfinished_name.hpp>
 
 #include <boost/algorithm/hex.hpp>
 
@@ -277,11 +278,14 @@ void published::publish(publication next) {
     const int which = 1 - newest_file();
     const std::vector<std::byte> content = next.encode();
     const bool is_new = !on_.exists(file(which));
-    const auto opened = on_.open(file(which), is_new ? disk::mode::create : disk::mode::write);
+    const std::filesystem::path path = is_new ? unfinished_path(file(which)) : file(which);
+    if (is_new) on_.remove(path);
+    const auto opened = on_.open(path, is_new ? disk::mode::create : disk::mode::write);
     opened->reserve(0, content.size());
     content_[which].reset(); // whatever happens, its old content is gone
     opened->write(0, content);
     opened->sync();
+    if (is_new) on_.rename(path, file(which));
     // Each time: a process that died may have created the names without syncing the folder.
     on_.sync_folder(folder_);
     content_[which] = std::move(next);
