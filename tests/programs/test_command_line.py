@@ -7,6 +7,7 @@ import pytest
 from chains import STEEM, Replays
 from segment import Header, Writer, cut, image, opens, restart_the_machine
 from terminal import Terminal
+from programs import TREE
 
 
 ENDLESS = [["generate"], ["load"], ["sync"], ["live"]]  # they need nothing to work for long
@@ -82,7 +83,11 @@ LONG = {
     "compact": ("inspect compact state --commit", r"copying: \d+ %"),
     "dump": ("inspect dump state --output dump.jsonl", r"dumping: \d+ %"),
     "load": ("inspect load loaded dump.jsonl", r"loading: \d+ %"),
-    "digest": ("inspect digest state", r"digesting account: \d+ %"),
+    "digest": ("inspect digest state", r"digesting: \d+ %"),
+    "diff": ("inspect diff state copy", r"comparing: \d+ %"),
+    "repair": ("inspect repair state", r"checking: \d+ %"),
+    "warm": ("inspect warm state", r"warming: \d+ %"),
+    "root": ("inspect root rooted --verify", r"checking \S+: \d+ %"),
     "backup": ("driver backup --state state --to monday", r"backing up: \d+ %"),
     "restore": ("driver restore --from monday --state restored", r"restoring: \d+ %"),
     "replay": ("driver replay --block-log log --state again --state-root all",
@@ -99,6 +104,7 @@ def test_a_long_verb_shows_its_progress_on_stderr_and_with_quiet_does_not(inspec
     shutil.copy(replay.log, scratch / "log")
     driver("replay", "--block-log", scratch / "log", "--state", scratch / "state")
     shutil.copytree(scratch / "state", scratch / "copy")
+    driver("replay", "--block-log", scratch / "log", "--state", scratch / "rooted", "--state-root", "all")
 
     def made_anew():
         for name in ("loaded", "monday", "restored", "again", "synced", "made.blocks"):
@@ -254,3 +260,36 @@ def test_doctor_of_a_state_that_is_written_and_of_none(inspect, sample, scratch)
     with Writer(state) as writer:
         assert f"process {writer.pid} writes it" in inspect("doctor", state).out
     inspect("doctor", scratch / "none", code=1).says("there is nothing of this name")
+
+
+# --- words ---
+
+# Names of the glossary that are not used have other meanings in these.
+MEANT = {
+    "pointer": ("chainbase/object/declaration.hpp", "pool_allocator/shared_buffer.hpp"),
+    "export": ("tools/inspect/state/c_header.cpp", "tools/inspect/memory/memory_tree.cpp"),
+    "snapshot": ("chainbase/segment/doctor.cpp",),  # of btrfs
+}
+QUOTED = r'"(?:[^"\\\n]|\\.)*"'
+SHOWN = {".cpp": QUOTED, ".hpp": QUOTED, ".ipp": QUOTED, ".js": QUOTED + r"|`(?:[^`\\]|\\.)*`",
+         ".html": r">[^<{]+<", ".txt": ".+"}  # fmt: skip
+
+
+def test_names_that_the_glossary_discards_are_in_no_text_of_a_program():
+    glossary = (TREE / "chainbase/glossary.md").read_text()
+    names = [name.strip() for names in re.findall(r"\*Not:\* ([^|]*?)(?:, which| \|)", glossary)
+             for name in names.split(",")]
+    terms = set(re.findall(r"\w+", " ".join(re.findall(r"^\|(.*?)\|", glossary, re.M))))
+    discarded = [name for name in names if name not in terms and name != "table"]  # as in "flat table"
+    assert {"journal", "snapshot", "promise", "rollback", "write-ahead log"} <= set(discarded)
+    files = [TREE / "tests/programs/abilities.txt"]
+    for folder in ("pool_allocator", "undo", "chainbase", "archive", "tools"):
+        files += [file for file in (TREE / folder).rglob("*") if not {"bench", "vendor"} & {*file.parts}]
+    wrong = []
+    for file in files:
+        for part in re.finditer(SHOWN[file.suffix], file.read_text()) if file.suffix in SHOWN else ():
+            for name in discarded:
+                if re.search(rf"(?<![a-z]){name}s?(?![a-z])", part[0].replace("_", " "), re.I):
+                    if str(file.relative_to(TREE)) not in MEANT.get(name, ()):
+                        wrong.append(f"{file.relative_to(TREE)}: {name}: {part[0].strip()[:100]}")
+    assert not wrong, "\n".join(wrong)

@@ -562,7 +562,7 @@ WORDS = [
     *of_pool("buffers.16", "buffers.16"),
     *of_pool("buffers.256", "buffers.256"),
     word("pointer to the pool", "account.objects", ROOT + 24, 7, "account objects",
-         "container's pointer to its pool", format="<Q"),
+         "container's link to its pool", format="<Q"),
     *of_runs(),
     *of_ids(),
     *of_trees(),

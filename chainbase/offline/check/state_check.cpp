@@ -89,8 +89,8 @@ void type_check::check_container(part_report& to) {
                    fmt::format("the container's {} is {:#x}, not {:#x}", name, found, wanted));
     };
     const std::size_t at = layout_.container_at;
-    expect(at, std::uint64_t{0} - at, "pointer to its pool");
-    expect(at + 8, window_header::page_bytes - root_offset - at - 8, "pointer to its header");
+    expect(at, std::uint64_t{0} - at, "link to its pool");
+    expect(at + 8, window_header::page_bytes - root_offset - at - 8, "link to its header");
     const std::uint64_t live = objects_->facts().live;
     if (objects_->facts().is_sound) expect(schema().root_bytes - 8, live - 1, "number of nodes");
 }

@@ -5,6 +5,7 @@
 #include <tools/inspect/state/schema.hpp>
 #include <tools/inspect/state_call.hpp>
 #include <tools/inspect/verbs.hpp>
+#include <tools/progress.hpp>
 #include <tools/report_json.hpp>
 #include <tools/text_table.hpp>
 
@@ -12,6 +13,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +33,14 @@ struct side {
     row_source& from;
     std::unique_ptr<archive::store> archive;
 
+    /// All ids of the type are below it.
+    [[nodiscard]] std::uint32_t end_of(const std::string& type) const {
+        std::uint32_t end = 0;
+        from.take_turn([&] {
+            if (from.has(type)) end = from.of(type).slots().next_id();
+        });
+        return end;
+    }
     /// The rows of a type by id; nothing without such a type.
     [[nodiscard]] std::optional<merged_rows> rows_of(const std::string& type) const {
         bool is_there = false;
@@ -51,7 +63,8 @@ public:
         match_fields();
     }
 
-    state_diff::type run() {
+    /// Calls `tell` with the ids that it reaches.
+    state_diff::type run(const std::function<void(std::uint32_t)>& tell) {
         for (;;) {
             const found_row* const a = a_ ? a_->next() : nullptr;
             const found_row* const b = b_ ? b_->next() : nullptr;
@@ -61,6 +74,7 @@ public:
             found_.rows_a += takes_a ? 1 : 0;
             found_.rows_b += takes_b ? 1 : 0;
             compare(takes_a ? a : nullptr, takes_b ? b : nullptr);
+            tell(takes_a ? a->id : b->id);
             if (takes_a) a_->pop();
             if (takes_b) b_->pop();
         }
@@ -156,8 +170,16 @@ state_diff state_diff::of(row_source& a, row_source& b, const question& asked) {
     const side in_b(b, asked.has_archive);
     auto handed_over_a = objects_handed_over(a);
     auto handed_over_b = objects_handed_over(b);
+    progress shown("comparing", "ids");
+    std::map<std::string, std::uint32_t> ends;
+    std::uint64_t all = 0, before = 0;
+    for (const std::string& name : names)
+        all += ends[name] = std::max(in_a.end_of(name), in_b.end_of(name));
     for (const std::string& name : names) {
-        found.types.push_back(type_comparison(in_a, in_b, name, asked, found.rows).run());
+        type_comparison types(in_a, in_b, name, asked, found.rows);
+        found.types.push_back(
+            types.run([&](std::uint32_t id) { shown.advance(before + id, all); }));
+        before += ends[name];
         found.types.back().handed_over_a = handed_over_a[name];
         found.types.back().handed_over_b = handed_over_b[name];
     }

@@ -89,6 +89,10 @@ public:
         found.revision = state_.revision();
         found.is_rolled_back = state_.source().is_rolled_back();
         const std::set<std::string> names = names_in(state_);
+        state_.take_turn([&] {
+            for (const std::string& name : wanted(names))
+                if (names.contains(name)) all_ += state_.source().of(name).slots().next_id();
+        });
         archive::state_digest whole;
         for (const std::string& name : wanted(names))
             found.types.push_back(read(name, names, whole));
@@ -118,7 +122,7 @@ private:
                          asked_.memory_only ? type_records::places::memory
                                             : type_records::places::both);
         found.undescribed = all.record().undescribed();
-        const sha256_digest digest = digest_of(all, name);
+        const sha256_digest digest = digest_of(all);
         whole.add(name, digest);
         found.digest = hex(digest);
         found.rows = all.rows();
@@ -126,10 +130,8 @@ private:
         return found;
     }
 
-    sha256_digest digest_of(type_records& all, const std::string& name) const {
+    sha256_digest digest_of(type_records& all) {
         sha256 sum;
-        progress shown("digesting " + name, "pieces");
-        std::size_t done = 0;
         const std::size_t pieces = (std::size_t{all.end()} + ids_at_once - 1) / ids_at_once;
         made_in_order(
             pieces, asked_.threads,
@@ -139,7 +141,7 @@ private:
             },
             [&](const archive::byte_buffer& records) {
                 sum.add(records);
-                shown.show(++done, pieces);
+                shown_.show(done_ += ids_at_once, all_);
             });
         return sum.finish();
     }
@@ -147,6 +149,9 @@ private:
     unchanging_state state_;
     const content_digest::question& asked_;
     std::unique_ptr<archive::store> archive_;
+    progress shown_{"digesting", "ids"};
+    std::uint64_t done_ = 0;
+    std::uint64_t all_ = 0; ///< ids, about
 };
 
 content_digest content_digest::of(const std::filesystem::path& state, const question& asked) {

@@ -150,11 +150,16 @@ way chosen_way(const repair_plan& plan, const repair_call& asked) {
 void copy_rescued(bulk_load::new_state& to, const std::vector<rescued_type>& types,
                   const rows::buffer_source& buffers, std::int64_t revision,
                   const std::filesystem::path& state) {
+    progress shown("copying", "objects");
+    std::uint64_t all = 0, done = 0;
+    for (const rescued_type& type : types)
+        all += type.slots.size();
     for (const rescued_type& type : types) {
-        if (catch_interruption::caught()) throw interrupted_error("stopped; nothing was changed");
         bulk_load::object_loader loader = to.add_type(type.from->schema());
-        for (const slot_number slot : type.slots)
+        for (const slot_number slot : type.slots) {
+            shown.advance(done++, all);
             loader.add(type.from->objects()->value(slot), buffers);
+        }
         finish(loader, type.from->next_id(), type.orders, state);
     }
     to.close(revision);
@@ -215,7 +220,9 @@ outcome look_and_mend(const repair_call& asked) {
     const catch_interruption interruption;
     std::optional<bulk_load::segment_replacement> replacement;
     if (asked.is_meant) replacement.emplace(asked.state);
-    std::optional<check::state_check> state(std::in_place, asked.state);
+    std::optional<progress> shown("checking");
+    std::optional<check::state_check> state(std::in_place, asked.state, shown->as_callback());
+    shown.reset();
     std::vector<rescued_type> rescued;
     if (state->is_mapped()) rescued = rescue(*state);
     outcome done{repair_plan::of(*state, rescued),

@@ -8,6 +8,7 @@
 #include <tools/inspect/state_call.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
+#include <tools/progress.hpp>
 #include <tools/report_json.hpp>
 #include <tools/text_table.hpp>
 
@@ -459,36 +460,10 @@ namespace {
 
 struct warm_call : state_call, warming_options {};
 
-/// A status line on stderr, redrawn ten times a second and erased at the end; nothing if stderr is
-/// no terminal.
-class progress_line {
-public:
-    ~progress_line() {
-        if (is_drawn_) std::fputs("\r\x1b[K", stderr);
-    }
-    void show(std::uint64_t done, std::uint64_t all) {
-        const auto now = std::chrono::steady_clock::now();
-        if (!is_terminal_ || now - last_ < std::chrono::milliseconds(100)) return;
-        const double seconds = std::chrono::duration<double>(now - begin_).count();
-        const double rate = static_cast<double>(done) / seconds;
-        fmt::print(stderr, "\r{} of {}, {} a second\x1b[K", bytes_in_words(done),
-                   bytes_in_words(all), bytes_in_words(static_cast<std::uint64_t>(rate)));
-        std::fflush(stderr);
-        last_ = now;
-        is_drawn_ = true;
-    }
-
-private:
-    const bool is_terminal_ = ::isatty(STDERR_FILENO) == 1;
-    bool is_drawn_ = false;
-    const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-    std::chrono::steady_clock::time_point last_ = begin_;
-};
-
 warming_report warmed(const warm_call& asked) {
-    progress_line line;
+    progress shown("warming");
     return warm_segment(asked.state, asked,
-                        [&line](std::uint64_t done, std::uint64_t all) { line.show(done, all); });
+                        [&shown](std::uint64_t done, std::uint64_t all) { shown.show(done, all); });
 }
 
 exit_code run_warm(const warm_call& asked) {

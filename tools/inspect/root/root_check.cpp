@@ -2,6 +2,7 @@
 #include <pool_allocator/base/error.hpp>
 #include <tools/inspect/root/root_check.hpp>
 #include <tools/inspect/rows/ordered_chunks.hpp>
+#include <tools/progress.hpp>
 
 #include <fmt/format.h>
 
@@ -60,6 +61,8 @@ struct node_check::piece {
 void node_check::run(unsigned threads, root_faults& to) {
     make_sets();
     const std::vector<node_range> ranges = node_ranges(state_, nodes_in_a_turn);
+    progress shown("checking the nodes", "pieces");
+    std::size_t done = 0;
     made_in_order(
         ranges.size(), threads,
         [&](std::size_t number) {
@@ -75,6 +78,7 @@ void node_check::run(unsigned threads, root_faults& to) {
             leaves_ += one.leaves;
             free_[one.capacity_class] += one.free;
             to.add(std::move(one.faults));
+            shown.show(++done, ranges.size());
         });
     check_root(to);
     for (const node_range& range : ranges)
@@ -352,6 +356,8 @@ void object_check::check_type(std::uint16_t number, const std::string& name, uns
     leaves_.try_emplace(number, end);
     type of{number, name, records, there};
     const std::size_t count = (std::size_t{end} + ids_at_once - 1) / ids_at_once;
+    progress shown("checking " + name, "pieces");
+    std::size_t done = 0;
     made_in_order(
         count, threads,
         [&](std::size_t which) {
@@ -367,6 +373,7 @@ void object_check::check_type(std::uint16_t number, const std::string& name, uns
             archived_ += one.archived;
             found_ += one.found;
             to.add(std::move(one.faults));
+            shown.show(++done, count);
         });
 }
 
