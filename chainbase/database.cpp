@@ -12,7 +12,8 @@
 
 namespace chainbase {
 
-void detail::throw_no_room(std::size_t found, std::size_t keys) {
+void detail::require_room(std::size_t found, std::size_t keys) {
+    if (found >= keys) return;
     throw usage_error("find_many: " + std::to_string(keys) + " keys, and room for " +
                       std::to_string(found) + " objects");
 }

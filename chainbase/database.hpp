@@ -217,13 +217,14 @@ public:
     [[nodiscard]] bool contains(const V&... values) const {
         return find<T, Tag>(values...) != nullptr;
     }
-    /// Looks up many values of the hashed key Tag, each a value or a std::tuple: `found[i]` becomes
-    /// the object of `keys[i]`, or null. Faster than repeated find(), since the memory of each
-    /// lookup is prefetched some lookups ahead, including what modify() reads first. Throws
-    /// usage_error when `found` has fewer elements than there are keys.
+    /// Looks up many values of the key Tag, each a value or a std::tuple: `found[i]` becomes what
+    /// find() returns for `keys[i]`. Faster than repeated find(), since the memory of several
+    /// lookups is waited for at once, including what modify() reads first. Looking up the keys of
+    /// objects to be created prefetches where these will be linked. Throws usage_error when `found`
+    /// has fewer elements than there are keys.
     template <typename T, typename Tag, std::ranges::random_access_range Keys>
     void find_many(const Keys& keys, std::span<const T*> found) const {
-        if constexpr (detail::is_hashed_key<T, Tag>()) view<T, Tag>().find_many(keys, found);
+        view<T, Tag>().find_many(keys, found);
     }
 
     /// The objects of T by the key Tag: an ordered_view or a hashed_view.

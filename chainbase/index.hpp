@@ -72,6 +72,10 @@ public:
         return find_hashed<K>(key, hash_of<K>(key));
     }
 
+    /// The first object of each of these values of ordered or ranked key K, or null; see
+    /// database::find_many.
+    template <std::size_t K, typename Keys>
+    void find_many_ordered(const Keys& keys, std::span<const T*> found) const;
     /// As find_hashed() of each key; see database::find_many.
     template <std::size_t K, typename Keys>
     void find_many(const Keys& keys, std::span<const T*> found) const;

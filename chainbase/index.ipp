@@ -4,9 +4,11 @@
 #include <chainbase/object/schema_of.hpp>
 #include <pool_allocator/size_classes.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <ranges>
 #include <span>
 #include <type_traits>
@@ -71,6 +73,59 @@ object_index<T>::object_index(segment& segment, const type_windows& type)
     tables_.reserve(table_count);
     for (std::size_t t = 0; t < table_count; ++t)
         tables_.emplace_back(*type.tables[t], root().tables[t], is_writable() ? &log() : nullptr);
+}
+
+// --- many lookups at once ---
+
+/// All searches of a batch take a step before any takes the next, so that they wait for memory
+/// together. Detects cycles.
+template <typename T>
+template <std::size_t K, typename Keys>
+void object_index<T>::find_many_ordered(const Keys& keys, std::span<const T*> found) const {
+    constexpr std::size_t at_once = 16;
+    using pointer = decltype(tree_links<K>(0));
+    using lookup = decltype(parts<K>::make_lookup(keys[0]));
+    struct search {
+        std::optional<lookup> wanted;
+        pointer at;    ///< null: it is at its end
+        pointer bound; ///< the first one so far that is not before what is wanted
+    };
+    const auto value = [](pointer at) -> const T& { return tree_node<K>::from_impl(at)->value(); };
+    const auto step = [&](search& one) {
+        const bool is_before = parts<K>::less(value(one.at), *one.wanted);
+        if (!is_before) one.bound = one.at;
+        one.at = is_before ? one.at->right() : one.at->left();
+        if (one.at) {
+            __builtin_prefetch(one.at);
+            __builtin_prefetch(reinterpret_cast<const std::byte*>(&value(one.at)) + 16);
+        }
+        return one.at != nullptr;
+    };
+    const std::size_t count = std::ranges::size(keys);
+    std::array<search, at_once> searches;
+    for (std::size_t begin = 0; begin < count; begin += at_once) {
+        const std::span batch = std::span(searches).first(std::min(at_once, count - begin));
+        for (std::size_t i = 0; i < batch.size(); ++i) {
+            const auto& key = keys[begin + i];
+            batch[i] = {std::nullopt, nullptr, nullptr};
+            if (!parts<K>::can_hold(key)) continue;
+            batch[i].wanted.emplace(parts<K>::make_lookup(key));
+            batch[i].at = tree_links<K>(0)->parent();
+        }
+        int height = 0;
+        for (bool more = true; more; ++height) {
+            if (height > links::max_height) throw_endless_tree();
+            more = false;
+            for (search& one : batch)
+                if (one.at) more = step(one) || more;
+        }
+        for (std::size_t i = 0; i < batch.size(); ++i) {
+            const search& one = batch[i];
+            const bool is_found = one.bound && !parts<K>::less(*one.wanted, value(one.bound));
+            found[begin + i] = is_found ? &value(one.bound) : nullptr;
+            if (is_found) ids_.prefetch(found[begin + i]->id.value); // what modify() reads first
+        }
+    }
 }
 
 // --- create ---

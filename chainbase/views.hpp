@@ -12,8 +12,8 @@ namespace chainbase {
 
 namespace detail {
 
-/// Throws usage_error: room for `found` objects, of so many `keys`.
-[[noreturn]] void throw_no_room(std::size_t found, std::size_t keys);
+/// Throws usage_error unless there is room for the objects of all keys.
+void require_room(std::size_t found, std::size_t keys);
 
 } // namespace detail
 
@@ -39,7 +39,7 @@ public:
     using const_iterator = iterator;
 
     explicit ordered_view(const object_index<T>& index) noexcept
-        : tree_(&index.template tree<K>()) {}
+        : index_(&index), tree_(&index.template tree<K>()) {}
 
     [[nodiscard]] iterator begin() const noexcept { return tree_->begin(); }
     [[nodiscard]] iterator end() const noexcept { return tree_->end(); }
@@ -88,6 +88,12 @@ public:
         else
             return static_cast<std::size_t>(std::distance(all.begin(), all.end()));
     }
+    /// See database::find_many.
+    template <std::ranges::random_access_range Keys>
+    void find_many(const Keys& keys, std::span<const T*> found) const {
+        detail::require_room(found.size(), std::ranges::size(keys));
+        index_->template find_many_ordered<K>(keys, found);
+    }
     [[nodiscard]] iterator iterator_to(const T& object) const { return tree_->iterator_to(object); }
     /// The position in this view of the object at an iterator of another view of T; end() for that
     /// view's end.
@@ -110,6 +116,7 @@ public:
     }
 
 private:
+    const object_index<T>* index_;
     const tree* tree_;
 };
 
@@ -220,8 +227,7 @@ public:
     void find_many(const Keys& keys, std::span<const T*> found) const {
         static_assert(parts::template given<std::ranges::range_value_t<Keys>> == parts::count,
                       "a hashed key is looked up whole");
-        if (found.size() < std::ranges::size(keys))
-            detail::throw_no_room(found.size(), std::ranges::size(keys));
+        detail::require_room(found.size(), std::ranges::size(keys));
         index_->template find_many<K>(keys, found);
     }
 

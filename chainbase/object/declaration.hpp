@@ -183,18 +183,6 @@ constexpr bool check_key() {
 template <typename T, typename Tag>
 inline constexpr bool has_key = check_key<T, Tag>();
 
-/// Whether T has a hashed key called Tag; if not, one compiler error says so.
-template <typename T, typename Tag>
-constexpr bool is_hashed_key() {
-    if constexpr (has_key<T, Tag>) {
-        constexpr bool good = is_hashed(key_called<T, Tag>::kind);
-        static_assert(good, "find_many takes a hashed key");
-        return good;
-    } else {
-        return false;
-    }
-}
-
 /// Whether T has a unique key called Tag, and a Key has all of its parts; if not, one compiler
 /// error says so.
 template <typename T, typename Tag, typename Key>

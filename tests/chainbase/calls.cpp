@@ -19,6 +19,7 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 using namespace chainbase;
@@ -187,6 +188,42 @@ TEST_CASE("find_many finds what find does") {
     const std::vector<std::uint32_t> two = {1, 2};
     CHECK_THROWS_AS((s.db.find_many<card, by_key>(two, std::span(found).first(1))), usage_error);
     CHECK(found == std::vector<const card*>{nullptr, nullptr, s.at(3)});
+}
+
+TEST_CASE("find_many by an ordered or ranked key finds the first object that find does") {
+    one_type<ticket> s;
+    random_source random(test_seed(12));
+    const std::vector<std::uint32_t> in_an_empty_tree = {1, 2};
+    std::vector<const ticket*> found(in_an_empty_tree.size());
+    s.db.find_many<ticket, by_key>(in_an_empty_tree, found);
+    CHECK(found == std::vector<const ticket*>{nullptr, nullptr});
+    for (std::uint32_t k = 0; k < 300; ++k)
+        s.add(2 * k, k % 7);
+    const auto check = [&]<typename Tag>(std::type_identity<Tag>, std::size_t count,
+                                         std::uint32_t end) {
+        std::vector<std::int64_t> keys;
+        std::vector<std::tuple<std::uint32_t>> tuples;
+        for (std::size_t i = 0; i < count; ++i) {
+            keys.push_back(static_cast<std::int64_t>(random.below(end)));
+            tuples.emplace_back(static_cast<std::uint32_t>(keys.back()));
+        }
+        if (count > 4) keys[4] = -1; // no value of the part
+        std::vector<const ticket*> found(count);
+        std::vector<const ticket*> by_tuple(count);
+        s.db.find_many<ticket, Tag>(keys, found);
+        s.db.find_many<ticket, Tag>(tuples, by_tuple);
+        for (std::size_t i = 0; i < count; ++i) {
+            CHECK(found[i] == s.db.find<ticket, Tag>(keys[i]));
+            CHECK(by_tuple[i] == s.db.find<ticket, Tag>(std::get<0>(tuples[i])));
+        }
+    };
+    for (const std::size_t count : {0U, 1U, 15U, 16U, 17U, 33U, 200U}) {
+        check(std::type_identity<by_key>(), count, 610);
+        check(std::type_identity<by_group>(), count, 9);
+        check(std::type_identity<by_value>(), count, 5);
+    }
+    CHECK_THROWS_AS((s.db.find_many<ticket, by_key>(in_an_empty_tree, std::span(found).first(1))),
+                    usage_error);
 }
 
 TEST_CASE("changes tells all types from one reading of the log") {

@@ -70,8 +70,6 @@ MISTAKES = {
     "more values than the key has parts": source(call="if (db.find<account, by_x>(1, 2)) return 1;"),
     "`find` by a value of another type: `find<account, by_x>(std::string(\"1\"))`": source(
         call='if (db.find<account, by_x>(std::string("1"))) return 1;'),
-    "`find_many` by an ordered key": source(
-        call="std::vector<int> all(1); std::vector<const account*> found(1); db.find_many<account, by_x>(all, found);"),
     "`get_or_create` by a tag that no key has": source(
         call="(void)db.get_or_create<account, by_y>(1, [](account&) {});"),
     "`get_or_create` by some of the values of a key": source(

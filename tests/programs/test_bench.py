@@ -51,7 +51,7 @@ SESSIONS = {
 # What only an engine with an undo log of its own can tell, or do.
 ENGINE = {
     *("undo_bytes_create", "undo_bytes_modify_key", "undo_bytes_remove"),
-    "object_bytes_after_compact",
+    *("object_bytes_after_compact", "find_many_by_name"),
 }
 HASHED = {"find_by_name_hashed"}
 ACCOUNT = ("account", "--objects", 2000, "--rounds", 1)

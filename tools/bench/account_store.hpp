@@ -47,6 +47,7 @@ struct any_writer {
 ///   are unique, and returns its handle. Ids rise in order from 0, so an engine that assigns ids
 ///   itself may ignore value.id.
 /// - `handle_of(id)`: the handle of an existing object; never timed.
+/// - `find_many_by_name(names, read)`: if the engine can look up many at once;
 /// - `find_by_id(id, read)`, `find_by_name(name, read)`: call `read(const object&)` if the object
 ///   exists, and return whether it does. The object may have its own type with the fields of
 ///   `account`; it need not outlive the call.

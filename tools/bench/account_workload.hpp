@@ -150,6 +150,10 @@ private:
             for (const account_name& name : names)
                 store_.find_by_name(name, read);
         });
+        constexpr auto none = [](const auto&) {};
+        if constexpr (requires { store_.find_many_by_name(std::span(names), none); })
+            report_reads("find_many_by_name", plan_.batch(), sum_of_balances(plan_, named),
+                         [&](auto read) { store_.find_many_by_name(std::span(names), read); });
     }
 
     void measure_iterate() {

@@ -12,13 +12,34 @@ namespace chainbase {
 /// Keys that are going to be looked up, of any number of views. Looking all of them up together
 /// brings their objects into the cache for the lookups that follow.
 class keys_ahead {
+    template <typename View, typename... Key>
+    struct batch;
+
 public:
+    /// A key that was noted.
+    template <typename View, typename... Key>
+    class noted {
+    public:
+        noted(const batch<View, Key...>& of, std::size_t number) : of_(&of), number_(number) {}
+        /// What look_up() found, until it is called again; null also for a view that cannot look
+        /// up many.
+        [[nodiscard]] auto found() const {
+            return number_ < of_->found.size() ? of_->found[number_] : nullptr;
+        }
+
+    private:
+        const batch<View, Key...>* of_;
+        std::size_t number_;
+    };
+
     /// Notes a key, by reference: its values outlive look_up().
     template <typename View, typename... Key>
-    void add(const View& view, const Key&... key) {
-        batch_of<View, Key...>(view).keys.emplace_back(key...);
+    noted<View, Key...> add(const View& view, const Key&... key) {
+        batch<View, Key...>& to = batch_of<View, Key...>(view);
+        to.keys.emplace_back(key...);
+        return {to, to.keys.size() - 1};
     }
-    /// Looks up what is noted, and forgets it. Throws as View::find_many.
+    /// Looks up what is noted. Throws as View::find_many.
     void look_up() {
         for (const auto& one : batches_)
             one->look_up();

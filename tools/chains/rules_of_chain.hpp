@@ -79,8 +79,8 @@ void apply_transaction(const operations_block<Operation>& from, std::size_t tran
 /// state during a block and written once at its end.
 ///
 /// The derived class Rules is called with each operation of the variant Operation, and has
-/// each_key(operations, visit), which calls visit(view, key...) for the hashed keys that they will
-/// look up.
+/// each_key(operations, visit), which calls visit(view, key...) for the keys that they will look
+/// up.
 template <typename Rules, typename State, typename Operation, typename Global>
 class rules_of_chain : public chain_model {
 public:
@@ -112,9 +112,9 @@ public:
     }
 
     void note_keys(const decoded_block& from, std::size_t transaction) override {
-        static_cast<const Rules&>(*this).each_key(
+        static_cast<Rules&>(*this).each_key(
             block_of(from).of(transaction),
-            [&](const auto& keys, const auto&... key) { ahead_.add(keys, key...); });
+            [&](const auto& keys, const auto&... key) { return ahead_.add(keys, key...); });
     }
     void look_up_noted() override { ahead_.look_up(); }
 

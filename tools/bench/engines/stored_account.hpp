@@ -5,7 +5,10 @@
 
 #include <boost/describe.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <span>
 #include <utility>
 
 namespace chainbase::bench {
@@ -84,6 +87,21 @@ public:
         const Account* found = state_.template find<Account, named>(name);
         if (found) read(*found);
         return found != nullptr;
+    }
+    template <typename Read>
+    void find_many_by_name(std::span<const account_name> names, Read&& read) const
+        requires requires(const State& of, std::span<const Account*> found) {
+            of.template view<Account, named>().find_many(names, found);
+        }
+    {
+        const auto view = state_.template view<Account, named>();
+        std::array<const Account*, 32> found{};
+        for (; !names.empty(); names = names.subspan(std::min(names.size(), found.size()))) {
+            const auto some = names.first(std::min(names.size(), found.size()));
+            view.find_many(some, std::span(found));
+            for (std::size_t i = 0; i < some.size(); ++i)
+                if (found[i]) read(*found[i]);
+        }
     }
     template <typename Read>
     void for_each_by_id(std::uint32_t limit, Read&& read) const {

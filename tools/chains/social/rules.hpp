@@ -13,9 +13,11 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace chainbase::social {
 
@@ -100,7 +102,7 @@ public:
 
     /// See rules_of_chain.
     template <typename Visitor>
-    void each_key(std::span<const operation> all, Visitor visit) const {
+    void each_key(std::span<const operation> all, Visitor visit) {
         const auto accounts = state_.template view<account_object, by_name>();
         const auto comments = state_.template view<comment_object, by_permlink>();
         const auto keys_of = [&](const auto& op) {
@@ -113,8 +115,8 @@ public:
                 if (op.parent_author != account_name())
                     visit(comments, op.parent_author, op.parent_permlink);
             } else if constexpr (std::same_as<kind, vote>) {
-                visit(accounts, op.voter);
-                visit(comments, op.author, op.permlink);
+                const auto by = visit(accounts, op.voter);
+                votes_ahead_.push_back({visit(comments, op.author, op.permlink), by});
             } else if constexpr (std::same_as<kind, comment_delete>) {
                 visit(comments, op.author, op.permlink);
             } else if constexpr (std::same_as<kind, deposit>) {
@@ -128,6 +130,21 @@ public:
         };
         for (const operation& one : all)
             std::visit(keys_of, one);
+    }
+
+    /// The place of a vote is known when its comment and its voter are found.
+    void look_up_noted() override {
+        base::look_up_noted();
+        const auto votes = state_.template view<vote_object, by_comment_voter>();
+        if constexpr (requires { votes.find_many(vote_keys_, std::span(votes_found_)); }) {
+            vote_keys_.clear();
+            for (const vote_ahead& one : votes_ahead_)
+                if (one.on.found() && one.by.found())
+                    vote_keys_.emplace_back(one.on.found()->id, one.by.found()->id);
+            votes_found_.resize(vote_keys_.size());
+            votes.find_many(vote_keys_, std::span(votes_found_));
+        }
+        votes_ahead_.clear();
     }
 
     // --- rule 2: accounts ---
@@ -484,7 +501,20 @@ private:
         return state_.template get<account_object, by_name>(name);
     }
 
+    /// A vote whose comment and voter are being looked up.
+    struct vote_ahead {
+        template <typename T, typename Tag, typename... Key>
+        using noted =
+            keys_ahead::noted<decltype(std::declval<const State&>().template view<T, Tag>()),
+                              Key...>;
+        noted<comment_object, by_permlink, decltype(vote::author), decltype(vote::permlink)> on;
+        noted<account_object, by_name, decltype(vote::voter)> by;
+    };
+
     Comments comments_;
+    std::vector<vote_ahead> votes_ahead_;
+    std::vector<std::tuple<id<comment_object>, id<account_object>>> vote_keys_;
+    std::vector<const vote_object*> votes_found_;
 };
 
 } // namespace chainbase::social
