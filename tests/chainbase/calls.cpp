@@ -226,6 +226,24 @@ TEST_CASE("find_many by an ordered or ranked key finds the first object that fin
                     usage_error);
 }
 
+TEST_CASE("find_many meets links that lead in a circle with an error") {
+    one_type<ticket> s;
+    for (std::uint32_t k = 10; k < 20; ++k)
+        s.add(k);
+    // The links of by_key, the last key, come first before the object: parent, left, right.
+    const auto* first = reinterpret_cast<const std::byte*>(s.at(10));
+    auto* const words = reinterpret_cast<std::int32_t*>(const_cast<std::byte*>(first) -
+                                                        object_layout<ticket>::link_bytes);
+    const std::int32_t no_child = words[1];
+    words[1] = words[0] >> 1; // its parent is its child
+    const std::vector<std::uint32_t> keys = {19, 5};
+    std::vector<const ticket*> found(keys.size());
+    CHECK_THROWS_AS((s.db.find_many<ticket, by_key>(keys, found)), damaged_error);
+    words[1] = no_child;
+    s.db.find_many<ticket, by_key>(keys, found);
+    CHECK(found == std::vector<const ticket*>{s.at(19), nullptr});
+}
+
 TEST_CASE("changes tells all types from one reading of the log") {
     const scratch_folder folder;
     database db(folder / "state", quick_options());
