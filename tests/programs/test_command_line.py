@@ -5,9 +5,9 @@ import shutil
 
 import pytest
 from chains import STEEM, Replays
+from programs import TREE
 from segment import Header, Writer, cut, image, opens, restart_the_machine
 from terminal import Terminal
-from programs import TREE
 
 
 ENDLESS = [["generate"], ["load"], ["sync"], ["live"]]  # they need nothing to work for long

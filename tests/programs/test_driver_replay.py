@@ -283,6 +283,8 @@ def test_a_state_is_continued_only_with_the_log_it_was_made_from(place):
     place.replay(log="short", code=2).says("is at block 4", "has no block 4")
     place.log("fork", SOCIAL[:3] + [block_of(4, 12, vote("bob", "alice", "one", 2))])
     place.replay(log="fork", code=2).says("has another block ")
+    place.log("piece", [block_of(9, 30, account("dora"))])
+    place.replay(log="piece", code=2).says("is at block 4", "begins at block 9", "--from 9")
     place.log("longer", SOCIAL + [block_of(5, 15, account("carol"))])
     assert place.replay(log="longer").json["replayed_blocks"] == 1
 

@@ -223,9 +223,11 @@ def test_types_of_others_that_are_called_as_the_tree_are_told_and_are_content(in
     assert inspect.json("digest", state)["digest"] != before
 
 
-def test_a_tree_of_another_version_or_format_is_told(inspect, scratch, tree):
+def test_a_tree_that_was_not_made_completely_or_has_another_format_is_told(inspect, scratch, tree):
     change(scratch / "part", "head", "create head 1")
-    inspect("root", scratch / "part", code=1).says("state_root.types is missing")
+    inspect("root", scratch / "part", code=2).says(
+        "has no state root yet", "state_root.types is missing", "open it with that program again"
+    )
     tree.flip_head("format")
     inspect("root", tree.state, code=1).says(f"is of format {3 ^ 8}, this version knows 3")
 

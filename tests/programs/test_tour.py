@@ -19,7 +19,7 @@ from programs import TREE, folders
 
 TOUR = TREE / "tools/tour.md"
 PICTURE = TREE / "tools/inspect/pictures/tour.svg"
-PICTURED = ("generate", "serve", "live", "timeout", "doctor", "replay", "range", "bisect")
+PICTURED = ("generate", "serve", "live", "kill -9", "doctor", "replay", "range", "bisect")
 
 
 def steps():

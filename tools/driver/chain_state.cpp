@@ -381,6 +381,12 @@ void chain_state::close() {
 }
 
 void chain_state::align_with_log(const block_log_reader& log) {
+    if (const std::uint64_t first = log.first_number().value_or(0); head() != 0 && first > head())
+        throw usage_error(in_words(parts_->state.state()) + " is at block " +
+                          std::to_string(head()) + ", and the block log " + log.path().string() +
+                          " begins at block " + std::to_string(first) +
+                          "; if that is what follows, `replay --from " + std::to_string(first) +
+                          "` goes on there, else use the log that the state was made from");
     const auto other = parts_->first_that_differs(log);
     if (!other) return;
     const std::string what = in_words(parts_->state.state()) + " is at block " +

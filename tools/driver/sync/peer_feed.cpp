@@ -74,8 +74,9 @@ struct name_lookup {
 /// A connection to a peer that sends blocks: whole frames, each with a time limit.
 ///
 /// Memory grows with the received bytes, not with a claimed length. All calls throw peer_error,
-/// whose message names the peer and the byte of its stream; no further calls are allowed then. For
-/// one thread, which runs the io_context; its handlers may call cancel().
+/// whose message names the peer and, once it sent something, the byte of its stream; no further
+/// calls are allowed then. For one thread, which runs the io_context; its handlers may call
+/// cancel().
 class peer_connection {
 public:
     using limits = peer_options::connection_limits;
@@ -105,7 +106,7 @@ public:
                     socket_, found,
                     [done](error_code failure, const tcp::endpoint&) mutable { done(failure); });
             },
-            until, "to connect");
+            until, "to connect", "cannot connect");
         error_code ignored;
         socket_.set_option(tcp::no_delay(true), ignored);
     }
@@ -148,14 +149,17 @@ public:
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
     /// Throws peer_error describing the peer's last frame.
     [[noreturn]] void fail(severity how, const std::string& what) const {
-        throw peer_error(how, "peer " + name_ + ", byte " + std::to_string(taken_) +
-                                  " of what it sent: " + what);
+        const bool sent_nothing = taken_ == 0 && end_ == 0;
+        const std::string where =
+            sent_nothing ? "" : ", byte " + std::to_string(taken_) + " of what it sent";
+        throw peer_error(how, "peer " + name_ + where + ": " + what);
     }
 
 private:
     /// Starts one operation, begin(done), and waits for done(error) or the timeout.
     template <typename Begin>
-    void run(Begin begin, clock::time_point until, const char* what) {
+    void run(Begin begin, clock::time_point until, const char* what,
+             const std::string& failed = "was cut off") {
         bool is_done = false;
         error_code result;
         begin([&](error_code failure) {
@@ -174,8 +178,7 @@ private:
         }
         if (was_slow) fail(severity::transient, std::string("too slow ") + what);
         if (result == asio::error::eof) fail(severity::transient, "hung up");
-        if (result)
-            fail(severity::transient, std::string("cut ") + what + " (" + result.message() + ")");
+        if (result) fail(severity::transient, failed + " (" + result.message() + ")");
     }
     /// Reads until that many bytes of the next frame are there, each piece within the silence
     /// limit.

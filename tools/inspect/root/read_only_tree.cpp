@@ -47,12 +47,16 @@ void check_types(row_source& state) {
                         state.state().string(), tree_head::type_name));
     for (const type_schema& known : root_schemas()) {
         const type_schema* const there = find(all, known.name);
-        if (there && is_of_root(*there)) continue;
+        if (!there)
+            throw usage_error(fmt::format(
+                "{} has no state root yet: {} is missing, since its program was stopped while it "
+                "made the root; open it with that program again, which goes on",
+                state.state().string(), known.name));
+        if (is_of_root(*there)) continue;
         throw format_error(fmt::format(
-            "{}: this version does not know its state root: {} {}; use the chainbase-inspect of "
-            "the program that made it",
-            state.state().string(), known.name,
-            there ? "has another layout (" + difference(*there, known) + ")" : "is missing"));
+            "{}: this version does not know its state root: {} has another layout ({}); use the "
+            "chainbase-inspect of the program that made it",
+            state.state().string(), known.name, difference(*there, known)));
     }
 }
 
