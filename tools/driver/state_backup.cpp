@@ -73,6 +73,9 @@ std::string backup_row(const std::string& name, const std::string& value) {
 
 std::string begin_of_text(const backup_report& report) {
     if (report.state.empty()) return fmt::format("{} is whole\n", report.backup.string());
+    if (!report.beside_writer) // it was restored
+        return fmt::format("{}, restored from the backup {}\n", report.state.string(),
+                           report.backup.string());
     return fmt::format("{}, a backup of the state {}\n", report.backup.string(),
                        report.state.string());
 }
