@@ -69,7 +69,7 @@ std::size_t distance(std::string_view one, std::string_view other) {
 std::string or_rather(const std::string& word, const std::vector<std::string>& names,
                       const std::string& path) {
     const std::string* best = nullptr;
-    std::size_t least = word.size() / 3 + 2;
+    std::size_t least = (word.size() + 1) / 2;
     for (const std::string& name : names) {
         const bool begins = word.size() >= 3 && name.starts_with(word);
         const std::size_t far = begins ? 1 : distance(word, name);

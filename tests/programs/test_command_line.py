@@ -42,6 +42,7 @@ def programs_by_name(inspect, driver):
         ("chainbase-inspect get state", ["chainbase-inspect get: TYPE is required",
                                          "`chainbase-inspect get --help`"]),
         ("chainbase-inspect info a b", ["chainbase-inspect info: ", " b"]),
+        ("chainbase-inspect foo", ["is no verb of chainbase-inspect; `chainbase-inspect --help`"]),
         ("chainbase-driver", ["a verb is missing; `chainbase-driver --help`"]),
         ("chainbase-driver repla --block-log x", ["did you mean replay?"]),
         ("chainbase-driver replay --blck-log x --state y", ['"--blck-log" is no option',
@@ -80,6 +81,7 @@ def test_the_help_of_every_verb_has_an_example_that_is_a_right_call(programs_by_
 # verb of a state of STEEM -> what its progress says
 LONG = {
     "check": ("inspect check state", r"checking: \d+ %"),
+    "checkpoint": ("inspect check --checkpoint state", r"checking: \d+ %"),
     "compact": ("inspect compact state --commit", r"copying: \d+ %"),
     "dump": ("inspect dump state --output dump.jsonl", r"dumping: \d+ %"),
     "load": ("inspect load loaded dump.jsonl", r"loading: \d+ %"),
@@ -252,7 +254,8 @@ def test_doctor_of_a_state_whose_archive_is_gone(inspect, driver, scratch):
     assert "Nothing is to be done" in inspect("doctor", replay.state()).out
     shutil.rmtree(replay.state() / "archive")
     inspect("doctor", replay.state()).says("put the archive of this state back in place")
-    assert replay.driver(*replay.call(), code=1).says("put the archive of this state back")
+    assert replay.driver(*replay.call(), code=1).says(
+        "put the archive of this state back", "a copy of the archive of the dumped one")
 
 
 def test_doctor_of_a_state_that_is_written_and_of_none(inspect, sample, scratch):

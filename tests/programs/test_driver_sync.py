@@ -345,7 +345,8 @@ def test_a_wrong_call_says_why(driver, scratch, given, what):
 
 def test_when_nobody_is_left_every_peer_is_named(driver, scratch):
     driver(*sync_call(scratch / "state", "127.0.0.1:1", "127.0.0.1:2"), "--attempts", "2",
-           code=1).says("127.0.0.1:1: cannot connect (Connection refused)", "127.0.0.1:2", "No peer is left")
+           code=1).says("127.0.0.1:1: cannot connect (Connection refused), attempt 2 of 2",
+                        "127.0.0.1:2", "No peer is left")
 
 
 def test_a_state_of_another_chain_or_branch_is_refused(driver, scratch, given):

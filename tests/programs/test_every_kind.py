@@ -252,7 +252,7 @@ def test_rows_of_the_archive_are_the_objects_as_they_were(inspect, made, archive
         assert found["archived_rows" if row["id"] < 9 else "rows"] == [row]
     assert all_rows(inspect, archived, "id") == before
     said = inspect("get", archived, "thing", "by_raw", "--", before[1]["raw"], code=1)
-    said.says("the archive is not searched by it")
+    said.says("the archive has no rows of this type by this key", "`range ")
 
 
 @pytest.mark.parametrize("key", ARCHIVED)

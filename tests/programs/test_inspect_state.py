@@ -463,7 +463,8 @@ def test_a_reader_and_a_writer_that_died_are_told_from_the_living(inspect, sampl
         writer.kill()
     found = inspect.json("locks", state)
     assert (found["writer"]["state"], found["writer"]["alive"]) == ("writing", False)
-    inspect("locks", state).says("died while it was writing, which it began")
+    inspect("locks", state).says("died while it was writing, which it began",
+                                 "until the program that writes the state is started again")
 
 
 def test_a_check_that_runs_is_visible_since_it_keeps_writers_out(inspect, scratch):

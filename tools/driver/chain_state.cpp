@@ -144,8 +144,9 @@ struct chain_state::parts {
     void require_archive(const std::filesystem::path& place) const {
         if (head() == nullptr || std::filesystem::exists(place)) return;
         throw damaged_error(place.string() +
-                            ": missing; put the archive of this state back in place, or replay "
-                            "into a new folder");
+                            ": missing; put the archive of this state back in place (to a state "
+                            "that was loaded from a dump belongs a copy of the archive of the "
+                            "dumped one), or replay into a new folder");
     }
 
     void close();
@@ -335,8 +336,10 @@ void chain_state::parts::naming(const decoded_block* const& of, Work&& work) {
     } catch (const rejected_error& problem) {
         throw rejected_error(
             told(*of, problem) +
-            ". Check where the block came from (import or fetch it again), or use the version of "
-            "this program whose rules it follows; the same call then goes on");
+            ". Check that the state has all blocks before it (a log that begins later needs the "
+            "state that the earlier blocks made) and where it came from (import or fetch it "
+            "again), or use the version of this program whose rules it follows; the same call "
+            "then goes on");
     } catch (const out_of_space_error& problem) {
         is_out_of_space = true;
         throw out_of_space_error(told(*of, problem));

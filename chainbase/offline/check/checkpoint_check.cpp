@@ -28,7 +28,8 @@ namespace chainbase::check {
 /// begin is, io_error when it cannot be opened, access_error.
 std::uint64_t read_pages(disk& on, const std::filesystem::path& folder,
                          const checkpoint::publication& of,
-                         const std::function<void(finding)>& found);
+                         const std::function<void(finding)>& found,
+                         const checkpoint::progress& shown);
 
 namespace {
 
@@ -68,7 +69,7 @@ public:
     }
 
     /// Returns how many pages and leaves there are.
-    std::uint64_t read_all() {
+    std::uint64_t read_all(const checkpoint::progress& shown) {
         std::ranges::sort(wanted_, {}, [](const wanted_page& one) { return one.at.slot; });
         for (std::size_t begin = 0; begin < wanted_.size();) {
             std::size_t end = begin + 1;
@@ -77,6 +78,7 @@ public:
                 ++end;
             read(std::span(wanted_).subspan(begin, end - begin));
             begin = end;
+            shown(begin, wanted_.size());
         }
         return read_ + wanted_.size();
     }
@@ -125,14 +127,15 @@ private:
 } // namespace
 
 std::uint64_t read_pages(disk& on, const std::filesystem::path& folder, const publication& of,
-                         const std::function<void(finding)>& found) {
+                         const std::function<void(finding)>& found,
+                         const checkpoint::progress& shown) {
     const std::filesystem::path file = folder / "pages";
     if (!on.exists(file)) throw damaged_error(file.string() + ": missing");
     const checkpoint::slot_file slots(on, file, of.state, disk::mode::read);
     page_reader reader(slots, of, found);
     for (const publication::file& one : of.files)
         reader.add(one);
-    return reader.read_all();
+    return reader.read_all(shown);
 }
 
 namespace fs = std::filesystem;
@@ -151,14 +154,14 @@ bool is_there(disk& on, const fs::path& folder, std::uint64_t generation) {
 }
 
 void check_one(disk& on, const fs::path& state, const checkpoint::publication& one,
-               checked_checkpoints& into) {
+               const checkpoint::progress& shown, checked_checkpoints& into) {
     const fs::path folder = state / "checkpoint";
     checked_publication done{one.generation, one.revision, one.committed, one.time, 0,
                              standing::whole};
     std::vector<finding> damage;
     try {
-        done.pages =
-            read_pages(on, folder, one, [&](finding found) { damage.push_back(std::move(found)); });
+        done.pages = read_pages(
+            on, folder, one, [&](finding found) { damage.push_back(std::move(found)); }, shown);
     } catch (const access_error& e) {
         if (into.report.refused.empty()) into.report.refused.emplace_back(e.what());
         done.standing = standing::refused;
@@ -204,15 +207,22 @@ void check_blocks(disk& on, const fs::path& state, const checkpoint::publication
     into.report.count("blocks", into.blocks);
 }
 
-checked_checkpoints check_once(disk& on, const fs::path& state) {
+checked_checkpoints check_once(disk& on, const fs::path& state, const checkpoint::progress& tell) {
     const fs::path folder = state / "checkpoint";
     checked_checkpoints all;
     all.report.name = "checkpoint";
     const stopwatch timed(all.report);
     const checkpoint::published found(on, folder);
     check_published(state, found.why(), all.report);
-    for (const checkpoint::publication* one : {found.newest(), found.older()})
-        if (one) check_one(on, state, *one, all);
+    const unsigned both = found.older() ? 2 : 1;
+    unsigned before = 0;
+    const auto shown = [&](std::uint64_t done, std::uint64_t pages) {
+        if (tell) tell(before * pages + done, both * pages);
+    };
+    for (const checkpoint::publication* one : {found.newest(), found.older()}) {
+        if (one) check_one(on, state, *one, shown, all);
+        ++before;
+    }
     std::uint64_t pages = 0;
     for (const checked_publication& one : all.publications)
         pages += one.pages;
@@ -268,10 +278,11 @@ void check_identity(disk& on, const fs::path& state, part_report& to) {
     }
 }
 
-checked_checkpoints check_checkpoints(disk& on, const fs::path& state) {
+checked_checkpoints check_checkpoints(disk& on, const fs::path& state,
+                                      const checkpoint::progress& tell) {
     if (!has_checkpoint(on, state / "checkpoint")) throw_none(state);
     for (int attempt = 1;; ++attempt) {
-        checked_checkpoints all = check_once(on, state);
+        checked_checkpoints all = check_once(on, state, tell);
         const bool is_told = all.report.found != 0 || !is_outrun(all);
         if (is_told || attempt == most_attempts) return all;
     }

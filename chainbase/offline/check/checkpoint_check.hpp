@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chainbase/checkpoint/outcome.hpp>
 #include <chainbase/checkpoint/publication.hpp>
 #include <chainbase/offline/check/report.hpp>
 
@@ -40,8 +41,10 @@ struct checked_checkpoints {
 /// Reads every page of the checkpoints of the state in the folder `state`, and every block of the
 /// redo log that follows the newest one, and compares it with its sum. Takes no lock and changes
 /// nothing: beside a writer it begins again when both were replaced meanwhile, up to five times.
+/// `tell` is called, if not empty, in this thread with the pages done and the pages in all.
 /// Throws format_error when there is none, or one of another format, io_error.
-[[nodiscard]] checked_checkpoints check_checkpoints(disk& on, const std::filesystem::path& state);
+[[nodiscard]] checked_checkpoints check_checkpoints(disk& on, const std::filesystem::path& state,
+                                                    const checkpoint::progress& tell = {});
 
 /// Whether the segment has the identity of its newest checkpoint, if there are both and both can be
 /// read.

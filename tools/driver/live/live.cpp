@@ -23,10 +23,11 @@ std::string to_text(const live_report& report) {
                         report.blocks, report.operations, duration_in_words(report.seconds),
                         report.ops_per_second());
     text +=
-        fmt::format("pending: {} arrived, {} refused, applied {} times, {} rejected, {} came in "
-                    "a block, {} never did, {} came back from one that was popped\n",
-                    pending.arrived, pending.refused, pending.applied, pending.rejected,
-                    pending.included, pending.forgotten, pending.returned);
+        fmt::format("pending: {} arrived, {} came back from a popped block; of both, {} came in a "
+                    "block, {} never did, {} were rejected; {} found the queue full; applied {} "
+                    "times\n",
+                    pending.arrived, pending.returned, pending.included, pending.forgotten,
+                    pending.rejected, pending.refused, pending.applied);
     text += driver::in_words(report.sync);
     text += "write lock: " + in_words(report.write_lock) + "\n";
     text += "blocks: " + in_words(report.block_times) + "\n";

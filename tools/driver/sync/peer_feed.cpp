@@ -623,9 +623,12 @@ private:
     }
     void judge(peer& one, severity how) const {
         if (how == severity::fault) ++one.faults;
-        one.is_given_up = how == severity::lasting ||
-                          (how_.attempts != 0 && one.failures >= how_.attempts) ||
-                          one.faults >= how_.faulty_attempts;
+        const bool is_tried_enough = how_.attempts != 0 && one.failures >= how_.attempts;
+        one.is_given_up =
+            how == severity::lasting || is_tried_enough || one.faults >= how_.faulty_attempts;
+        if (is_tried_enough)
+            one.last_failure += ", attempt " + std::to_string(one.failures) + " of " +
+                                std::to_string(how_.attempts);
         say(one);
     }
     static void say(peer& one) {

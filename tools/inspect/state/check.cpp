@@ -371,7 +371,10 @@ exit_code check_state(const check_call& asked) {
 }
 
 exit_code check_checkpoint(const check_call& asked) {
-    const auto found = check::check_checkpoints(disk::of_system(), asked.state);
+    std::optional<progress> shown("checking");
+    const auto found =
+        check::check_checkpoints(disk::of_system(), asked.state, shown->as_callback());
+    shown.reset();
     print_or_throw(asked.json ? as_json(asked.state, found)
                               : as_text(asked.state, found, asked.detail));
     return told(found.report);

@@ -77,7 +77,7 @@ std::string header_text(const state_info& info) {
     return fmt::format("header     format {}, {} windows of at most {}; {}{}\n"
                        "boot       {} ({})\n",
                        header.format, header.windows, bytes_in_words(header.window_bytes),
-                       header.clean == 1 ? "closed" : "open",
+                       header.clean == 1 ? "closed properly" : "open",
                        header.clean == 1 && header.synced == 1 ? ", on storage" : "",
                        or_unknown(detail::boot_of(header)),
                        info.is_this_boot ? "this one" : "not this one");

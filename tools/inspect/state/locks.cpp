@@ -31,7 +31,7 @@ std::string writer_text(const lock_report::of_writer& writer) {
     if (writer.what == lock_report::doing::idle)
         return fmt::format("writer     none (the last one was process {})\n", writer.process);
     return fmt::format("writer     process {} died while it was {}, which it began {} ago; readers "
-                       "wait until the state is opened for writing\n",
+                       "wait until the program that writes the state is started again\n",
                        writer.process, what, since(writer.what, writer.seconds));
 }
 

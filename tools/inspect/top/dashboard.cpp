@@ -34,7 +34,7 @@ styled_text condition_text(const state_report& state) {
     const std::string writer = printable(state.writer);
     switch (state.condition) {
     case condition::closed:
-        return {"closed", text_style::plain};
+        return {"closed properly", text_style::plain};
     case condition::writer_running:
         return {fmt::format("writer running, process {}", writer), text_style::good};
     case condition::writer_died:
