@@ -83,13 +83,14 @@ segment_statistics read_once(const segment& from, const log_sample& log) {
 
 namespace {
 
-/// Reads until nothing changed in between, calling `refresh` before each attempt.
+/// Reads until nothing changed in between, calling `refresh` before each attempt. What a dead
+/// writer left in the middle of a change stays so.
 template <typename Refresh>
 segment_statistics read_between_changes(const segment& from, std::chrono::milliseconds patience,
                                         Refresh&& refresh) {
     const auto give_up = std::chrono::steady_clock::now() + patience;
     const std::atomic_ref sequence(const_cast<std::uint64_t&>(from.words().sequence));
-    for (;;) {
+    for (bool is_alone = false;; is_alone = !from.has_writer()) {
         refresh();
         const std::uint64_t before = sequence.load(std::memory_order_acquire);
         const log_sample log(from.log_file());
@@ -97,7 +98,8 @@ segment_statistics read_between_changes(const segment& from, std::chrono::millis
         if (log.is_readable()) all = read_once(from, log);
         std::atomic_thread_fence(std::memory_order_acquire);
         all.consistent = before % 2 == 0 && sequence.load(std::memory_order_relaxed) == before;
-        const bool is_last = all.consistent || std::chrono::steady_clock::now() > give_up;
+        const bool is_last =
+            all.consistent || is_alone || std::chrono::steady_clock::now() > give_up;
         if (is_last && !log.is_readable()) throw_unreadable(from.log_file());
         if (is_last) return all;
         std::this_thread::yield();

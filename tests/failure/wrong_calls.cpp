@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <string>
 
@@ -211,6 +212,26 @@ TEST_CASE("a second writer in another process is refused until the first one is 
     as_it_is.allow_unclean = true;
     CHECK_NOTHROW(database(state.path, as_it_is));
     CHECK_NOTHROW(state.open_and_compare());
+}
+
+TEST_CASE("nobody waits for the end of a change whose writer is dead") {
+    scratch_folder folder;
+    const auto told = shared_progress();
+    const pid_t writer = fork_process([&] {
+        database db(folder / "state", quick_options());
+        db.add_type<note>("note");
+        db.create<note>([&](note&) {
+            told->ready = 1;
+            pause();
+        });
+    });
+    wait_until_ready(writer, *told);
+    ::kill(writer, SIGKILL);
+    REQUIRE(wait_for(writer).killed);
+    open_options as_it_is = quick_options(open_mode::read_only);
+    as_it_is.allow_unclean = true;
+    segment dead(folder / "state", as_it_is);
+    CHECK_FALSE(segment_statistics::read(dead, std::chrono::hours(1)).consistent);
 }
 
 TEST_CASE("of writers that start at the same time one wins") {

@@ -156,9 +156,10 @@ state_report sample(segment& from, std::chrono::milliseconds lasting) {
 
 state_report sample_until_consistent(segment& from, std::chrono::milliseconds lasting) {
     const patience until(lasting);
-    for (;; patience::pause()) {
+    for (bool is_alone = false;; patience::pause()) {
         state_report report = sample(from, lasting);
-        if (report.consistent || until.is_over()) return report;
+        if (report.consistent || is_alone || until.is_over()) return report;
+        is_alone = !from.has_writer();
     }
 }
 
