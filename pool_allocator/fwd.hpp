@@ -11,6 +11,7 @@ class root_block;
 class pool;
 class id_table;
 class hash_table;
+class btree;
 class size_classes;
 struct pool_state;
 struct window_header;

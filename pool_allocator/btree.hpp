@@ -1,0 +1,256 @@
+#pragma once
+
+#include <pool_allocator/pool.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace chainbase {
+
+/// A key as a string of bits whose order, read as big numbers, is the order of the keys; at most
+/// 512 bits, the highest of words[0] first, and zeros behind the last one.
+using btree_key = std::array<std::uint64_t, 8>;
+
+/// Where a tree reads the keys of objects: it holds only pieces of them.
+class btree_keys {
+public:
+    /// The key of the object in `slot`. Throws damaged_error when no object was ever there.
+    [[nodiscard]] virtual btree_key read(slot_number slot) const = 0;
+    /// Asks for the memory that read() needs; any number may be given.
+    virtual void prefetch(slot_number slot) const noexcept = 0;
+
+protected:
+    ~btree_keys() = default;
+};
+
+/// The words of a tree, the root block of its window.
+///
+///     0  nodes   12   the pool of nodes; slot 0 stays unused
+///    12  bits     4   length of a key
+///    16  root     4   node; 0 for an empty tree
+///    20  levels   4   0 for an empty tree, 1 if the root is a leaf
+///    24  first    4   leaf, 0 for an empty tree
+///    28  last     4   leaf
+///    32  size     4   entries
+struct btree_state {
+    pool_state nodes;
+    std::uint32_t bits;
+    std::uint32_t root;
+    std::uint32_t levels;
+    std::uint32_t first;
+    std::uint32_t last;
+    std::uint32_t size;
+};
+static_assert(sizeof(btree_state) == 36 && offsetof(btree_state, root) == 16);
+
+/// One entry of a leaf.
+///
+///     0  slice   4   the 32 bits of the object's key behind the leaf's shared ones
+///     4  slot    4
+struct btree_entry {
+    std::uint32_t slice;
+    slot_number slot;
+};
+static_assert(sizeof(btree_entry) == 8);
+
+/// A node. W is the number of words of a key.
+///
+///     0  count      2   entries of a leaf; separators of an inner node, which has a child more
+///     2  begin      2   leaf: the place of its first entry
+///     4  shared     2   leaf: bits that all its keys begin with
+///     6  level      1   0 for a leaf
+///     7  reserved   1
+///     8  previous   4   leaf: its neighbours, 0 for none
+///    12  next       4
+///    16  leaf:   prefix     8 W        a key cut to the shared bits
+///                entries    8 (62 - W) in order, count of them from place `begin` on
+///        inner:  separators 8 W C      word 0 of all, then word 1 of all ...; C is the capacity
+///                children   4 (C + 1)
+///
+/// A free node has the number of the next one in its first four bytes.
+struct btree_node {
+    std::uint16_t count;
+    std::uint16_t begin;
+    std::uint16_t shared;
+    std::uint8_t level;
+    std::uint8_t reserved;
+    std::uint32_t previous;
+    std::uint32_t next;
+    std::array<std::uint64_t, 62> rest;
+
+    static constexpr std::size_t header_bytes = 16;
+    /// What a node of keys with that many words holds at most.
+    [[nodiscard]] static constexpr std::uint32_t entries_of(std::size_t words) noexcept {
+        return static_cast<std::uint32_t>(62 - words);
+    }
+    [[nodiscard]] static constexpr std::uint32_t separators_of(std::size_t words) noexcept {
+        return static_cast<std::uint32_t>((sizeof(rest) - 4) / (8 * words + 4));
+    }
+};
+static_assert(sizeof(btree_node) == 512 && offsetof(btree_node, rest) == btree_node::header_bytes);
+
+/// A B+-tree of the objects of a type, ordered by a key that no two of them share: flat nodes of
+/// 512 bytes in a window of their own, which refer to each other and to objects by number. See
+/// btree.md for how it works, its invariants, and what was compared.
+///
+/// Reading is thread-safe while nobody writes. One writer, in an operation. Whatever fails in a
+/// change, the operation must fail, too: what was changed before is rolled back with it.
+class btree {
+public:
+    static constexpr std::size_t max_bits = 512;
+    static constexpr std::uint32_t max_levels = 16;
+    static constexpr window::geometry geometry{window_kind::btree, sizeof(btree_node),
+                                               window_header::page_bytes};
+
+    /// `keys` must outlive the tree. `barrier` is null when only reading.
+    btree(window& file, const btree_keys& keys, write_barrier* barrier);
+    btree(const btree&) = delete;
+    btree& operator=(const btree&) = delete;
+
+    /// Makes an empty tree of keys of so many bits in its new window.
+    static void initialise(window& file, std::size_t bits) noexcept;
+    [[nodiscard]] static btree_state& state_in(const window& file) noexcept {
+        return *reinterpret_cast<btree_state*>(file.root());
+    }
+
+    /// An entry; the end has leaf 0. Valid until the tree changes.
+    struct place {
+        std::uint32_t leaf = 0;
+        std::uint32_t index = 0;
+        friend bool operator==(const place&, const place&) = default;
+    };
+
+    /// A search for a key. Its steps can alternate with those of other searches, so that all wait
+    /// for memory at once:
+    ///
+    ///     search s = tree.start(key);
+    ///     while (tree.step(s)) {}        a node further; false when it has got to the leaf
+    ///     tree.finish(s);                reads objects, if their slices do not tell them apart
+    struct search {
+        /// Which node of a level, and which child or entry of it.
+        struct turn {
+            std::uint32_t node;
+            std::uint32_t index;
+        };
+        btree_key key;
+        std::uint32_t level = 0;   ///< of the next node
+        std::uint32_t next = 0;    ///< the next node; 0: it is at the leaf
+        std::uint32_t behind = 0;  ///< the leaf's entries with the key's slice end here
+        slot_number found = 0;     ///< after finish(): the object with this key, or 0
+        std::array<turn, max_levels> path{}; ///< by level
+    };
+    [[nodiscard]] search start(const btree_key& key) const;
+    bool step(search& of) const;
+    void finish(search& of) const;
+
+    /// The object with this key, or 0. All of these throw damaged_error.
+    [[nodiscard]] slot_number find(const btree_key& key) const { return finished(key).found; }
+    /// The first entry that is not before `key`, and the first one that is behind it.
+    [[nodiscard]] place lower_bound(const btree_key& key) const;
+    [[nodiscard]] place upper_bound(const btree_key& key) const;
+    /// The entry of the object in `slot`, whose key it is; damaged_error if there is none.
+    [[nodiscard]] place place_of(const btree_key& key, slot_number slot) const;
+    [[nodiscard]] place begin() const noexcept { return {state_.first, 0}; }
+    [[nodiscard]] slot_number slot_at(place at) const;
+    [[nodiscard]] place next(place at) const;
+    /// Of the end: the last entry. Of the first one: the end.
+    [[nodiscard]] place previous(place at) const;
+    [[nodiscard]] std::uint32_t size() const noexcept { return state_.size; }
+
+    /// Enters an object by a finished search for its key, which must be of this tree as it is.
+    /// Returns 0, or the object that has the key: then nothing changed. Throws out_of_space_error,
+    /// limit_error, damaged_error.
+    slot_number insert(search& at, slot_number slot);
+    slot_number insert(const btree_key& key, slot_number slot) {
+        search at = finished(key);
+        return insert(at, slot);
+    }
+    /// Removes an entry; reads no object. Throws as insert() does, and damaged_error when the
+    /// object has no entry under this key.
+    void erase(const btree_key& key, slot_number slot);
+    /// Makes the entry of an object that moves lead to its new slot. Throws as erase() does.
+    void replace(const btree_key& key, slot_number slot, slot_number to);
+
+    /// Moves nodes from the file's end to free places before it. One call is one part of it, in an
+    /// operation; returns whether there is more to do. Throws as insert() does.
+    bool compact();
+    /// Cuts the file behind the last used node. Requires that nothing can be undone.
+    void trim();
+
+    /// Reads the whole tree and all keys, and calls found(node, what) for each thing that is wrong,
+    /// 0 for the words of the root.
+    using finding = std::function<void(std::uint32_t node, const std::string& what)>;
+    void check(const finding& found) const;
+    /// How the file's bytes are used; those of nodes in use count as links.
+    [[nodiscard]] usage measure() const noexcept;
+
+private:
+    struct leaf_image;
+    struct inner_image;
+    class checker;
+
+    [[nodiscard]] btree_node& node_at(std::uint32_t number) const noexcept {
+        return *reinterpret_cast<btree_node*>(file_.base() + window_header::page_bytes +
+                                              std::size_t{number} * sizeof(btree_node));
+    }
+    [[nodiscard]] btree_node& checked(std::uint32_t number, std::uint32_t level) const;
+    [[noreturn]] void throw_damaged(std::uint32_t node, const std::string& what) const;
+    void prefetch_node(std::uint32_t number) const noexcept;
+
+    [[nodiscard]] btree_entry* entries_of(btree_node& leaf) const noexcept {
+        return reinterpret_cast<btree_entry*>(leaf.rest.data() + words_);
+    }
+    [[nodiscard]] const std::uint64_t* column_of(const btree_node& inner,
+                                                 std::size_t word) const noexcept {
+        return inner.rest.data() + word * separators_;
+    }
+    [[nodiscard]] std::uint32_t* children_of(btree_node& inner) const noexcept {
+        return reinterpret_cast<std::uint32_t*>(inner.rest.data() + words_ * separators_);
+    }
+    [[nodiscard]] int order(const btree_key& a, const btree_key& b) const noexcept;
+    [[nodiscard]] std::size_t common_bits(const btree_key& a, const btree_key& b) const noexcept;
+    [[nodiscard]] std::uint32_t child_index(const btree_node& inner,
+                                            const btree_key& key) const noexcept;
+    [[nodiscard]] search finished(const btree_key& key) const;
+    [[nodiscard]] search at_entry(const btree_key& key, slot_number slot) const;
+    [[nodiscard]] place normal(place at) const;
+
+    [[nodiscard]] leaf_image image_of(btree_node& leaf) const;
+    [[nodiscard]] inner_image inner_image_of(btree_node& inner) const;
+    void share_fewer(leaf_image& of, std::size_t bits) const;
+    void share_more(leaf_image& of) const;
+    void write(btree_node& to, const leaf_image& from) const noexcept;
+    void write(btree_node& to, const inner_image& from) const noexcept;
+
+    void log(void* from, std::size_t bytes);
+    void touch();
+    void reserve_nodes(std::uint32_t nodes);
+    std::uint32_t take();
+    void give(std::uint32_t node);
+    void insert_entry(btree_node& leaf, std::uint32_t index, btree_entry entry);
+    void erase_entry(btree_node& leaf, std::uint32_t index);
+    void split(search& at, slot_number slot);
+    void add_child(const search& at, std::uint32_t level, const btree_key& separator,
+                   std::uint32_t child, bool is_left);
+    void remove_child(const search& at, std::uint32_t level, std::uint32_t index);
+    void merge_leaves(const search& at);
+    void merge_inner(const search& at, std::uint32_t level);
+    void remove_leaf(const search& at, std::uint32_t child, std::uint32_t number);
+    void link(std::uint32_t before, std::uint32_t after);
+    void move_node(std::uint32_t from, std::uint32_t to);
+
+    window& file_;
+    btree_state& state_;
+    const btree_keys& keys_;
+    write_barrier* barrier_;
+    root_block root_block_;
+    pool nodes_;
+    std::size_t words_;         ///< of a key
+    std::uint32_t entries_;     ///< capacity of a leaf
+    std::uint32_t separators_;  ///< capacity of an inner node
+};
+
+} // namespace chainbase
