@@ -141,8 +141,8 @@ struct btree::inner_image {
 btree::btree(window& file, const btree_keys& keys, write_barrier* barrier)
     : file_(file), state_(state_in(file)), keys_(keys), barrier_(barrier),
       root_block_(&state_, sizeof state_), nodes_(file, state_.nodes),
-      words_((state_.bits + word_bits - 1) / word_bits),
-      entries_(btree_node::entries_of(words_)), separators_(btree_node::separators_of(words_)) {
+      words_((state_.bits + word_bits - 1) / word_bits), entries_(btree_node::entries_of(words_)),
+      separators_(btree_node::separators_of(words_)) {
     if (state_.bits == 0 || state_.bits > max_bits)
         throw_damaged(0, "keys of " + std::to_string(state_.bits) + " bits");
     nodes_.refresh();
@@ -556,7 +556,7 @@ void btree::split(search& at, slot_number slot) {
     else if (newest == index)
         middle = std::max(index, 1U);
     const bool is_left = index == 0 && middle == 1; // the new entry alone, before the leaf
-    const bool is_alone = is_left || index + 1 == all.count && middle == index;
+    const bool is_alone = is_left || (index + 1 == all.count && middle == index);
     const btree_key separator =
         index == middle ? at.key : keys_.read(all.entries[is_left ? 1 : middle].slot);
     const std::uint32_t fresh = take();
@@ -801,7 +801,8 @@ public:
         seen_.resize(words.nodes.high_water);
         if (!is_empty) walk(words.root, words.levels - 1, nullptr, nullptr);
         require(words.last, last_leaf_, 0, "the last leaf");
-        if (last_leaf_ != 0) require(tree_.node_at(last_leaf_).next, 0, last_leaf_, "its neighbour");
+        if (last_leaf_ != 0)
+            require(tree_.node_at(last_leaf_).next, 0, last_leaf_, "its neighbour");
         if (is_empty) require(words.first, 0, 0, "the first leaf");
         require(words.size, entries_, 0, "entries");
         require(words.nodes.live, reached_ + 1, 0, "nodes in use and one more");
@@ -829,8 +830,9 @@ private:
             if (level == 0) return read_leaf(number, node, low, high);
             const inner_image image = tree_.inner_image_of(node);
             for (std::uint32_t i = 0; i < image.count; ++i)
-                require_between(number, image.separators[i], i == 0 ? low : &image.separators[i - 1],
-                                high, "separator " + std::to_string(i));
+                require_between(number, image.separators[i],
+                                i == 0 ? low : &image.separators[i - 1], high,
+                                "separator " + std::to_string(i));
             for (std::uint32_t i = 0; i <= image.count; ++i)
                 walk(image.children[i], level - 1, i == 0 ? low : &image.separators[i - 1],
                      i == image.count ? high : &image.separators[i]);

@@ -136,10 +136,10 @@ public:
             std::uint32_t index;
         };
         btree_key key;
-        std::uint32_t level = 0;   ///< of the next node
-        std::uint32_t next = 0;    ///< the next node; 0: it is at the leaf
-        std::uint32_t behind = 0;  ///< the leaf's entries with the key's slice end here
-        slot_number found = 0;     ///< after finish(): the object with this key, or 0
+        std::uint32_t level = 0;             ///< of the next node
+        std::uint32_t next = 0;              ///< the next node; 0: it is at the leaf
+        std::uint32_t behind = 0;            ///< the leaf's entries with the key's slice end here
+        slot_number found = 0;               ///< after finish(): the object with this key, or 0
         std::array<turn, max_levels> path{}; ///< by level
     };
     [[nodiscard]] search start(const btree_key& key) const;
@@ -248,9 +248,9 @@ private:
     write_barrier* barrier_;
     root_block root_block_;
     pool nodes_;
-    std::size_t words_;         ///< of a key
-    std::uint32_t entries_;     ///< capacity of a leaf
-    std::uint32_t separators_;  ///< capacity of an inner node
+    std::size_t words_;        ///< of a key
+    std::uint32_t entries_;    ///< capacity of a leaf
+    std::uint32_t separators_; ///< capacity of an inner node
 };
 
 } // namespace chainbase
