@@ -4,6 +4,7 @@
 #include <chainbase/id.hpp>
 #include <chainbase/object/object_layout.hpp>
 #include <chainbase/segment/index_base.hpp>
+#include <pool_allocator/btree.hpp>
 #include <pool_allocator/flat_tables.hpp>
 #include <pool_allocator/shared_buffer.hpp>
 #include <undo/session_changes.hpp>
@@ -13,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -36,16 +38,16 @@ struct change {
 /// All objects of one type: their slots, their ids and their keys.
 ///
 /// Ordered and ranked keys are indexes of one Boost.MultiIndex container whose nodes are the slots
-/// of the type's pool; ids and hashed keys are flat tables. Every change is one operation: it
-/// happens whole or not at all, whatever throws.
+/// of the type's pool; ids and hashed keys are flat tables, btree keys B+-trees. Every change is
+/// one operation: it happens whole or not at all, whatever throws.
 ///
 /// Invariants:
 ///  1. An object is in its pool, the id table and every key's index, or in none of them.
 ///  2. References stay valid until the object is removed or the type is compacted; undoing the
 ///     removal brings the object back at the same address.
 ///  3. Everything that an operation may need is acquired, and every user function is called, before
-///     the first word is linked; the one exception is log room for erasing an entry of a hashed
-///     key, which may shift any number of others.
+///     the first word is linked; the exceptions are log room for erasing an entry of a hashed key,
+///     which may shift any number of others, and changes of btrees, which make their own room.
 ///
 /// Reading is thread-safe while nobody writes; writing is for one thread, under the write lock.
 template <typename T>
@@ -72,8 +74,17 @@ public:
         return find_hashed<K>(key, hash_of<K>(key));
     }
 
-    /// The first object of each of these values of ordered or ranked key K, or null; see
+    /// The bits of btree key K, of an object or of a lookup value, behind which all others are set
+    /// or none.
+    template <std::size_t K>
+    [[nodiscard]] static btree_key bits_of(const T& object) noexcept;
+    template <std::size_t K, typename Lookup>
+    [[nodiscard]] static btree_key bits_of_lookup(const Lookup& key, bool is_filled) noexcept;
+
+    /// The first object of each of these values of ordered, ranked or btree key K, or null; see
     /// database::find_many.
+    template <std::size_t K, typename Keys>
+    void find_many_btree(const Keys& keys, std::span<const T*> found) const;
     template <std::size_t K, typename Keys>
     void find_many_ordered(const Keys& keys, std::span<const T*> found) const;
     /// As find_hashed() of each key; see database::find_many.
@@ -118,6 +129,11 @@ public:
     [[nodiscard]] const hash_table& table() const noexcept {
         return tables_[table_number<K>()];
     }
+    /// The tree of btree key K.
+    template <std::size_t K>
+    [[nodiscard]] const btree& flat_tree() const noexcept {
+        return *btrees_[btree_number<K>()].tree;
+    }
     /// The slot that follows in the ring of equal values of a hashed key that is not unique. Throws
     /// damaged_error when that slot's link does not lead back, so every walk around the ring
     /// returns to its start.
@@ -139,6 +155,20 @@ public:
         return value_at(slot);
     }
 
+    /// The slot of an object of this index.
+    [[nodiscard]] slot_number slot_of(const T& object) const noexcept {
+        return static_cast<slot_number>(static_cast<std::size_t>(node_of(object) - nodes_) /
+                                        node_layout::node_bytes);
+    }
+    /// Prefetches all of an object, to be changed, when that is in the slot.
+    void prefetch_object(slot_number slot) const noexcept {
+        if (slot == 0 || !is_slot(slot)) return;
+        const auto* object = reinterpret_cast<const std::byte*>(&value_at(slot));
+        for (std::size_t at = 0; at < sizeof(T); at += cache_line)
+            __builtin_prefetch(object + at, 1);
+        __builtin_prefetch(object + sizeof(T) - 1, 1);
+    }
+
     /// What changed since `begin` was marked in the log.
     [[nodiscard]] std::vector<change<T>> changes(const session_changes& all) const;
 
@@ -154,6 +184,8 @@ private:
     static constexpr std::size_t table_count = layout::tables;
     static constexpr std::size_t cache_line = 64;
     static constexpr const char* in_table = "a hashed key";
+    static constexpr const char* in_btree = "a btree key";
+    static constexpr std::size_t btree_count = layout::btrees;
 
     static constexpr bool has_container = layout::trees > 0;
 
@@ -207,23 +239,11 @@ private:
     [[nodiscard]] std::uint32_t hash_of(const Key& key) const {
         return parts<K>::hash(key, table<K>().seed());
     }
-    /// Prefetches all of an object, to be changed, when that is in the slot.
-    void prefetch_object(slot_number slot) const noexcept {
-        if (slot == 0 || !is_slot(slot)) return;
-        const auto* object = reinterpret_cast<const std::byte*>(&value_at(slot));
-        for (std::size_t at = 0; at < sizeof(T); at += cache_line)
-            __builtin_prefetch(object + at, 1);
-        __builtin_prefetch(object + sizeof(T) - 1, 1);
-    }
     [[nodiscard]] std::byte* node_at(slot_number slot) const noexcept {
         return nodes_ + std::size_t{slot} * node_layout::node_bytes;
     }
     [[nodiscard]] std::byte* node_of(const T& object) const noexcept {
         return reinterpret_cast<std::byte*>(const_cast<T*>(&object)) - node_layout::value_offset;
-    }
-    [[nodiscard]] slot_number slot_of(const T& object) const noexcept {
-        return static_cast<slot_number>(static_cast<std::size_t>(node_of(object) - nodes_) /
-                                        node_layout::node_bytes);
     }
     void require_own(const T& object) const;
 
@@ -278,14 +298,18 @@ private:
     void free_buffers(const T& object);
 
     /// Calls visit(std::integral_constant<std::size_t, K>) for the keys K that are in tables /
-    /// trees.
+    /// trees of the container / btrees.
     template <typename Visitor>
     static void each_table(Visitor&& visit);
     template <typename Visitor>
     static void each_tree(Visitor&& visit);
-    /// How many tables / lists the keys before K take.
+    template <typename Visitor>
+    static void each_btree(Visitor&& visit);
+    /// How many tables / btrees / lists the keys before K take.
     template <std::size_t K>
     static constexpr std::size_t table_number();
+    template <std::size_t K>
+    static constexpr std::size_t btree_number();
     template <std::size_t K>
     static constexpr std::size_t list_number();
     template <std::size_t K>
@@ -323,6 +347,21 @@ private:
     template <std::size_t K>
     [[nodiscard]] slot_number entry_of(slot_number slot, std::uint32_t hash, const T& as) const;
 
+    /// Reads the bits of btree key K of the objects in slots.
+    template <std::size_t K>
+    struct bits_in_slots;
+    struct flat_key {
+        std::unique_ptr<const btree_keys> keys;
+        std::unique_ptr<btree> tree;
+    };
+    using searches = std::array<btree::search, btree_count ? btree_count : 1>;
+    void attach_btrees(const type_windows& type);
+    [[nodiscard]] searches search_btrees(const T& object) const;
+    /// Throws duplicate_key_error, out_of_space_error, limit_error; the operation must then fail.
+    void enter_btrees(const T& object);
+    void leave_btrees(const T& object);
+    void relink_btrees(const T& object, const T& before);
+
     void fill_holes(std::vector<slot_number> holes);
     bool move_last(std::vector<slot_number>& holes, std::size_t& next_hole);
     void relocate(slot_number from, slot_number to);
@@ -334,11 +373,13 @@ private:
     mutable pool pool_;
     id_table ids_;
     std::vector<hash_table> tables_;
+    std::vector<flat_key> btrees_;
 };
 
 } // namespace chainbase
 
 #include <chainbase/index.ipp>
+#include <chainbase/index_btrees.ipp>
 #include <chainbase/index_tables.ipp>
 
 namespace chainbase {

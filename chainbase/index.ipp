@@ -30,7 +30,15 @@ template <typename T>
 template <typename Visitor>
 void object_index<T>::each_tree(Visitor&& visit) {
     boost::mp11::mp_for_each<boost::mp11::mp_iota_c<T::keys::count>>([&](auto k) {
-        if constexpr (!is_hashed(key_at<decltype(k)::value>::kind)) visit(k);
+        if constexpr (detail::is_in_tree<key_at<decltype(k)::value>>::value) visit(k);
+    });
+}
+
+template <typename T>
+template <typename Visitor>
+void object_index<T>::each_btree(Visitor&& visit) {
+    boost::mp11::mp_for_each<boost::mp11::mp_iota_c<T::keys::count>>([&](auto k) {
+        if constexpr (is_btree(key_at<decltype(k)::value>::kind)) visit(k);
     });
 }
 
@@ -39,6 +47,13 @@ template <std::size_t K>
 constexpr std::size_t object_index<T>::table_number() {
     using before = boost::mp11::mp_take_c<typename T::keys, K>;
     return boost::mp11::mp_count_if<before, detail::is_in_table>::value;
+}
+
+template <typename T>
+template <std::size_t K>
+constexpr std::size_t object_index<T>::btree_number() {
+    using before = boost::mp11::mp_take_c<typename T::keys, K>;
+    return boost::mp11::mp_count_if<before, detail::is_in_btree>::value;
 }
 
 template <typename T>
@@ -65,6 +80,9 @@ object_index<T>::object_index(segment& segment, const type_windows& type)
             root().pool = {0, 1, 1}; // slot 0 stays unused
         for (std::size_t t = 0; t < table_count; ++t)
             hash_table::initialise(*type.tables[t], root().tables[t]);
+        each_btree([&](auto k) {
+            btree::initialise(*type.btrees[btree_number<k>()], detail::btree_bits<T, key_at<k>>);
+        });
     };
     if (type.created)
         initialise_unlogged(
@@ -73,6 +91,7 @@ object_index<T>::object_index(segment& segment, const type_windows& type)
     tables_.reserve(table_count);
     for (std::size_t t = 0; t < table_count; ++t)
         tables_.emplace_back(*type.tables[t], root().tables[t], is_writable() ? &log() : nullptr);
+    attach_btrees(type);
 }
 
 // --- many lookups at once ---
@@ -154,6 +173,9 @@ void object_index<T>::throw_duplicate(const T& object) const {
             if constexpr (is_hashed(key_at<k>::kind)) {
                 const slot_number slot = find_other<k>(object, hash_of<k>(object));
                 if (slot != 0) other = &value_at(slot);
+            } else if constexpr (is_btree(key_at<k>::kind)) {
+                const slot_number slot = flat_tree<k>().find(bits_of<k>(object));
+                if (slot != 0 && slot != slot_of(object)) other = &value_at(slot);
             } else {
                 const auto found = tree<k>().find(object);
                 if (found != tree<k>().end() && &*found != &object) other = &*found;
@@ -217,6 +239,7 @@ void object_index<T>::make(void* place, maker& of) {
     if constexpr (layout::trees > 1) fetch_paths(object);
     of.computed = hashes_of(object);
     require_unique_hashes(object, of.computed);
+    enter_btrees(object);
     each_table([&](auto k) {
         constexpr std::size_t t = table_number<k>();
         of.rings[t] = find_ring<k>(object, of.computed[t]);
@@ -346,6 +369,7 @@ void object_index<T>::relink(T& object, const T& before) {
     const hashes to = hashes_of(object);
     reserve_tables();
     require_unique_hashes(object, to);
+    relink_btrees(object, before);
     log().reserve(modify_log_bytes);
     each_tree([&](auto k) {
         if (!parts<k>::equal(before, object)) relink_tree<k>(object);
@@ -393,10 +417,12 @@ void object_index<T>::free_buffers(const T& object) {
                                               buffer_layout_of<T>);
 }
 
-/// Removes an object from the tables, which may still fail for lack of log.
+/// Removes an object from the tables and btrees, which may still fail for lack of log.
 template <typename T>
 void object_index<T>::unlink_entries(const T& object, const hashes& computed) {
     const slot_number slot = slot_of(object);
+    leave_btrees(object);
+    log().reserve(remove_log_bytes);
     log().note(&object, object.id.value, record_kind::removed);
     each_table([&](auto k) { leave_table<k>(slot, computed[table_number<k>()], object); });
 }
@@ -520,6 +546,9 @@ void object_index<T>::relocate(slot_number from, slot_number to) {
     each_tree([&](auto k) {
         tree_node<k>::impl_type::replace(tree_links<k>(from), tree_links<k>(to), tree_links<k>(0));
     });
+    each_btree(
+        [&](auto k) { btrees_[btree_number<k>()].tree->replace(bits_of<k>(object), from, to); });
+    log().reserve(layout::relink_bytes + note_bytes);
     const hashes computed = hashes_of(object);
     each_table([&](auto k) {
         constexpr std::size_t t = table_number<k>();
@@ -588,6 +617,14 @@ void object_index<T>::compact() {
     ids_.trim(root().next_id);
     for (hash_table& table : tables_)
         table.trim();
+    for (const flat_key& key : btrees_) {
+        for (bool more = true; more;) {
+            operation change(log(), 0);
+            more = key.tree->compact();
+            change.complete();
+        }
+        key.tree->trim();
+    }
 }
 
 } // namespace chainbase

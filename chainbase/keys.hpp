@@ -314,7 +314,9 @@ enum class key_kind {
     ranked_unique,
     ranked_non_unique,
     hashed_unique,
-    hashed_non_unique
+    hashed_non_unique,
+    btree_unique,
+    btree_non_unique
 };
 
 [[nodiscard]] constexpr bool is_hashed(key_kind kind) noexcept {
@@ -323,14 +325,17 @@ enum class key_kind {
 [[nodiscard]] constexpr bool is_ranked(key_kind kind) noexcept {
     return kind == key_kind::ranked_unique || kind == key_kind::ranked_non_unique;
 }
+[[nodiscard]] constexpr bool is_btree(key_kind kind) noexcept {
+    return kind == key_kind::btree_unique || kind == key_kind::btree_non_unique;
+}
 [[nodiscard]] constexpr bool is_unique(key_kind kind) noexcept {
     return kind == key_kind::ordered_unique || kind == key_kind::ranked_unique ||
-           kind == key_kind::hashed_unique;
+           kind == key_kind::hashed_unique || kind == key_kind::btree_unique;
 }
 [[nodiscard]] constexpr std::string_view name_of(key_kind kind) noexcept {
-    constexpr std::string_view names[] = {"ordered_unique", "ordered_non_unique",
-                                          "ranked_unique",  "ranked_non_unique",
-                                          "hashed_unique",  "hashed_non_unique"};
+    constexpr std::string_view names[] = {
+        "ordered_unique", "ordered_non_unique", "ranked_unique", "ranked_non_unique",
+        "hashed_unique",  "hashed_non_unique",  "btree_unique",  "btree_non_unique"};
     return names[static_cast<std::size_t>(kind)];
 }
 
@@ -343,6 +348,10 @@ enum class key_kind {
 ///     ordered_unique<by_balance, descending<&account::balance>, &account::id>
 ///     ordered_unique<by_name, compared_by<&account::name, without_case>>
 ///     ordered_non_unique<by_worth, [](const auto& a) { return a.balance + a.savings; }>
+///
+/// A btree key has the order of the ordered key with the same parts, and is looked up and walked
+/// like it, in a third of the time. Its parts are members that are integers, bool, enums, ids,
+/// fixed_string, fixed_bytes or arrays of these, of 64 bytes in all (60 if it is not unique).
 template <key_kind Kind, typename Tag, auto... Parts>
 struct key {
     static_assert(sizeof...(Parts) > 0, "a key has at least one part");
@@ -368,6 +377,10 @@ template <typename Tag, auto... Parts>
 using hashed_unique = key<key_kind::hashed_unique, Tag, Parts...>;
 template <typename Tag, auto... Parts>
 using hashed_non_unique = key<key_kind::hashed_non_unique, Tag, Parts...>;
+template <typename Tag, auto... Parts>
+using btree_unique = key<key_kind::btree_unique, Tag, Parts...>;
+template <typename Tag, auto... Parts>
+using btree_non_unique = key<key_kind::btree_non_unique, Tag, Parts...>;
 
 /// The keys of a type, in the order in which they were declared; a type's `keys` member.
 template <typename... Keys>

@@ -32,7 +32,8 @@ struct open_options {
     open_mode mode = open_mode::read_write;
     /// Addresses per window: the most that one file can grow to. A multiple of 2 MiB.
     std::size_t window_bytes = default_window_bytes;
-    /// Windows to reserve. A state needs 26, plus 2 for each type and 1 for each hashed key.
+    /// Windows to reserve. A state needs 26, plus 2 for each type and 1 for each hashed or btree
+    /// key.
     std::size_t windows = 384;
     /// Whether opening and closing wait until their changes are on storage. Without it a closed
     /// state can be lost to a crash of the machine shortly after closing, and to nothing else.

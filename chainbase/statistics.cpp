@@ -3,6 +3,7 @@
 #include <chainbase/segment/segment.hpp>
 #include <chainbase/statistics.hpp>
 #include <pool_allocator/base/error.hpp>
+#include <pool_allocator/btree.hpp>
 #include <pool_allocator/flat_tables.hpp>
 #include <undo/log_sample.hpp>
 
@@ -46,6 +47,8 @@ type_statistics measure_type(type_windows& type, const type_schema& schema) {
                                                t * sizeof(hash_state));
         one.tables += hash_table(*type.tables[t], state, nullptr).measure();
     }
+    for (const auto& tree : type.btrees)
+        one.tables += btree::measure(*tree);
     return one;
 }
 

@@ -17,7 +17,7 @@ struct type_statistics {
     std::uint64_t next_id = 0;
     usage nodes;  ///< the window of its objects
     usage ids;    ///< the id table
-    usage tables; ///< the hashed keys, summed
+    usage tables; ///< the hashed and btree keys, summed
 
     [[nodiscard]] usage total() const noexcept {
         usage sum = nodes;

@@ -120,6 +120,144 @@ private:
     const tree* tree_;
 };
 
+/// The objects of a type in the order of a btree key: as ordered_view, of which it has all calls
+/// but those of a ranked key. An iterator stays at its object when others come and go, and goes on
+/// from where the object is when its own key changes; it ends with the object. Calls throw
+/// damaged_error when words of the state lead out of it.
+template <typename T, std::size_t K>
+class btree_view {
+    using key = boost::mp11::mp_at_c<typename T::keys, K>;
+    using parts = typename key::template parts_of<T>;
+    using index = object_index<T>;
+
+public:
+    class iterator {
+    public:
+        using iterator_category = std::bidirectional_iterator_tag;
+        using value_type = T;
+        using difference_type = std::ptrdiff_t;
+        using pointer = const T*;
+        using reference = const T&;
+
+        iterator() = default;
+        iterator(const index* of, btree::place at) : index_(of), at_(at) { settle(); }
+        /// At an object, whose entry is searched for once it is needed.
+        iterator(const index* of, const T& object) noexcept : index_(of), object_(&object) {}
+
+        reference operator*() const noexcept { return *object_; }
+        pointer operator->() const noexcept { return object_; }
+        iterator& operator++() {
+            at_ = tree().next(current());
+            settle();
+            return *this;
+        }
+        iterator operator++(int) {
+            iterator old = *this;
+            ++*this;
+            return old;
+        }
+        /// Of the end: the last object. Requires that there is one before it.
+        iterator& operator--() {
+            at_ = tree().previous(object_ ? current() : btree::place{});
+            settle();
+            return *this;
+        }
+        iterator operator--(int) {
+            iterator old = *this;
+            --*this;
+            return old;
+        }
+        friend bool operator==(const iterator& a, const iterator& b) noexcept {
+            return a.object_ == b.object_;
+        }
+
+    private:
+        static constexpr std::uint32_t prefetched = 8; ///< entries ahead
+
+        [[nodiscard]] const btree& tree() const noexcept { return index_->template flat_tree<K>(); }
+        /// Where the object's entry is now.
+        [[nodiscard]] btree::place current() const {
+            const slot_number slot = index_->slot_of(*object_);
+            if (tree().holds(at_, slot)) return at_;
+            return tree().place_of(index::template bits_of<K>(*object_), slot);
+        }
+        void settle() {
+            object_ = at_.leaf ? &index_->object_in(tree().slot_at(at_), "a btree key") : nullptr;
+            if (at_.leaf) index_->prefetch_object(tree().ahead_of(at_, prefetched));
+        }
+
+        const index* index_ = nullptr;
+        btree::place at_;
+        const T* object_ = nullptr; ///< null at the end
+    };
+    using const_iterator = iterator;
+
+    explicit btree_view(const index& of) noexcept : index_(&of) {}
+
+    [[nodiscard]] iterator begin() const { return {index_, tree().begin()}; }
+    [[nodiscard]] iterator end() const noexcept { return {index_, btree::place{}}; }
+    [[nodiscard]] auto rbegin() const { return std::make_reverse_iterator(end()); }
+    [[nodiscard]] auto rend() const { return std::make_reverse_iterator(begin()); }
+    [[nodiscard]] std::size_t size() const noexcept { return index_->size(); }
+    [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+
+    template <typename... V>
+    [[nodiscard]] const T* find(const V&... values) const {
+        if (!parts::can_hold(values...)) return nullptr;
+        const auto wanted = parts::make_lookup(values...);
+        if constexpr (is_unique(key::kind) && std::tuple_size_v<decltype(wanted)> == parts::count) {
+            const slot_number slot = tree().find(index::template bits_of_lookup<K>(wanted, false));
+            return slot ? &index_->object_in(slot, "a btree key") : nullptr;
+        } else {
+            const iterator found = lower_bound(values...);
+            return found == end() || parts::less(wanted, *found) ? nullptr : &*found;
+        }
+    }
+    template <typename... V>
+    [[nodiscard]] iterator lower_bound(const V&... values) const {
+        return {index_, tree().lower_bound(bits_of(false, values...))};
+    }
+    template <typename... V>
+    [[nodiscard]] iterator upper_bound(const V&... values) const {
+        return {index_, tree().upper_bound(bits_of(true, values...))};
+    }
+    template <typename... V>
+    [[nodiscard]] object_range<iterator> equal_range(const V&... values) const {
+        return {lower_bound(values...), upper_bound(values...)};
+    }
+    template <typename... V>
+    [[nodiscard]] bool contains(const V&... values) const {
+        return find(values...) != nullptr;
+    }
+    /// How many objects' leading parts equal `values`, counted one by one.
+    template <typename... V>
+    [[nodiscard]] std::size_t count(const V&... values) const {
+        if (!parts::can_hold(values...)) return 0;
+        const auto all = equal_range(values...);
+        return static_cast<std::size_t>(std::distance(all.begin(), all.end()));
+    }
+    /// See database::find_many.
+    template <std::ranges::random_access_range Keys>
+    void find_many(const Keys& keys, std::span<const T*> found) const {
+        detail::require_room(found.size(), std::ranges::size(keys));
+        index_->template find_many_btree<K>(keys, found);
+    }
+    [[nodiscard]] iterator iterator_to(const T& object) const noexcept { return {index_, object}; }
+    template <typename View>
+    [[nodiscard]] iterator project(const View& from, typename View::iterator at) const {
+        return at == from.end() ? end() : iterator_to(*at);
+    }
+
+private:
+    [[nodiscard]] const btree& tree() const noexcept { return index_->template flat_tree<K>(); }
+    template <typename... V>
+    [[nodiscard]] static btree_key bits_of(bool is_filled, const V&... values) {
+        return index::template bits_of_lookup<K>(parts::make_bound(values...), is_filled);
+    }
+
+    const index* index_;
+};
+
 /// The objects of a type by a hashed key. Walking all of them has no useful order, and another one
 /// in every state: no outcome of a block may depend on it. Objects of equal keys come in the order
 /// of their ids; entering one takes time in proportion to those of the same key that were created
@@ -339,11 +477,15 @@ private:
 template <typename T, std::size_t K>
 inline constexpr bool std::ranges::enable_view<chainbase::ordered_view<T, K>> = true;
 template <typename T, std::size_t K>
+inline constexpr bool std::ranges::enable_view<chainbase::btree_view<T, K>> = true;
+template <typename T, std::size_t K>
 inline constexpr bool std::ranges::enable_view<chainbase::hashed_view<T, K>> = true;
 template <typename T>
 inline constexpr bool std::ranges::enable_view<chainbase::id_view<T>> = true;
 template <typename T, std::size_t K>
 inline constexpr bool std::ranges::enable_borrowed_range<chainbase::ordered_view<T, K>> = true;
+template <typename T, std::size_t K>
+inline constexpr bool std::ranges::enable_borrowed_range<chainbase::btree_view<T, K>> = true;
 template <typename T, std::size_t K>
 inline constexpr bool std::ranges::enable_borrowed_range<chainbase::hashed_view<T, K>> = true;
 template <typename T>

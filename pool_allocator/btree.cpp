@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t word_bits = 64;
 constexpr std::size_t slice_bits = 32;
+constexpr std::uint8_t free_level = 255;
 constexpr std::size_t most_prefetched = 8; ///< objects of one search
 constexpr int moved_at_once = 256;         ///< bounds the log that one part of a compaction takes
 
@@ -138,18 +139,20 @@ struct btree::inner_image {
 
 // --- nodes ---
 
-btree::btree(window& file, const btree_keys& keys, write_barrier* barrier)
+btree::btree(window& file, const btree_keys& keys, std::size_t bits, write_barrier* barrier)
     : file_(file), state_(state_in(file)), keys_(keys), barrier_(barrier),
       root_block_(&state_, sizeof state_), nodes_(file, state_.nodes),
-      words_((state_.bits + word_bits - 1) / word_bits), entries_(btree_node::entries_of(words_)),
+      words_((bits + word_bits - 1) / word_bits), entries_(btree_node::entries_of(words_)),
       separators_(btree_node::separators_of(words_)) {
-    if (state_.bits == 0 || state_.bits > max_bits)
-        throw_damaged(0, "keys of " + std::to_string(state_.bits) + " bits");
+    if (state_.bits != bits)
+        throw_damaged(0, "of keys of " + std::to_string(state_.bits) + " bits, not of " +
+                             std::to_string(bits));
     nodes_.refresh();
     if (barrier_) barrier_->expect_root();
 }
 
 void btree::initialise(window& file, std::size_t bits) noexcept {
+    write_barrier::active().written(file.root(), sizeof(btree_state));
     state_in(file) = {{0, 1, 1}, static_cast<std::uint32_t>(bits), 0, 0, 0, 0, 0};
 }
 
@@ -294,6 +297,7 @@ btree::search btree::start(const btree_key& key) const {
     if (state_.levels > max_levels) [[unlikely]]
         throw_damaged(0, std::to_string(state_.levels) + " levels");
     of.level = state_.levels == 0 ? 0 : state_.levels - 1;
+    of.path[0] = {0, 0};
     return of;
 }
 
@@ -353,25 +357,27 @@ void btree::finish(search& of) const {
     }
 }
 
-btree::search btree::finished(const btree_key& key) const {
+btree::search btree::at_leaf(const btree_key& key) const {
     search of = start(key);
     while (step(of)) {
     }
+    return of;
+}
+
+btree::search btree::finished(const btree_key& key) const {
+    search of = at_leaf(key);
     finish(of);
     return of;
 }
 
-/// A search that stands at the entry of an object.
-btree::search btree::at_entry(const btree_key& key, slot_number slot) const {
-    search of = start(key);
-    while (step(of)) {
-    }
-    auto& [number, index] = of.path[0];
+/// Takes a search at the leaf to the entry of an object.
+void btree::find_entry(search& at, slot_number slot) const {
+    auto& [number, index] = at.path[0];
     if (number != 0) {
         btree_node& leaf = node_at(number);
         const btree_entry* entries = entries_of(leaf) + leaf.begin;
-        for (; index < of.behind; ++index)
-            if (entries[index].slot == slot) return of;
+        for (; index < at.behind; ++index)
+            if (entries[index].slot == slot) return;
     }
     throw_damaged(number,
                   "the search for slot " + std::to_string(slot) + " ends here without finding it");
@@ -386,9 +392,14 @@ btree::place btree::normal(place at) const {
     return {next, 0};
 }
 
+btree::place btree::bound_of(search& at_leaf) const {
+    finish(at_leaf);
+    return normal({at_leaf.path[0].node, at_leaf.path[0].index});
+}
+
 btree::place btree::lower_bound(const btree_key& key) const {
-    const search at = finished(key);
-    return normal({at.path[0].node, at.path[0].index});
+    search at = at_leaf(key);
+    return bound_of(at);
 }
 
 btree::place btree::upper_bound(const btree_key& key) const {
@@ -397,7 +408,8 @@ btree::place btree::upper_bound(const btree_key& key) const {
 }
 
 btree::place btree::place_of(const btree_key& key, slot_number slot) const {
-    const search at = at_entry(key, slot);
+    search at = at_leaf(key);
+    find_entry(at, slot);
     return {at.path[0].node, at.path[0].index};
 }
 
@@ -408,6 +420,19 @@ slot_number btree::slot_at(place at) const {
 
 btree::place btree::next(place at) const {
     return normal({at.leaf, at.index + 1});
+}
+
+bool btree::holds(place at, slot_number slot) const noexcept {
+    return at.leaf != 0 && at.leaf < state_.nodes.high_water && node_at(at.leaf).level == 0 &&
+           slot != 0 && ahead_of(at, 0) == slot;
+}
+
+slot_number btree::ahead_of(place at, std::uint32_t entries) const noexcept {
+    btree_node& leaf = node_at(at.leaf);
+    const std::uint32_t index = at.index + entries;
+    return index < leaf.count && leaf.begin + index < entries_
+               ? entries_of(leaf)[leaf.begin + index].slot
+               : 0;
 }
 
 btree::place btree::previous(place at) const {
@@ -447,9 +472,12 @@ std::uint32_t btree::take() {
     return state_.nodes.slot_of(state_.nodes.take());
 }
 
-void btree::give(std::uint32_t node) {
+void btree::give(std::uint32_t number) {
+    btree_node& node = node_at(number);
+    log(&node, offsetof(btree_node, previous));
+    node.level = free_level;
     barrier_->reserve(write_barrier::record_bytes(sizeof(slot_number)));
-    state_.nodes.give(&node_at(node));
+    state_.nodes.give(&node);
 }
 
 /// Makes two leaves neighbours; 0 stands for the end.
@@ -620,8 +648,8 @@ void btree::add_child(const search& at, std::uint32_t level, const btree_key& se
     add_child(at, level + 1, all.separators[middle], fresh, false);
 }
 
-void btree::erase(const btree_key& key, slot_number slot) {
-    search at = at_entry(key, slot);
+void btree::erase(search& at, slot_number slot) {
+    find_entry(at, slot);
     touch();
     --state_.size;
     const auto [number, index] = at.path[0];
@@ -716,7 +744,8 @@ void btree::merge_inner(const search& at, std::uint32_t level) {
 }
 
 void btree::replace(const btree_key& key, slot_number slot, slot_number to) {
-    const search at = at_entry(key, slot);
+    search at = at_leaf(key);
+    find_entry(at, slot);
     btree_node& leaf = node_at(at.path[0].node);
     slot_number& word = entries_of(leaf)[leaf.begin + at.path[0].index].slot;
     log(&word, sizeof word);
@@ -775,13 +804,21 @@ void btree::trim() {
     nodes_.refresh();
 }
 
-usage btree::measure() const noexcept {
+void btree::require_within(std::size_t bytes) const {
+    const std::size_t end =
+        window_header::page_bytes + std::size_t{state_.nodes.high_water} * sizeof(btree_node);
+    if (state_.nodes.high_water > 1 && end > bytes)
+        throw_damaged(state_.nodes.high_water - 1, "last of those in use, beyond the file's " +
+                                                       std::to_string(bytes) + " bytes");
+}
+
+usage btree::measure(const window& file) noexcept {
     usage used;
-    used.total = file_.bytes();
+    used.total = file.bytes();
     used.header = window_header::page_bytes + sizeof(btree_node); // and the slot that stays unused
-    used.links = std::uint64_t{state_.nodes.live - 1} * sizeof(btree_node);
+    used.links = std::uint64_t{state_in(file).nodes.live - 1} * sizeof(btree_node);
     used.slack = used.total - used.header - used.links;
-    used.find_holes(file_);
+    used.find_holes(file);
     return used;
 }
 
@@ -860,7 +897,9 @@ private:
         std::optional<btree_key> before;
         for (std::uint32_t i = 0; i < image.count; ++i) {
             const std::string what = "entry " + std::to_string(i);
-            const btree_key key = tree_.keys_.read(image.entries[i].slot);
+            const std::optional<btree_key> read = key_of(number, what, image.entries[i].slot);
+            if (!read) continue;
+            const btree_key& key = *read;
             require_between(number, key, low, high, what);
             if (before && tree_.order(*before, key) >= 0)
                 found_(number, what + " is not behind the one before it");
@@ -868,6 +907,15 @@ private:
                 slice_at(key, image.shared) != image.entries[i].slice)
                 found_(number, what + " has other bits than the key of its object");
             before = key;
+        }
+    }
+
+    std::optional<btree_key> key_of(std::uint32_t node, const std::string& what, slot_number slot) {
+        try {
+            return tree_.keys_.read(slot);
+        } catch (const damaged_error& e) {
+            found_(node, what + ": " + e.what());
+            return std::nullopt;
         }
     }
 

@@ -17,13 +17,11 @@ using btree_key = std::array<std::uint64_t, 8>;
 /// Where a tree reads the keys of objects: it holds only pieces of them.
 class btree_keys {
 public:
+    virtual ~btree_keys() = default;
     /// The key of the object in `slot`. Throws damaged_error when no object was ever there.
     [[nodiscard]] virtual btree_key read(slot_number slot) const = 0;
     /// Asks for the memory that read() needs; any number may be given.
     virtual void prefetch(slot_number slot) const noexcept = 0;
-
-protected:
-    ~btree_keys() = default;
 };
 
 /// The words of a tree, the root block of its window.
@@ -61,7 +59,7 @@ static_assert(sizeof(btree_entry) == 8);
 ///     0  count      2   entries of a leaf; separators of an inner node, which has a child more
 ///     2  begin      2   leaf: the place of its first entry
 ///     4  shared     2   leaf: bits that all its keys begin with
-///     6  level      1   0 for a leaf
+///     6  level      1   0 for a leaf, 255 for a free node
 ///     7  reserved   1
 ///     8  previous   4   leaf: its neighbours, 0 for none
 ///    12  next       4
@@ -105,18 +103,19 @@ public:
     static constexpr window::geometry geometry{window_kind::btree, sizeof(btree_node),
                                                window_header::page_bytes};
 
-    /// `keys` must outlive the tree. `barrier` is null when only reading.
-    btree(window& file, const btree_keys& keys, write_barrier* barrier);
+    /// `keys`, of so many bits, must outlive the tree. `barrier` is null when only reading. Throws
+    /// damaged_error when the tree is of keys of another length.
+    btree(window& file, const btree_keys& keys, std::size_t bits, write_barrier* barrier);
     btree(const btree&) = delete;
     btree& operator=(const btree&) = delete;
 
-    /// Makes an empty tree of keys of so many bits in its new window.
+    /// Makes an empty tree of keys of so many bits in its new window, in an operation.
     static void initialise(window& file, std::size_t bits) noexcept;
     [[nodiscard]] static btree_state& state_in(const window& file) noexcept {
         return *reinterpret_cast<btree_state*>(file.root());
     }
 
-    /// An entry; the end has leaf 0. Valid until the tree changes.
+    /// An entry; the end has leaf 0. Valid until the tree changes; holds() tells afterwards.
     struct place {
         std::uint32_t leaf = 0;
         std::uint32_t index = 0;
@@ -136,11 +135,11 @@ public:
             std::uint32_t index;
         };
         btree_key key;
-        std::uint32_t level = 0;             ///< of the next node
-        std::uint32_t next = 0;              ///< the next node; 0: it is at the leaf
-        std::uint32_t behind = 0;            ///< the leaf's entries with the key's slice end here
-        slot_number found = 0;               ///< after finish(): the object with this key, or 0
-        std::array<turn, max_levels> path{}; ///< by level
+        std::uint32_t level = 0;           ///< of the next node
+        std::uint32_t next = 0;            ///< the next node; 0: it is at the leaf
+        std::uint32_t behind = 0;          ///< the leaf's entries with the key's slice end here
+        slot_number found = 0;             ///< after finish(): the object with this key, or 0
+        std::array<turn, max_levels> path; ///< by level
     };
     [[nodiscard]] search start(const btree_key& key) const;
     bool step(search& of) const;
@@ -148,7 +147,8 @@ public:
 
     /// The object with this key, or 0. All of these throw damaged_error.
     [[nodiscard]] slot_number find(const btree_key& key) const { return finished(key).found; }
-    /// The first entry that is not before `key`, and the first one that is behind it.
+    /// The first entry that is not before the key, and the first one that is behind it.
+    [[nodiscard]] place bound_of(search& at_leaf) const;
     [[nodiscard]] place lower_bound(const btree_key& key) const;
     [[nodiscard]] place upper_bound(const btree_key& key) const;
     /// The entry of the object in `slot`, whose key it is; damaged_error if there is none.
@@ -156,6 +156,10 @@ public:
     [[nodiscard]] place begin() const noexcept { return {state_.first, 0}; }
     [[nodiscard]] slot_number slot_at(place at) const;
     [[nodiscard]] place next(place at) const;
+    /// Whether the entry of that object is there. `at` may be of an earlier time.
+    [[nodiscard]] bool holds(place at, slot_number slot) const noexcept;
+    /// The object that many entries further, or 0 if it is in another leaf.
+    [[nodiscard]] slot_number ahead_of(place at, std::uint32_t entries) const noexcept;
     /// Of the end: the last entry. Of the first one: the end.
     [[nodiscard]] place previous(place at) const;
     [[nodiscard]] std::uint32_t size() const noexcept { return state_.size; }
@@ -168,9 +172,14 @@ public:
         search at = finished(key);
         return insert(at, slot);
     }
-    /// Removes an entry; reads no object. Throws as insert() does, and damaged_error when the
-    /// object has no entry under this key.
-    void erase(const btree_key& key, slot_number slot);
+    /// Removes an entry by a search for its key that has got to the leaf, or by the key; reads no
+    /// object. Throws as insert() does, and damaged_error when the object has no entry under this
+    /// key.
+    void erase(search& at, slot_number slot);
+    void erase(const btree_key& key, slot_number slot) {
+        search at = at_leaf(key);
+        erase(at, slot);
+    }
     /// Makes the entry of an object that moves lead to its new slot. Throws as erase() does.
     void replace(const btree_key& key, slot_number slot, slot_number to);
 
@@ -180,12 +189,15 @@ public:
     /// Cuts the file behind the last used node. Requires that nothing can be undone.
     void trim();
 
+    /// Throws damaged_error unless all nodes that the root's words count are in a file of so many
+    /// bytes: for a file that its writer does not keep.
+    void require_within(std::size_t bytes) const;
     /// Reads the whole tree and all keys, and calls found(node, what) for each thing that is wrong,
     /// 0 for the words of the root.
     using finding = std::function<void(std::uint32_t node, const std::string& what)>;
     void check(const finding& found) const;
     /// How the file's bytes are used; those of nodes in use count as links.
-    [[nodiscard]] usage measure() const noexcept;
+    [[nodiscard]] static usage measure(const window& file) noexcept;
 
 private:
     struct leaf_image;
@@ -214,8 +226,9 @@ private:
     [[nodiscard]] std::size_t common_bits(const btree_key& a, const btree_key& b) const noexcept;
     [[nodiscard]] std::uint32_t child_index(const btree_node& inner,
                                             const btree_key& key) const noexcept;
+    [[nodiscard]] search at_leaf(const btree_key& key) const;
     [[nodiscard]] search finished(const btree_key& key) const;
-    [[nodiscard]] search at_entry(const btree_key& key, slot_number slot) const;
+    void find_entry(search& at, slot_number slot) const;
     [[nodiscard]] place normal(place at) const;
 
     [[nodiscard]] leaf_image image_of(btree_node& leaf) const;

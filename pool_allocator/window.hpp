@@ -12,7 +12,15 @@
 namespace chainbase {
 
 /// The kind of content of a window; stored in its header.
-enum class window_kind : std::uint32_t { undo_log = 1, objects, ids, hashed_key, buffers, runs, btree };
+enum class window_kind : std::uint32_t {
+    undo_log = 1,
+    objects,
+    ids,
+    hashed_key,
+    buffers,
+    runs,
+    btree
+};
 
 /// The first bytes of every window, written once when it is created. Sixty-four bytes:
 ///

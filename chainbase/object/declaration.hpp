@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chainbase/object.hpp>
+#include <chainbase/object/key_bits.hpp>
 
 #include <boost/mp11.hpp>
 
@@ -106,12 +107,52 @@ struct part_check<T, Tag, Part, IsHashed, HasOwnOrder> {
     }
 };
 
+/// The length of a btree key of T: that of its parts, and of the id behind them that keeps equal
+/// ones apart.
+template <typename T, typename Key>
+inline constexpr std::size_t btree_bits = [] {
+    using parts = typename Key::template parts_of<T>;
+    return []<std::size_t... I>(std::index_sequence<I...>) {
+        return 8 * (sizeof(typename parts::template part<I>::value) + ...);
+    }(std::make_index_sequence<parts::count>()) +
+           (is_unique(Key::kind) ? 0 : 32);
+}();
+
+/// Whether Part, a good part of an ordered key, is a member whose values are written as bits.
+template <typename T, auto Part>
+constexpr bool is_btree_part() {
+    using part = typename part_for<T, Part>::type;
+    if constexpr (part::has_own_order ||
+                  !std::is_member_object_pointer_v<std::remove_const_t<decltype(part::pointer)>>)
+        return false;
+    else
+        return has_bits<typename part::value>();
+}
+
 template <typename T, typename Key>
 struct key_check;
 template <typename T, key_kind Kind, typename Tag, auto... Parts>
 struct key_check<T, key<Kind, Tag, Parts...>> {
     static constexpr bool run() {
-        return (part_check<T, Tag, Parts, is_hashed(Kind)>::run() && ...);
+        if constexpr (!(part_check<T, Tag, Parts, is_hashed(Kind)>::run() && ...)) {
+            return false;
+        } else if constexpr (is_btree(Kind)) {
+            constexpr bool good = (is_btree_part<T, Parts>() && ...);
+            static_assert(good, "the parts of a btree key are members that are integers, bool, "
+                                "enums, ids, fixed_string, fixed_bytes or arrays of these; for "
+                                "another part declare the key ordered_unique or "
+                                "ordered_non_unique");
+            if constexpr (good) {
+                constexpr bool fits = btree_bits<T, key<Kind, Tag, Parts...>> <= btree::max_bits;
+                static_assert(fits, "the parts of a btree key have 64 bytes at most, 60 if it is "
+                                    "not unique; declare a longer one ordered_unique or "
+                                    "ordered_non_unique");
+                return fits;
+            }
+            return false;
+        } else {
+            return true;
+        }
     }
 };
 

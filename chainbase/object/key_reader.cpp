@@ -207,6 +207,48 @@ std::optional<std::uint32_t> key_reader::hash(const std::byte* object,
     return static_cast<std::uint32_t>(hash.value() >> 32);
 }
 
+namespace {
+
+/// As the program does (key_bits.hpp).
+void append_bits(chainbase::detail::key_bits& to, const value_type& type, const std::byte* at,
+                 bool is_descending) {
+    const bool is_wide = type.bytes == wide_bytes;
+    switch (type.what) {
+    case kind::boolean:
+    case kind::number:
+        if (is_wide)
+            to.append_number(copy_at<std::uint64_t>(at + sizeof(std::uint64_t)), 64, type.is_signed,
+                             is_descending);
+        if (is_wide)
+            to.append(copy_at<std::uint64_t>(at), 64, is_descending);
+        else
+            to.append_number(integer_at(at, type.bytes, type.is_signed), 8 * type.bytes,
+                             type.is_signed, is_descending);
+        return;
+    case kind::fixed_text:
+        to.append_bytes(at, type.bytes, is_descending);
+        return;
+    case kind::array: {
+        const std::uint32_t each = type.element().bytes;
+        for (std::uint32_t i = 0; each != 0 && i + each <= type.bytes; i += each)
+            append_bits(to, type.element(), at + i, is_descending);
+        return;
+    }
+    default:
+        throw damaged_error("a part of a btree key is of a type that such a key cannot have");
+    }
+}
+
+} // namespace
+
+chainbase::detail::key_bits key_reader::bits(const std::byte* object, std::size_t leading) const {
+    if (!why_no_order_.empty() && leading > parts_.size()) throw damaged_error(why_no_order_);
+    chainbase::detail::key_bits bits;
+    for (const part& one : std::span(parts_).first(std::min(leading, parts_.size())))
+        append_bits(bits, one.type, object + one.offset, one.is_descending);
+    return bits;
+}
+
 /// A probe's own texts, with handles that no object of a segment has: numbers from 1.
 class probe::texts final : public buffer_source {
 public:
@@ -290,6 +332,12 @@ std::strong_ordering probe::place_of(const std::byte* object) const {
         throw damaged_error("a text of an object's key is in no buffer; run chainbase-inspect "
                             "check");
     return *order;
+}
+
+btree_key probe::bits(bool is_filled) const {
+    chainbase::detail::key_bits bits = key_.bits(image_.data(), parts_);
+    if (is_filled) bits.fill();
+    return bits.key();
 }
 
 std::uint32_t probe::hash(const hash_seed& seed) const {

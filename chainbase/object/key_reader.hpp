@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chainbase/keys.hpp>
+#include <chainbase/object/key_bits.hpp>
 #include <chainbase/object/mapped_bytes.hpp>
 #include <chainbase/object/value_type.hpp>
 
@@ -31,6 +32,9 @@ public:
     [[nodiscard]] std::optional<std::uint32_t> hash(const std::byte* object,
                                                     const hash_seed& seed) const;
 
+    /// The leading parts of a btree key as bits. Throws damaged_error when a part of them has none.
+    [[nodiscard]] detail::key_bits bits(const std::byte* object,
+                                        std::size_t leading = SIZE_MAX) const;
     /// The number of leading parts whose order is known.
     [[nodiscard]] std::size_t parts() const noexcept { return parts_.size(); }
     struct part {
@@ -96,6 +100,8 @@ public:
     /// Compares an object with this key: less when the object's key comes before it. Throws
     /// damaged_error when a text of the object is in no buffer.
     [[nodiscard]] std::strong_ordering place_of(const std::byte* object) const;
+    /// The first or, filled, the last bits of btree keys that begin with this one.
+    [[nodiscard]] btree_key bits(bool is_filled) const;
     /// The hash that a table of this seed keeps. Requires a whole key of a hashed kind.
     [[nodiscard]] std::uint32_t hash(const hash_seed& seed) const;
 

@@ -18,9 +18,11 @@ namespace chainbase {
 namespace detail {
 
 template <typename Key>
-using is_in_tree = std::bool_constant<!is_hashed(Key::kind)>;
+using is_in_tree = std::bool_constant<!is_hashed(Key::kind) && !is_btree(Key::kind)>;
 template <typename Key>
 using is_in_table = std::bool_constant<is_hashed(Key::kind)>;
+template <typename Key>
+using is_in_btree = std::bool_constant<is_btree(Key::kind)>;
 template <typename Key>
 using is_in_list = std::bool_constant<Key::kind == key_kind::hashed_non_unique>;
 
@@ -111,6 +113,8 @@ struct object_layout {
 
     static constexpr std::size_t trees = boost::mp11::mp_size<tree_keys>::value;
     static constexpr std::size_t tables = boost::mp11::mp_size<table_keys>::value;
+    static constexpr std::size_t btrees =
+        boost::mp11::mp_count_if<key_list, detail::is_in_btree>::value;
     static constexpr std::size_t lists = boost::mp11::mp_size<list_keys>::value;
     static constexpr std::size_t buffers = detail::count_places<T>();
     static constexpr std::size_t list_entry_bytes = 8;

@@ -45,6 +45,20 @@ std::string first_difference(const char* what, const Items& here, const Items& t
 
 } // namespace
 
+std::uint32_t type_schema::btrees() const {
+    return static_cast<std::uint32_t>(
+        std::ranges::count_if(keys, [](const key& one) { return one.kind.starts_with("btree"); }));
+}
+
+std::vector<std::string> type_schema::files() const {
+    std::vector<std::string> all{name + ".objects", name + ".ids"};
+    for (std::uint32_t t = 0; t < tables && t < keys.size(); ++t)
+        all.push_back(name + "." + std::to_string(t) + ".hash");
+    for (std::uint32_t t = 0; t < btrees(); ++t)
+        all.push_back(name + "." + std::to_string(t) + ".btree");
+    return all;
+}
+
 bool operator==(const type_schema::field& a, const type_schema::field& b) {
     const auto is_same = [](const std::string& x, const std::string& y) {
         return x == y || (x == "bytes<16>" && (y == "i128" || y == "u128"));

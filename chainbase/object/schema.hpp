@@ -47,6 +47,13 @@ struct type_schema {
 
     friend bool operator==(const type_schema&, const type_schema&) = default;
 
+    /// How many of the keys are btree keys.
+    [[nodiscard]] std::uint32_t btrees() const;
+    /// How many windows the type has, and the names of their files in order: of its objects, its
+    /// ids, each hashed key, each btree key.
+    [[nodiscard]] std::uint32_t windows() const { return 2 + tables + btrees(); }
+    [[nodiscard]] std::vector<std::string> files() const;
+
     /// A 64-bit hash of everything above, equal on every compiler.
     [[nodiscard]] std::uint64_t hash() const;
     /// The first difference to `other`, as "field balance: type i64 there, i32 here"; empty if

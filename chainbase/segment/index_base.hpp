@@ -28,7 +28,19 @@ struct type_windows {
     std::unique_ptr<window> objects;
     std::unique_ptr<window> ids;
     std::vector<std::unique_ptr<window>> tables; ///< of its hashed keys, in declaration order
+    std::vector<std::unique_ptr<window>> btrees; ///< of its btree keys, likewise
     bool created = false;                        ///< new in this process, not yet initialised
+
+    /// Calls visit(window&) for each, in their order.
+    template <typename Visitor>
+    void each(Visitor&& visit) const {
+        visit(*objects);
+        visit(*ids);
+        for (const auto& table : tables)
+            visit(*table);
+        for (const auto& tree : btrees)
+            visit(*tree);
+    }
 };
 
 /// The common base of the indexes of all types.

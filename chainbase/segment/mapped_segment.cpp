@@ -5,6 +5,7 @@
 #include <pool_allocator/base/error.hpp>
 #include <pool_allocator/base/file_error.hpp>
 #include <pool_allocator/base/private_folder.hpp>
+#include <pool_allocator/btree.hpp>
 #include <pool_allocator/flat_tables.hpp>
 
 #include <fmt/format.h>
@@ -66,7 +67,7 @@ hash_seed mapped_segment::own_seed() const noexcept {
 
 std::unique_ptr<type_windows> mapped_segment::map_type(const catalogue::entry& entry,
                                                        window::mode how) const {
-    const std::uint64_t end = std::uint64_t{entry.first_window} + 2 + entry.schema.tables;
+    const std::uint64_t end = std::uint64_t{entry.first_window} + entry.schema.windows();
     if (entry.first_window < first_type_window || end > addresses_->windows())
         throw damaged_error(catalogue::file_in(folder_).string() + ": type " + entry.schema.name +
                             ": first_window " + std::to_string(entry.first_window) +
@@ -76,22 +77,24 @@ std::unique_ptr<type_windows> mapped_segment::map_type(const catalogue::entry& e
     type->name = entry.schema.name;
     type->created = how == window::mode::create;
     std::uint32_t index = entry.first_window;
-    const auto map = [&](const std::string& suffix, const window::geometry& shape) {
-        const window::place place{addresses_.get(), index++};
-        const fs::path file = folder_ / (entry.schema.name + suffix);
+    const std::vector<std::string> files = entry.schema.files();
+    const auto map = [&](const window::geometry& shape) {
+        const window::place place{addresses_.get(), index};
+        const fs::path file = folder_ / files.at(index++ - entry.first_window);
         if (how == window::mode::create)
             return std::make_unique<window>(window::create(place, file, shape));
         return std::make_unique<window>(window::open(place, file, shape, how));
     };
-    type->objects =
-        map(".objects", {window_kind::objects, entry.schema.node_bytes, window_header::page_bytes});
-    type->ids = map(".ids", id_table::geometry);
+    type->objects = map({window_kind::objects, entry.schema.node_bytes, window_header::page_bytes});
+    type->ids = map(id_table::geometry);
     for (std::uint32_t t = 0; t < entry.schema.tables; ++t) {
-        type->tables.push_back(map(fmt::format(".{}.hash", t), hash_table::geometry));
+        type->tables.push_back(map(hash_table::geometry));
         hash_seed seed = own_seed();
         seed.words[0] ^= index; // tables inserted in one order must not share a hash order
         if (type->created) hash_table::keep_seed(*type->tables.back(), *addresses_, seed);
     }
+    for (std::uint32_t t = 0; t < entry.schema.btrees(); ++t)
+        type->btrees.push_back(map(btree::geometry));
     return type;
 }
 
@@ -119,7 +122,7 @@ void require_length(const window& file, std::uint64_t used) {
                         " bytes; restore the folder from a copy, or replay into a new one");
 }
 
-/// For objects and buffers; page runs count their pages in the same word.
+/// For objects, nodes and buffers; page runs count their pages in the same word.
 void require_slots(const window& file) {
     const auto pool = rows::copy_at<pool_state>(file.root());
     const window_header& h = file.header();
@@ -154,6 +157,8 @@ void require_type(const type_windows& type) {
                                 "copy, or replay into a new one");
         states += sizeof state;
     }
+    for (const auto& tree : type.btrees)
+        require_slots(*tree);
 }
 
 } // namespace
@@ -263,7 +268,7 @@ void require_file_name(const std::string& type) {
 std::uint32_t mapped_segment::next_free_window() const noexcept {
     std::uint32_t next = first_type_window;
     for (const catalogue::entry& entry : catalogue_.entries())
-        next = std::max(next, entry.first_window + 2 + entry.schema.tables);
+        next = std::max(next, entry.first_window + entry.schema.windows());
     return next;
 }
 
@@ -282,7 +287,7 @@ type_windows& mapped_segment::find_or_create_type(const type_schema& schema) {
                           ", and is open read-only");
     require_file_name(schema.name);
     const catalogue::entry added{schema, next_free_window()};
-    if (added.first_window + 2 + schema.tables > addresses_->windows())
+    if (added.first_window + schema.windows() > addresses_->windows())
         throw limit_error(state_.string() + ": all " + std::to_string(addresses_->windows()) +
                           " windows are taken, type " + schema.name +
                           " needs more; create the state with more windows");

@@ -48,12 +48,8 @@ public:
     void each_window(Visitor&& visit) const {
         visit(*log_file_);
         buffers_->each_window(visit);
-        for (const auto& type : types_) {
-            visit(*type->objects);
-            visit(*type->ids);
-            for (const auto& table : type->tables)
-                visit(*table);
-        }
+        for (const auto& type : types_)
+            type->each(visit);
     }
 
     /// Calls build(with), which initialises a new window, with all stores exempt from the log.

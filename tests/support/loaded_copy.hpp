@@ -24,10 +24,16 @@ public:
     }
     [[nodiscard]] rows::type_rows of(std::size_t number) const {
         const type_windows& windows = *memory_.windows().at(number);
-        rows::type_rows::source from{
-            &types().at(number).schema, windows.objects.get(), windows.ids.get(), {}, &buffers_};
+        rows::type_rows::source from{&types().at(number).schema,
+                                     windows.objects.get(),
+                                     windows.ids.get(),
+                                     {},
+                                     {},
+                                     &buffers_};
         for (const auto& table : windows.tables)
             from.tables.push_back(table.get());
+        for (const auto& tree : windows.btrees)
+            from.btrees.push_back(tree.get());
         return rows::type_rows(std::move(from));
     }
     [[nodiscard]] revision_number revision() const { return db_.revision(); }

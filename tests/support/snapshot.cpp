@@ -51,6 +51,11 @@ void add_type(std::vector<window_part>& parts, const type_windows& type) {
         parts.push_back({type.tables[t].get(), 0, page});
         parts.push_back({type.tables[t].get(), area, area});
     }
+    for (const auto& tree : type.btrees) {
+        const auto pool = words_at<pool_state>(tree->root());
+        const std::size_t nodes = std::size_t{pool.high_water} * tree->header().slot_bytes;
+        parts.push_back({tree.get(), 0, pool.high_water <= 1 ? page : page + nodes});
+    }
 }
 
 } // namespace

@@ -285,12 +285,8 @@ public:
 template <typename Visitor>
 void each_window(segment& memory, Visitor&& visit) {
     memory.buffers().each_window(visit);
-    for (const auto& type : memory.windows()) {
-        visit(*type->objects);
-        visit(*type->ids);
-        for (const auto& table : type->tables)
-            visit(*table);
-    }
+    for (const auto& type : memory.windows())
+        type->each(visit);
 }
 
 std::uint64_t number_of(segment& memory, const std::byte* at) {

@@ -144,12 +144,12 @@ slot_number object_loader::slot_of(std::uint32_t id, const char* key) const {
     return slot;
 }
 
-std::vector<slot_number> object_loader::sorted(const rows::type_layout::tree& of) const {
-    const rows::key_reader key(schema_, *of.key, buffers_);
+std::vector<slot_number> object_loader::sorted(const type_schema::key& of, bool is_unique) const {
+    const rows::key_reader key(schema_, of, buffers_);
     if (!key.why_no_order().empty())
         throw usage_error(fmt::format("{}.{} cannot be put in order: {}, which only the program "
                                       "that knows the type understands",
-                                      schema_.name, of.key->name, key.why_no_order()));
+                                      schema_.name, of.name, key.why_no_order()));
     std::vector<slot_number> order(objects());
     std::iota(order.begin(), order.end(), slot_number{1});
     std::sort(order.begin(), order.end(), [&](slot_number a, slot_number b) {
@@ -159,31 +159,87 @@ std::vector<slot_number> object_loader::sorted(const rows::type_layout::tree& of
     const auto same =
         std::adjacent_find(order.begin(), order.end(), [&](slot_number a, slot_number b) {
             const auto found = key.compare(value(a), value(b));
-            return of.is_unique && found && *found == 0;
+            return is_unique && found && *found == 0;
         });
     if (same != order.end())
         throw duplicate_key_error(fmt::format("{}.{}: objects {} and {} have the same key",
-                                              schema_.name, of.key->name, id(*same),
-                                              id(*(same + 1))));
+                                              schema_.name, of.name, id(*same), id(*(same + 1))));
     return order;
 }
 
-std::vector<slot_number> object_loader::ordered(const rows::type_layout::tree& of,
+std::vector<slot_number> object_loader::ordered(const type_schema::key& of,
                                                 const std::vector<std::uint32_t>& ids) const {
     std::vector<slot_number> order;
     std::vector<bool> is_there(end_, false);
     order.reserve(ids.size());
     for (const std::uint32_t one : ids) {
-        const slot_number slot = slot_of(one, of.key->name.c_str());
+        const slot_number slot = slot_of(one, of.name.c_str());
         if (!is_there[slot]) order.push_back(slot);
         is_there[slot] = true;
     }
     if (order.size() != ids.size() || order.size() != objects())
         throw damaged_error(fmt::format("{}.{} has {} objects, {} different ones, but the type "
                                         "has {}",
-                                        schema_.name, of.key->name, ids.size(), order.size(),
+                                        schema_.name, of.name, ids.size(), order.size(),
                                         objects()));
     return order;
+}
+
+std::vector<slot_number> object_loader::order_of(const type_schema::key& key, bool is_unique,
+                                                 const key_orders& orders) const {
+    const auto known = orders.trees.find(key.name);
+    return known == orders.trees.end() ? sorted(key, is_unique) : ordered(key, known->second);
+}
+
+namespace {
+
+/// The bits of the keys of objects that lie one after the other.
+class loaded_bits final : public btree_keys {
+public:
+    loaded_bits(const rows::key_reader& key, const std::byte* values, std::size_t node_bytes,
+                bool is_unique) noexcept
+        : key_(key), values_(values), node_bytes_(node_bytes), is_unique_(is_unique) {}
+
+    [[nodiscard]] btree_key read(slot_number slot) const override {
+        const std::byte* const object = values_ + slot * node_bytes_;
+        chainbase::detail::key_bits bits = key_.bits(object);
+        if (!is_unique_) bits.append(rows::copy_at<std::uint32_t>(object), 32, false);
+        return bits.key();
+    }
+    void prefetch(slot_number) const noexcept override {}
+
+private:
+    const rows::key_reader& key_;
+    const std::byte* values_;
+    std::size_t node_bytes_;
+    bool is_unique_;
+};
+
+} // namespace
+
+/// Entries that come in order fill the leaves.
+void object_loader::load_btrees(const key_orders& orders) {
+    for (std::size_t number = 0; number < layout_.btrees.size(); ++number) {
+        const rows::type_layout::flat_tree& one = layout_.btrees[number];
+        window& file = *windows_.btrees[number];
+        operation make(*to_.log(), 0);
+        btree::initialise(file, one.bits);
+        make.complete();
+        const rows::key_reader key(schema_, *one.key, buffers_);
+        const loaded_bits bits(key, value(0), schema_.node_bytes, one.is_unique);
+        btree tree(file, bits, one.bits, to_.log());
+        const std::vector<slot_number> order = order_of(*one.key, one.is_unique, orders);
+        for (std::size_t done = 0; done < order.size();) {
+            operation batch(*to_.log(), 0);
+            const std::size_t end = std::min<std::size_t>(order.size(), done + batch_objects);
+            for (; done < end; ++done)
+                if (tree.insert(bits.read(order[done]), order[done]) != 0)
+                    throw damaged_error(fmt::format("{}.{}: object {} has the key of another one",
+                                                    schema_.name, one.key->name, id(order[done])));
+            batch.complete();
+        }
+        tree.trim();
+    }
 }
 
 void object_loader::load_tables(const key_orders& orders) {
@@ -217,13 +273,11 @@ void object_loader::finish(std::uint32_t next_id, const key_orders& orders) {
     batch_.reset();
     next_id = std::max(next_id, end_id_);
     write_root(next_id);
-    for (const rows::type_layout::tree& one : layout_.trees) {
-        const auto known = orders.trees.find(one.key->name);
-        const std::vector<slot_number> order =
-            known == orders.trees.end() ? sorted(one) : ordered(one, known->second);
-        tree_loader(node(0), schema_.node_bytes, one.links_at, one.is_ranked).link(order);
-    }
+    for (const rows::type_layout::tree& one : layout_.trees)
+        tree_loader(node(0), schema_.node_bytes, one.links_at, one.is_ranked)
+            .link(order_of(*one.key, one.is_unique, orders));
     load_tables(orders);
+    load_btrees(orders);
     fit_files(next_id);
     to_.publish_type(windows_);
 }

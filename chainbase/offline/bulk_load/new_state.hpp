@@ -61,9 +61,13 @@ private:
     void write_root(std::uint32_t next_id);
     void fit_files(std::uint32_t next_id);
     [[nodiscard]] slot_number slot_of(std::uint32_t id, const char* key) const;
-    [[nodiscard]] std::vector<slot_number> sorted(const rows::type_layout::tree& of) const;
-    [[nodiscard]] std::vector<slot_number> ordered(const rows::type_layout::tree& of,
+    /// All slots in the order of a key.
+    [[nodiscard]] std::vector<slot_number> order_of(const type_schema::key& key, bool is_unique,
+                                                    const key_orders& orders) const;
+    [[nodiscard]] std::vector<slot_number> sorted(const type_schema::key& of, bool is_unique) const;
+    [[nodiscard]] std::vector<slot_number> ordered(const type_schema::key& of,
                                                    const std::vector<std::uint32_t>& ids) const;
+    void load_btrees(const key_orders& orders);
     void load_tables(const key_orders& orders);
 
     segment& to_;

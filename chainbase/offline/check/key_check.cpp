@@ -1,4 +1,6 @@
 #include <chainbase/offline/check/slot_checks.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/btree.hpp>
 #include <pool_allocator/link_words.hpp>
 
 #include <fmt/format.h>
@@ -385,11 +387,61 @@ private:
     std::uint64_t height_ = 0;
 };
 
+/// The keys of the objects that a btree leads to, each once.
+class reached_keys final : public btree_keys {
+public:
+    reached_keys(object_slots& objects, const rows::key_reader& key, bool is_unique)
+        : objects_(objects), key_(key), is_unique_(is_unique), is_reached_(objects.end(), false) {}
+
+    [[nodiscard]] btree_key read(slot_number slot) const override {
+        if (!objects_.is_live(slot))
+            throw damaged_error(fmt::format("leads to slot {}, which is not an object", slot));
+        if (is_reached_[slot])
+            throw damaged_error("leads to " + objects_.text_of(slot) + ", which has two entries");
+        is_reached_[slot] = true;
+        ++reached_;
+        chainbase::detail::key_bits bits = key_.bits(objects_.value(slot));
+        if (!is_unique_) bits.append(objects_.id(slot), 32, false);
+        return bits.key();
+    }
+    void prefetch(slot_number) const noexcept override {}
+
+    [[nodiscard]] const std::vector<bool>& is_reached() const noexcept { return is_reached_; }
+    [[nodiscard]] std::uint64_t reached() const noexcept { return reached_; }
+
+private:
+    object_slots& objects_;
+    const rows::key_reader& key_;
+    bool is_unique_;
+    mutable std::vector<bool> is_reached_;
+    mutable std::uint64_t reached_ = 0;
+};
+
 } // namespace
 
 void check_table(object_slots& objects, const window& file, const rows::type_layout::table& of,
                  const rows::key_reader& key, part_report& to) {
     table_walk(objects, file, of, key, to).run();
+}
+
+void check_btree(object_slots& objects, window& file, const rows::type_layout::flat_tree& of,
+                 const rows::key_reader& key, part_report& to) {
+    reached_keys keys(objects, key, of.is_unique);
+    const btree tree(file, keys, of.bits, nullptr);
+    tree.require_within(readable(file));
+    tree.check([&](std::uint32_t node, const std::string& what) {
+        const std::size_t at =
+            node == 0 ? root_offset : btree::geometry.first_slot + node * sizeof(btree_node);
+        to.add(file, at, fmt::format("node {}: {}", node, what));
+    });
+    to.count("entries", keys.reached());
+    to.count("levels", btree::state_in(file).levels);
+    to.count("nodes", btree::state_in(file).nodes.live - 1);
+    const auto lost = objects.mark_unreached(keys.is_reached());
+    if (lost.count != 0)
+        to.add(file, root_offset,
+               fmt::format("{} objects are not reached, the first is {}", lost.count,
+                           objects.text_of(lost.first)));
 }
 
 void check_tree(object_slots& objects, const rows::type_layout::tree& of,

@@ -10,6 +10,7 @@
 #include <pool_allocator/base/files.hpp>
 #include <pool_allocator/base/ofd_lock.hpp>
 #include <pool_allocator/base/private_folder.hpp>
+#include <pool_allocator/btree.hpp>
 #include <pool_allocator/flat_tables.hpp>
 #include <undo/log_check.hpp>
 
@@ -254,15 +255,19 @@ void mapped_state::open_windows(part_report& to) {
 
 void mapped_state::open_type(const catalogue::entry& entry, part_report& to) {
     const type_schema& schema = entry.schema;
+    const std::vector<std::string> files = schema.files();
     type opened{&schema, nullptr, nullptr, {}};
-    std::uint32_t index = entry.first_window;
-    opened.objects =
-        open_window(index, schema.name + ".objects",
-                    {window_kind::objects, schema.node_bytes, window_header::page_bytes}, to);
-    opened.ids = open_window(++index, schema.name + ".ids", id_table::geometry, to);
-    for (std::uint32_t t = 0; t < schema.tables && t < schema.keys.size(); ++t)
-        opened.tables.push_back(open_window(++index, fmt::format("{}.{}.hash", schema.name, t),
-                                            hash_table::geometry, to));
+    std::uint32_t number = 0;
+    const auto open = [&](const window::geometry& shape) {
+        const std::uint32_t index = entry.first_window + number;
+        return open_window(index, files[number++], shape, to);
+    };
+    opened.objects = open({window_kind::objects, schema.node_bytes, window_header::page_bytes});
+    opened.ids = open(id_table::geometry);
+    while (number < files.size() - schema.btrees())
+        opened.tables.push_back(open(hash_table::geometry));
+    while (number < files.size())
+        opened.btrees.push_back(open(btree::geometry));
     types_.push_back(std::move(opened));
 }
 
@@ -306,6 +311,8 @@ void mapped_state::each_window(Visitor&& visit) const {
         visit(*each.ids);
         for (const auto& table : each.tables)
             visit(*table);
+        for (const auto& tree : each.btrees)
+            visit(*tree);
     }
 }
 
@@ -332,6 +339,8 @@ void mapped_state::check_pages(part_report& to) {
             (void)pages.compare(each.ids.get());
             for (const auto& table : each.tables)
                 (void)pages.compare(table.get());
+            for (const auto& tree : each.btrees)
+                (void)pages.compare(tree.get());
         }
         to.count("pages", pages.pages());
     } catch (const error& e) {

@@ -49,6 +49,7 @@ public:
         std::unique_ptr<window> objects;
         std::unique_ptr<window> ids;
         std::vector<std::unique_ptr<window>> tables;
+        std::vector<std::unique_ptr<window>> btrees = {};
         std::vector<altered_bytes> altered = {}; ///< of `objects`
     };
 

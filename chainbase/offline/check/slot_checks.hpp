@@ -116,6 +116,12 @@ void check_table(object_slots& objects, const window& file, const rows::type_lay
 void check_tree(object_slots& objects, const rows::type_layout::tree& of,
                 const rows::key_reader& key, part_report& to);
 
+/// Walks the tree of a btree key: every object is reached once, in order, nodes agree with each
+/// other and with the keys of the objects. What is wrong is added to `to`. Takes time and memory in
+/// proportion to nodes and slots, whatever is in them.
+void check_btree(object_slots& objects, window& file, const rows::type_layout::flat_tree& of,
+                 const rows::key_reader& key, part_report& to);
+
 /// The buffers of strings and arrays: checks the pools of all size classes and the page runs, then
 /// takes the references of objects, each of which must lead to a buffer of its own.
 class buffer_check final : public rows::buffer_source {

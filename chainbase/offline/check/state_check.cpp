@@ -42,7 +42,8 @@ type_check::type_check(const mapped_state::type& type, buffer_check& buffers, pa
         to.not_checked.emplace_back("the files of its objects and ids could not both be opened");
         return;
     }
-    const std::size_t structures = 3 + layout_.trees.size() + layout_.tables.size();
+    const std::size_t structures =
+        3 + layout_.trees.size() + layout_.tables.size() + layout_.btrees.size();
     std::size_t checked = 0;
     const auto done = [&] { tell(++checked, structures); };
     if (!check_objects(to.enter("objects"))) return;
@@ -161,6 +162,13 @@ void type_check::check_keys(part_report& to, const std::function<void()>& done) 
         check(*layout_.tables[t].key, [&](const rows::key_reader& key, part_report& part) {
             if (const window* file = type_.tables[t].get())
                 check_table(*objects_, *file, layout_.tables[t], key, part);
+            else
+                part.not_checked.emplace_back("its file could not be opened");
+        });
+    for (std::size_t t = 0; t < layout_.btrees.size(); ++t)
+        check(*layout_.btrees[t].key, [&](const rows::key_reader& key, part_report& part) {
+            if (window* const file = type_.btrees[t].get())
+                check_btree(*objects_, *file, layout_.btrees[t], key, part);
             else
                 part.not_checked.emplace_back("its file could not be opened");
         });

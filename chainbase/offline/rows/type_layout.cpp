@@ -2,12 +2,14 @@
 #include <chainbase/offline/rows/type_layout.hpp>
 #include <chainbase/segment/index_base.hpp>
 #include <pool_allocator/base/error.hpp>
+#include <pool_allocator/btree.hpp>
 #include <pool_allocator/flat_tables.hpp>
 #include <pool_allocator/link_words.hpp>
 #include <pool_allocator/window.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 namespace chainbase::rows {
@@ -19,13 +21,28 @@ constexpr std::size_t ring_bytes = 8;
 key_kind kind_of(const type_schema::key& key) {
     for (const key_kind kind :
          {key_kind::ordered_unique, key_kind::ordered_non_unique, key_kind::ranked_unique,
-          key_kind::ranked_non_unique, key_kind::hashed_unique, key_kind::hashed_non_unique})
+          key_kind::ranked_non_unique, key_kind::hashed_unique, key_kind::hashed_non_unique,
+          key_kind::btree_unique, key_kind::btree_non_unique})
         if (name_of(kind) == key.kind) return kind;
     throw damaged_error("key " + key.name + ": \"" + key.kind + "\" is not a kind of key");
 }
 
 std::size_t tree_bytes_of(key_kind kind) {
-    return is_hashed(kind) ? 0 : is_ranked(kind) ? links::ranked_bytes : links::ordered_bytes;
+    if (is_hashed(kind) || is_btree(kind)) return 0;
+    return is_ranked(kind) ? links::ranked_bytes : links::ordered_bytes;
+}
+
+std::size_t bits_of(const type_schema& schema, const type_schema::key& key, bool is_unique) {
+    std::size_t bits = is_unique ? 0 : 8 * sizeof(std::uint32_t); // of the id
+    for (const type_schema::part& part : key.parts) {
+        const auto field = std::ranges::find(schema.fields, part.field, &type_schema::field::name);
+        if (field == schema.fields.end())
+            throw damaged_error("key " + key.name + ": part " + part.field + " is no field");
+        bits += std::size_t{8} * field->bytes;
+    }
+    if (bits == 0 || bits > btree::max_bits)
+        throw damaged_error(fmt::format("key {}: a btree key of {} bits", key.name, bits));
+    return bits;
 }
 
 void require_fitting(const type_schema& schema, const type_layout& layout, std::size_t link_bytes) {
@@ -72,6 +89,8 @@ type_layout type_layout::of(const type_schema& schema) {
                 ring_at += ring_bytes;
             }
             layout.tables.push_back(one);
+        } else if (is_btree(kind)) {
+            layout.btrees.push_back({&key, bits_of(schema, key, is_unique(kind)), is_unique(kind)});
         } else {
             tree_end -= tree_bytes_of(kind);
             layout.trees.push_back({&key, tree_end, is_ranked(kind), is_unique(kind)});

@@ -26,8 +26,16 @@ struct type_layout {
         bool is_unique;
     };
 
+    /// A btree key, in a window of its own.
+    struct flat_tree {
+        const type_schema::key* key;
+        std::size_t bits;
+        bool is_unique;
+    };
+
     std::vector<tree> trees;
     std::vector<table> tables;
+    std::vector<flat_tree> btrees;
     std::size_t container_at = 0; ///< in the root block, if there are trees
 
     /// `schema` outlives it. Throws damaged_error when sizes and offsets do not fit each other.

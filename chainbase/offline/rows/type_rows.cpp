@@ -127,10 +127,42 @@ namespace {
 
 using links::max_height;
 
-} // namespace
+/// The links of an ordered or ranked key, as laid out by compact_links.hpp, word by word.
+class linked_tree final : public tree_reader {
+public:
+    linked_tree(const slot_reader& objects, const type_layout::tree& of) noexcept
+        : objects_(objects), links_at_(of.links_at) {}
+
+    [[nodiscard]] slot_number first() const override { return target(0, link::left); }
+    [[nodiscard]] slot_number last() const override { return target(0, link::right); }
+    [[nodiscard]] slot_number next(slot_number slot) const override {
+        return neighbour(slot, link::right, link::left);
+    }
+    [[nodiscard]] slot_number previous(slot_number slot) const override {
+        return neighbour(slot, link::left, link::right);
+    }
+    [[nodiscard]] slot_number lower_bound(const probe& key) const override {
+        return partition_point([&](const std::byte* object) { return key.place_of(object) < 0; });
+    }
+    [[nodiscard]] slot_number upper_bound(const probe& key) const override {
+        return partition_point([&](const std::byte* object) { return key.place_of(object) <= 0; });
+    }
+
+private:
+    using link = links::word;
+
+    [[nodiscard]] slot_number target(slot_number slot, link which) const;
+    [[nodiscard]] slot_number outermost(slot_number slot, link side) const;
+    [[nodiscard]] slot_number neighbour(slot_number slot, link side, link other) const;
+    template <typename IsBefore>
+    [[nodiscard]] slot_number partition_point(IsBefore&& is_before) const;
+
+    const slot_reader& objects_;
+    std::size_t links_at_;
+};
 
 /// 0 also for the header, to which the root's parent link and those of an empty tree lead.
-slot_number tree_reader::target(slot_number slot, link which) const {
+slot_number linked_tree::target(slot_number slot, link which) const {
     const std::size_t at = links_at_ + static_cast<std::size_t>(which);
     const std::int32_t distance =
         links::distance_in(copy_at<std::uint32_t>(objects_.node(slot) + at), which);
@@ -140,15 +172,7 @@ slot_number tree_reader::target(slot_number slot, link which) const {
     return static_cast<slot_number>(to);
 }
 
-slot_number tree_reader::first() const {
-    return target(0, link::left);
-}
-
-slot_number tree_reader::last() const {
-    return target(0, link::right);
-}
-
-slot_number tree_reader::outermost(slot_number slot, link side) const {
+slot_number linked_tree::outermost(slot_number slot, link side) const {
     for (int height = 0; height < max_height; ++height) {
         const slot_number below = target(slot, side);
         if (below == 0) return slot;
@@ -157,7 +181,7 @@ slot_number tree_reader::outermost(slot_number slot, link side) const {
     objects_.throw_damaged(slot, links_at_, "its links form a cycle");
 }
 
-slot_number tree_reader::neighbour(slot_number slot, link side, link other) const {
+slot_number linked_tree::neighbour(slot_number slot, link side, link other) const {
     if (const slot_number below = target(slot, side); below != 0) return outermost(below, other);
     for (int height = 0; height < max_height; ++height) {
         const slot_number above = target(slot, link::parent);
@@ -167,17 +191,9 @@ slot_number tree_reader::neighbour(slot_number slot, link side, link other) cons
     objects_.throw_damaged(slot, links_at_, "its links form a cycle");
 }
 
-slot_number tree_reader::next(slot_number slot) const {
-    return neighbour(slot, link::right, link::left);
-}
-
-slot_number tree_reader::previous(slot_number slot) const {
-    return neighbour(slot, link::left, link::right);
-}
-
 /// The first slot of which `is_before` does not hold, and of none after it.
 template <typename IsBefore>
-slot_number tree_reader::partition_point(IsBefore&& is_before) const {
+slot_number linked_tree::partition_point(IsBefore&& is_before) const {
     slot_number found = 0;
     slot_number slot = target(0, link::parent);
     for (int height = 0; slot != 0; ++height) {
@@ -189,13 +205,61 @@ slot_number tree_reader::partition_point(IsBefore&& is_before) const {
     return found;
 }
 
-slot_number tree_reader::lower_bound(const probe& key) const {
-    return partition_point([&](const std::byte* object) { return key.place_of(object) < 0; });
+} // namespace
+
+slot_bits::slot_bits(const slot_reader& objects, const key_reader& key, bool is_unique) noexcept
+    : objects_(objects), key_(key), is_unique_(is_unique) {}
+
+btree_key slot_bits::read(slot_number slot) const {
+    const std::byte* const object = objects_.value(slot);
+    chainbase::detail::key_bits bits = key_.bits(object);
+    if (!is_unique_) bits.append(copy_at<std::uint32_t>(object), 32, false);
+    return bits.key();
 }
 
-slot_number tree_reader::upper_bound(const probe& key) const {
-    return partition_point([&](const std::byte* object) { return key.place_of(object) <= 0; });
-}
+namespace {
+
+/// A btree key. The place of the slot met last makes a walk as fast as in the program.
+class flat_tree final : public tree_reader {
+public:
+    flat_tree(const slot_reader& objects, const window& file, const type_layout::flat_tree& of,
+              const buffer_source& buffers)
+        : key_(objects.schema(), *of.key, buffers), bits_(objects, key_, of.is_unique),
+          tree_(const_cast<window&>(file), bits_, of.bits, nullptr) {
+        tree_.require_within(readable(file));
+    }
+
+    [[nodiscard]] slot_number first() const override { return at(tree_.begin()); }
+    [[nodiscard]] slot_number last() const override { return at(tree_.previous({})); }
+    [[nodiscard]] slot_number next(slot_number slot) const override {
+        return at(tree_.next(place_of(slot)));
+    }
+    [[nodiscard]] slot_number previous(slot_number slot) const override {
+        return at(tree_.previous(place_of(slot)));
+    }
+    [[nodiscard]] slot_number lower_bound(const probe& key) const override {
+        return at(tree_.lower_bound(key.bits(false)));
+    }
+    [[nodiscard]] slot_number upper_bound(const probe& key) const override {
+        return at(tree_.upper_bound(key.bits(true)));
+    }
+
+private:
+    [[nodiscard]] slot_number at(btree::place place) const {
+        last_ = place;
+        return place.leaf == 0 ? 0 : tree_.slot_at(place);
+    }
+    [[nodiscard]] btree::place place_of(slot_number slot) const {
+        return tree_.holds(last_, slot) ? last_ : tree_.place_of(bits_.read(slot), slot);
+    }
+
+    key_reader key_;
+    slot_bits bits_;
+    btree tree_;
+    mutable btree::place last_;
+};
+
+} // namespace
 
 type_rows::type_rows(source from)
     : from_(std::move(from)), layout_(type_layout::of(*from_.schema)),
@@ -211,10 +275,14 @@ const type_schema::key& type_rows::key_called(std::string_view name) const {
                       (known.empty() ? "none but the id" : "id, " + known));
 }
 
-std::optional<tree_reader> type_rows::tree(const type_schema::key& key) const {
+std::unique_ptr<tree_reader> type_rows::tree(const type_schema::key& key) const {
     for (const type_layout::tree& one : layout_.trees)
-        if (one.key == &key) return tree_reader(slots_, one);
-    return std::nullopt;
+        if (one.key == &key) return std::make_unique<linked_tree>(slots_, one);
+    for (std::size_t number = 0; number < layout_.btrees.size(); ++number)
+        if (layout_.btrees[number].key == &key)
+            return std::make_unique<flat_tree>(slots_, *from_.btrees.at(number),
+                                               layout_.btrees[number], *from_.buffers);
+    return nullptr;
 }
 
 std::optional<table_reader> type_rows::table(const type_schema::key& key) const {
@@ -296,7 +364,8 @@ bool key_cursor::is_within(const std::byte* object) const {
 }
 
 bool key_cursor::advance(const type_rows& of, const visitor& visit) {
-    const tree_reader tree = of.tree(key_).value();
+    const std::unique_ptr<tree_reader> found = of.tree(key_);
+    const tree_reader& tree = *found;
     std::vector<slot_number> visited;
     slot_number slot = last_ ? resume(of, tree) : start(tree);
     for (; slot != 0 && is_within(of.slots().value(slot)); slot = after(tree, slot)) {

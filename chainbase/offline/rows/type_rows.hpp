@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -90,38 +91,37 @@ private:
     hash_state words_;
 };
 
-/// Walks and searches an ordered or ranked key: reads the links laid out by compact_links.hpp, word
-/// by word.
-///
-/// Slot 0 stands for "none". All functions throw damaged_error when links lead out of the file or
-/// round in circles. Thread-safe.
-class tree_reader {
+/// The bits of the objects' btree key, with the id if it is not unique.
+class slot_bits final : public btree_keys {
 public:
-    /// `objects` outlives it.
-    tree_reader(const slot_reader& objects, const type_layout::tree& of) noexcept
-        : objects_(objects), links_at_(of.links_at) {}
-
-    [[nodiscard]] slot_number first() const;
-    [[nodiscard]] slot_number last() const;
-    [[nodiscard]] slot_number next(slot_number slot) const;
-    [[nodiscard]] slot_number previous(slot_number slot) const;
-    /// The first one whose key does not come before `key`; with fewer parts, the first of those
-    /// that begin with it.
-    [[nodiscard]] slot_number lower_bound(const probe& key) const;
-    /// The first one whose key comes after `key` and all that begin with it.
-    [[nodiscard]] slot_number upper_bound(const probe& key) const;
+    /// All of them outlive it.
+    slot_bits(const slot_reader& objects, const key_reader& key, bool is_unique) noexcept;
+    [[nodiscard]] btree_key read(slot_number slot) const override;
+    void prefetch(slot_number) const noexcept override {}
 
 private:
-    using link = links::word;
-
-    [[nodiscard]] slot_number target(slot_number slot, link which) const;
-    [[nodiscard]] slot_number outermost(slot_number slot, link side) const;
-    [[nodiscard]] slot_number neighbour(slot_number slot, link side, link other) const;
-    template <typename IsBefore>
-    [[nodiscard]] slot_number partition_point(IsBefore&& is_before) const;
-
     const slot_reader& objects_;
-    std::size_t links_at_;
+    const key_reader& key_;
+    bool is_unique_;
+};
+
+/// Walks and searches an ordered, ranked or btree key.
+///
+/// Slot 0 stands for "none". All functions throw damaged_error when words of the key lead out of
+/// its file or round in circles. One thread at a time.
+class tree_reader {
+public:
+    virtual ~tree_reader() = default;
+
+    [[nodiscard]] virtual slot_number first() const = 0;
+    [[nodiscard]] virtual slot_number last() const = 0;
+    [[nodiscard]] virtual slot_number next(slot_number slot) const = 0;
+    [[nodiscard]] virtual slot_number previous(slot_number slot) const = 0;
+    /// The first one whose key does not come before `key`; with fewer parts, the first of those
+    /// that begin with it.
+    [[nodiscard]] virtual slot_number lower_bound(const probe& key) const = 0;
+    /// The first one whose key comes after `key` and all that begin with it.
+    [[nodiscard]] virtual slot_number upper_bound(const probe& key) const = 0;
 };
 
 /// The objects of one type of a state, found as its program finds them, from the catalogue alone.
@@ -135,6 +135,7 @@ public:
         const window* objects;
         const window* ids;
         std::vector<const window*> tables; ///< of its hashed keys
+        std::vector<const window*> btrees; ///< of its btree keys
         const buffer_source* buffers;
     };
 
@@ -147,8 +148,9 @@ public:
 
     /// The key of this name. Throws usage_error, which lists those there are.
     [[nodiscard]] const type_schema::key& key_called(std::string_view name) const;
-    /// The tree of an ordered or ranked key; nothing for a hashed one.
-    [[nodiscard]] std::optional<tree_reader> tree(const type_schema::key& key) const;
+    /// The tree of an ordered, ranked or btree key; null for a hashed one. These rows outlive it.
+    /// Throws damaged_error when it is not within its file.
+    [[nodiscard]] std::unique_ptr<tree_reader> tree(const type_schema::key& key) const;
     /// The table of a hashed key; nothing for another one. Throws damaged_error when it is not
     /// within its file.
     [[nodiscard]] std::optional<table_reader> table(const type_schema::key& key) const;
@@ -195,7 +197,7 @@ private:
     bool is_reverse_;
 };
 
-/// In the order of an ordered or ranked key.
+/// In the order of an ordered, ranked or btree key.
 class key_cursor final : public row_cursor {
 public:
     /// The range visited: from `from` to `to`, including the keys that begin with `to`.

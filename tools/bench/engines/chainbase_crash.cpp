@@ -212,12 +212,8 @@ private:
             sum += memory.addresses().pages().count_changed(
                 file.index() * each, file.bytes() / page_tracker::page_bytes);
         };
-        for (const auto& type : memory.windows()) {
-            count(*type->objects);
-            count(*type->ids);
-            for (const auto& table : type->tables)
-                count(*table);
-        }
+        for (const auto& type : memory.windows())
+            type->each(count);
         return sum;
     }
 

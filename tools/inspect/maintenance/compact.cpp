@@ -3,6 +3,7 @@
 #include <chainbase/offline/rows/type_layout.hpp>
 #include <chainbase/segment/segment.hpp>
 #include <pool_allocator/base/error.hpp>
+#include <pool_allocator/btree.hpp>
 #include <pool_allocator/flat_tables.hpp>
 #include <pool_allocator/window.hpp>
 #include <tools/inspect/compare/state_diff.hpp>
@@ -58,13 +59,16 @@ std::uint64_t table_bytes(std::uint64_t entries) {
 }
 
 std::uint64_t type_bytes(const type_report& type, const type_schema& schema,
-                         const window& objects) {
+                         const type_windows& windows) {
     // Ids in use keep their pages.
     const std::uint64_t ids = page + whole_pages(type.next_id * sizeof(slot_number));
     std::uint64_t bytes =
         pool_bytes(type.objects, type.node_bytes) + std::min(ids, type.ids.held());
     for (const rows::type_layout::table& table : rows::type_layout::of(schema).tables)
-        bytes += table_bytes(rows::copy_at<hash_state>(objects.root() + table.words_at).used);
+        bytes +=
+            table_bytes(rows::copy_at<hash_state>(windows.objects->root() + table.words_at).used);
+    for (const auto& tree : windows.btrees)
+        bytes += pool_bytes(btree::state_in(*tree).nodes.live - 1, sizeof(btree_node));
     return bytes;
 }
 
@@ -74,9 +78,9 @@ std::vector<compacted_part> compact_estimate(const state_report& state, const se
     std::vector<compacted_part> all;
     for (std::size_t number = 0; number < state.types.size(); ++number) {
         const type_report& type = state.types[number];
-        all.push_back({type.name, type.total().held(),
-                       type_bytes(type, from.types().entries()[number].schema,
-                                  *from.windows()[number]->objects)});
+        all.push_back(
+            {type.name, type.total().held(),
+             type_bytes(type, from.types().entries()[number].schema, *from.windows()[number])});
     }
     compacted_part buffers{"buffers"};
     for (const buffer_report& one : state.buffers) {

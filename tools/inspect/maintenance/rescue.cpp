@@ -49,10 +49,14 @@ std::vector<slot_number> by_id(const check::type_check& type) {
 }
 
 rows::type_rows rows_of(const check::mapped_state::type& type, const rows::buffer_source& buffers) {
-    rows::type_rows::source from{type.schema, type.objects.get(), type.ids.get(), {}, &buffers};
+    rows::type_rows::source from{type.schema, type.objects.get(), type.ids.get(), {}, {}, &buffers};
     for (const auto& table : type.tables) {
         if (!table) throw damaged_error("the file of a hashed key cannot be opened");
         from.tables.push_back(table.get());
+    }
+    for (const auto& tree : type.btrees) {
+        if (!tree) throw damaged_error("the file of a btree key cannot be opened");
+        from.btrees.push_back(tree.get());
     }
     return rows::type_rows(std::move(from));
 }

@@ -53,12 +53,8 @@ limits limits_of(const std::string& state) {
     };
     look(from.log_file());
     from.buffers().each_window(look);
-    for (const auto& type : from.windows()) {
-        look(*type->objects);
-        look(*type->ids);
-        for (const auto& table : type->tables)
-            look(*table);
-    }
+    for (const auto& type : from.windows())
+        type->each(look);
     return found;
 }
 

@@ -164,8 +164,9 @@ std::set<std::string> mapped_files(const state_report& state) {
     for (const type_report& each : state.types) {
         names.insert(each.name + ".objects");
         names.insert(each.name + ".ids");
-        for (std::size_t table = 0; table < each.keys.size(); ++table)
-            names.insert(each.name + "." + std::to_string(table) + ".hash");
+        for (std::size_t number = 0; number < each.keys.size(); ++number)
+            for (const char* kind : {".hash", ".btree"})
+                names.insert(each.name + "." + std::to_string(number) + kind);
     }
     return names;
 }

@@ -315,8 +315,15 @@ window_map scan_runs(const window& file, findings_list& findings) {
     return map;
 }
 
-/// The files of a type: objects, ids, one per hashed key. Objects referenced by the table of ids
-/// are in use.
+/// The nodes of a btree key: those outside the free list are in use.
+window_map scan_btree(const window& file, findings_list& findings) {
+    window_map map = scan_buffers(file, findings);
+    map.kind = "btree";
+    return map;
+}
+
+/// The files of a type: objects, ids, one per hashed or btree key. Objects referenced by the table
+/// of ids are in use.
 std::vector<window_map> scan_type(const type_windows& type, const type_schema& schema,
                                   findings_list& findings) {
     file_pages pages(*type.objects);
@@ -336,6 +343,8 @@ std::vector<window_map> scan_type(const type_windows& type, const type_schema& s
             *type.tables[t],
             pages.at<hash_state>(root_offset + sizeof(root_prefix) + t * sizeof(hash_state)),
             findings));
+    for (const auto& tree : type.btrees)
+        maps.push_back(scan_btree(*tree, findings));
     for (window_map& map : maps)
         map.type = schema.name;
     return maps;

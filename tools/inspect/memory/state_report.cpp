@@ -90,7 +90,9 @@ type_report report_type(auditor& audit, const type_windows& windows, const type_
         (found.nodes.total - window_header::page_bytes) / schema.node_bytes;
     audit.check_slots(found.name + ".objects", type.nodes.bytes, 1, capacity);
     type.ids = audit.check(found.name + ".ids", found.ids, {windows.ids->file()});
-    type.tables = audit.check(found.name + ".*.hash", found.tables, files_of(windows.tables));
+    std::vector<fs::path> of_keys = files_of(windows.tables);
+    std::ranges::move(files_of(windows.btrees), std::back_inserter(of_keys));
+    type.tables = audit.check(found.name + ".*.hash, *.btree", found.tables, of_keys);
     return type;
 }
 

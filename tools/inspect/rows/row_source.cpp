@@ -64,7 +64,7 @@ public:
         for (std::size_t t = 0; t < memory_.windows().size(); ++t) {
             const type_windows& one = *memory_.windows()[t];
             all.push_back({&memory_.types().entries()[t].schema, one.objects.get(), one.ids.get(),
-                           addresses_of(one.tables)});
+                           addresses_of(one.tables), addresses_of(one.btrees)});
         }
         return all;
     }
@@ -129,7 +129,8 @@ public:
     [[nodiscard]] std::vector<type> types() const override {
         std::vector<type> all;
         for (const check::mapped_state::type& one : state_.types())
-            all.push_back({one.schema, one.objects.get(), one.ids.get(), addresses_of(one.tables)});
+            all.push_back({one.schema, one.objects.get(), one.ids.get(), addresses_of(one.tables),
+                           addresses_of(one.btrees)});
         return all;
     }
     [[nodiscard]] const rows::buffer_source& buffers() const override { return buffers_; }
@@ -196,7 +197,7 @@ rows::type_rows row_source::of(const std::string& type) {
     for (mapped::type& one : mapped_->types()) {
         if (one.schema->name == type)
             return rows::type_rows({kept(*one.schema), one.objects, one.ids, std::move(one.tables),
-                                    &mapped_->buffers()});
+                                    std::move(one.btrees), &mapped_->buffers()});
         known += (known.empty() ? "" : ", ") + one.schema->name;
     }
     throw usage_error(state_.string() + " has no type \"" + type + "\"; it has " +

@@ -61,10 +61,9 @@ void tell_lengths(const undo_report& of, const address_space& addresses) {
              fmt::format("buffers.{}", size_classes::bytes_of_class(c)));
     tell(size_classes::first_window + size_classes::class_count, "buffers.runs");
     for (const catalogue::entry& one : of.types.entries()) {
-        tell(one.first_window, one.schema.name + ".objects");
-        tell(one.first_window + 1, one.schema.name + ".ids");
-        for (std::uint32_t t = 0; t < one.schema.tables; ++t)
-            tell(one.first_window + 2 + t, fmt::format("{}.{}.hash", one.schema.name, t));
+        std::uint32_t window = one.first_window;
+        for (const std::string& file : one.schema.files())
+            tell(window++, file);
     }
 }
 
@@ -177,7 +176,7 @@ undo_report read_once(const fs::path& state, undo_detail how) {
 
 const type_schema* undo_report::type_of(std::uint32_t window) const noexcept {
     for (const catalogue::entry& one : types.entries())
-        if (window >= one.first_window && window - one.first_window < 2 + one.schema.tables)
+        if (window >= one.first_window && window - one.first_window < one.schema.windows())
             return &one.schema;
     return nullptr;
 }

@@ -1,0 +1,157 @@
+#pragma once
+
+#include <chainbase/index.hpp>
+
+#include <algorithm>
+#include <array>
+#include <ranges>
+#include <span>
+
+/// The btree keys of a type: a tree in a window of its own for each, whose entries are slots. Keys
+/// that are not unique end with the object's id, so that no two in a tree are equal.
+namespace chainbase {
+
+// --- keys as bits ---
+
+template <typename T>
+template <std::size_t K>
+btree_key object_index<T>::bits_of(const T& object) noexcept {
+    detail::key_bits bits;
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+        using all = parts<K>;
+        (detail::append_bits(bits, all::template get<I>(object),
+                             all::template part<I>::is_descending),
+         ...);
+    }(std::make_index_sequence<parts<K>::count>());
+    if constexpr (!is_unique(key_at<K>::kind)) detail::append_bits(bits, object.id, false);
+    return bits.key();
+}
+
+template <typename T>
+template <std::size_t K, typename Lookup>
+btree_key object_index<T>::bits_of_lookup(const Lookup& key, bool is_filled) noexcept {
+    detail::key_bits bits;
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+        using all = parts<K>;
+        (detail::append_bits(bits, std::get<I>(key), all::template part<I>::is_descending), ...);
+    }(std::make_index_sequence<std::tuple_size_v<Lookup>>());
+    if (is_filled) bits.fill();
+    return bits.key();
+}
+
+template <typename T>
+template <std::size_t K>
+struct object_index<T>::bits_in_slots final : btree_keys {
+    explicit bits_in_slots(const object_index& objects) noexcept : in(objects) {}
+
+    [[nodiscard]] btree_key read(slot_number slot) const override {
+        return bits_of<K>(in.object_in(slot, in_btree));
+    }
+    void prefetch(slot_number slot) const noexcept override {
+        using part = typename parts<K>::template part<0>;
+        __builtin_prefetch(reinterpret_cast<const std::byte*>(&in.value_at(slot)) +
+                           detail::offset_of<T>(part::pointer));
+    }
+
+    const object_index& in;
+};
+
+template <typename T>
+void object_index<T>::attach_btrees(const type_windows& type) {
+    btrees_.reserve(btree_count);
+    each_btree([&](auto k) {
+        auto keys = std::make_unique<bits_in_slots<k>>(*this);
+        auto tree = std::make_unique<btree>(*type.btrees[btree_number<k>()], *keys,
+                                            detail::btree_bits<T, key_at<k>>,
+                                            is_writable() ? &log() : nullptr);
+        btrees_.push_back({std::move(keys), std::move(tree)});
+    });
+}
+
+// --- lookup ---
+
+/// All searches of a batch take a step before any takes the next, so that they wait for memory
+/// together.
+template <typename T>
+template <std::size_t K, typename Keys>
+void object_index<T>::find_many_btree(const Keys& keys, std::span<const T*> found) const {
+    constexpr std::size_t at_once = 16;
+    const btree& tree = flat_tree<K>();
+    const std::size_t count = std::ranges::size(keys);
+    std::array<btree::search, at_once> searches;
+    for (std::size_t begin = 0; begin < count; begin += at_once) {
+        const std::span batch = std::span(searches).first(std::min(at_once, count - begin));
+        for (std::size_t i = 0; i < batch.size(); ++i) {
+            const auto& key = keys[begin + i];
+            batch[i].next = 0; // it has nothing to look for
+            if (parts<K>::can_hold(key))
+                batch[i] = tree.start(bits_of_lookup<K>(parts<K>::make_lookup(key), false));
+        }
+        for (bool more = true; more;) {
+            more = false;
+            for (btree::search& one : batch)
+                more = tree.step(one) || more;
+        }
+        for (std::size_t i = 0; i < batch.size(); ++i) {
+            const auto& key = keys[begin + i];
+            found[begin + i] = nullptr;
+            if (!parts<K>::can_hold(key)) continue;
+            const btree::place at = tree.bound_of(batch[i]);
+            if (at.leaf == 0) continue;
+            const T& object = object_in(tree.slot_at(at), in_btree);
+            if (parts<K>::less(parts<K>::make_lookup(key), object)) continue;
+            found[begin + i] = &object;
+            ids_.prefetch(object.id.value); // what modify() reads first
+        }
+    }
+}
+
+// --- changes ---
+
+/// The searches for an object's entries, each at its leaf; they take turns.
+template <typename T>
+auto object_index<T>::search_btrees(const T& object) const -> searches {
+    searches all;
+    each_btree([&](auto k) { all[btree_number<k>()] = flat_tree<k>().start(bits_of<k>(object)); });
+    for (bool more = btree_count > 0; more;) {
+        more = false;
+        for (std::size_t i = 0; i < btree_count; ++i)
+            more = btrees_[i].tree->step(all[i]) || more;
+    }
+    return all;
+}
+
+template <typename T>
+void object_index<T>::enter_btrees(const T& object) {
+    if constexpr (btree_count > 0) {
+        searches all = search_btrees(object);
+        for (std::size_t i = 0; i < btree_count; ++i) {
+            btrees_[i].tree->finish(all[i]);
+            if (all[i].found != 0) throw_duplicate(object);
+        }
+        for (std::size_t i = 0; i < btree_count; ++i)
+            btrees_[i].tree->insert(all[i], slot_of(object));
+    }
+}
+
+template <typename T>
+void object_index<T>::leave_btrees(const T& object) {
+    if constexpr (btree_count > 0) {
+        searches all = search_btrees(object);
+        for (std::size_t i = 0; i < btree_count; ++i)
+            btrees_[i].tree->erase(all[i], slot_of(object));
+    }
+}
+
+/// The entry leaves its old place first: a search for the new one may read this object.
+template <typename T>
+void object_index<T>::relink_btrees(const T& object, const T& before) {
+    each_btree([&](auto k) {
+        if (parts<k>::equal(before, object)) return;
+        btree& tree = *btrees_[btree_number<k>()].tree;
+        tree.erase(bits_of<k>(before), slot_of(object));
+        if (tree.insert(bits_of<k>(object), slot_of(object)) != 0) throw_duplicate(object);
+    });
+}
+
+} // namespace chainbase
