@@ -63,6 +63,23 @@ void check_keys<label>(const database& db, const rows<label>& all,
                           [](const label& a) { return std::tuple(a.text.view()); });
 }
 
+template <>
+void check_keys<holding>(const database& db, const rows<holding>& all,
+                         const std::vector<holding>& probes) {
+    check_ordered<by_symbol>(
+        db, all, probes, [](const holding& a) { return std::tuple(a.symbol); },
+        [](const holding& a) { return a.symbol.view(); });
+    check_ordered<by_holder>(db, all, probes,
+                             [](const holding& a) { return std::tuple(a.holder); });
+    check_ordered<by_amount>(
+        db, all, probes, [](const holding& a) { return std::tuple(a.amount, a.id); },
+        [](const holding& a) { return std::pair(-a.amount, a.id.value); });
+    check_ordered<by_holding>(
+        db, all, probes, [](const holding& a) { return std::tuple(a.symbol, a.holder); },
+        [](const holding& a) { return std::pair(a.symbol.view(), a.holder); });
+    check_hashed<by_owner>(db, all, probes, [](const holding& a) { return std::tuple(a.holder); });
+}
+
 std::vector<std::unique_ptr<modelled_type>> all_sample_types() {
     std::vector<std::unique_ptr<modelled_type>> all;
     all.push_back(std::make_unique<typed_model<account>>());
@@ -71,6 +88,7 @@ std::vector<std::unique_ptr<modelled_type>> all_sample_types() {
     all.push_back(std::make_unique<typed_model<marker>>());
     all.push_back(std::make_unique<typed_model<token>>());
     all.push_back(std::make_unique<typed_model<label>>());
+    all.push_back(std::make_unique<typed_model<holding>>());
     return all;
 }
 

@@ -195,4 +195,26 @@ struct rules<label> {
     }
 };
 
+template <>
+struct rules<holding> {
+    static constexpr const char* name = "holding";
+
+    static void fill(holding& h, random_source& r, std::uint32_t domain) {
+        change_value(h, r);
+        change_key(h, r, domain);
+        h.symbol = std::string_view(short_name(r, domain));
+    }
+    static void change_value(holding& h, random_source& r) { h.age = r.below(1000); }
+    static void change_key(holding& h, random_source& r, std::uint32_t domain) {
+        const std::uint32_t which = r.below(7) + 1;
+        if (which & 1) h.symbol = std::string_view(short_name(r, domain));
+        if (which & 2) h.amount = static_cast<std::int64_t>(r.below(40)) - 20;
+        if (which & 4) h.holder = r.below(6);
+    }
+    static std::vector<std::string> collisions(const holding& a, const holding& b) {
+        if (a.symbol.view() == b.symbol.view()) return {"by_symbol"};
+        return {};
+    }
+};
+
 } // namespace chainbase::test

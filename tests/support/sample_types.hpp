@@ -110,6 +110,28 @@ struct label {
     using keys = chainbase::keys<hashed_unique<by_text, &label::text>>;
 };
 BOOST_DESCRIBE_STRUCT(label, (), (id, uses, text))
+
+struct by_symbol;
+struct by_holder;
+struct by_amount;
+struct by_holding;
+
+/// Btree keys, unique and not, of one word and of several, beside an ordered and a hashed one.
+struct holding {
+    chainbase::id<holding> id;
+    fixed_string<16> symbol;
+    std::int64_t amount = 0;
+    std::uint32_t holder = 0;
+    std::uint32_t age = 0;
+
+    using keys =
+        chainbase::keys<btree_unique<by_symbol, &holding::symbol>,
+                        btree_non_unique<by_holder, &holding::holder>,
+                        btree_unique<by_amount, descending<&holding::amount>, &holding::id>,
+                        ordered_unique<by_holding, &holding::symbol, &holding::holder>,
+                        hashed_non_unique<by_owner, &holding::holder>>;
+};
+BOOST_DESCRIBE_STRUCT(holding, (), (id, symbol, amount, holder, age))
 /// @}
 
 } // namespace chainbase::test
