@@ -77,6 +77,7 @@ constexpr struct {
     std::unique_ptr<account_engine> (*make)();
 } account_engines[] = {
     {"chainbase", make_chainbase_engine},
+    {"chainbase-btree", make_chainbase_btree_engine},
     {"classical", make_classical_engine},
     {"heap", make_heap_engine},
     {"offset_ptr_pool", make_offset_ptr_pool_engine},

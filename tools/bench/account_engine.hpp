@@ -77,6 +77,7 @@ public:
 /// @name One factory per engine, as described in the README
 /// @{
 std::unique_ptr<account_engine> make_chainbase_engine();
+std::unique_ptr<account_engine> make_chainbase_btree_engine();
 std::unique_ptr<account_engine> make_classical_engine();
 std::unique_ptr<account_engine> make_heap_engine();
 std::unique_ptr<account_engine> make_offset_ptr_pool_engine();

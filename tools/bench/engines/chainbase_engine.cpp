@@ -49,16 +49,20 @@ public:
     [[nodiscard]] std::uint64_t undo_bytes() const { return state_.statistics().log.values; }
 };
 
-class chainbase_store : public chainbase_table<ordered_account> {
+template <typename Account>
+class chainbase_store : public chainbase_table<Account> {
 public:
     using hashed = chainbase_table<hashed_account>;
-    using chainbase_table::chainbase_table;
+    using chainbase_table<Account>::chainbase_table;
 };
 
 } // namespace
 
 std::unique_ptr<account_engine> make_chainbase_engine() {
-    return make_account_engine<chainbase_store>();
+    return make_account_engine<chainbase_store<ordered_account>>();
+}
+std::unique_ptr<account_engine> make_chainbase_btree_engine() {
+    return make_account_engine<chainbase_store<btree_account>>();
 }
 
 } // namespace chainbase::bench

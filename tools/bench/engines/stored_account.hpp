@@ -45,11 +45,17 @@ struct ordered_by_name_and_balance {
                      ordered_unique<richest, descending<&T::balance>, &T::id>>;
 };
 template <typename T>
+struct btree_by_name_and_balance {
+    using all =
+        keys<btree_unique<named, &T::name>, btree_unique<richest, descending<&T::balance>, &T::id>>;
+};
+template <typename T>
 struct hashed_by_name {
     using all = keys<hashed_unique<named, &T::name>>;
 };
 
 using ordered_account = stored_account<ordered_by_name_and_balance>;
+using btree_account = stored_account<btree_by_name_and_balance>;
 using hashed_account = stored_account<hashed_by_name>;
 static_assert(sizeof(ordered_account) == sizeof(account));
 static_assert(sizeof(hashed_account) == sizeof(account));

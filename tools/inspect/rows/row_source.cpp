@@ -23,6 +23,7 @@ public:
         const window* objects;
         const window* ids;
         std::vector<const window*> tables;
+        std::vector<const window*> btrees;
     };
 
     virtual ~mapped() = default;
