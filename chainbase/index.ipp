@@ -618,6 +618,11 @@ void object_index<T>::compact() {
     for (hash_table& table : tables_)
         table.trim();
     for (const flat_key& key : btrees_) {
+        for (std::uint32_t leaf = key.tree->begin().leaf; leaf != 0;) {
+            operation change(log(), 0);
+            leaf = key.tree->join_leaves(leaf);
+            change.complete();
+        }
         for (bool more = true; more;) {
             operation change(log(), 0);
             more = key.tree->compact();

@@ -50,7 +50,7 @@ range equal_slices(const btree_entry* entries, std::uint32_t count, std::uint32_
     std::uint32_t begin = 0;
     for (std::uint32_t length = count; length > 1;) {
         const std::uint32_t half = length / 2;
-        begin += entries[begin + half - 1].slice < slice ? half : 0;
+        begin += half * std::uint32_t{entries[begin + half - 1].slice < slice}; // no branch
         length -= half;
     }
     if (begin < count && entries[begin].slice < slice) ++begin;
@@ -419,20 +419,26 @@ slot_number btree::slot_at(place at) const {
 }
 
 btree::place btree::next(place at) const {
-    return normal({at.leaf, at.index + 1});
+    const place to = normal({at.leaf, at.index + 1});
+    if (to.leaf != at.leaf) prefetch_node(node_at(to.leaf).next);
+    return to;
 }
 
 bool btree::holds(place at, slot_number slot) const noexcept {
     return at.leaf != 0 && at.leaf < state_.nodes.high_water && node_at(at.leaf).level == 0 &&
-           slot != 0 && ahead_of(at, 0) == slot;
+           slot != 0 && at.index < node_at(at.leaf).count && ahead_of(at, 0) == slot;
 }
 
 slot_number btree::ahead_of(place at, std::uint32_t entries) const noexcept {
-    btree_node& leaf = node_at(at.leaf);
+    const auto slot_in = [&](std::uint32_t number, std::uint32_t index) -> slot_number {
+        btree_node& leaf = node_at(number);
+        const bool is_there =
+            number < state_.nodes.high_water && index < leaf.count && leaf.begin + index < entries_;
+        return is_there ? entries_of(leaf)[leaf.begin + index].slot : 0;
+    };
+    const btree_node& leaf = node_at(at.leaf);
     const std::uint32_t index = at.index + entries;
-    return index < leaf.count && leaf.begin + index < entries_
-               ? entries_of(leaf)[leaf.begin + index].slot
-               : 0;
+    return index < leaf.count ? slot_in(at.leaf, index) : slot_in(leaf.next, index - leaf.count);
 }
 
 btree::place btree::previous(place at) const {
@@ -657,31 +663,27 @@ void btree::erase(search& at, slot_number slot) {
     erase_entry(leaf, index);
     if (leaf.count == 0)
         remove_leaf(at, at.path[1].index, number);
-    else if (leaf.count < entries_ / 3)
-        merge_leaves(at);
+    else if (leaf.count < entries_ / 3 && state_.levels > 1)
+        join(at, std::max(at.path[1].index, 1U), entries_ * 3 / 4);
 }
 
 void btree::remove_leaf(const search& at, std::uint32_t child, std::uint32_t number) {
     const std::uint32_t before = node_at(number).previous;
     const std::uint32_t after = node_at(number).next;
-    if (before == 0) state_.first = after;
-    if (after == 0) state_.last = before;
     link(before, after);
     give(number);
     remove_child(at, 1, child);
 }
 
-/// Joins the leaf with a neighbour of the same parent, if both together leave room for more.
-void btree::merge_leaves(const search& at) {
-    if (state_.levels == 1) return;
+/// Joins child `right` of the search's node of level 1, if it has that, with the one before it, if
+/// both together have at most `most` entries.
+bool btree::join(const search& at, std::uint32_t right_index, std::uint32_t most) {
     btree_node& parent = node_at(at.path[1].node);
-    if (parent.count == 0) return;
-    const std::uint32_t right_index = std::max(at.path[1].index, 1U);
-    const std::uint32_t left_number = children_of(parent)[right_index - 1];
+    if (right_index > parent.count) return false;
     const std::uint32_t right_number = children_of(parent)[right_index];
-    btree_node& left = checked(left_number, 0);
+    btree_node& left = checked(children_of(parent)[right_index - 1], 0);
     btree_node& right = checked(right_number, 0);
-    if (std::uint32_t{left.count} + right.count > entries_ * 3 / 4) return;
+    if (std::uint32_t{left.count} + right.count > most) return false;
     leaf_image all = image_of(left);
     leaf_image more = image_of(right);
     const std::size_t shared =
@@ -692,6 +694,7 @@ void btree::merge_leaves(const search& at) {
     log(&left, sizeof left);
     write(left, all);
     remove_leaf(at, right_index, right_number);
+    return true;
 }
 
 /// Takes a child out of the node of a level in which the search turned.
@@ -779,6 +782,16 @@ void btree::move_node(std::uint32_t from, std::uint32_t to) {
     if (child != from) throw_damaged(from, "its keys do not lead to it");
     log(&child, sizeof child);
     child = to;
+}
+
+std::uint32_t btree::join_leaves(std::uint32_t leaf) {
+    for (int looks = 0; looks < moved_at_once && leaf != 0 && state_.levels > 1; ++looks) {
+        touch();
+        const search at = at_leaf(keys_.read(slot_at({leaf, 0})));
+        if (at.path[0].node != leaf) throw_damaged(leaf, "its keys do not lead to it");
+        if (!join(at, at.path[1].index + 1, entries_)) leaf = node_at(leaf).next;
+    }
+    return state_.levels > 1 ? leaf : 0;
 }
 
 bool btree::compact() {

@@ -158,7 +158,7 @@ public:
     [[nodiscard]] place next(place at) const;
     /// Whether the entry of that object is there. `at` may be of an earlier time.
     [[nodiscard]] bool holds(place at, slot_number slot) const noexcept;
-    /// The object that many entries further, or 0 if it is in another leaf.
+    /// The object that many entries further, or 0 if it is behind the next leaf.
     [[nodiscard]] slot_number ahead_of(place at, std::uint32_t entries) const noexcept;
     /// Of the end: the last entry. Of the first one: the end.
     [[nodiscard]] place previous(place at) const;
@@ -183,8 +183,11 @@ public:
     /// Makes the entry of an object that moves lead to its new slot. Throws as erase() does.
     void replace(const btree_key& key, slot_number slot, slot_number to);
 
-    /// Moves nodes from the file's end to free places before it. One call is one part of it, in an
-    /// operation; returns whether there is more to do. Throws as insert() does.
+    /// Compaction, in parts of one call, each in an operation. First leaves that fit into one are
+    /// joined, from `leaf` on (at first that of begin()); returns where to go on, 0 at the end.
+    /// Then nodes move from the file's end to free places before it; returns whether there is more
+    /// to do. Both throw as insert() does.
+    std::uint32_t join_leaves(std::uint32_t leaf);
     bool compact();
     /// Cuts the file behind the last used node. Requires that nothing can be undone.
     void trim();
@@ -249,7 +252,7 @@ private:
     void add_child(const search& at, std::uint32_t level, const btree_key& separator,
                    std::uint32_t child, bool is_left);
     void remove_child(const search& at, std::uint32_t level, std::uint32_t index);
-    void merge_leaves(const search& at);
+    bool join(const search& at, std::uint32_t right_index, std::uint32_t most);
     void merge_inner(const search& at, std::uint32_t level);
     void remove_leaf(const search& at, std::uint32_t child, std::uint32_t number);
     void link(std::uint32_t before, std::uint32_t after);

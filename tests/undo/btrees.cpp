@@ -273,7 +273,15 @@ TEST_CASE_METHOD(seeded, "a compacted tree has no free node, and its file ends b
                 random.chance(900))
                 s.erase(slot);
         const btree_state& words = btree::state_in(s.file);
+        const std::uint32_t before = words.nodes.live;
+        for (std::uint32_t leaf = s.tree().begin().leaf; leaf != 0;) {
+            operation change(s.log, 0);
+            leaf = s.tree().join_leaves(leaf);
+            change.complete();
+            s.require_sound();
+        }
         const std::uint32_t live = words.nodes.live;
+        CHECK(live <= before);
         for (bool more = true; more;) {
             operation change(s.log, 0);
             more = s.tree().compact();
