@@ -159,7 +159,7 @@ void declare_resize(command& verb) {
             "The size that one file can grow to, such as 64GiB, or in bytes")
         .value_name("BYTES");
     verb.add_option("--windows", asked->windows,
-                    "How many files there can be: 26, and per type 2 and one per hashed key")
+                    "How many files there can be: 26, and per type 2 and one per hashed or btree key")
         .whole_number(1, std::uint64_t{1} << 20);
     verb.add_flag("--dry-run", asked->only_tells, "Only show the present and the new limits");
     verb.add_flag("--json", asked->json, "Print one JSON object instead of text");

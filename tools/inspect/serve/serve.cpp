@@ -159,7 +159,7 @@ std::string rows_page(const std::filesystem::path& state, const row_request& wan
     bool has_order = true;
     from.take_turn([&] {
         const rows::type_rows of = from.of(wanted.type);
-        has_order = wanted.index == "id" || of.tree(of.key_called(wanted.index)).has_value();
+        has_order = wanted.index == "id" || of.tree(of.key_called(wanted.index)) != nullptr;
     });
     // An unordered key without a value is refused by the ordered page.
     const bool is_lookup = !has_order && (wanted.with_archive || !wanted.parts.empty());
