@@ -117,27 +117,27 @@ struct thing {
 
     using keys = chainbase::keys<
         hashed_unique<struct by_name, &thing::name>,
-        ordered_unique<struct by_name_order, &thing::name>,
+        btree_unique<struct by_name_order, &thing::name>,
         hashed_unique<struct by_title, &thing::title, &thing::u128>,
         ranked_unique<struct by_title_back, descending<&thing::title>, &thing::id>,
         hashed_non_unique<struct by_memo, &thing::memo>,
-        ordered_unique<struct by_digest, descending<&thing::digest>>,
-        ordered_unique<struct by_wide, descending<&thing::i128>>,
+        btree_unique<struct by_digest, descending<&thing::digest>>,
+        btree_unique<struct by_wide, descending<&thing::i128>>,
         hashed_unique<struct by_vast, &thing::u128>,
         ranked_non_unique<struct by_octets, &thing::octets>,
-        ordered_non_unique<struct by_triple, descending<&thing::triple>>,
+        btree_non_unique<struct by_triple, descending<&thing::triple>>,
         hashed_non_unique<struct by_tags, &thing::tags>,
-        ordered_non_unique<struct by_tags_order, &thing::tags>,
+        btree_non_unique<struct by_tags_order, &thing::tags>,
         hashed_non_unique<struct by_place, &thing::at>,
         ordered_non_unique<struct by_numbers, &thing::numbers>,
         hashed_non_unique<struct by_words, &thing::words>,
         ordered_non_unique<struct by_raw, &thing::raw>,
         ranked_non_unique<struct by_kind, &thing::yes, descending<&thing::colour>, &thing::temper,
                           &thing::letter>,
-        ordered_non_unique<struct by_small, &thing::i8, descending<&thing::u8>, &thing::i16,
-                           descending<&thing::u16>, &thing::i32, descending<&thing::u32>>,
-        ordered_unique<struct by_large, &thing::i64, descending<&thing::u64>, &thing::i128,
-                       descending<&thing::u128>>,
+        btree_non_unique<struct by_small, &thing::i8, descending<&thing::u8>, &thing::i16,
+                         descending<&thing::u16>, &thing::i32, descending<&thing::u32>>,
+        btree_unique<struct by_large, &thing::i64, descending<&thing::u64>, &thing::i128,
+                     descending<&thing::u128>>,
         hashed_non_unique<struct by_other, &thing::other>,
         hashed_unique<struct by_all, &thing::yes, &thing::colour, &thing::temper, &thing::letter,
                       &thing::i8, &thing::i16, &thing::i32, &thing::i64, &thing::i128, &thing::name,
@@ -177,7 +177,7 @@ struct gauge {
                         ranked_unique<struct by_real, descending<&gauge::real>, &gauge::id>,
                         ordered_non_unique<struct by_reals, &gauge::reals>,
                         hashed_non_unique<struct by_hidden, &gauge::hidden>,
-                        ordered_non_unique<struct by_thing, &gauge::of>>;
+                        btree_non_unique<struct by_thing, &gauge::of>>;
 };
 BOOST_DESCRIBE_STRUCT(gauge, (), (id, single, real, reals, singles, hidden, of))
 
