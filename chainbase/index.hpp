@@ -81,6 +81,9 @@ public:
     template <std::size_t K, typename Lookup>
     [[nodiscard]] static btree_key bits_of_lookup(const Lookup& key, bool is_filled) noexcept;
 
+    /// The first object whose leading parts of btree key K equal `key`, or null.
+    template <std::size_t K, typename Lookup>
+    [[nodiscard]] const T* find_btree(const Lookup& key) const;
     /// The first object of each of these values of ordered, ranked or btree key K, or null; see
     /// database::find_many.
     template <std::size_t K, typename Keys>
@@ -356,6 +359,9 @@ private:
     };
     using searches = std::array<btree::search, btree_count ? btree_count : 1>;
     void attach_btrees(const type_windows& type);
+    /// As find_btree(), by a search for the key that has got to its leaf.
+    template <std::size_t K, typename Lookup>
+    [[nodiscard]] const T* first_of(const Lookup& key, btree::search& at_leaf) const;
     [[nodiscard]] searches search_btrees(const T& object) const;
     /// Throws duplicate_key_error, out_of_space_error, limit_error; the operation must then fail.
     void enter_btrees(const T& object);

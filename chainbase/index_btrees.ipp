@@ -70,6 +70,31 @@ void object_index<T>::attach_btrees(const type_windows& type) {
 
 // --- lookup ---
 
+template <typename T>
+template <std::size_t K, typename Lookup>
+const T* object_index<T>::first_of(const Lookup& key, btree::search& at_leaf) const {
+    const btree& tree = flat_tree<K>();
+    if constexpr (is_unique(key_at<K>::kind) && std::tuple_size_v<Lookup> == parts<K>::count) {
+        tree.finish(at_leaf);
+        return at_leaf.found ? &object_in(at_leaf.found, in_btree) : nullptr;
+    } else {
+        const btree::place at = tree.bound_of(at_leaf);
+        if (at.leaf == 0) return nullptr;
+        const T& object = object_in(tree.slot_at(at), in_btree);
+        return parts<K>::less(key, object) ? nullptr : &object;
+    }
+}
+
+template <typename T>
+template <std::size_t K, typename Lookup>
+const T* object_index<T>::find_btree(const Lookup& key) const {
+    const btree& tree = flat_tree<K>();
+    btree::search of = tree.start(bits_of_lookup<K>(key, false));
+    while (tree.step(of)) {
+    }
+    return first_of<K>(key, of);
+}
+
 /// All searches of a batch take a step before any takes the next, so that they wait for memory
 /// together.
 template <typename T>
@@ -96,12 +121,9 @@ void object_index<T>::find_many_btree(const Keys& keys, std::span<const T*> foun
             const auto& key = keys[begin + i];
             found[begin + i] = nullptr;
             if (!parts<K>::can_hold(key)) continue;
-            const btree::place at = tree.bound_of(batch[i]);
-            if (at.leaf == 0) continue;
-            const T& object = object_in(tree.slot_at(at), in_btree);
-            if (parts<K>::less(parts<K>::make_lookup(key), object)) continue;
-            found[begin + i] = &object;
-            ids_.prefetch(object.id.value); // what modify() reads first
+            const T* const object = first_of<K>(parts<K>::make_lookup(key), batch[i]);
+            found[begin + i] = object;
+            if (object) ids_.prefetch(object->id.value); // what modify() reads first
         }
     }
 }

@@ -204,14 +204,7 @@ public:
     template <typename... V>
     [[nodiscard]] const T* find(const V&... values) const {
         if (!parts::can_hold(values...)) return nullptr;
-        const auto wanted = parts::make_lookup(values...);
-        if constexpr (is_unique(key::kind) && std::tuple_size_v<decltype(wanted)> == parts::count) {
-            const slot_number slot = tree().find(index::template bits_of_lookup<K>(wanted, false));
-            return slot ? &index_->object_in(slot, "a btree key") : nullptr;
-        } else {
-            const iterator found = lower_bound(values...);
-            return found == end() || parts::less(wanted, *found) ? nullptr : &*found;
-        }
+        return index_->template find_btree<K>(parts::make_lookup(values...));
     }
     template <typename... V>
     [[nodiscard]] iterator lower_bound(const V&... values) const {

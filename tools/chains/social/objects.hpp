@@ -60,7 +60,7 @@ struct comment_object {
 
     using keys = chainbase::keys<
         hashed_unique<by_permlink, &comment_object::author, &comment_object::permlink>,
-        ordered_unique<by_cashout_time, &comment_object::cashout_time, &comment_object::id>>;
+        btree_unique<by_cashout_time, &comment_object::cashout_time, &comment_object::id>>;
     using archived_by = archive::tags<by_permlink>;
 };
 BOOST_DESCRIBE_STRUCT(comment_object, (),
@@ -79,8 +79,8 @@ struct vote_object {
     std::int64_t rshares = 0;
     std::int64_t time = 0;
 
-    using keys = chainbase::keys<
-        ordered_unique<by_comment_voter, &vote_object::comment, &vote_object::voter>>;
+    using keys =
+        chainbase::keys<btree_unique<by_comment_voter, &vote_object::comment, &vote_object::voter>>;
 };
 BOOST_DESCRIBE_STRUCT(vote_object, (), (id, comment, voter, percent, rshares, time))
 
