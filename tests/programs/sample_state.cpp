@@ -166,6 +166,11 @@ void fill(marker& one, std::uint32_t number) {
 void fill(label& one, std::uint32_t number) {
     one.text = "label " + std::to_string(number);
 }
+void fill(holding& one, std::uint32_t number) {
+    one.symbol = std::string_view("symbol " + std::to_string(number));
+    one.amount = number * 7919 % 1000;
+    one.holder = number % 6;
+}
 void fill(note& one, std::uint32_t number) {
     one.author = "author";
     one.title = "title " + std::to_string(number);
@@ -258,6 +263,7 @@ const std::map<std::string, handler_maker> known_types = {
     {"token", make_handler<token>},
     {"marker", make_handler<marker>},
     {"label", make_handler<label>},
+    {"holding", make_handler<holding>},
     {"note", make_handler<note>},
     {"graded", make_handler<graded>},
     {"everything", make_handler<everything>},

@@ -670,6 +670,59 @@ def test_buffers_that_are_free_or_lost(damageable, inspect):
         ), (words, found)
 
 
+# --- btree keys ---
+
+# Words of a tree of 400 entries of 16 bytes, in levels of 60 entries and 24 separators: where, and what check says.
+BTREE_WORDS = [
+    ("live nodes", lambda of: ROOT + 8, "nodes in use"),
+    ("length of keys", lambda of: ROOT + 12, "of keys of"),
+    ("root", lambda of: ROOT + 16, ""),
+    ("levels", lambda of: ROOT + 20, ""),
+    ("first leaf", lambda of: ROOT + 24, "the first leaf"),
+    ("last leaf", lambda of: ROOT + 28, "the last leaf"),
+    ("entries", lambda of: ROOT + 32, "entries is"),
+    ("count of a leaf", lambda of: of(24), ""),
+    ("shared bits", lambda of: of(24) + 4, ""),
+    ("a leaf's neighbour before", lambda of: of(24) + 8, "its neighbour"),
+    ("a leaf's neighbour behind", lambda of: of(24) + 12, "its neighbour"),
+    ("prefix", lambda of: of(24) + 16, "has other bits"),
+    ("slice", lambda of: of(24, True), "has other bits"),
+    ("slot", lambda of: of(24, True) + 4, ""),
+    ("count of the root", lambda of: of(16), ""),
+    ("level of the root", lambda of: of(16) + 6, ""),
+    ("a child of the root", lambda of: of(16) + 16 + 2 * 24 * 8, ""),
+]
+
+
+@pytest.fixture(scope="module")
+def flat(session_scratch):
+    state = session_scratch / "flat"
+    change(state, "holding", "create holding 400")
+    return state
+
+
+@pytest.mark.parametrize("name, where, words", BTREE_WORDS, ids=lambda one: str(one)[:30])
+def test_an_altered_word_of_a_btree_key(name, where, words, flat, inspect):
+    file = "segment/holding.0.btree"
+    whole = (flat / file).read_bytes()
+
+    def node(at_root, first_entry=False):  # what that word of the root leads to
+        at = PAGE + 512 * struct.unpack_from("<I", whole, ROOT + at_root)[0]
+        return at + 32 + 8 * struct.unpack_from("<HH", whole, at)[1] if first_entry else at
+
+    altered = bytearray(whole)
+    altered[where(node)] ^= 4
+    (flat / file).write_bytes(altered)
+    die(flat)  # else the sums of a closed state tell first
+    found = findings(inspect("check", flat, "--json", code=(0, 4)).json)
+    results = [inspect(*call, code=(0, 1)) for call in (
+        ("range", flat, "holding", "by_symbol"), ("get", flat, "holding", "by_symbol", "symbol 7"))]
+    (flat / file).write_bytes(whole)
+    assert any(one[4] == file and words in one[2] for one in found), found
+    assert all(one.code == 0 or "by_symbol" in one.err or "check" in one.err for one in results)
+    assert findings(inspect("check", flat, "--json").json) == []
+
+
 @pytest.mark.parametrize(
     "name", ["undo_log", "buffers.16", "account.objects", "account.ids", "account.0.hash"]
 )

@@ -427,16 +427,19 @@ void check_table(object_slots& objects, const window& file, const rows::type_lay
 void check_btree(object_slots& objects, window& file, const rows::type_layout::flat_tree& of,
                  const rows::key_reader& key, part_report& to) {
     reached_keys keys(objects, key, of.is_unique);
-    const btree tree(file, keys, of.bits, nullptr);
-    tree.require_within(readable(file));
-    tree.check([&](std::uint32_t node, const std::string& what) {
-        const std::size_t at =
-            node == 0 ? root_offset : btree::geometry.first_slot + node * sizeof(btree_node);
-        to.add(file, at, fmt::format("node {}: {}", node, what));
-    });
-    to.count("entries", keys.reached());
-    to.count("levels", btree::state_in(file).levels);
-    to.count("nodes", btree::state_in(file).nodes.live - 1);
+    try {
+        const btree tree(file, keys, of.bits, nullptr);
+        tree.require_within(readable(file));
+        tree.check([&](std::uint32_t node, const std::string& what) {
+            const std::size_t in_file = btree::geometry.first_slot + node * sizeof(btree_node);
+            to.add(file, node == 0 ? root_offset : in_file, fmt::format("node {}: {}", node, what));
+        });
+        to.count("entries", keys.reached());
+        to.count("levels", btree::state_in(file).levels);
+        to.count("nodes", btree::state_in(file).nodes.live - 1);
+    } catch (const damaged_error& e) {
+        to.add(file, root_offset, e.what());
+    }
     const auto lost = objects.mark_unreached(keys.is_reached());
     if (lost.count != 0)
         to.add(file, root_offset,

@@ -284,15 +284,16 @@ window_map scan_log(const window& file, findings_list& findings) {
     return map;
 }
 
-/// A class of buffers: slots outside the free list are in use.
-window_map scan_buffers(const window& file, findings_list& findings) {
-    window_map map = blank(file, "buffers");
+/// A class of buffers, or the nodes of a btree key: slots outside the free list are in use.
+window_map scan_pool(const window& file, const char* kind, const char* what,
+                     findings_list& findings) {
+    window_map map = blank(file, kind);
     file_pages pages(file);
     const auto pool = pages.at<pool_state>(root_offset);
     const std::uint64_t capacity = (map.bytes - page_bytes) / map.slot_bytes;
     const std::uint64_t end = used_slots(map, pool.high_water, capacity, findings);
     enter_slots(map, capacity, free_slots(pages, map, pool.free_head, end, findings));
-    compare(map, "buffers", map.slots.used + 1, pool.live, findings);
+    compare(map, what, map.slots.used + 1, pool.live, findings);
     return map;
 }
 
@@ -312,13 +313,6 @@ window_map scan_runs(const window& file, findings_list& findings) {
         if (!is_free[page]) map.fill(page * page_bytes, page_bytes);
     }
     compare(map, "pages", map.slots.used, words.live, findings);
-    return map;
-}
-
-/// The nodes of a btree key: those outside the free list are in use.
-window_map scan_btree(const window& file, findings_list& findings) {
-    window_map map = scan_buffers(file, findings);
-    map.kind = "btree";
     return map;
 }
 
@@ -344,7 +338,7 @@ std::vector<window_map> scan_type(const type_windows& type, const type_schema& s
             pages.at<hash_state>(root_offset + sizeof(root_prefix) + t * sizeof(hash_state)),
             findings));
     for (const auto& tree : type.btrees)
-        maps.push_back(scan_btree(*tree, findings));
+        maps.push_back(scan_pool(*tree, "btree", "nodes", findings));
     for (window_map& map : maps)
         map.type = schema.name;
     return maps;
@@ -359,7 +353,8 @@ std::vector<window_map> scan_windows(segment& from, std::vector<std::string>& fi
                           std::back_inserter(maps));
     from.buffers().each_window([&](const window& file) {
         const bool is_runs = file.header().kind == static_cast<std::uint32_t>(window_kind::runs);
-        maps.push_back(is_runs ? scan_runs(file, findings) : scan_buffers(file, findings));
+        maps.push_back(is_runs ? scan_runs(file, findings)
+                               : scan_pool(file, "buffers", "buffers", findings));
     });
     return maps;
 }

@@ -24,7 +24,7 @@ function groupsOf(stat) {
   const types = stat.types.map((type) => ({
     name: type.name,
     color: colors.get(type.name),
-    parts: [leaf("objects", type.nodes), leaf("ids", type.ids), leaf("hash tables", type.tables)],
+    parts: [leaf("objects", type.nodes), leaf("ids", type.ids), leaf("tables and btrees", type.tables)],
     memory: type.total,
     count: type.objects,
   }));
