@@ -46,9 +46,9 @@ struct account_object {
     chainbase::shared_string memo;
 
     using keys = chainbase::keys<
-        chainbase::ordered_unique<by_name, &account_object::name>,
-        chainbase::ordered_unique<by_balance, chainbase::descending<&account_object::balance>,
-                                  &account_object::id>>;
+        chainbase::btree_unique<by_name, &account_object::name>,
+        chainbase::btree_unique<by_balance, chainbase::descending<&account_object::balance>,
+                                &account_object::id>>;
 };
 BOOST_DESCRIBE_STRUCT(account_object, (), (id, name, balance, active, memo))
 

@@ -12,7 +12,7 @@ struct account { // a plain struct: `id` first, no pointers, every member descri
 
     using keys =
         chainbase::keys<chainbase::hashed_unique<by_name, &account::name>,
-                        chainbase::ordered_unique<
+                        chainbase::btree_unique<
                             by_balance, chainbase::descending<&account::balance>, &account::id>>;
 };
 BOOST_DESCRIBE_STRUCT(account, (), (id, name, balance))

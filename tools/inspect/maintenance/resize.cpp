@@ -158,8 +158,9 @@ void declare_resize(command& verb) {
             [asked](const std::string& size) { asked->window_bytes = byte_size_of(size); },
             "The size that one file can grow to, such as 64GiB, or in bytes")
         .value_name("BYTES");
-    verb.add_option("--windows", asked->windows,
-                    "How many files there can be: 26, and per type 2 and one per hashed or btree key")
+    verb.add_option(
+            "--windows", asked->windows,
+            "How many files there can be: 26, and per type 2 and one per hashed or btree key")
         .whole_number(1, std::uint64_t{1} << 20);
     verb.add_flag("--dry-run", asked->only_tells, "Only show the present and the new limits");
     verb.add_flag("--json", asked->json, "Print one JSON object instead of text");
