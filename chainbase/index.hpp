@@ -164,7 +164,7 @@ public:
                                         node_layout::node_bytes);
     }
     /// Prefetches all of an object, to be changed, when that is in the slot.
-    void prefetch_object(slot_number slot) const noexcept {
+    [[gnu::always_inline]] void prefetch_object(slot_number slot) const noexcept {
         if (slot == 0 || !is_slot(slot)) return;
         const auto* object = reinterpret_cast<const std::byte*>(&value_at(slot));
         for (std::size_t at = 0; at < sizeof(T); at += cache_line)

@@ -172,7 +172,7 @@ public:
         }
 
     private:
-        static constexpr std::uint32_t prefetched = 8; ///< entries ahead, in a walk forwards
+        static constexpr std::uint32_t prefetched = 12; ///< entries ahead, in a walk forwards
 
         [[nodiscard]] const btree& tree() const noexcept { return index_->template flat_tree<K>(); }
         /// Where the object's entry is now.

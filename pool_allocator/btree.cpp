@@ -176,13 +176,6 @@ btree_node& btree::checked(std::uint32_t number, std::uint32_t level) const {
     return node;
 }
 
-void btree::prefetch_node(std::uint32_t number) const noexcept {
-    constexpr std::size_t cache_line = 64;
-    const auto* node = reinterpret_cast<const std::byte*>(&node_at(number));
-    for (std::size_t at = 0; at < sizeof(btree_node); at += cache_line)
-        __builtin_prefetch(node + at);
-}
-
 int btree::order(const btree_key& a, const btree_key& b) const noexcept {
     for (std::size_t word = 0; word < words_; ++word)
         if (a[word] != b[word]) return a[word] < b[word] ? -1 : 1;
@@ -290,6 +283,17 @@ std::uint32_t btree::child_index(const btree_node& inner, const btree_key& key) 
     return begin;
 }
 
+/// Compares the bits of a key that all keys of a leaf share with these.
+int btree::order_of_prefix(const btree_key& key, const btree_node& leaf) const noexcept {
+    const std::size_t whole = leaf.shared / word_bits;
+    for (std::size_t word = 0; word < whole; ++word)
+        if (key[word] != leaf.rest[word]) return key[word] < leaf.rest[word] ? -1 : 1;
+    if (leaf.shared % word_bits == 0) return 0;
+    const std::uint64_t first = key[whole] & ~std::uint64_t{0}
+                                                 << (word_bits - leaf.shared % word_bits);
+    return first < leaf.rest[whole] ? -1 : first > leaf.rest[whole];
+}
+
 btree::search btree::start(const btree_key& key) const {
     search of;
     of.key = key;
@@ -314,16 +318,12 @@ bool btree::step(search& of) const {
         return true;
     }
     range equal{};
-    const btree_key shared = cut(of.key, node.shared);
     const btree_entry* entries = entries_of(node) + node.begin;
-    for (std::size_t word = 0; word <= words_; ++word) {
-        if (word == words_) {
-            equal = equal_slices(entries, node.count, slice_at(of.key, node.shared));
-        } else if (shared[word] != node.rest[word]) {
-            if (shared[word] > node.rest[word]) equal = {node.count, node.count};
-            break;
-        }
-    }
+    const int shared = order_of_prefix(of.key, node);
+    if (shared == 0)
+        equal = equal_slices(entries, node.count, slice_at(of.key, node.shared));
+    else if (shared > 0)
+        equal = {node.count, node.count};
     of.path[0] = {of.next, equal.begin};
     of.behind = equal.end;
     of.next = 0;

@@ -213,7 +213,12 @@ private:
     }
     [[nodiscard]] btree_node& checked(std::uint32_t number, std::uint32_t level) const;
     [[noreturn]] void throw_damaged(std::uint32_t node, const std::string& what) const;
-    void prefetch_node(std::uint32_t number) const noexcept;
+    [[gnu::always_inline]] void prefetch_node(std::uint32_t number) const noexcept {
+        constexpr std::size_t cache_line = 64;
+        const auto* node = reinterpret_cast<const std::byte*>(&node_at(number));
+        for (std::size_t at = 0; at < sizeof(btree_node); at += cache_line)
+            __builtin_prefetch(node + at);
+    }
 
     [[nodiscard]] btree_entry* entries_of(btree_node& leaf) const noexcept {
         return reinterpret_cast<btree_entry*>(leaf.rest.data() + words_);
@@ -229,6 +234,7 @@ private:
     [[nodiscard]] std::size_t common_bits(const btree_key& a, const btree_key& b) const noexcept;
     [[nodiscard]] std::uint32_t child_index(const btree_node& inner,
                                             const btree_key& key) const noexcept;
+    [[nodiscard]] int order_of_prefix(const btree_key& key, const btree_node& leaf) const noexcept;
     [[nodiscard]] search at_leaf(const btree_key& key) const;
     [[nodiscard]] search finished(const btree_key& key) const;
     void find_entry(search& at, slot_number slot) const;

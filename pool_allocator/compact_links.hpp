@@ -208,9 +208,11 @@ std::uint32_t ranked_node_size(const link_ref<Node>& link) noexcept {
 }
 
 /// Fetches the lines of both children of `node` that a search reads: the links, which lie
-/// `links_at` in the node, and the bytes up to `key_end`.
+/// `links_at` in the node, and the bytes up to `key_end`. Inlined always, as all functions that
+/// only prefetch: GCC takes them for functions without effect, and drops calls.
 template <std::size_t NodeBytes>
-void prefetch_children(const std::byte* node, std::size_t links_at, std::size_t key_end) noexcept {
+[[gnu::always_inline]] inline void prefetch_children(const std::byte* node, std::size_t links_at,
+                                                     std::size_t key_end) noexcept {
     std::int32_t children[2];
     std::memcpy(children, node + links_at + sizeof(logged_word), sizeof children);
     for (const std::int32_t nodes : children) {
@@ -222,7 +224,7 @@ void prefetch_children(const std::byte* node, std::size_t links_at, std::size_t 
 
 /// As above for the links alone, of nodes whose key is near.
 template <typename Node>
-void prefetch_children(const Node* node) noexcept {
+[[gnu::always_inline]] inline void prefetch_children(const Node* node) noexcept {
     __builtin_prefetch(node->left());
     __builtin_prefetch(node->right());
 }

@@ -23,7 +23,9 @@ public:
     [[nodiscard]] slot_number at(std::uint32_t id) const noexcept { return entry(id); }
 
     /// Asks for the memory of an entry.
-    void prefetch(std::uint32_t id) const noexcept { __builtin_prefetch(&entry(id)); }
+    [[gnu::always_inline]] void prefetch(std::uint32_t id) const noexcept {
+        __builtin_prefetch(&entry(id));
+    }
 
     /// Makes room for entry `id`. Throws out_of_space_error, limit_error.
     void reserve(std::uint32_t id) {
@@ -174,7 +176,9 @@ public:
     }
 
     /// Asks for the memory in which find() begins to look.
-    void prefetch(std::uint32_t hash) const noexcept { __builtin_prefetch(&entries()[home(hash)]); }
+    [[gnu::always_inline]] void prefetch(std::uint32_t hash) const noexcept {
+        __builtin_prefetch(&entries()[home(hash)]);
+    }
     /// The slot of the first entry with this hash, very likely that of the object looked up; 0 when
     /// there is none. Reads no object.
     [[nodiscard]] slot_number likely(std::uint32_t hash) const noexcept {

@@ -172,7 +172,7 @@ public:
         return {place_, bytes(capacity_)};
     }
     /// Prefetches it, so that memory latencies of several nodes overlap.
-    void prefetch() const noexcept {
+    [[gnu::always_inline]] void prefetch() const noexcept {
         for (std::size_t line = 0; line < bytes(capacity_); line += 64)
             __builtin_prefetch(place_ + line);
     }
