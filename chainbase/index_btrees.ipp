@@ -165,14 +165,13 @@ void object_index<T>::leave_btrees(const T& object) {
     }
 }
 
-/// The entry leaves its old place first: a search for the new one may read this object.
 template <typename T>
 void object_index<T>::relink_btrees(const T& object, const T& before) {
     each_btree([&](auto k) {
         if (parts<k>::equal(before, object)) return;
         btree& tree = *btrees_[btree_number<k>()].tree;
-        tree.erase(bits_of<k>(before), slot_of(object));
-        if (tree.insert(bits_of<k>(object), slot_of(object)) != 0) throw_duplicate(object);
+        if (tree.move(bits_of<k>(before), bits_of<k>(object), slot_of(object)) != 0)
+            throw_duplicate(object);
     });
 }
 

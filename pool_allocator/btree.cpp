@@ -667,6 +667,23 @@ void btree::erase(search& at, slot_number slot) {
         join(at, std::max(at.path[1].index, 1U), entries_ * 3 / 4);
 }
 
+/// Both searches wait for memory together. The second one is made again if its leaf may be another
+/// by then.
+slot_number btree::move(const btree_key& from, const btree_key& to, slot_number slot) {
+    search old = start(from);
+    search next = start(to);
+    for (bool more = true; more;) {
+        more = step(old);
+        more = step(next) || more;
+    }
+    const std::uint32_t nodes = state_.nodes.live;
+    const std::uint32_t leaf = old.path[0].node;
+    erase(old, slot);
+    if (state_.nodes.live != nodes || next.path[0].node == leaf) next = at_leaf(to);
+    finish(next);
+    return insert(next, slot);
+}
+
 void btree::remove_leaf(const search& at, std::uint32_t child, std::uint32_t number) {
     const std::uint32_t before = node_at(number).previous;
     const std::uint32_t after = node_at(number).next;

@@ -180,6 +180,10 @@ public:
         search at = at_leaf(key);
         erase(at, slot);
     }
+    /// Moves the entry of an object whose key changes, and which read() gives the new key of.
+    /// Returns and throws as insert() and erase() do, but if another object has the new key, the
+    /// operation must fail.
+    slot_number move(const btree_key& from, const btree_key& to, slot_number slot);
     /// Makes the entry of an object that moves lead to its new slot. Throws as erase() does.
     void replace(const btree_key& key, slot_number slot, slot_number to);
 

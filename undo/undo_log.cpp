@@ -244,6 +244,7 @@ void undo_log::copy_back(log_position until) noexcept {
             if (!trailer.restores()) return;
             std::byte* to = range_base_ + trailer.offset();
             __builtin_prefetch(to, 1);
+            __builtin_prefetch(to + trailer.bytes() - 1, 1);
             batch[count++] = {to, body, trailer.bytes()};
             if (count == batch.size()) apply();
         });

@@ -56,6 +56,21 @@ struct lone_tree final : btree_keys {
         change.complete();
         model.erase(keys[slot]);
     }
+    /// To another key, unless that is taken.
+    void move(slot_number slot, const btree_key& key) {
+        const btree_key before = std::exchange(keys[slot], key);
+        if (before == key) return;
+        operation change(log, 0);
+        const slot_number taken = tree().move(before, key, slot);
+        REQUIRE(taken == (model.contains(key) ? model.at(key) : 0));
+        if (taken != 0) { // rolled back
+            keys[slot] = before;
+            return;
+        }
+        change.complete();
+        model.erase(before);
+        model.emplace(key, slot);
+    }
     void require_sound() {
         tree().check([](std::uint32_t node, const std::string& what) {
             FAIL_CHECK("node " << node << ": " << what);
@@ -185,6 +200,7 @@ TEST_CASE_METHOD(seeded, "a tree has what a map has, whatever its keys are") {
                 free.push_back(live.back());
                 live.pop_back();
             }
+            if (!live.empty() && random.chance(300)) s.move(live.back(), of.make(random));
             s.require_found(of.make(random));
             if (step % 1000 == 0) s.require_sound();
         }
