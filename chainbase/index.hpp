@@ -295,7 +295,6 @@ private:
         return typename key_at<K>::template order_of<T>()(a, b);
     }
     void fetch_paths(const T& object) const;
-    void unlink_entries(const T& object, const hashes& computed);
     void unlink_node(const T& object);
     void remove_within_operation(const T& object);
     void free_buffers(const T& object);
@@ -363,9 +362,10 @@ private:
     template <std::size_t K, typename Lookup>
     [[nodiscard]] const T* first_of(const Lookup& key, btree::search& at_leaf) const;
     [[nodiscard]] searches search_btrees(const T& object) const;
+    void unlink_entries(const T& object, const hashes& computed, searches& found);
     /// Throws duplicate_key_error, out_of_space_error, limit_error; the operation must then fail.
     void enter_btrees(const T& object);
-    void leave_btrees(const T& object);
+    void leave_btrees(slot_number slot, searches& found);
     void relink_btrees(const T& object, const T& before);
 
     void fill_holes(std::vector<slot_number> holes);

@@ -419,9 +419,9 @@ void object_index<T>::free_buffers(const T& object) {
 
 /// Removes an object from the tables and btrees, which may still fail for lack of log.
 template <typename T>
-void object_index<T>::unlink_entries(const T& object, const hashes& computed) {
+void object_index<T>::unlink_entries(const T& object, const hashes& computed, searches& found) {
     const slot_number slot = slot_of(object);
-    leave_btrees(object);
+    leave_btrees(slot, found);
     log().reserve(remove_log_bytes);
     log().note(&object, object.id.value, record_kind::removed);
     each_table([&](auto k) { leave_table<k>(slot, computed[table_number<k>()], object); });
@@ -442,11 +442,13 @@ void object_index<T>::unlink_node(const T& object) {
 
 template <typename T>
 void object_index<T>::remove(const T& object) {
+    if constexpr (btree_count > 0) ids_.prefetch(object.id.value);
+    searches found = search_btrees(object); // waits for memory together with the entry of the id
     require_own(object);
     operation change(log(), remove_log_bytes);
     free_buffers(object);
     touch_root();
-    unlink_entries(object, hashes_of(object));
+    unlink_entries(object, hashes_of(object), found);
     pool_.declare_fresh(log()); // only now: the operation may not need these words back
     unlink_node(object);
     change.complete();
@@ -457,7 +459,8 @@ template <typename T>
 void object_index<T>::remove_within_operation(const T& object) {
     log().reserve(remove_log_bytes);
     free_buffers(object);
-    unlink_entries(object, hashes_of(object));
+    searches found = search_btrees(object);
+    unlink_entries(object, hashes_of(object), found);
     unlink_node(object);
 }
 

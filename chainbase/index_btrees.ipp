@@ -130,7 +130,8 @@ void object_index<T>::find_many_btree(const Keys& keys, std::span<const T*> foun
 
 // --- changes ---
 
-/// The searches for an object's entries, each at its leaf; they take turns.
+/// The searches for the entries of an object, which may be of no index, each at its leaf; they take
+/// turns.
 template <typename T>
 auto object_index<T>::search_btrees(const T& object) const -> searches {
     searches all;
@@ -156,13 +157,11 @@ void object_index<T>::enter_btrees(const T& object) {
     }
 }
 
+/// By searches that search_btrees() made since anything changed.
 template <typename T>
-void object_index<T>::leave_btrees(const T& object) {
-    if constexpr (btree_count > 0) {
-        searches all = search_btrees(object);
-        for (std::size_t i = 0; i < btree_count; ++i)
-            btrees_[i].tree->erase(all[i], slot_of(object));
-    }
+void object_index<T>::leave_btrees(slot_number slot, searches& found) {
+    for (std::size_t i = 0; i < btree_count; ++i)
+        btrees_[i].tree->erase(found[i], slot);
 }
 
 template <typename T>
