@@ -249,6 +249,13 @@ chainbase::detail::key_bits key_reader::bits(const std::byte* object, std::size_
     return bits;
 }
 
+btree_key slot_bits::read(slot_number slot) const {
+    const std::byte* const object = objects_(slot);
+    chainbase::detail::key_bits bits = key_.bits(object);
+    if (!is_unique_) bits.append(copy_at<std::uint32_t>(object), 32, false);
+    return bits.key();
+}
+
 /// A probe's own texts, with handles that no object of a segment has: numbers from 1.
 class probe::texts final : public buffer_source {
 public:

@@ -8,10 +8,12 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace chainbase::rows {
@@ -64,6 +66,24 @@ private:
     const buffer_source& buffers_;
     std::string why_no_order_;
     std::string why_no_hash_;
+};
+
+/// The bits of a btree key of objects in slots, with the id if the key is not unique.
+class slot_bits final : public btree_keys {
+public:
+    /// Where the object in a slot is; throws damaged_error when there is none.
+    using place_of = std::function<const std::byte*(slot_number)>;
+
+    /// `key` outlives it.
+    slot_bits(const key_reader& key, bool is_unique, place_of objects)
+        : key_(key), is_unique_(is_unique), objects_(std::move(objects)) {}
+    [[nodiscard]] btree_key read(slot_number slot) const override;
+    void prefetch(slot_number) const noexcept override {}
+
+private:
+    const key_reader& key_;
+    bool is_unique_;
+    place_of objects_;
 };
 
 /// A search key: all or the leading parts of one key of a type, in its own memory.

@@ -191,32 +191,6 @@ std::vector<slot_number> object_loader::order_of(const type_schema::key& key, bo
     return known == orders.trees.end() ? sorted(key, is_unique) : ordered(key, known->second);
 }
 
-namespace {
-
-/// The bits of the keys of objects that lie one after the other.
-class loaded_bits final : public btree_keys {
-public:
-    loaded_bits(const rows::key_reader& key, const std::byte* values, std::size_t node_bytes,
-                bool is_unique) noexcept
-        : key_(key), values_(values), node_bytes_(node_bytes), is_unique_(is_unique) {}
-
-    [[nodiscard]] btree_key read(slot_number slot) const override {
-        const std::byte* const object = values_ + slot * node_bytes_;
-        chainbase::detail::key_bits bits = key_.bits(object);
-        if (!is_unique_) bits.append(rows::copy_at<std::uint32_t>(object), 32, false);
-        return bits.key();
-    }
-    void prefetch(slot_number) const noexcept override {}
-
-private:
-    const rows::key_reader& key_;
-    const std::byte* values_;
-    std::size_t node_bytes_;
-    bool is_unique_;
-};
-
-} // namespace
-
 /// Entries that come in order fill the leaves.
 void object_loader::load_btrees(const key_orders& orders) {
     for (std::size_t number = 0; number < layout_.btrees.size(); ++number) {
@@ -226,7 +200,8 @@ void object_loader::load_btrees(const key_orders& orders) {
         btree::initialise(file, one.bits);
         make.complete();
         const rows::key_reader key(schema_, *one.key, buffers_);
-        const loaded_bits bits(key, value(0), schema_.node_bytes, one.is_unique);
+        const rows::slot_bits bits(key, one.is_unique,
+                                   [this](slot_number slot) { return value(slot); });
         btree tree(file, bits, one.bits, to_.log());
         const std::vector<slot_number> order = order_of(*one.key, one.is_unique, orders);
         for (std::size_t done = 0; done < order.size();) {

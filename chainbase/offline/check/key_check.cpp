@@ -387,36 +387,6 @@ private:
     std::uint64_t height_ = 0;
 };
 
-/// The keys of the objects that a btree leads to, each once.
-class reached_keys final : public btree_keys {
-public:
-    reached_keys(object_slots& objects, const rows::key_reader& key, bool is_unique)
-        : objects_(objects), key_(key), is_unique_(is_unique), is_reached_(objects.end(), false) {}
-
-    [[nodiscard]] btree_key read(slot_number slot) const override {
-        if (!objects_.is_live(slot))
-            throw damaged_error(fmt::format("leads to slot {}, which is not an object", slot));
-        if (is_reached_[slot])
-            throw damaged_error("leads to " + objects_.text_of(slot) + ", which has two entries");
-        is_reached_[slot] = true;
-        ++reached_;
-        chainbase::detail::key_bits bits = key_.bits(objects_.value(slot));
-        if (!is_unique_) bits.append(objects_.id(slot), 32, false);
-        return bits.key();
-    }
-    void prefetch(slot_number) const noexcept override {}
-
-    [[nodiscard]] const std::vector<bool>& is_reached() const noexcept { return is_reached_; }
-    [[nodiscard]] std::uint64_t reached() const noexcept { return reached_; }
-
-private:
-    object_slots& objects_;
-    const rows::key_reader& key_;
-    bool is_unique_;
-    mutable std::vector<bool> is_reached_;
-    mutable std::uint64_t reached_ = 0;
-};
-
 } // namespace
 
 void check_table(object_slots& objects, const window& file, const rows::type_layout::table& of,
@@ -426,7 +396,17 @@ void check_table(object_slots& objects, const window& file, const rows::type_lay
 
 void check_btree(object_slots& objects, window& file, const rows::type_layout::flat_tree& of,
                  const rows::key_reader& key, part_report& to) {
-    reached_keys keys(objects, key, of.is_unique);
+    std::vector<bool> is_reached(objects.end(), false);
+    std::uint64_t reached = 0;
+    const rows::slot_bits keys(key, of.is_unique, [&](slot_number slot) {
+        if (!objects.is_live(slot))
+            throw damaged_error(fmt::format("leads to slot {}, which is not an object", slot));
+        if (is_reached[slot])
+            throw damaged_error("leads to " + objects.text_of(slot) + ", which has two entries");
+        is_reached[slot] = true;
+        ++reached;
+        return objects.value(slot);
+    });
     try {
         const btree tree(file, keys, of.bits, nullptr);
         tree.require_within(readable(file));
@@ -434,13 +414,13 @@ void check_btree(object_slots& objects, window& file, const rows::type_layout::f
             const std::size_t in_file = btree::geometry.first_slot + node * sizeof(btree_node);
             to.add(file, node == 0 ? root_offset : in_file, fmt::format("node {}: {}", node, what));
         });
-        to.count("entries", keys.reached());
+        to.count("entries", reached);
         to.count("levels", btree::state_in(file).levels);
         to.count("nodes", btree::state_in(file).nodes.live - 1);
     } catch (const damaged_error& e) {
         to.add(file, root_offset, e.what());
     }
-    const auto lost = objects.mark_unreached(keys.is_reached());
+    const auto lost = objects.mark_unreached(is_reached);
     if (lost.count != 0)
         to.add(file, root_offset,
                fmt::format("{} objects are not reached, the first is {}", lost.count,

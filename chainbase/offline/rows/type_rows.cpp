@@ -205,26 +205,13 @@ slot_number linked_tree::partition_point(IsBefore&& is_before) const {
     return found;
 }
 
-} // namespace
-
-slot_bits::slot_bits(const slot_reader& objects, const key_reader& key, bool is_unique) noexcept
-    : objects_(objects), key_(key), is_unique_(is_unique) {}
-
-btree_key slot_bits::read(slot_number slot) const {
-    const std::byte* const object = objects_.value(slot);
-    chainbase::detail::key_bits bits = key_.bits(object);
-    if (!is_unique_) bits.append(copy_at<std::uint32_t>(object), 32, false);
-    return bits.key();
-}
-
-namespace {
-
 /// A btree key. The place of the slot met last makes a walk as fast as in the program.
 class flat_tree final : public tree_reader {
 public:
     flat_tree(const slot_reader& objects, const window& file, const type_layout::flat_tree& of,
               const buffer_source& buffers)
-        : key_(objects.schema(), *of.key, buffers), bits_(objects, key_, of.is_unique),
+        : key_(objects.schema(), *of.key, buffers),
+          bits_(key_, of.is_unique, [&objects](slot_number slot) { return objects.value(slot); }),
           tree_(const_cast<window&>(file), bits_, of.bits, nullptr) {
         tree_.require_within(readable(file));
     }

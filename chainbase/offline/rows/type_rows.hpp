@@ -91,20 +91,6 @@ private:
     hash_state words_;
 };
 
-/// The bits of the objects' btree key, with the id if it is not unique.
-class slot_bits final : public btree_keys {
-public:
-    /// All of them outlive it.
-    slot_bits(const slot_reader& objects, const key_reader& key, bool is_unique) noexcept;
-    [[nodiscard]] btree_key read(slot_number slot) const override;
-    void prefetch(slot_number) const noexcept override {}
-
-private:
-    const slot_reader& objects_;
-    const key_reader& key_;
-    bool is_unique_;
-};
-
 /// Walks and searches an ordered, ranked or btree key.
 ///
 /// Slot 0 stands for "none". All functions throw damaged_error when words of the key lead out of
