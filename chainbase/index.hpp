@@ -249,6 +249,7 @@ private:
         return reinterpret_cast<std::byte*>(const_cast<T*>(&object)) - node_layout::value_offset;
     }
     void require_own(const T& object) const;
+    void require_in_slot(const T& object) const;
 
     void touch_root() noexcept;
     [[nodiscard]] bool is_fresh(slot_number slot) const noexcept {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <deque>
 #include <new>
 #include <optional>
 #include <ranges>
@@ -151,11 +152,18 @@ void object_index<T>::find_many_ordered(const Keys& keys, std::span<const T*> fo
 
 template <typename T>
 void object_index<T>::require_own(const T& object) const {
+    require_in_slot(object);
+    if (find(object.id) != &object) throw_foreign();
+}
+
+/// Of require_own(), what reads no object: that one could be there.
+template <typename T>
+void object_index<T>::require_in_slot(const T& object) const {
     require_writable();
     const std::byte* node = node_of(object);
     const auto distance = static_cast<std::size_t>(node - nodes_);
     if (node > nodes_ && distance < std::size_t{root().pool.high_water} * node_layout::node_bytes &&
-        distance % node_layout::node_bytes == 0 && find(object.id) == &object)
+        distance % node_layout::node_bytes == 0)
         return;
     throw_foreign();
 }
@@ -442,6 +450,7 @@ void object_index<T>::unlink_node(const T& object) {
 
 template <typename T>
 void object_index<T>::remove(const T& object) {
+    require_in_slot(object);
     if constexpr (btree_count > 0) ids_.prefetch(object.id.value);
     searches found = search_btrees(object); // waits for memory together with the entry of the id
     require_own(object);
@@ -626,9 +635,12 @@ void object_index<T>::compact() {
             leaf = key.tree->join_leaves(leaf);
             change.complete();
         }
+        operation sort(log(), 0);
+        std::deque<slot_number> free = key.tree->sort_free_nodes();
+        sort.complete();
         for (bool more = true; more;) {
             operation change(log(), 0);
-            more = key.tree->compact();
+            more = key.tree->fill_free_nodes(free);
             change.complete();
         }
         key.tree->trim();

@@ -350,7 +350,7 @@ enum class key_kind {
 ///     ordered_non_unique<by_worth, [](const auto& a) { return a.balance + a.savings; }>
 ///
 /// A btree key has the order of the ordered key with the same parts, and is looked up and walked
-/// like it, in a third of the time. Its parts are members that are integers, bool, enums, ids,
+/// like it, in less than half the time. Its parts are members that are integers, bool, enums, ids,
 /// fixed_string, fixed_bytes or arrays of these, of 64 bytes in all (60 if it is not unique).
 template <key_kind Kind, typename Tag, auto... Parts>
 struct key {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <deque>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -295,13 +296,12 @@ int btree::order_of_prefix(const btree_key& key, const btree_node& leaf) const n
 }
 
 btree::search btree::start(const btree_key& key) const {
+    if (state_.levels > max_levels || (state_.levels == 0) != (state_.root == 0)) [[unlikely]]
+        throw_damaged(state_.root, "the root, of " + std::to_string(state_.levels) + " levels");
     search of;
     of.key = key;
     of.next = state_.root;
-    if (state_.levels > max_levels) [[unlikely]]
-        throw_damaged(0, std::to_string(state_.levels) + " levels");
     of.level = state_.levels == 0 ? 0 : state_.levels - 1;
-    of.path[0] = {0, 0};
     return of;
 }
 
@@ -386,9 +386,7 @@ void btree::find_entry(search& at, slot_number slot) const {
 btree::place btree::normal(place at) const {
     if (at.leaf == 0 || at.index < checked(at.leaf, 0).count) return at;
     const std::uint32_t next = node_at(at.leaf).next;
-    if (next != 0 && checked(next, 0).previous != at.leaf) [[unlikely]]
-        throw_damaged(next, "its neighbour is node " + std::to_string(at.leaf) +
-                                ", which it does not say");
+    require_neighbours(at.leaf, next);
     return {next, 0};
 }
 
@@ -415,6 +413,8 @@ btree::place btree::place_of(const btree_key& key, slot_number slot) const {
 
 slot_number btree::slot_at(place at) const {
     btree_node& leaf = checked(at.leaf, 0);
+    if (at.index >= leaf.count) [[unlikely]]
+        throw_damaged(at.leaf, "it has no entry " + std::to_string(at.index));
     return entries_of(leaf)[leaf.begin + at.index].slot;
 }
 
@@ -445,11 +445,8 @@ btree::place btree::previous(place at) const {
     if (at.index != 0) return {at.leaf, at.index - 1};
     const std::uint32_t leaf = at.leaf == 0 ? state_.last : checked(at.leaf, 0).previous;
     if (leaf == 0) return {};
-    btree_node& before = checked(leaf, 0);
-    if (before.next != at.leaf) [[unlikely]]
-        throw_damaged(leaf, "its neighbour is node " + std::to_string(at.leaf) +
-                                ", which it does not say");
-    return {leaf, before.count - 1U};
+    require_neighbours(leaf, at.leaf);
+    return {leaf, node_at(leaf).count - 1U};
 }
 
 // --- changing ---
@@ -473,7 +470,10 @@ std::uint32_t btree::take() {
     if (state_.nodes.free_head >= state_.nodes.high_water) [[unlikely]]
         throw_damaged(state_.nodes.free_head,
                       "first of the free ones, of " + std::to_string(state_.nodes.high_water));
-    if (state_.nodes.free_head == 0) nodes_.reserve();
+    if (state_.nodes.free_head == 0)
+        nodes_.reserve();
+    else if (node_at(state_.nodes.free_head).level != free_level) [[unlikely]]
+        throw_damaged(state_.nodes.free_head, "first of the free ones, but in use");
     barrier_->reserve(write_barrier::record_bytes(sizeof(btree_node)));
     return state_.nodes.slot_of(state_.nodes.take());
 }
@@ -484,6 +484,15 @@ void btree::give(std::uint32_t number) {
     node.level = free_level;
     barrier_->reserve(write_barrier::record_bytes(sizeof(slot_number)));
     state_.nodes.give(&node);
+}
+
+/// Throws unless two leaves, or a leaf and the end, say of each other that they are neighbours.
+void btree::require_neighbours(std::uint32_t before, std::uint32_t after) const {
+    const bool says_before = (before == 0 ? state_.first : checked(before, 0).next) == after;
+    const bool says_after = (after == 0 ? state_.last : checked(after, 0).previous) == before;
+    if (!says_before || !says_after) [[unlikely]]
+        throw_damaged(says_before ? after : before,
+                      "it does not have the neighbour that has it for one");
 }
 
 /// Makes two leaves neighbours; 0 stands for the end.
@@ -595,6 +604,10 @@ void btree::split(search& at, slot_number slot) {
         index == middle ? at.key : keys_.read(all.entries[is_left ? 1 : middle].slot);
     const std::uint32_t fresh = take();
     btree_node& other = node_at(fresh);
+    if (is_left)
+        require_neighbours(leaf.previous, number);
+    else
+        require_neighbours(number, leaf.next);
     other.previous = is_left ? leaf.previous : number;
     other.next = is_left ? number : leaf.next;
     if (is_alone) {
@@ -662,7 +675,7 @@ void btree::erase(search& at, slot_number slot) {
     btree_node& leaf = node_at(number);
     erase_entry(leaf, index);
     if (leaf.count == 0)
-        remove_leaf(at, at.path[1].index, number);
+        remove_leaf(at, state_.levels > 1 ? at.path[1].index : 0, number);
     else if (leaf.count < entries_ / 3 && state_.levels > 1)
         join(at, std::max(at.path[1].index, 1U), entries_ * 3 / 4);
 }
@@ -687,6 +700,10 @@ slot_number btree::move(const btree_key& from, const btree_key& to, slot_number 
 void btree::remove_leaf(const search& at, std::uint32_t child, std::uint32_t number) {
     const std::uint32_t before = node_at(number).previous;
     const std::uint32_t after = node_at(number).next;
+    const bool is_linked = (before == 0 ? state_.first : checked(before, 0).next) == number &&
+                           (after == 0 ? state_.last : checked(after, 0).previous) == number;
+    if (!is_linked) [[unlikely]]
+        throw_damaged(number, "its neighbours do not have it for one");
     link(before, after);
     give(number);
     remove_child(at, 1, child);
@@ -792,8 +809,9 @@ void btree::move_node(std::uint32_t from, std::uint32_t to) {
     for (std::uint32_t below = level; below != 0; --below)
         first = children_of(checked(first, below))[0];
     search at = start(keys_.read(slot_at({first, 0})));
-    while (at.level != level && step(at)) {
+    while (at.level > level && step(at)) {
     }
+    if (at.level != level || level + 1 >= state_.levels) throw_damaged(from, "no node leads to it");
     const auto [parent, index] = at.path[level + 1];
     std::uint32_t& child = children_of(node_at(parent))[index];
     if (child != from) throw_damaged(from, "its keys do not lead to it");
@@ -806,26 +824,37 @@ std::uint32_t btree::join_leaves(std::uint32_t leaf) {
         touch();
         const search at = at_leaf(keys_.read(slot_at({leaf, 0})));
         if (at.path[0].node != leaf) throw_damaged(leaf, "its keys do not lead to it");
-        if (!join(at, at.path[1].index + 1, entries_)) leaf = node_at(leaf).next;
+        if (!join(at, at.path[1].index + 1, entries_))
+            leaf = normal({leaf, node_at(leaf).count}).leaf;
     }
     return state_.levels > 1 ? leaf : 0;
 }
 
-bool btree::compact() {
-    std::vector<slot_number> holes = state_.nodes.free_slots(file_);
+std::deque<slot_number> btree::sort_free_nodes() {
+    const std::vector<slot_number> free = state_.nodes.free_slots(file_);
     touch();
-    std::size_t filled = 0;
-    for (int moved = 0; moved < moved_at_once && filled < holes.size(); ++moved) {
+    state_.nodes.thread_free_slots(free, state_.nodes.high_water);
+    return {free.begin(), free.end()};
+}
+
+bool btree::fill_free_nodes(std::deque<slot_number>& free) {
+    touch();
+    for (int moved = 0; moved < moved_at_once && !free.empty(); ++moved) {
         const std::uint32_t last = state_.nodes.high_water - 1;
-        if (holes.back() == last)
-            holes.pop_back();
-        else
-            move_node(last, holes[filled++]);
+        if (free.back() == last) {
+            free.pop_back();
+        } else {
+            move_node(last, free.front());
+            free.pop_front();
+        }
         --state_.nodes.high_water;
     }
-    holes.erase(holes.begin(), holes.begin() + static_cast<std::ptrdiff_t>(filled));
-    state_.nodes.thread_free_slots(holes, state_.nodes.high_water);
-    return !holes.empty();
+    state_.nodes.free_head = free.empty() ? 0 : free.front();
+    if (free.empty()) return false;
+    auto* const link = reinterpret_cast<slot_number*>(&node_at(free.back())); // ends the list
+    log(link, sizeof *link);
+    *link = 0;
+    return true;
 }
 
 void btree::trim() {
@@ -845,7 +874,9 @@ void btree::require_within(std::size_t bytes) const {
 usage btree::measure(const window& file) noexcept {
     usage used;
     used.total = file.bytes();
-    used.header = window_header::page_bytes + sizeof(btree_node); // and the slot that stays unused
+    // and the slot that stays unused, once it is in the file
+    used.header =
+        std::min<std::uint64_t>(used.total, window_header::page_bytes + sizeof(btree_node));
     used.links = std::uint64_t{state_in(file).nodes.live - 1} * sizeof(btree_node);
     used.slack = used.total - used.header - used.links;
     used.find_holes(file);
@@ -874,7 +905,9 @@ public:
         require(words.size, entries_, 0, "entries");
         require(words.nodes.live, reached_ + 1, 0, "nodes in use and one more");
         try {
-            static_cast<void>(words.nodes.free_slots(tree_.file_));
+            for (const slot_number free : words.nodes.free_slots(tree_.file_))
+                if (seen_[free] || tree_.node_at(free).level != free_level)
+                    found_(free, "is free and in use");
         } catch (const damaged_error& e) {
             found_(0, e.what());
         }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <string>
 
@@ -135,11 +136,11 @@ public:
             std::uint32_t index;
         };
         btree_key key;
-        std::uint32_t level = 0;           ///< of the next node
-        std::uint32_t next = 0;            ///< the next node; 0: it is at the leaf
-        std::uint32_t behind = 0;          ///< the leaf's entries with the key's slice end here
-        slot_number found = 0;             ///< after finish(): the object with this key, or 0
-        std::array<turn, max_levels> path; ///< by level
+        std::uint32_t level = 0;             ///< of the next node
+        std::uint32_t next = 0;              ///< the next node; 0: it is at the leaf
+        std::uint32_t behind = 0;            ///< the leaf's entries with the key's slice end here
+        slot_number found = 0;               ///< after finish(): the object with this key, or 0
+        std::array<turn, max_levels> path{}; ///< by level
     };
     [[nodiscard]] search start(const btree_key& key) const;
     bool step(search& of) const;
@@ -189,10 +190,11 @@ public:
 
     /// Compaction, in parts of one call, each in an operation. First leaves that fit into one are
     /// joined, from `leaf` on (at first that of begin()); returns where to go on, 0 at the end.
-    /// Then nodes move from the file's end to free places before it; returns whether there is more
-    /// to do. Both throw as insert() does.
+    /// Then the free nodes are linked in order, and nodes move from the file's end to those before
+    /// it; returns whether there is more to do. All throw as insert() does.
     std::uint32_t join_leaves(std::uint32_t leaf);
-    bool compact();
+    [[nodiscard]] std::deque<slot_number> sort_free_nodes();
+    bool fill_free_nodes(std::deque<slot_number>& free);
     /// Cuts the file behind the last used node. Requires that nothing can be undone.
     void trim();
 
@@ -266,6 +268,7 @@ private:
     void merge_inner(const search& at, std::uint32_t level);
     void remove_leaf(const search& at, std::uint32_t child, std::uint32_t number);
     void link(std::uint32_t before, std::uint32_t after);
+    void require_neighbours(std::uint32_t before, std::uint32_t after) const;
     void move_node(std::uint32_t from, std::uint32_t to);
 
     window& file_;

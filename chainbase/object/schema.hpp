@@ -51,7 +51,7 @@ struct type_schema {
     [[nodiscard]] std::uint32_t btrees() const;
     /// How many windows the type has, and the names of their files in order: of its objects, its
     /// ids, each hashed key, each btree key.
-    [[nodiscard]] std::uint32_t windows() const { return 2 + tables + btrees(); }
+    [[nodiscard]] std::uint64_t windows() const { return std::uint64_t{2} + tables + btrees(); }
     [[nodiscard]] std::vector<std::string> files() const;
 
     /// A 64-bit hash of everything above, equal on every compiler.

@@ -268,7 +268,8 @@ void require_file_name(const std::string& type) {
 std::uint32_t mapped_segment::next_free_window() const noexcept {
     std::uint32_t next = first_type_window;
     for (const catalogue::entry& entry : catalogue_.entries())
-        next = std::max(next, entry.first_window + entry.schema.windows());
+        next =
+            std::max(next, static_cast<std::uint32_t>(entry.first_window + entry.schema.windows()));
     return next;
 }
 

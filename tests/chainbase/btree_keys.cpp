@@ -250,3 +250,16 @@ TEST_CASE("a value that no part of a btree key can hold is found nowhere, and is
     CHECK(s.db.view<things, by_all_tree>().count(1000) == 0);
     CHECK_THROWS_AS((s.db.view<things, by_all_tree>().lower_bound(1000)), usage_error);
 }
+
+TEST_CASE("an object of another state, or one that is gone, is not removed by a btree key") {
+    mixtures<things> s;
+    const mixtures<things> other;
+    const things& kept = s.db.create<things>([](things& one) { one.name = "kept"; });
+    const things& gone = s.db.create<things>([](things& one) { one.name = "gone"; });
+    s.db.remove(gone);
+    CHECK_THROWS_AS(s.db.remove(gone), usage_error);
+    CHECK_THROWS_AS(const_cast<database&>(other.db).remove(kept), usage_error);
+    s.db.compact(); // cuts the file before the slot of the one that is gone
+    CHECK_THROWS_AS(s.db.remove(gone), usage_error);
+    CHECK(s.db.count<things>() == 1);
+}
