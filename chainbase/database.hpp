@@ -444,8 +444,6 @@ auto database::view() const {
         return detail::no_view<T>();
     else if constexpr (is_hashed(key_called<T, Tag>::kind))
         return hashed_view<T, key_position<T, Tag>>(of<T>());
-    else if constexpr (is_btree(key_called<T, Tag>::kind))
-        return btree_view<T, key_position<T, Tag>>(of<T>());
     else
         return ordered_view<T, key_position<T, Tag>>(of<T>());
 }

@@ -22,112 +22,11 @@ void require_room(std::size_t found, std::size_t keys);
 template <typename Iterator>
 using object_range = std::ranges::subrange<Iterator>;
 
-/// The objects of a type in the order of an ordered or ranked key. Iterators are bidirectional and
-/// stay valid as references do. Lookup values are the leading parts of the key, as many as wanted.
-/// Objects of equal keys come in the order of their ids. Cheap to copy; read under the same lock as
-/// the objects.
+/// The tree of a btree key with the calls of an index of Boost.MultiIndex, for ordered_view. An
+/// iterator stays at its object when others come and go, and goes on from where the object is when
+/// its own key changes; it ends with the object.
 template <typename T, std::size_t K>
-class ordered_view {
-    using parts = typename boost::mp11::mp_at_c<typename T::keys, K>::template parts_of<T>;
-    using tree =
-        std::remove_cvref_t<decltype(std::declval<const object_index<T>&>().template tree<K>())>;
-    static constexpr bool is_ranked_key =
-        is_ranked(boost::mp11::mp_at_c<typename T::keys, K>::kind);
-
-public:
-    using iterator = typename tree::const_iterator;
-    using const_iterator = iterator;
-
-    explicit ordered_view(const object_index<T>& index) noexcept
-        : index_(&index), tree_(&index.template tree<K>()) {}
-
-    [[nodiscard]] iterator begin() const noexcept { return tree_->begin(); }
-    [[nodiscard]] iterator end() const noexcept { return tree_->end(); }
-    [[nodiscard]] auto rbegin() const noexcept { return tree_->rbegin(); }
-    [[nodiscard]] auto rend() const noexcept { return tree_->rend(); }
-    [[nodiscard]] std::size_t size() const noexcept { return tree_->size(); }
-    [[nodiscard]] bool empty() const noexcept { return tree_->empty(); }
-
-    /// The first object whose leading parts equal `values`, or null.
-    template <typename... V>
-    [[nodiscard]] const T* find(const V&... values) const {
-        if (!parts::can_hold(values...)) return nullptr;
-        const auto found = tree_->find(parts::make_lookup(values...));
-        return found == tree_->end() ? nullptr : &*found;
-    }
-    /// The first object whose leading parts are not before `values`. Here and in the next two,
-    /// throws usage_error for a value that the part's type cannot hold.
-    template <typename... V>
-    [[nodiscard]] iterator lower_bound(const V&... values) const {
-        return tree_->lower_bound(parts::make_bound(values...));
-    }
-    /// The first object whose leading parts are behind `values`.
-    template <typename... V>
-    [[nodiscard]] iterator upper_bound(const V&... values) const {
-        return tree_->upper_bound(parts::make_bound(values...));
-    }
-    /// From lower_bound to upper_bound: the objects whose leading parts equal `values`.
-    template <typename... V>
-    [[nodiscard]] object_range<iterator> equal_range(const V&... values) const {
-        const auto [first, last] = tree_->equal_range(parts::make_bound(values...));
-        return {first, last};
-    }
-    /// Whether there is an object whose leading parts equal `values`.
-    template <typename... V>
-    [[nodiscard]] bool contains(const V&... values) const {
-        return find(values...) != nullptr;
-    }
-    /// How many objects' leading parts equal `values`: in logarithmic time for a ranked key, else
-    /// counted one by one.
-    template <typename... V>
-    [[nodiscard]] std::size_t count(const V&... values) const {
-        if (!parts::can_hold(values...)) return 0;
-        const auto all = equal_range(values...);
-        if constexpr (is_ranked_key)
-            return tree_->rank(all.end()) - tree_->rank(all.begin());
-        else
-            return static_cast<std::size_t>(std::distance(all.begin(), all.end()));
-    }
-    /// See database::find_many.
-    template <std::ranges::random_access_range Keys>
-    void find_many(const Keys& keys, std::span<const T*> found) const {
-        detail::require_room(found.size(), std::ranges::size(keys));
-        index_->template find_many_ordered<K>(keys, found);
-    }
-    [[nodiscard]] iterator iterator_to(const T& object) const { return tree_->iterator_to(object); }
-    /// The position in this view of the object at an iterator of another view of T; end() for that
-    /// view's end.
-    template <typename View>
-    [[nodiscard]] iterator project(const View& from, typename View::iterator at) const {
-        return at == from.end() ? end() : iterator_to(*at);
-    }
-
-    /// The object at position n (from 0) of a ranked key, end() beyond the last.
-    [[nodiscard]] iterator nth(std::size_t n) const
-        requires is_ranked_key
-    {
-        return tree_->nth(static_cast<typename tree::size_type>(n));
-    }
-    /// The position of an object of a ranked key, in logarithmic time.
-    [[nodiscard]] std::size_t rank(iterator at) const
-        requires is_ranked_key
-    {
-        return tree_->rank(at);
-    }
-
-private:
-    const object_index<T>* index_;
-    const tree* tree_;
-};
-
-/// The objects of a type in the order of a btree key: as ordered_view, of which it has all calls
-/// but those of a ranked key. An iterator stays at its object when others come and go, and goes on
-/// from where the object is when its own key changes; it ends with the object. Calls throw
-/// damaged_error when words of the state lead out of it.
-template <typename T, std::size_t K>
-class btree_view {
-    using key = boost::mp11::mp_at_c<typename T::keys, K>;
-    using parts = typename key::template parts_of<T>;
+class btree_index {
     using index = object_index<T>;
 
 public:
@@ -192,7 +91,7 @@ public:
     };
     using const_iterator = iterator;
 
-    explicit btree_view(const index& of) noexcept : index_(&of) {}
+    explicit btree_index(const index& of) noexcept : index_(&of) {}
 
     [[nodiscard]] iterator begin() const { return {index_, tree().begin()}; }
     [[nodiscard]] iterator end() const noexcept { return {index_, btree::place{}}; }
@@ -201,54 +100,136 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return index_->size(); }
     [[nodiscard]] bool empty() const noexcept { return size() == 0; }
 
+    template <typename Lookup>
+    [[nodiscard]] iterator find(const Lookup& key) const {
+        const T* const found = index_->template find_btree<K>(key);
+        return found ? iterator_to(*found) : end();
+    }
+    template <typename Lookup>
+    [[nodiscard]] iterator lower_bound(const Lookup& key) const {
+        return {index_, tree().lower_bound(index::template bits_of_lookup<K>(key, false))};
+    }
+    template <typename Lookup>
+    [[nodiscard]] iterator upper_bound(const Lookup& key) const {
+        return {index_, tree().upper_bound(index::template bits_of_lookup<K>(key, true))};
+    }
+    template <typename Lookup>
+    [[nodiscard]] std::pair<iterator, iterator> equal_range(const Lookup& key) const {
+        return {lower_bound(key), upper_bound(key)};
+    }
+    [[nodiscard]] iterator iterator_to(const T& object) const noexcept { return {index_, object}; }
+
+private:
+    [[nodiscard]] const btree& tree() const noexcept { return index_->template flat_tree<K>(); }
+
+    const index* index_;
+};
+
+/// The objects of a type in the order of an ordered, ranked or btree key. Iterators are
+/// bidirectional and stay valid as references do. Lookup values are the leading parts of the key,
+/// as many as wanted. Objects of equal keys come in the order of their ids. Cheap to copy; read
+/// under the same lock as the objects.
+template <typename T, std::size_t K>
+class ordered_view {
+    using parts = typename boost::mp11::mp_at_c<typename T::keys, K>::template parts_of<T>;
+    static constexpr key_kind kind = boost::mp11::mp_at_c<typename T::keys, K>::kind;
+    static constexpr bool is_ranked_key = is_ranked(kind);
+
+    static decltype(auto) tree_of(const object_index<T>& index) noexcept {
+        if constexpr (is_btree(kind))
+            return btree_index<T, K>(index);
+        else
+            return index.template tree<K>();
+    }
+    using tree = std::remove_cvref_t<decltype(tree_of(std::declval<const object_index<T>&>()))>;
+
+public:
+    using iterator = typename tree::const_iterator;
+    using const_iterator = iterator;
+
+    explicit ordered_view(const object_index<T>& index) noexcept : index_(&index) {}
+
+    [[nodiscard]] iterator begin() const noexcept { return tree_of(*index_).begin(); }
+    [[nodiscard]] iterator end() const noexcept { return tree_of(*index_).end(); }
+    [[nodiscard]] auto rbegin() const noexcept { return tree_of(*index_).rbegin(); }
+    [[nodiscard]] auto rend() const noexcept { return tree_of(*index_).rend(); }
+    [[nodiscard]] std::size_t size() const noexcept { return tree_of(*index_).size(); }
+    [[nodiscard]] bool empty() const noexcept { return tree_of(*index_).empty(); }
+
+    /// The first object whose leading parts equal `values`, or null.
     template <typename... V>
     [[nodiscard]] const T* find(const V&... values) const {
         if (!parts::can_hold(values...)) return nullptr;
-        return index_->template find_btree<K>(parts::make_lookup(values...));
+        const auto found = tree_of(*index_).find(parts::make_lookup(values...));
+        return found == tree_of(*index_).end() ? nullptr : &*found;
     }
+    /// The first object whose leading parts are not before `values`. Here and in the next two,
+    /// throws usage_error for a value that the part's type cannot hold.
     template <typename... V>
     [[nodiscard]] iterator lower_bound(const V&... values) const {
-        return {index_, tree().lower_bound(bits_of(false, values...))};
+        return tree_of(*index_).lower_bound(parts::make_bound(values...));
     }
+    /// The first object whose leading parts are behind `values`.
     template <typename... V>
     [[nodiscard]] iterator upper_bound(const V&... values) const {
-        return {index_, tree().upper_bound(bits_of(true, values...))};
+        return tree_of(*index_).upper_bound(parts::make_bound(values...));
     }
+    /// From lower_bound to upper_bound: the objects whose leading parts equal `values`.
     template <typename... V>
     [[nodiscard]] object_range<iterator> equal_range(const V&... values) const {
-        return {lower_bound(values...), upper_bound(values...)};
+        const auto [first, last] = tree_of(*index_).equal_range(parts::make_bound(values...));
+        return {first, last};
     }
+    /// Whether there is an object whose leading parts equal `values`.
     template <typename... V>
     [[nodiscard]] bool contains(const V&... values) const {
         return find(values...) != nullptr;
     }
-    /// How many objects' leading parts equal `values`, counted one by one.
+    /// How many objects' leading parts equal `values`: in logarithmic time for a ranked key, else
+    /// counted one by one.
     template <typename... V>
     [[nodiscard]] std::size_t count(const V&... values) const {
         if (!parts::can_hold(values...)) return 0;
         const auto all = equal_range(values...);
-        return static_cast<std::size_t>(std::distance(all.begin(), all.end()));
+        if constexpr (is_ranked_key)
+            return tree_of(*index_).rank(all.end()) - tree_of(*index_).rank(all.begin());
+        else
+            return static_cast<std::size_t>(std::distance(all.begin(), all.end()));
     }
     /// See database::find_many.
     template <std::ranges::random_access_range Keys>
     void find_many(const Keys& keys, std::span<const T*> found) const {
         detail::require_room(found.size(), std::ranges::size(keys));
-        index_->template find_many_btree<K>(keys, found);
+        if constexpr (is_btree(kind))
+            index_->template find_many_btree<K>(keys, found);
+        else
+            index_->template find_many_ordered<K>(keys, found);
     }
-    [[nodiscard]] iterator iterator_to(const T& object) const noexcept { return {index_, object}; }
+    [[nodiscard]] iterator iterator_to(const T& object) const {
+        return tree_of(*index_).iterator_to(object);
+    }
+    /// The position in this view of the object at an iterator of another view of T; end() for that
+    /// view's end.
     template <typename View>
     [[nodiscard]] iterator project(const View& from, typename View::iterator at) const {
         return at == from.end() ? end() : iterator_to(*at);
     }
 
-private:
-    [[nodiscard]] const btree& tree() const noexcept { return index_->template flat_tree<K>(); }
-    template <typename... V>
-    [[nodiscard]] static btree_key bits_of(bool is_filled, const V&... values) {
-        return index::template bits_of_lookup<K>(parts::make_bound(values...), is_filled);
+    /// The object at position n (from 0) of a ranked key, end() beyond the last.
+    [[nodiscard]] iterator nth(std::size_t n) const
+        requires is_ranked_key
+    {
+        return tree_of(*index_).nth(static_cast<typename tree::size_type>(n));
+    }
+    /// The position of an object of a ranked key, in logarithmic time.
+    [[nodiscard]] std::size_t rank(iterator at) const
+        requires is_ranked_key
+    {
+        return tree_of(*index_).rank(at);
     }
 
-    const index* index_;
+private:
+    const object_index<T>* index_;
 };
 
 /// The objects of a type by a hashed key. Walking all of them has no useful order, and another one
@@ -470,15 +451,11 @@ private:
 template <typename T, std::size_t K>
 inline constexpr bool std::ranges::enable_view<chainbase::ordered_view<T, K>> = true;
 template <typename T, std::size_t K>
-inline constexpr bool std::ranges::enable_view<chainbase::btree_view<T, K>> = true;
-template <typename T, std::size_t K>
 inline constexpr bool std::ranges::enable_view<chainbase::hashed_view<T, K>> = true;
 template <typename T>
 inline constexpr bool std::ranges::enable_view<chainbase::id_view<T>> = true;
 template <typename T, std::size_t K>
 inline constexpr bool std::ranges::enable_borrowed_range<chainbase::ordered_view<T, K>> = true;
-template <typename T, std::size_t K>
-inline constexpr bool std::ranges::enable_borrowed_range<chainbase::btree_view<T, K>> = true;
 template <typename T, std::size_t K>
 inline constexpr bool std::ranges::enable_borrowed_range<chainbase::hashed_view<T, K>> = true;
 template <typename T>
