@@ -107,12 +107,12 @@ exit_code run_get(const get_call& asked) {
     warn_if_rolled_back(found.is_rolled_back, asked.state, found.in_memory.revision);
     print_or_throw(asked.json ? get_json(asked, found) : get_text(found));
     if (!found.is_empty()) return exit_code::done;
-    spdlog::error("{}: no {} has {} {}{}; `range {} {} {}` lists those that are there", asked.state,
+    spdlog::error("{}: no {} has {} {}{}; `range {} {} id` lists those that are there", asked.state,
                   asked.type, asked.key, fmt::join(asked.parts, " "),
                   found.is_archive_asked
                       ? ", in memory or in the archive"
                       : " in memory (the archive has no rows of this type by this key)",
-                  asked.state, asked.type, asked.key);
+                  asked.state, asked.type);
     return exit_code::failed;
 }
 
