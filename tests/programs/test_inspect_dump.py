@@ -1,6 +1,7 @@
 """dump, load and dump --rescue: a dump makes the state again, to the last byte of what it means."""
 
 import json
+import re
 import shutil
 
 import pytest
@@ -140,6 +141,21 @@ def test_values_of_every_kind_come_back_bit_by_bit(inspect, scratch, seed):
     assert digests[0] == digests[1]
     assert inspect("dump", to).bytes == inspect("dump", state).bytes
     inspect("check", to)
+
+
+def test_a_minus_before_a_zero_is_no_other_number(inspect, scratch):
+    change(scratch / "from", "everything", "everything 1 1")
+    file = scratch / "dump"
+    inspect("dump", scratch / "from", "--output", file)
+    head, row, last = lines_of(file)
+    integer = re.compile(r'"(?!id")(\w+)":-?[0-9]+(?=[,}])')
+    assert len(integer.findall(row)) > 5
+    dumps = []
+    for zero in ("0", "-0"):
+        write_lines(file, [head, integer.sub(rf'"\1":{zero}', row), last])
+        inspect("load", scratch / zero, file)
+        dumps.append(inspect("dump", scratch / zero).bytes)
+    assert dumps[0] == dumps[1]
 
 
 def test_load_reads_stdin_and_says_what_it_made(inspect, whole, scratch):

@@ -139,9 +139,10 @@ void store_number(const rows::value_type& type, const nlohmann::json& value, std
         bits[0] = value.get<std::uint64_t>();
         fits = !type.is_signed || type.bytes > 8 || bits[0] <= std::uint64_t{INT64_MAX};
     } else if (value.is_number_integer()) {
-        bits[0] = static_cast<std::uint64_t>(value.get<std::int64_t>());
-        bits[1] = UINT64_MAX;
-        fits = type.is_signed;
+        const auto number = value.get<std::int64_t>();
+        bits[0] = static_cast<std::uint64_t>(number);
+        bits[1] = number < 0 ? UINT64_MAX : 0;
+        fits = type.is_signed || number == 0; // "-0" comes here, too
     }
     if (fits && type.bytes <= 8)
         fits = rows::integer_at(reinterpret_cast<const std::byte*>(bits), type.bytes,
@@ -168,7 +169,7 @@ float nearest_float(double wanted) {
     return rounded;
 }
 
-/// "-0" is parsed as a negative integer.
+/// "-0" is parsed as a signed integer.
 bool is_minus_zero(const nlohmann::json& value) {
     return value.is_number_integer() && !value.is_number_unsigned() && value == 0;
 }
