@@ -74,12 +74,12 @@ public:
         return find_hashed<K>(key, hash_of<K>(key));
     }
 
-    /// The bits of btree key K, of an object or of a lookup value, behind which all others are set
-    /// or none.
+    /// Btree key K of an object.
     template <std::size_t K>
-    [[nodiscard]] static btree_key bits_of(const T& object) noexcept;
+    [[nodiscard]] static btree_wanted btree_key_of(const T& object);
+    /// The first or the last of the btree keys K that begin with a lookup value.
     template <std::size_t K, typename Lookup>
-    [[nodiscard]] static btree_key bits_of_lookup(const Lookup& key, bool is_filled) noexcept;
+    [[nodiscard]] static btree_wanted btree_bound_of(const Lookup& key, bool is_last);
 
     /// The first object whose leading parts of btree key K equal `key`, or null.
     template <std::size_t K, typename Lookup>
@@ -350,9 +350,12 @@ private:
     template <std::size_t K>
     [[nodiscard]] slot_number entry_of(slot_number slot, std::uint32_t hash, const T& as) const;
 
-    /// Reads the bits of btree key K of the objects in slots.
+    /// Appends btree key K of an object to key_bits or key_bytes.
+    template <std::size_t K, typename Writer>
+    static void append_key(Writer& to, const T& object);
+    /// Reads btree key K of the objects in slots.
     template <std::size_t K>
-    struct bits_in_slots;
+    struct keys_in_slots;
     struct flat_key {
         std::unique_ptr<const btree_keys> keys;
         std::unique_ptr<btree> tree;

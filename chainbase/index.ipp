@@ -182,7 +182,7 @@ void object_index<T>::throw_duplicate(const T& object) const {
                 const slot_number slot = find_other<k>(object, hash_of<k>(object));
                 if (slot != 0) other = &value_at(slot);
             } else if constexpr (is_btree(key_at<k>::kind)) {
-                const slot_number slot = flat_tree<k>().find(bits_of<k>(object));
+                const slot_number slot = flat_tree<k>().find(btree_key_of<k>(object));
                 if (slot != 0 && slot != slot_of(object)) other = &value_at(slot);
             } else {
                 const auto found = tree<k>().find(object);
@@ -558,8 +558,9 @@ void object_index<T>::relocate(slot_number from, slot_number to) {
     each_tree([&](auto k) {
         tree_node<k>::impl_type::replace(tree_links<k>(from), tree_links<k>(to), tree_links<k>(0));
     });
-    each_btree(
-        [&](auto k) { btrees_[btree_number<k>()].tree->replace(bits_of<k>(object), from, to); });
+    each_btree([&](auto k) {
+        btrees_[btree_number<k>()].tree->replace(btree_key_of<k>(object), from, to);
+    });
     log().reserve(layout::relink_bytes + note_bytes);
     const hashes computed = hashes_of(object);
     each_table([&](auto k) {

@@ -6,46 +6,77 @@
 #include <array>
 #include <ranges>
 #include <span>
+#include <string>
+#include <utility>
 
 /// The btree keys of a type: a tree in a window of its own for each, whose entries are slots. Keys
 /// that are not unique end with the object's id, so that no two in a tree are equal.
 namespace chainbase {
 
-// --- keys as bits ---
+// --- keys as bits and bytes ---
 
 template <typename T>
-template <std::size_t K>
-btree_key object_index<T>::bits_of(const T& object) noexcept {
-    detail::key_bits bits;
+template <std::size_t K, typename Writer>
+void object_index<T>::append_key(Writer& to, const T& object) {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
         using all = parts<K>;
-        (detail::append_bits(bits, all::template get<I>(object),
+        (detail::append_bits(to, all::template get<I>(object),
                              all::template part<I>::is_descending),
          ...);
     }(std::make_index_sequence<parts<K>::count>());
-    if constexpr (!is_unique(key_at<K>::kind)) detail::append_bits(bits, object.id, false);
-    return bits.key();
+    if constexpr (!is_unique(key_at<K>::kind)) detail::append_bits(to, object.id, false);
+}
+
+template <typename T>
+template <std::size_t K>
+btree_wanted object_index<T>::btree_key_of(const T& object) {
+    if constexpr (detail::btree_bits<T, key_at<K>> == btree::any_length) {
+        detail::key_bytes bytes;
+        append_key<K>(bytes, object);
+        return btree_wanted(std::move(bytes.key()));
+    } else {
+        detail::key_bits bits;
+        append_key<K>(bits, object);
+        return bits.key();
+    }
 }
 
 template <typename T>
 template <std::size_t K, typename Lookup>
-btree_key object_index<T>::bits_of_lookup(const Lookup& key, bool is_filled) noexcept {
-    detail::key_bits bits;
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-        using all = parts<K>;
-        (detail::append_bits(bits, std::get<I>(key), all::template part<I>::is_descending), ...);
-    }(std::make_index_sequence<std::tuple_size_v<Lookup>>());
-    if (is_filled) bits.fill();
-    return bits.key();
+btree_wanted object_index<T>::btree_bound_of(const Lookup& key, bool is_last) {
+    const auto append_to = [&](auto& to) {
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            using all = parts<K>;
+            (detail::append_bits(to, std::get<I>(key), all::template part<I>::is_descending), ...);
+        }(std::make_index_sequence<std::tuple_size_v<Lookup>>());
+    };
+    if constexpr (detail::btree_bits<T, key_at<K>> == btree::any_length) {
+        detail::key_bytes bytes;
+        append_to(bytes);
+        return btree_wanted(std::move(bytes.key()), is_last);
+    } else {
+        detail::key_bits bits;
+        append_to(bits);
+        if (is_last) bits.fill();
+        return bits.key();
+    }
 }
 
 template <typename T>
 template <std::size_t K>
-struct object_index<T>::bits_in_slots final : btree_keys {
-    explicit bits_in_slots(const object_index& objects) noexcept : in(objects) {}
+struct object_index<T>::keys_in_slots final : btree_keys {
+    explicit keys_in_slots(const object_index& objects) noexcept : in(objects) {}
 
     [[nodiscard]] btree_key read(slot_number slot) const override {
-        return bits_of<K>(in.object_in(slot, in_btree));
+        constexpr std::size_t length = detail::btree_bits<T, key_at<K>>;
+        detail::key_bits bits(length == btree::any_length ? btree::first_bits : btree::max_bits);
+        append_key<K>(bits, in.object_in(slot, in_btree));
+        return bits.key();
+    }
+    [[nodiscard]] std::string read_whole(slot_number slot) const override {
+        detail::key_bytes bytes;
+        append_key<K>(bytes, in.object_in(slot, in_btree));
+        return std::move(bytes.key());
     }
     void prefetch(slot_number slot) const noexcept override {
         using part = typename parts<K>::template part<0>;
@@ -60,7 +91,7 @@ template <typename T>
 void object_index<T>::attach_btrees(const type_windows& type) {
     btrees_.reserve(btree_count);
     each_btree([&](auto k) {
-        auto keys = std::make_unique<bits_in_slots<k>>(*this);
+        auto keys = std::make_unique<keys_in_slots<k>>(*this);
         auto tree = std::make_unique<btree>(*type.btrees[btree_number<k>()], *keys,
                                             detail::btree_bits<T, key_at<k>>,
                                             is_writable() ? &log() : nullptr);
@@ -89,7 +120,7 @@ template <typename T>
 template <std::size_t K, typename Lookup>
 const T* object_index<T>::find_btree(const Lookup& key) const {
     const btree& tree = flat_tree<K>();
-    btree::search of = tree.start(bits_of_lookup<K>(key, false));
+    btree::search of = tree.start(btree_bound_of<K>(key, false));
     while (tree.step(of)) {
     }
     return first_of<K>(key, of);
@@ -110,7 +141,7 @@ void object_index<T>::find_many_btree(const Keys& keys, std::span<const T*> foun
             const auto& key = keys[begin + i];
             batch[i].next = 0; // it has nothing to look for
             if (parts<K>::can_hold(key))
-                batch[i] = tree.start(bits_of_lookup<K>(parts<K>::make_lookup(key), false));
+                batch[i] = tree.start(btree_bound_of<K>(parts<K>::make_lookup(key), false));
         }
         for (bool more = true; more;) {
             more = false;
@@ -135,7 +166,8 @@ void object_index<T>::find_many_btree(const Keys& keys, std::span<const T*> foun
 template <typename T>
 auto object_index<T>::search_btrees(const T& object) const -> searches {
     searches all;
-    each_btree([&](auto k) { all[btree_number<k>()] = flat_tree<k>().start(bits_of<k>(object)); });
+    each_btree(
+        [&](auto k) { all[btree_number<k>()] = flat_tree<k>().start(btree_key_of<k>(object)); });
     for (bool more = btree_count > 0; more;) {
         more = false;
         for (std::size_t i = 0; i < btree_count; ++i)
@@ -169,7 +201,7 @@ void object_index<T>::relink_btrees(const T& object, const T& before) {
     each_btree([&](auto k) {
         if (parts<k>::equal(before, object)) return;
         btree& tree = *btrees_[btree_number<k>()].tree;
-        if (tree.move(bits_of<k>(before), bits_of<k>(object), slot_of(object)) != 0)
+        if (tree.move(btree_key_of<k>(before), btree_key_of<k>(object), slot_of(object)) != 0)
             throw_duplicate(object);
     });
 }

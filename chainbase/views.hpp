@@ -78,7 +78,7 @@ public:
         [[nodiscard]] btree::place current() const {
             const slot_number slot = index_->slot_of(*object_);
             if (tree().holds(at_, slot)) return at_;
-            return tree().place_of(index::template bits_of<K>(*object_), slot);
+            return tree().place_of(index::template btree_key_of<K>(*object_), slot);
         }
         void settle() {
             object_ = at_.leaf ? &index_->object_in(tree().slot_at(at_), "a btree key") : nullptr;
@@ -107,11 +107,11 @@ public:
     }
     template <typename Lookup>
     [[nodiscard]] iterator lower_bound(const Lookup& key) const {
-        return {index_, tree().lower_bound(index::template bits_of_lookup<K>(key, false))};
+        return {index_, tree().lower_bound(index::template btree_bound_of<K>(key, false))};
     }
     template <typename Lookup>
     [[nodiscard]] iterator upper_bound(const Lookup& key) const {
-        return {index_, tree().upper_bound(index::template bits_of_lookup<K>(key, true))};
+        return {index_, tree().upper_bound(index::template btree_bound_of<K>(key, true))};
     }
     template <typename Lookup>
     [[nodiscard]] std::pair<iterator, iterator> equal_range(const Lookup& key) const {

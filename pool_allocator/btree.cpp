@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <string>
+#include <utility>
 
 namespace chainbase {
 
@@ -47,13 +48,23 @@ bool has_many_equal(const btree_entry* entries, std::uint32_t count) noexcept {
 
 } // namespace
 
+btree_wanted::btree_wanted(std::string key, bool last) noexcept
+    : whole(std::move(key)), is_last(last) {
+    std::array<unsigned char, btree::first_bits / 8> first{};
+    if (is_last) first.fill(0xff);
+    std::copy_n(whole.begin(), std::min(whole.size(), first.size()), first.begin());
+    for (std::size_t i = 0; i < first.size(); ++i)
+        bits[i / 8] = bits[i / 8] << 8 | first[i];
+}
+
 // --- nodes ---
 
 btree::btree(window& file, const btree_keys& keys, std::size_t bits, write_barrier* barrier)
     : file_(file), state_(state_in(file)), keys_(keys), barrier_(barrier),
       root_block_(&state_, sizeof state_), nodes_(file, state_.nodes),
-      words_((bits + word_bits - 1) / word_bits), entries_(btree_node::entries_of(words_)),
-      separators_(btree_node::separators_of(words_)) {
+      is_any_length_(bits == any_length), bits_(is_any_length_ ? first_bits : bits),
+      words_((bits_ + word_bits - 1) / word_bits), entries_(btree_node::entries_of(words_)),
+      separators_(btree_node::separators_of(words_, is_any_length_)) {
     if (state_.bits != bits)
         throw_damaged(0, "of keys of " + std::to_string(state_.bits) + " bits, not of " +
                              std::to_string(bits));
@@ -79,7 +90,7 @@ btree_node& btree::checked(std::uint32_t number, std::uint32_t level) const {
         node.level == level &&
         (level != 0 ? node.count <= separators_
                     : node.count != 0 && std::uint32_t{node.begin} + node.count <= entries_ &&
-                          node.shared <= state_.bits);
+                          node.shared <= bits_);
     if (!is_good) [[unlikely]]
         throw_damaged(number, "its first words are none of a node of level " +
                                   std::to_string(level) + " in use");
@@ -96,7 +107,7 @@ std::size_t btree::common_bits(const btree_key& a, const btree_key& b) const noe
     for (std::size_t word = 0; word < words_; ++word)
         if (a[word] != b[word])
             return word * word_bits + static_cast<std::size_t>(std::countl_zero(a[word] ^ b[word]));
-    return state_.bits;
+    return bits_;
 }
 
 btree::leaf_image btree::image_of(btree_node& leaf) const {
@@ -114,7 +125,9 @@ btree::inner_image btree::inner_image_of(btree_node& inner) const {
     image.count = inner.count;
     for (std::size_t word = 0; word < words_; ++word)
         for (std::uint32_t i = 0; i < inner.count; ++i)
-            image.separators[i][word] = column_of(inner, word)[i];
+            image.separators[i].bits[word] = column_of(inner, word)[i];
+    for (std::uint32_t i = 0; is_any_length_ && i < inner.count; ++i)
+        image.separators[i].tie = ties_of(inner)[i];
     std::copy_n(children_of(inner), inner.count + 1, image.children.begin());
     return image;
 }
@@ -138,7 +151,9 @@ void btree::write(btree_node& to, const inner_image& from) const noexcept {
     to.previous = to.next = 0;
     for (std::size_t word = 0; word < words_; ++word)
         for (std::uint32_t i = 0; i < from.count; ++i)
-            to.rest[word * separators_ + i] = from.separators[i][word];
+            to.rest[word * separators_ + i] = from.separators[i].bits[word];
+    for (std::uint32_t i = 0; is_any_length_ && i < from.count; ++i)
+        ties_of(to)[i] = from.separators[i].tie;
     std::copy_n(from.children.begin(), from.count + 1, children_of(to));
 }
 
@@ -168,8 +183,22 @@ void btree::share_more(leaf_image& of) const {
 
 // --- searching ---
 
-std::uint32_t btree::child_index(const btree_node& inner, const btree_key& key) const noexcept {
+btree_wanted btree::key_of(slot_number slot) const {
+    if (is_any_length_) return btree_wanted(keys_.read_whole(slot));
+    return keys_.read(slot);
+}
+
+int btree::order(const btree_key& bits, slot_number slot, const search& of) const {
+    const int first = order(bits, of.key.bits);
+    if (first != 0 || !is_any_length_ || slot == of.own) return first;
+    const std::string whole = keys_.read_whole(slot);
+    if (of.key.is_last && whole.starts_with(of.key.whole)) return -1;
+    return whole.compare(of.key.whole);
+}
+
+std::uint32_t btree::child_index(btree_node& inner, const search& of) const {
     const std::uint64_t* first = column_of(inner, 0);
+    const btree_key& key = of.key.bits;
     std::uint32_t begin = 0;
     std::uint32_t end = 0;
     for (std::uint32_t i = 0; i < inner.count; ++i) {
@@ -181,7 +210,8 @@ std::uint32_t btree::child_index(const btree_node& inner, const btree_key& key) 
             const std::uint64_t of_separator = column_of(inner, word)[separator];
             if (of_separator != key[word]) return of_separator > key[word];
         }
-        return false;
+        const slot_number tie = is_any_length_ ? ties_of(inner)[separator] : 0;
+        return tie != 0 && order(key, tie, of) > 0;
     };
     while (begin < end) {
         const std::uint32_t middle = (begin + end) / 2;
@@ -204,11 +234,12 @@ int btree::order_of_prefix(const btree_key& key, const btree_node& leaf) const n
     return first < leaf.rest[whole] ? -1 : first > leaf.rest[whole];
 }
 
-btree::search btree::start(const btree_key& key) const {
+btree::search btree::start(btree_wanted key, slot_number own) const {
     if (state_.levels > max_levels || (state_.levels == 0) != (state_.root == 0)) [[unlikely]]
         throw_damaged(state_.root, "the root, of " + std::to_string(state_.levels) + " levels");
     search of;
-    of.key = key;
+    of.key = std::move(key);
+    of.own = own;
     of.next = state_.root;
     of.level = state_.levels == 0 ? 0 : state_.levels - 1;
     return of;
@@ -218,7 +249,7 @@ bool btree::step(search& of) const {
     if (of.next == 0) return false;
     btree_node& node = checked(of.next, of.level);
     if (of.level != 0) {
-        const std::uint32_t index = child_index(node, of.key);
+        const std::uint32_t index = child_index(node, of);
         of.path[of.level--] = {of.next, index};
         of.next = children_of(node)[index];
         prefetch_node(of.next);
@@ -228,9 +259,9 @@ bool btree::step(search& of) const {
     }
     range equal{};
     const btree_entry* entries = entries_of(node) + node.begin;
-    const int shared = order_of_prefix(of.key, node);
+    const int shared = order_of_prefix(of.key.bits, node);
     if (shared == 0)
-        equal = equal_slices(entries, node.count, slice_at(of.key, node.shared));
+        equal = equal_slices(entries, node.count, slice_at(of.key.bits, node.shared));
     else if (shared > 0)
         equal = {node.count, node.count};
     of.path[0] = {of.next, equal.begin};
@@ -247,16 +278,17 @@ void btree::finish(search& of) const {
     if (index == of.behind) return;
     btree_node& leaf = node_at(number);
     const btree_entry* entries = entries_of(leaf) + leaf.begin;
-    if (leaf.shared + slice_bits >= state_.bits) {
+    if (!is_any_length_ && leaf.shared + slice_bits >= bits_) {
         of.found = entries[index].slot;
         return;
     }
     for (std::uint32_t end = of.behind; index < end;) {
         const std::uint32_t middle = (index + end) / 2;
-        const int where = order(keys_.read(entries[middle].slot), of.key);
+        const slot_number slot = entries[middle].slot;
+        const int where = order(keys_.read(slot), slot, of);
         if (where == 0) {
             index = middle;
-            of.found = entries[middle].slot;
+            of.found = slot;
             return;
         }
         if (where < 0)
@@ -266,14 +298,14 @@ void btree::finish(search& of) const {
     }
 }
 
-btree::search btree::at_leaf(const btree_key& key) const {
-    search of = start(key);
+btree::search btree::at_leaf(const btree_wanted& key, slot_number own) const {
+    search of = start(key, own);
     while (step(of)) {
     }
     return of;
 }
 
-btree::search btree::finished(const btree_key& key) const {
+btree::search btree::finished(const btree_wanted& key) const {
     search of = at_leaf(key);
     finish(of);
     return of;
@@ -304,18 +336,18 @@ btree::place btree::bound_of(search& at_leaf) const {
     return normal({at_leaf.path[0].node, at_leaf.path[0].index});
 }
 
-btree::place btree::lower_bound(const btree_key& key) const {
+btree::place btree::lower_bound(const btree_wanted& key) const {
     search at = at_leaf(key);
     return bound_of(at);
 }
 
-btree::place btree::upper_bound(const btree_key& key) const {
+btree::place btree::upper_bound(const btree_wanted& key) const {
     const search at = finished(key);
     return normal({at.path[0].node, at.path[0].index + (at.found != 0 ? 1 : 0)});
 }
 
-btree::place btree::place_of(const btree_key& key, slot_number slot) const {
-    search at = at_leaf(key);
+btree::place btree::place_of(const btree_wanted& key, slot_number slot) const {
+    search at = at_leaf(key, slot);
     find_entry(at, slot);
     return {at.path[0].node, at.path[0].index};
 }

@@ -15,12 +15,28 @@ namespace chainbase {
 /// 512 bits, the highest of words[0] first, and zeros behind the last one.
 using btree_key = std::array<std::uint64_t, 8>;
 
+/// A key to search for.
+struct btree_wanted {
+    btree_key bits{};
+    /// Of a tree of keys of any length: the whole key, which `bits` is the beginning of.
+    std::string whole;
+    /// Whether it stands for the last of all keys that begin with `whole`, not the first.
+    bool is_last = false;
+
+    // NOLINTNEXTLINE(google-explicit-constructor): a key of bits is one to search for
+    btree_wanted(const btree_key& key = {}) noexcept : bits(key) {}
+    /// A key of any length, as bytes in the order of memcmp, none of which begins with another one.
+    explicit btree_wanted(std::string key, bool last = false) noexcept;
+};
+
 /// Where a tree reads the keys of objects: it holds only pieces of them.
 class btree_keys {
 public:
     virtual ~btree_keys() = default;
     /// The key of the object in `slot`. Throws damaged_error when no object was ever there.
     [[nodiscard]] virtual btree_key read(slot_number slot) const = 0;
+    /// The whole key, of trees of keys of any length; throws as read().
+    [[nodiscard]] virtual std::string read_whole(slot_number) const { return {}; }
     /// Asks for the memory that read() needs; any number may be given.
     virtual void prefetch(slot_number slot) const noexcept = 0;
 };
@@ -28,7 +44,7 @@ public:
 /// The words of a tree, the root block of its window.
 ///
 ///     0  nodes   12   the pool of nodes; slot 0 stays unused
-///    12  bits     4   length of a key
+///    12  bits     4   length of a key, 0 for keys of any length
 ///    16  root     4   node; 0 for an empty tree
 ///    20  levels   4   0 for an empty tree, 1 if the root is a leaf
 ///    24  first    4   leaf, 0 for an empty tree
@@ -68,6 +84,8 @@ static_assert(sizeof(btree_entry) == 8);
 ///                entries    8 (62 - W) in order, count of them from place `begin` on
 ///        inner:  separators 8 W C      word 0 of all, then word 1 of all ...; C is the capacity
 ///                children   4 (C + 1)
+///                ties       4 C        only for keys of any length: the first object of the right
+///                                      child, if one on the left has the separator's bits, too
 ///
 /// A free node has the number of the next one in its first four bytes.
 struct btree_node {
@@ -85,8 +103,9 @@ struct btree_node {
     [[nodiscard]] static constexpr std::uint32_t entries_of(std::size_t words) noexcept {
         return static_cast<std::uint32_t>(62 - words);
     }
-    [[nodiscard]] static constexpr std::uint32_t separators_of(std::size_t words) noexcept {
-        return static_cast<std::uint32_t>((sizeof(rest) - 4) / (8 * words + 4));
+    [[nodiscard]] static constexpr std::uint32_t separators_of(std::size_t words,
+                                                               bool has_ties = false) noexcept {
+        return static_cast<std::uint32_t>((sizeof(rest) - 4) / (8 * words + (has_ties ? 8 : 4)));
     }
 };
 static_assert(sizeof(btree_node) == 512 && offsetof(btree_node, rest) == btree_node::header_bytes);
@@ -100,6 +119,9 @@ static_assert(sizeof(btree_node) == 512 && offsetof(btree_node, rest) == btree_n
 class btree {
 public:
     static constexpr std::size_t max_bits = 512;
+    /// Instead of a length: keys of any length, of which nodes have the first bits.
+    static constexpr std::size_t any_length = 0;
+    static constexpr std::size_t first_bits = 256;
     static constexpr std::uint32_t max_levels = 16;
     static constexpr window::geometry geometry{window_kind::btree, sizeof(btree_node),
                                                window_header::page_bytes};
@@ -135,25 +157,26 @@ public:
             std::uint32_t node;
             std::uint32_t index;
         };
-        btree_key key;
+        btree_wanted key;
         std::uint32_t level = 0;             ///< of the next node
         std::uint32_t next = 0;              ///< the next node; 0: it is at the leaf
         std::uint32_t behind = 0;            ///< the leaf's entries with the key's slice end here
         slot_number found = 0;               ///< after finish(): the object with this key, or 0
+        slot_number own = 0;                 ///< the object that has the key, if it is known
         std::array<turn, max_levels> path{}; ///< by level
     };
-    [[nodiscard]] search start(const btree_key& key) const;
+    [[nodiscard]] search start(btree_wanted key, slot_number own = 0) const;
     bool step(search& of) const;
     void finish(search& of) const;
 
     /// The object with this key, or 0. All of these throw damaged_error.
-    [[nodiscard]] slot_number find(const btree_key& key) const { return finished(key).found; }
+    [[nodiscard]] slot_number find(const btree_wanted& key) const { return finished(key).found; }
     /// The first entry that is not before the key, and the first one that is behind it.
     [[nodiscard]] place bound_of(search& at_leaf) const;
-    [[nodiscard]] place lower_bound(const btree_key& key) const;
-    [[nodiscard]] place upper_bound(const btree_key& key) const;
+    [[nodiscard]] place lower_bound(const btree_wanted& key) const;
+    [[nodiscard]] place upper_bound(const btree_wanted& key) const;
     /// The entry of the object in `slot`, whose key it is; damaged_error if there is none.
-    [[nodiscard]] place place_of(const btree_key& key, slot_number slot) const;
+    [[nodiscard]] place place_of(const btree_wanted& key, slot_number slot) const;
     [[nodiscard]] place begin() const noexcept { return {state_.first, 0}; }
     [[nodiscard]] slot_number slot_at(place at) const;
     [[nodiscard]] place next(place at) const;
@@ -169,7 +192,7 @@ public:
     /// Returns 0, or the object that has the key: then nothing changed. Throws out_of_space_error,
     /// limit_error, damaged_error.
     slot_number insert(search& at, slot_number slot);
-    slot_number insert(const btree_key& key, slot_number slot) {
+    slot_number insert(const btree_wanted& key, slot_number slot) {
         search at = finished(key);
         return insert(at, slot);
     }
@@ -177,16 +200,16 @@ public:
     /// object. Throws as insert() does, and damaged_error when the object has no entry under this
     /// key.
     void erase(search& at, slot_number slot);
-    void erase(const btree_key& key, slot_number slot) {
-        search at = at_leaf(key);
+    void erase(const btree_wanted& key, slot_number slot) {
+        search at = at_leaf(key, slot);
         erase(at, slot);
     }
     /// Moves the entry of an object whose key changes, and which read() gives the new key of.
     /// Returns and throws as insert() and erase() do, but if another object has the new key, the
     /// operation must fail.
-    slot_number move(const btree_key& from, const btree_key& to, slot_number slot);
+    slot_number move(const btree_wanted& from, const btree_wanted& to, slot_number slot);
     /// Makes the entry of an object that moves lead to its new slot. Throws as erase() does.
-    void replace(const btree_key& key, slot_number slot, slot_number to);
+    void replace(const btree_wanted& key, slot_number slot, slot_number to);
 
     /// Compaction, in parts of one call, each in an operation. First leaves that fit into one are
     /// joined, from `leaf` on (at first that of begin()); returns where to go on, 0 at the end.
@@ -209,6 +232,7 @@ public:
     [[nodiscard]] static usage measure(const window& file) noexcept;
 
 private:
+    struct separator;
     struct leaf_image;
     struct inner_image;
     class checker;
@@ -238,11 +262,18 @@ private:
     }
     [[nodiscard]] int order(const btree_key& a, const btree_key& b) const noexcept;
     [[nodiscard]] std::size_t common_bits(const btree_key& a, const btree_key& b) const noexcept;
-    [[nodiscard]] std::uint32_t child_index(const btree_node& inner,
-                                            const btree_key& key) const noexcept;
+    [[nodiscard]] slot_number* ties_of(btree_node& inner) const noexcept {
+        return children_of(inner) + separators_ + 1;
+    }
+    /// The key of an object as one to search for.
+    [[nodiscard]] btree_wanted key_of(slot_number slot) const;
+    /// Negative, zero or positive, as the object in `slot`, whose bits these are, comes before,
+    /// with or behind what is searched for.
+    [[nodiscard]] int order(const btree_key& bits, slot_number slot, const search& of) const;
+    [[nodiscard]] std::uint32_t child_index(btree_node& inner, const search& of) const;
     [[nodiscard]] int order_of_prefix(const btree_key& key, const btree_node& leaf) const noexcept;
-    [[nodiscard]] search at_leaf(const btree_key& key) const;
-    [[nodiscard]] search finished(const btree_key& key) const;
+    [[nodiscard]] search at_leaf(const btree_wanted& key, slot_number own = 0) const;
+    [[nodiscard]] search finished(const btree_wanted& key) const;
     void find_entry(search& at, slot_number slot) const;
     [[nodiscard]] place normal(place at) const;
 
@@ -261,8 +292,10 @@ private:
     void insert_entry(btree_node& leaf, std::uint32_t index, btree_entry entry);
     void erase_entry(btree_node& leaf, std::uint32_t index);
     void split(search& at, slot_number slot);
-    void add_child(const search& at, std::uint32_t level, const btree_key& separator,
+    void add_child(const search& at, std::uint32_t level, const separator& between,
                    std::uint32_t child, bool is_left);
+    [[nodiscard]] slot_number* tie_at(const search& at, slot_number slot) const;
+    void pass_tie(const search& at, slot_number slot);
     void remove_child(const search& at, std::uint32_t level, std::uint32_t index);
     bool join(const search& at, std::uint32_t right_index, std::uint32_t most);
     void merge_inner(const search& at, std::uint32_t level);
@@ -277,6 +310,8 @@ private:
     write_barrier* barrier_;
     root_block root_block_;
     pool nodes_;
+    bool is_any_length_;
+    std::size_t bits_;         ///< of a key
     std::size_t words_;        ///< of a key
     std::uint32_t entries_;    ///< capacity of a leaf
     std::uint32_t separators_; ///< capacity of an inner node

@@ -126,7 +126,7 @@ slot_number btree::insert(search& at, slot_number slot) {
     if (state_.levels == 0) {
         const std::uint32_t node = take();
         node_at(node).previous = node_at(node).next = 0;
-        write(node_at(node), {at.key, state_.bits, 1, {btree_entry{0, slot}}});
+        write(node_at(node), {at.key.bits, bits_, 1, {btree_entry{0, slot}}});
         state_.root = state_.first = state_.last = node;
         state_.levels = 1;
         return 0;
@@ -138,14 +138,14 @@ slot_number btree::insert(search& at, slot_number slot) {
     }
     leaf_image image;
     std::copy_n(leaf.rest.begin(), words_, image.prefix.begin());
-    const std::size_t common = common_bits(cut(at.key, leaf.shared), image.prefix);
+    const std::size_t common = common_bits(cut(at.key.bits, leaf.shared), image.prefix);
     if (common < leaf.shared) {
         image = image_of(leaf);
         share_fewer(image, common);
         log(&leaf, sizeof leaf);
         write(leaf, image);
     }
-    insert_entry(leaf, at.path[0].index, {slice_at(at.key, leaf.shared), slot});
+    insert_entry(leaf, at.path[0].index, {slice_at(at.key.bits, leaf.shared), slot});
     return 0;
 }
 
@@ -161,9 +161,9 @@ void btree::split(search& at, slot_number slot) {
         std::max_element(all.entries.begin(), all.entries.begin() + all.count,
                          [](btree_entry a, btree_entry b) { return a.slot < b.slot; }) -
         all.entries.begin());
-    const std::size_t common = common_bits(cut(at.key, all.shared), all.prefix);
+    const std::size_t common = common_bits(cut(at.key.bits, all.shared), all.prefix);
     if (common < all.shared) share_fewer(all, common);
-    all.insert(index, {slice_at(at.key, all.shared), slot});
+    all.insert(index, {slice_at(at.key.bits, all.shared), slot});
     std::uint32_t middle = all.count / 2;
     if (newest + 1 == index)
         middle = std::min(index + 1, all.count - 1);
@@ -171,8 +171,12 @@ void btree::split(search& at, slot_number slot) {
         middle = std::max(index, 1U);
     const bool is_left = index == 0 && middle == 1; // the new entry alone, before the leaf
     const bool is_alone = is_left || (index + 1 == all.count && middle == index);
-    const btree_key separator =
-        index == middle ? at.key : keys_.read(all.entries[is_left ? 1 : middle].slot);
+    const auto bits_of = [&, i = index](std::uint32_t entry) {
+        return entry == i ? at.key.bits : keys_.read(all.entries[entry].slot);
+    };
+    separator between{bits_of(middle)};
+    if (is_any_length_ && bits_of(middle - 1) == between.bits)
+        between.tie = all.entries[middle].slot;
     const std::uint32_t fresh = take();
     btree_node& other = node_at(fresh);
     if (is_left)
@@ -182,7 +186,7 @@ void btree::split(search& at, slot_number slot) {
     other.previous = is_left ? leaf.previous : number;
     other.next = is_left ? number : leaf.next;
     if (is_alone) {
-        write(other, {at.key, state_.bits, 1, {btree_entry{0, slot}}});
+        write(other, {at.key.bits, bits_, 1, {btree_entry{0, slot}}});
     } else {
         leaf_image right = all.part(middle, all.count);
         leaf_image left = all.part(0, middle);
@@ -199,18 +203,18 @@ void btree::split(search& at, slot_number slot) {
     }
     link(other.previous, fresh);
     link(fresh, other.next);
-    add_child(at, 1, separator, fresh, is_left);
+    add_child(at, 1, between, fresh, is_left);
 }
 
 /// Enters a node that was split off from the one at the search's turn in the level below.
-void btree::add_child(const search& at, std::uint32_t level, const btree_key& separator,
+void btree::add_child(const search& at, std::uint32_t level, const separator& between,
                       std::uint32_t child, bool is_left) {
     if (level == state_.levels) {
         if (level == max_levels) throw_damaged(state_.root, "the tree is too high");
         inner_image top;
         top.level = level;
         top.children[0] = state_.root;
-        top.insert(0, separator, child, is_left);
+        top.insert(0, between, child, is_left);
         state_.root = take();
         write(node_at(state_.root), top);
         ++state_.levels;
@@ -224,7 +228,7 @@ void btree::add_child(const search& at, std::uint32_t level, const btree_key& se
             if (at.path[above].index != node_at(at.path[above].node).count) return false;
         return !is_left;
     }();
-    all.insert(index, separator, child, is_left);
+    all.insert(index, between, child, is_left);
     log(&node, sizeof node);
     if (all.count <= separators_) {
         write(node, all);
@@ -244,6 +248,7 @@ void btree::erase(search& at, slot_number slot) {
     --state_.size;
     const auto [number, index] = at.path[0];
     btree_node& leaf = node_at(number);
+    pass_tie(at, slot);
     erase_entry(leaf, index);
     if (leaf.count == 0)
         remove_leaf(at, state_.levels > 1 ? at.path[1].index : 0, number);
@@ -251,9 +256,43 @@ void btree::erase(search& at, slot_number slot) {
         join(at, std::max(at.path[1].index, 1U), entries_ * 3 / 4);
 }
 
+/// The tie that an object at the search's entry is, or null. While it is there it is the first one
+/// right of the separator, so it is the first of a leaf, and the separator the last one on the way.
+slot_number* btree::tie_at(const search& at, slot_number slot) const {
+    if (!is_any_length_ || at.path[0].index != 0) return nullptr;
+    std::uint32_t level = 1;
+    while (level < state_.levels && at.path[level].index == 0)
+        ++level;
+    if (level >= state_.levels) return nullptr;
+    slot_number& tie = ties_of(node_at(at.path[level].node))[at.path[level].index - 1];
+    return tie == slot ? &tie : nullptr;
+}
+
+/// Before an object leaves that is a tie: the one behind it is what the separator is from then on,
+/// if it is right of it at all; else the separator goes, too.
+void btree::pass_tie(const search& at, slot_number slot) {
+    const auto [leaf, index] = at.path[0];
+    const place behind = tie_at(at, slot) ? normal({leaf, index + 1}) : place{};
+    if (behind.leaf == 0) return;
+    const slot_number to = slot_at(behind);
+    std::uint32_t level = 1;
+    while (at.path[level].index == 0)
+        ++level;
+    const auto [number, turn] = at.path[level];
+    btree_node& node = node_at(number);
+    inner_image image = inner_image_of(node);
+    image.separators[turn - 1] = {keys_.read(to), to};
+    log(&node, sizeof node);
+    write(node, image);
+}
+
 /// Both searches wait for memory together. The second one is made again if its leaf may be another
 /// by then.
-slot_number btree::move(const btree_key& from, const btree_key& to, slot_number slot) {
+slot_number btree::move(const btree_wanted& from, const btree_wanted& to, slot_number slot) {
+    if (is_any_length_) { // what the object is a tie of would mislead the second one
+        erase(from, slot);
+        return insert(to, slot);
+    }
     search old = start(from);
     search next = start(to);
     for (bool more = true; more;) {
@@ -351,13 +390,16 @@ void btree::merge_inner(const search& at, std::uint32_t level) {
     remove_child(at, level + 1, right_index);
 }
 
-void btree::replace(const btree_key& key, slot_number slot, slot_number to) {
-    search at = at_leaf(key);
+void btree::replace(const btree_wanted& key, slot_number slot, slot_number to) {
+    search at = at_leaf(key, slot);
     find_entry(at, slot);
     btree_node& leaf = node_at(at.path[0].node);
-    slot_number& word = entries_of(leaf)[leaf.begin + at.path[0].index].slot;
-    log(&word, sizeof word);
-    word = to;
+    for (slot_number* word :
+         {&entries_of(leaf)[leaf.begin + at.path[0].index].slot, tie_at(at, slot)}) {
+        if (!word) continue;
+        log(word, sizeof *word);
+        *word = to;
+    }
 }
 
 // --- compaction ---
@@ -379,7 +421,7 @@ void btree::move_node(std::uint32_t from, std::uint32_t to) {
     std::uint32_t first = to; // a leaf below it, whose keys lead to it
     for (std::uint32_t below = level; below != 0; --below)
         first = children_of(checked(first, below))[0];
-    search at = start(keys_.read(slot_at({first, 0})));
+    search at = start(key_of(slot_at({first, 0})));
     while (at.level > level && step(at)) {
     }
     if (at.level != level || level + 1 >= state_.levels) throw_damaged(from, "no node leads to it");
@@ -393,7 +435,7 @@ void btree::move_node(std::uint32_t from, std::uint32_t to) {
 std::uint32_t btree::join_leaves(std::uint32_t leaf) {
     for (int looks = 0; looks < moved_at_once && leaf != 0 && state_.levels > 1; ++looks) {
         touch();
-        const search at = at_leaf(keys_.read(slot_at({leaf, 0})));
+        const search at = at_leaf(key_of(slot_at({leaf, 0})));
         if (at.path[0].node != leaf) throw_damaged(leaf, "its keys do not lead to it");
         if (!join(at, at.path[1].index + 1, entries_))
             leaf = normal({leaf, node_at(leaf).count}).leaf;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace chainbase {
@@ -68,8 +69,17 @@ private:
                              std::to_string(should));
     }
 
-    void walk(std::uint32_t number, std::uint32_t level, const btree_key* low,
-              const btree_key* high) {
+    /// A key, or with no `whole` the first one of these bits.
+    struct bound {
+        btree_key bits;
+        std::string whole;
+    };
+    [[nodiscard]] int order(const bound& a, const bound& b) const {
+        const int first = tree_.order(a.bits, b.bits);
+        return first != 0 ? first : a.whole.compare(b.whole);
+    }
+
+    void walk(std::uint32_t number, std::uint32_t level, const bound* low, const bound* high) {
         try {
             btree_node& node = tree_.checked(number, level);
             if (seen_[number]) return found_(number, "two nodes lead to it");
@@ -77,26 +87,41 @@ private:
             ++reached_;
             if (level == 0) return read_leaf(number, node, low, high);
             const inner_image image = tree_.inner_image_of(node);
-            for (std::uint32_t i = 0; i < image.count; ++i)
-                require_between(number, image.separators[i],
-                                i == 0 ? low : &image.separators[i - 1], high,
+            std::vector<bound> separators;
+            for (std::uint32_t i = 0; i < image.count; ++i) {
+                separators.push_back(bound_of(number, i, image.separators[i]));
+                require_between(number, separators[i], i == 0 ? low : &separators[i - 1], high,
                                 "separator " + std::to_string(i));
+            }
             for (std::uint32_t i = 0; i <= image.count; ++i)
-                walk(image.children[i], level - 1, i == 0 ? low : &image.separators[i - 1],
-                     i == image.count ? high : &image.separators[i]);
+                walk(image.children[i], level - 1, i == 0 ? low : &separators[i - 1],
+                     i == image.count ? high : &separators[i]);
         } catch (const damaged_error& e) {
             found_(number, e.what());
         }
     }
 
-    void require_between(std::uint32_t node, const btree_key& key, const btree_key* low,
-                         const btree_key* high, const std::string& what) {
-        if ((low && tree_.order(key, *low) < 0) || (high && tree_.order(key, *high) >= 0))
+    bound bound_of(std::uint32_t node, std::uint32_t index, const separator& of) {
+        bound found{of.bits, {}};
+        if (of.tie == 0) return found;
+        const std::string what = "separator " + std::to_string(index) + ", a tie";
+        try {
+            btree_wanted tie(tree_.keys_.read_whole(of.tie));
+            if (tie.bits != of.bits) found_(node, what + " has other bits than its object");
+            found.whole = std::move(tie.whole);
+        } catch (const damaged_error& e) {
+            found_(node, what + ": " + e.what());
+        }
+        return found;
+    }
+
+    void require_between(std::uint32_t node, const bound& key, const bound* low, const bound* high,
+                         const std::string& what) {
+        if ((low && order(key, *low) < 0) || (high && order(key, *high) >= 0))
             found_(node, what + " is not between the separators around it");
     }
 
-    void read_leaf(std::uint32_t number, btree_node& node, const btree_key* low,
-                   const btree_key* high) {
+    void read_leaf(std::uint32_t number, btree_node& node, const bound* low, const bound* high) {
         require(node.previous, last_leaf_, number, "its neighbour");
         if (last_leaf_ == 0)
             require(tree_.state_.first, number, 0, "the first leaf");
@@ -105,25 +130,26 @@ private:
         last_leaf_ = number;
         entries_ += node.count;
         const leaf_image image = tree_.image_of(node);
-        std::optional<btree_key> before;
+        std::optional<bound> before;
         for (std::uint32_t i = 0; i < image.count; ++i) {
             const std::string what = "entry " + std::to_string(i);
-            const std::optional<btree_key> read = key_of(number, what, image.entries[i].slot);
-            if (!read) continue;
-            const btree_key& key = *read;
-            require_between(number, key, low, high, what);
-            if (before && tree_.order(*before, key) >= 0)
+            std::optional<bound> key = key_of(number, what, image.entries[i].slot);
+            if (!key) continue;
+            require_between(number, *key, low, high, what);
+            if (before && order(*before, *key) >= 0)
                 found_(number, what + " is not behind the one before it");
-            if (cut(key, image.shared) != image.prefix ||
-                slice_at(key, image.shared) != image.entries[i].slice)
+            if (cut(key->bits, image.shared) != image.prefix ||
+                slice_at(key->bits, image.shared) != image.entries[i].slice)
                 found_(number, what + " has other bits than the key of its object");
-            before = key;
+            before = std::move(key);
         }
     }
 
-    std::optional<btree_key> key_of(std::uint32_t node, const std::string& what, slot_number slot) {
+    std::optional<bound> key_of(std::uint32_t node, const std::string& what, slot_number slot) {
         try {
-            return tree_.keys_.read(slot);
+            bound found{tree_.keys_.read(slot), {}};
+            if (tree_.is_any_length_) found.whole = tree_.keys_.read_whole(slot);
+            return found;
         } catch (const damaged_error& e) {
             found_(node, what + ": " + e.what());
             return std::nullopt;

@@ -40,6 +40,13 @@ inline btree_key cut(const btree_key& key, std::size_t bits) noexcept {
 
 } // namespace detail
 
+/// What is between two children: no key on the left is at or behind it, and none on the right
+/// before it. With a tie it is the key of that object, else the first of all keys with these bits.
+struct btree::separator {
+    btree_key bits{};
+    slot_number tie = 0;
+};
+
 /// A leaf with room for one entry more than it can have.
 struct btree::leaf_image {
     btree_key prefix{};
@@ -68,32 +75,32 @@ struct btree::leaf_image {
 struct btree::inner_image {
     std::uint32_t level = 0;
     std::uint32_t count = 0;
-    std::array<btree_key, btree_node::separators_of(1) + 1> separators{};
+    std::array<separator, btree_node::separators_of(1) + 1> separators{};
     std::array<std::uint32_t, btree_node::separators_of(1) + 2> children{};
 
     /// A child that comes before or behind the one at `index`.
-    void insert(std::uint32_t index, const btree_key& separator, std::uint32_t child,
+    void insert(std::uint32_t index, const separator& between, std::uint32_t child,
                 bool is_left) noexcept {
         const std::uint32_t at = is_left ? index : index + 1;
         std::copy_backward(separators.begin() + index, separators.begin() + count,
                            separators.begin() + count + 1);
         std::copy_backward(children.begin() + at, children.begin() + count + 1,
                            children.begin() + count + 2);
-        separators[index] = separator;
+        separators[index] = between;
         children[at] = child;
         ++count;
     }
     /// Of two or more.
     void erase(std::uint32_t index) noexcept {
-        const std::uint32_t separator = index == 0 ? 0 : index - 1;
-        std::copy(separators.begin() + separator + 1, separators.begin() + count,
-                  separators.begin() + separator);
+        const std::uint32_t removed = index == 0 ? 0 : index - 1;
+        std::copy(separators.begin() + removed + 1, separators.begin() + count,
+                  separators.begin() + removed);
         std::copy(children.begin() + index + 1, children.begin() + count + 1,
                   children.begin() + index);
         --count;
     }
-    void append(const btree_key& separator, const inner_image& other) noexcept {
-        separators[count] = separator;
+    void append(const separator& between, const inner_image& other) noexcept {
+        separators[count] = between;
         std::copy_n(other.separators.begin(), other.count, separators.begin() + count + 1);
         std::copy_n(other.children.begin(), other.count + 1, children.begin() + count + 1);
         count += other.count + 1;

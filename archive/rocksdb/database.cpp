@@ -1,9 +1,11 @@
 #include <archive/fault_steps.hpp>
 #include <archive/rocksdb/database.hpp>
 #include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/files.hpp>
 #include <pool_allocator/base/private_folder.hpp>
 
 #include <rocksdb/transaction_log.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <set>
@@ -122,7 +124,11 @@ void rocksdb_database::open_writer() {
 // that had been synced is told by the mark; asked before the store is opened for writing, since
 // that would throw away what stands behind the tear.
 void rocksdb_database::check_before_writing(const synced_mark& mark) {
-    const rocksdb::Status status = open_for_reading();
+    rocksdb::Status status = open_for_reading();
+    if (!status.ok() && gap_ && gap_->behind >= mark.sequence) {
+        set_aside(*gap_);
+        status = open_for_reading();
+    }
     if (!status.ok()) throw_open_status(status, name());
     require_synced(mark);
     close_handles();
@@ -198,6 +204,19 @@ rocksdb::Status rocksdb_database::open_for_reading() {
     return log;
 }
 
+// Of two logs that were not synced, a power cut may have kept the later one: as a torn end, it is
+// nothing that anybody relies on.
+void rocksdb_database::set_aside(const log_gap& gap) {
+    for (const std::string& log : gap.logs) {
+        const std::filesystem::path file = folder_.rocksdb() / log;
+        std::filesystem::rename(file, file.string() + ".unsynced");
+        spdlog::warn("{}: \"{}\" follows a log that a power cut took, and had not been synced: set "
+                     "aside as \"{}.unsynced\"",
+                     name(), log, log);
+    }
+    sync_folder(folder_.rocksdb());
+}
+
 // Recovery stops at a torn record but steps over a log that ends between two records too early, or
 // is empty, and goes on with the next one: later writes without earlier ones. The numbers of the
 // writes tell; behind where recovery stopped, they do not matter. A writer that is at work made
@@ -206,15 +225,19 @@ rocksdb::Status rocksdb_database::check_log() {
     if (folder_.is_being_written()) return rocksdb::Status::OK();
     const std::uint64_t last = database_->GetLatestSequenceNumber();
     const std::uint64_t first = first_needed_write();
+    gap_.reset();
     if (first > last) return rocksdb::Status::OK();
+    std::uint64_t reached = first - 1;
     std::unique_ptr<rocksdb::TransactionLogIterator> at;
     const rocksdb::Status status = database_->GetUpdatesSince(first, &at);
     if (!status.ok()) return status.IsNotFound() ? rocksdb::Status::OK() : status;
     for (; at->Valid(); at->Next()) {
         const rocksdb::BatchResult write = at->GetBatch();
-        if (write.sequence + write.writeBatchPtr->Count() > last) return rocksdb::Status::OK();
+        reached = write.sequence + write.writeBatchPtr->Count() - 1;
+        if (reached >= last) return rocksdb::Status::OK();
     }
     if (at->status().ok() || at->status().IsTryAgain()) return rocksdb::Status::OK();
+    gap_ = log_gap{reached, logs_behind(reached)};
     return rocksdb::Status::Corruption("the log has a gap: " + at->status().ToString());
 }
 
@@ -227,6 +250,16 @@ std::uint64_t rocksdb_database::first_needed_write() {
     for (const auto& log : logs)
         if (log->LogNumber() >= needed) return std::max<std::uint64_t>(log->StartSequence(), 1);
     return UINT64_MAX;
+}
+
+std::vector<std::string> rocksdb_database::logs_behind(std::uint64_t write) {
+    std::vector<std::string> names;
+    rocksdb::VectorLogPtr logs;
+    if (!database_->GetSortedWalFiles(logs).ok()) return names;
+    for (const auto& log : logs)
+        if (log->StartSequence() > write)
+            names.push_back(std::filesystem::path(log->PathName()).filename());
+    return names;
 }
 
 void rocksdb_database::adopt(rocksdb::DB* database) {

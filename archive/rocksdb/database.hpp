@@ -19,6 +19,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -137,6 +138,13 @@ private:
     void open_writer();
     void open_reader();
     void check_before_writing(const synced_mark& mark);
+    /// Where the numbers of writes in the log jump.
+    struct log_gap {
+        std::uint64_t behind;          ///< the last write before it
+        std::vector<std::string> logs; ///< those that begin behind it
+    };
+    void set_aside(const log_gap& gap);
+    [[nodiscard]] std::vector<std::string> logs_behind(std::uint64_t write);
     void require_synced(const synced_mark& mark);
     rocksdb::Status open_or_create(bool create);
     rocksdb::Status open_for_reading();
@@ -158,6 +166,7 @@ private:
     std::vector<rocksdb::ColumnFamilyHandle*> handles_;
     std::map<std::string, family_handle, std::less<>> families_;
     std::unique_ptr<rocksdb::DB> database_;
+    std::optional<log_gap> gap_;     // that the last check of the log found
     std::mutex marking_;             // of the folder's mark; before the other one
     std::uint64_t synced_up_to_ = 0; // which the mark has, while this writer is open
     std::uint64_t next_ingest_file_ = 0;

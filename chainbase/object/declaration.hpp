@@ -108,14 +108,16 @@ struct part_check<T, Tag, Part, IsHashed, HasOwnOrder> {
 };
 
 /// The length of a btree key of T: that of its parts, and of the id behind them that keeps equal
-/// ones apart.
+/// ones apart; with a text, or above what nodes can hold, any length.
 template <typename T, typename Key>
 inline constexpr std::size_t btree_bits = [] {
     using parts = typename Key::template parts_of<T>;
     return []<std::size_t... I>(std::index_sequence<I...>) {
-        return 8 * (sizeof(typename parts::template part<I>::value) + ...);
-    }(std::make_index_sequence<parts::count>()) +
-           (is_unique(Key::kind) ? 0 : 32);
+        const std::size_t bits = 8 * (sizeof(typename parts::template part<I>::value) + ...) +
+                                 (is_unique(Key::kind) ? 0 : 32);
+        const bool has_text = (is_shared_text<typename parts::template part<I>::value> || ...);
+        return has_text || bits > btree::max_bits ? btree::any_length : bits;
+    }(std::make_index_sequence<parts::count>());
 }();
 
 /// Whether Part, a good part of an ordered key, is a member whose values are written as bits.
@@ -139,17 +141,10 @@ struct key_check<T, key<Kind, Tag, Parts...>> {
         } else if constexpr (is_btree(Kind)) {
             constexpr bool good = (is_btree_part<T, Parts>() && ...);
             static_assert(good, "the parts of a btree key are members that are integers, bool, "
-                                "enums, ids, fixed_string, fixed_bytes or arrays of these; for "
-                                "another part declare the key ordered_unique or "
+                                "enums, ids, shared_string, fixed_string, fixed_bytes or arrays "
+                                "of the latter; for another part declare the key ordered_unique or "
                                 "ordered_non_unique");
-            if constexpr (good) {
-                constexpr bool fits = btree_bits<T, key<Kind, Tag, Parts...>> <= btree::max_bits;
-                static_assert(fits, "the parts of a btree key have 64 bytes at most, 60 if it is "
-                                    "not unique; declare a longer one ordered_unique or "
-                                    "ordered_non_unique");
-                return fits;
-            }
-            return false;
+            return good;
         } else {
             return true;
         }

@@ -20,6 +20,11 @@ namespace {
 
 using kind = value_type::kind;
 using optional_order = std::optional<std::strong_ordering>;
+using chainbase::detail::append_bytes;
+using chainbase::detail::append_number;
+using chainbase::detail::append_text;
+using chainbase::detail::key_bits;
+using chainbase::detail::key_bytes;
 using chainbase::detail::wide_integer;
 using chainbase::detail::wide_unsigned;
 
@@ -207,31 +212,36 @@ std::optional<std::uint32_t> key_reader::hash(const std::byte* object,
     return static_cast<std::uint32_t>(hash.value() >> 32);
 }
 
-namespace {
-
 /// As the program does (key_bits.hpp).
-void append_bits(chainbase::detail::key_bits& to, const value_type& type, const std::byte* at,
-                 bool is_descending) {
+template <typename Writer>
+void key_reader::append_value(Writer& to, const value_type& type, const std::byte* at,
+                              bool is_descending) const {
     const bool is_wide = type.bytes == wide_bytes;
     switch (type.what) {
     case kind::boolean:
     case kind::number:
         if (is_wide)
-            to.append_number(copy_at<std::uint64_t>(at + sizeof(std::uint64_t)), 64, type.is_signed,
-                             is_descending);
+            append_number(to, copy_at<std::uint64_t>(at + sizeof(std::uint64_t)), 64,
+                          type.is_signed, is_descending);
         if (is_wide)
             to.append(copy_at<std::uint64_t>(at), 64, is_descending);
         else
-            to.append_number(integer_at(at, type.bytes, type.is_signed), 8 * type.bytes,
-                             type.is_signed, is_descending);
+            append_number(to, integer_at(at, type.bytes, type.is_signed), 8 * type.bytes,
+                          type.is_signed, is_descending);
         return;
     case kind::fixed_text:
-        to.append_bytes(at, type.bytes, is_descending);
+        append_bytes(to, at, type.bytes, is_descending);
         return;
+    case kind::text: {
+        const auto content = content_of(at);
+        if (!content) throw damaged_error("a text of its key is in no buffer");
+        append_text(to, as_text(*content), is_descending);
+        return;
+    }
     case kind::array: {
         const std::uint32_t each = type.element().bytes;
         for (std::uint32_t i = 0; each != 0 && i + each <= type.bytes; i += each)
-            append_bits(to, type.element(), at + i, is_descending);
+            append_value(to, type.element(), at + i, is_descending);
         return;
     }
     default:
@@ -239,21 +249,32 @@ void append_bits(chainbase::detail::key_bits& to, const value_type& type, const 
     }
 }
 
-} // namespace
-
-chainbase::detail::key_bits key_reader::bits(const std::byte* object, std::size_t leading) const {
+template <typename Writer>
+void key_reader::append_bits(Writer& to, const std::byte* object, std::size_t leading) const {
     if (!why_no_order_.empty() && leading > parts_.size()) throw damaged_error(why_no_order_);
-    chainbase::detail::key_bits bits;
     for (const part& one : std::span(parts_).first(std::min(leading, parts_.size())))
-        append_bits(bits, one.type, object + one.offset, one.is_descending);
-    return bits;
+        append_value(to, one.type, object + one.offset, one.is_descending);
 }
 
 btree_key slot_bits::read(slot_number slot) const {
     const std::byte* const object = objects_(slot);
-    chainbase::detail::key_bits bits = key_.bits(object);
+    key_bits bits(bits_ == btree::any_length ? btree::first_bits : btree::max_bits);
+    key_.append_bits(bits, object);
     if (!is_unique_) bits.append(copy_at<std::uint32_t>(object), 32, false);
     return bits.key();
+}
+
+std::string slot_bits::read_whole(slot_number slot) const {
+    const std::byte* const object = objects_(slot);
+    key_bytes bytes;
+    key_.append_bits(bytes, object);
+    if (!is_unique_) bytes.append(copy_at<std::uint32_t>(object), 32, false);
+    return std::move(bytes.key());
+}
+
+btree_wanted slot_bits::key_of(slot_number slot) const {
+    if (bits_ == btree::any_length) return btree_wanted(read_whole(slot));
+    return read(slot);
 }
 
 /// A probe's own texts, with handles that no object of a segment has: numbers from 1.
@@ -341,10 +362,16 @@ std::strong_ordering probe::place_of(const std::byte* object) const {
     return *order;
 }
 
-btree_key probe::bits(bool is_filled) const {
-    chainbase::detail::key_bits bits = key_.bits(image_.data(), parts_);
-    if (is_filled) bits.fill();
-    return bits.key();
+btree_wanted probe::bound(std::size_t bits, bool is_last) const {
+    if (bits == btree::any_length) {
+        key_bytes bytes;
+        key_.append_bits(bytes, image_.data(), parts_);
+        return btree_wanted(std::move(bytes.key()), is_last);
+    }
+    key_bits of;
+    key_.append_bits(of, image_.data(), parts_);
+    if (is_last) of.fill();
+    return of.key();
 }
 
 std::uint32_t probe::hash(const hash_seed& seed) const {

@@ -34,9 +34,10 @@ public:
     [[nodiscard]] std::optional<std::uint32_t> hash(const std::byte* object,
                                                     const hash_seed& seed) const;
 
-    /// The leading parts of a btree key as bits. Throws damaged_error when a part of them has none.
-    [[nodiscard]] detail::key_bits bits(const std::byte* object,
-                                        std::size_t leading = SIZE_MAX) const;
+    /// Appends the leading parts of a btree key to key_bits or key_bytes. Throws damaged_error when
+    /// a part of them has no bits, or is a text in no buffer.
+    template <typename Writer>
+    void append_bits(Writer& to, const std::byte* object, std::size_t leading = SIZE_MAX) const;
     /// The number of leading parts whose order is known.
     [[nodiscard]] std::size_t parts() const noexcept { return parts_.size(); }
     struct part {
@@ -58,6 +59,9 @@ private:
     [[nodiscard]] bool add_to(keyed_hash& hash, const value_type& type, const std::byte* at) const;
     [[nodiscard]] bool add_all(keyed_hash& hash, const value_type& element,
                                std::span<const std::byte> values) const;
+    template <typename Writer>
+    void append_value(Writer& to, const value_type& type, const std::byte* at,
+                      bool is_descending) const;
     [[nodiscard]] std::optional<std::span<const std::byte>> content_of(const std::byte* at) const {
         return buffers_.content({copy_at<std::uint64_t>(at)});
     }
@@ -68,20 +72,23 @@ private:
     std::string why_no_hash_;
 };
 
-/// The bits of a btree key of objects in slots, with the id if the key is not unique.
+/// The btree key of objects in slots, with the id if the key is not unique.
 class slot_bits final : public btree_keys {
 public:
     /// Where the object in a slot is; throws damaged_error when there is none.
     using place_of = std::function<const std::byte*(slot_number)>;
 
-    /// `key` outlives it.
-    slot_bits(const key_reader& key, bool is_unique, place_of objects)
-        : key_(key), is_unique_(is_unique), objects_(std::move(objects)) {}
+    /// `key` outlives it; `bits` is the length of keys in the tree.
+    slot_bits(const key_reader& key, std::size_t bits, bool is_unique, place_of objects)
+        : key_(key), bits_(bits), is_unique_(is_unique), objects_(std::move(objects)) {}
     [[nodiscard]] btree_key read(slot_number slot) const override;
+    [[nodiscard]] std::string read_whole(slot_number slot) const override;
+    [[nodiscard]] btree_wanted key_of(slot_number slot) const;
     void prefetch(slot_number) const noexcept override {}
 
 private:
     const key_reader& key_;
+    std::size_t bits_;
     bool is_unique_;
     place_of objects_;
 };
@@ -120,8 +127,9 @@ public:
     /// Compares an object with this key: less when the object's key comes before it. Throws
     /// damaged_error when a text of the object is in no buffer.
     [[nodiscard]] std::strong_ordering place_of(const std::byte* object) const;
-    /// The first or, filled, the last bits of btree keys that begin with this one.
-    [[nodiscard]] btree_key bits(bool is_filled) const;
+    /// The first or the last of the keys that begin with this one, in a btree of keys of so many
+    /// bits.
+    [[nodiscard]] btree_wanted bound(std::size_t bits, bool is_last) const;
     /// The hash that a table of this seed keeps. Requires a whole key of a hashed kind.
     [[nodiscard]] std::uint32_t hash(const hash_seed& seed) const;
 

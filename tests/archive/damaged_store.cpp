@@ -377,6 +377,25 @@ TEST_CASE("whichever log is missing or empty: all that was synced is there, or a
     }
 }
 
+TEST_CASE("a log that a power cut emptied behind the last sync takes those behind it with it") {
+    scratch_folder folder;
+    write_and_die(folder / "whole", 400, 1);
+    const std::size_t logs = logs_of(folder / "whole").size();
+    REQUIRE(logs > 2);
+    for (std::size_t emptied = 1; emptied < logs; ++emptied) {
+        INFO(emptied << " of " << logs);
+        fs::copy(folder / "whole", folder / "copy", fs::copy_options::recursive);
+        fs::resize_file(logs_of(folder / "copy")[emptied], 0);
+        CHECK(opens_with(1, folder / "copy"));
+        CHECK(opens_with(1, folder / "copy"));
+        std::size_t set_aside = 0;
+        for (const auto& entry : fs::directory_iterator(folder / "copy/rocksdb"))
+            set_aside += entry.path().extension() == ".unsynced";
+        CHECK(set_aside == logs - emptied - 1);
+        fs::remove_all(folder / "copy");
+    }
+}
+
 TEST_CASE("logs that are needed no more may have gaps among them: a kill while they are deleted") {
     scratch_folder folder;
     write_and_die(folder / "a", 100, 100);

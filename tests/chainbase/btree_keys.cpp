@@ -31,6 +31,8 @@ template <auto Part>
 struct by_tree;
 struct by_all;
 struct by_all_tree;
+struct by_text;
+struct by_text_tree;
 
 template <auto Part, bool IsTurned>
 constexpr auto turned_if() {
@@ -61,6 +63,8 @@ struct mixture {
     std::array<std::uint8_t, 11> octets{};
     std::array<fixed_string<8>, 2> tags;
     chainbase::id<mixture> other;
+    shared_string text;
+    fixed_bytes<70> wide;
 
     template <auto... Parts>
     struct both {
@@ -68,23 +72,28 @@ struct mixture {
             chainbase::keys<ordered_unique<by_all, &mixture::i8, descending<&mixture::u32>,
                                            &mixture::name, descending<&mixture::i16>, &mixture::id>,
                             btree_unique<by_all_tree, &mixture::i8, descending<&mixture::u32>,
-                                         &mixture::name, descending<&mixture::i16>, &mixture::id>>,
+                                         &mixture::name, descending<&mixture::i16>, &mixture::id>,
+                            ordered_unique<by_text, &mixture::i8, descending<&mixture::text>,
+                                           &mixture::u8, &mixture::id>,
+                            btree_unique<by_text_tree, &mixture::i8, descending<&mixture::text>,
+                                         &mixture::u8, &mixture::id>>,
             chainbase::keys<ordered_non_unique<by<Parts>, turned_if<Parts, IsTurned>()>...>,
             chainbase::keys<btree_non_unique<by_tree<Parts>, turned_if<Parts, IsTurned>()>...>>;
         template <typename Compare>
         static void each(Compare&& compare) {
             compare.template operator()<by_all, by_all_tree>();
+            compare.template operator()<by_text, by_text_tree>();
             (compare.template operator()<by<Parts>, by_tree<Parts>>(), ...);
         }
     };
-    using all =
-        both<&mixture::yes, &mixture::tint, &mixture::width, &mixture::i8, &mixture::u8,
-             &mixture::i64, &mixture::i128, &mixture::u128, &mixture::name, &mixture::digest,
-             &mixture::triple, &mixture::octets, &mixture::tags, &mixture::other>;
+    using all = both<&mixture::yes, &mixture::tint, &mixture::width, &mixture::i8, &mixture::u8,
+                     &mixture::i64, &mixture::i128, &mixture::u128, &mixture::name,
+                     &mixture::digest, &mixture::triple, &mixture::octets, &mixture::tags,
+                     &mixture::other, &mixture::text, &mixture::wide>;
     using keys = typename all::keys;
     BOOST_DESCRIBE_CLASS(mixture, (),
                          (id, yes, tint, width, i8, u8, i16, u32, i64, u64, i128, u128, name,
-                          digest, triple, octets, tags, other),
+                          digest, triple, octets, tags, other, text, wide),
                          (), ())
 };
 
@@ -109,6 +118,11 @@ void set(V& to, random_source& random) {
         if (random.chance(200)) to = static_cast<V>(to ^ static_cast<V>(random.below(4)));
     } else if constexpr (requires { to.value; }) {
         to = V(random.below(5));
+    } else if constexpr (detail::is_shared_text<V>) { // many that differ behind the 32nd byte
+        std::string text(random.chance(700) ? 33 : random.below(3), 'a');
+        for (std::uint32_t n = random.below(4); n != 0; --n)
+            text += "\0ab\xff"[random.below(4)];
+        to = text;
     } else if constexpr (requires { V::fits(""); }) {
         std::string text;
         for (std::uint32_t n = random.below(V::capacity + 1); n != 0; --n)

@@ -66,8 +66,6 @@ MISTAKES = {
         member="double d = 0;", names="id, x, y, d", keys=KEYS("btree_unique<by_x, &account::d>"), call=""),
     "a btree key of a function": source(
         member="int worth() const { return x; }", keys=KEYS("btree_unique<by_x, &account::worth>"), call=""),
-    "a btree key of more than 64 bytes": source(
-        member="fixed_string<72> n;", names="id, x, y, n", keys=KEYS("btree_unique<by_x, &account::n>"), call=""),
     "a part of a hashed key as `compared_by`": source(
         before="struct less { bool operator()(int a, int b) const { return a < b; } };",
         keys=KEYS("hashed_unique<by_x, compared_by<&account::x, less>>"), call=""),

@@ -128,6 +128,8 @@ struct thing {
         btree_non_unique<struct by_triple, descending<&thing::triple>>,
         hashed_non_unique<struct by_tags, &thing::tags>,
         btree_non_unique<struct by_tags_order, &thing::tags>,
+        btree_unique<struct by_title_flat, descending<&thing::title>, &thing::u128>,
+        btree_non_unique<struct by_memo_flat, &thing::memo>,
         hashed_non_unique<struct by_place, &thing::at>,
         ordered_non_unique<struct by_numbers, &thing::numbers>,
         hashed_non_unique<struct by_words, &thing::words>,

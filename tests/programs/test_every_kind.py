@@ -120,7 +120,8 @@ def test_a_dump_makes_the_state_again_which_goes_on_as_the_first(inspect, reques
 LONGEST_WORD = 128 * 1024  # that Linux takes as an argument
 ARCHIVED = """by_name by_title by_title_back by_digest by_wide by_vast by_octets by_triple
     by_tags_order by_kind by_small by_large by_all""".split()
-OTHERS = "by_memo by_name_order by_tags by_place by_numbers by_words by_raw by_other".split()
+OTHERS = """by_memo by_name_order by_tags by_place by_numbers by_words by_raw by_other by_title_flat
+    by_memo_flat""".split()
 SEARCHED = [("thing", key) for key in ARCHIVED + OTHERS]
 SEARCHED += [("gauge", key) for key in "by_single by_real by_reals by_thing".split()]
 OWN = "by_no_case by_length by_count by_hue_then_sum by_place_order by_parity".split()

@@ -28,6 +28,12 @@ using Catch::Matchers::Contains;
 
 namespace {
 
+struct key_order {
+    bool operator()(const btree_wanted& a, const btree_wanted& b) const {
+        return a.bits != b.bits ? a.bits < b.bits : a.whole < b.whole;
+    }
+};
+
 /// A tree beside a log, each in a window of its own. The keys of objects are in a vector.
 struct lone_tree final : btree_keys {
     explicit lone_tree(std::size_t key_bits) : bits(key_bits) {
@@ -36,15 +42,19 @@ struct lone_tree final : btree_keys {
         change.complete();
     }
 
-    [[nodiscard]] btree_key read(slot_number slot) const override {
+    [[nodiscard]] btree_key read(slot_number slot) const override { return key_in(slot).bits; }
+    [[nodiscard]] std::string read_whole(slot_number slot) const override {
+        return key_in(slot).whole;
+    }
+    [[nodiscard]] const btree_wanted& key_in(slot_number slot) const {
         if (slot == 0 || slot >= keys.size()) throw damaged_error("slot " + std::to_string(slot));
         return keys[slot];
     }
     void prefetch(slot_number) const noexcept override {}
 
-    void insert(const btree_key& key, slot_number slot) {
+    void insert(const btree_wanted& key, slot_number slot) {
         if (keys.size() <= slot) keys.resize(slot + 1);
-        const btree_key before = std::exchange(keys[slot], key);
+        const btree_wanted before = std::exchange(keys[slot], key);
         operation change(log, 0);
         const slot_number taken = tree().insert(key, slot);
         if (taken != 0) keys[slot] = before;
@@ -59,9 +69,9 @@ struct lone_tree final : btree_keys {
         model.erase(keys[slot]);
     }
     /// To another key, unless that is taken.
-    void move(slot_number slot, const btree_key& key) {
-        const btree_key before = std::exchange(keys[slot], key);
-        if (before == key) return;
+    void move(slot_number slot, const btree_wanted& key) {
+        const btree_wanted before = std::exchange(keys[slot], key);
+        if (!key_order()(before, key) && !key_order()(key, before)) return;
         operation change(log, 0);
         const slot_number taken = tree().move(before, key, slot);
         REQUIRE(taken == (model.contains(key) ? model.at(key) : 0));
@@ -87,7 +97,7 @@ struct lone_tree final : btree_keys {
         REQUIRE(expected == model.begin());
     }
     /// Searches for the key itself, which may be in no object.
-    void require_found(const btree_key& key) {
+    void require_found(const btree_wanted& key) {
         const auto slot_after = [&](auto place) {
             return place == model.end() ? 0 : place->second;
         };
@@ -124,8 +134,8 @@ struct lone_tree final : btree_keys {
     window log_file = window::create({&addresses, 0}, folder / "log", undo_log::geometry);
     undo_log log{addresses, log_file, true};
     window file = window::create({&addresses, 1}, folder / "tree", btree::geometry);
-    std::vector<btree_key> keys{1};
-    std::map<btree_key, slot_number> model;
+    std::vector<btree_wanted> keys{1};
+    std::map<btree_wanted, slot_number, key_order> model;
 
 private:
     std::optional<btree> tree_;
@@ -135,11 +145,16 @@ btree_key key_of(std::uint64_t first, std::uint64_t second = 0) {
     return {first, second};
 }
 
+/// A key of any length, of letters.
+btree_wanted text_of(std::string text) {
+    return btree_wanted(std::move(text.append(1, 0)));
+}
+
 /// Kinds of keys, and how a random one is made.
 struct kind {
     const char* name;
     std::size_t bits;
-    std::function<btree_key(random_source&)> make;
+    std::function<btree_wanted(random_source&)> make;
 };
 
 std::vector<kind> kinds() {
@@ -170,6 +185,18 @@ std::vector<kind> kinds() {
                  key[random.below(5)] |= std::uint64_t{1} << random.below(64);
              return key;
          }},
+        {"texts", btree::any_length,
+         [](random_source& random) {
+             std::string text;
+             for (std::uint32_t n = random.below(60); n != 0; --n)
+                 text += static_cast<char>('a' + random.below(2));
+             return text_of(text);
+         }},
+        {"texts that begin alike", btree::any_length,
+         [](random_source& random) {
+             const std::string beginning(random.chance(800) ? 40 : 30, 'x');
+             return text_of(beginning + std::to_string(random.below(3000)));
+         }},
     };
 }
 
@@ -187,7 +214,7 @@ TEST_CASE_METHOD(seeded, "a tree has what a map has, whatever its keys are") {
             const bool grows = step / (steps / 6) % 2 == 0;
             if (live.empty() || random.chance(grows ? 750 : 200)) {
                 const slot_number slot = free.empty() ? next++ : free.back();
-                const btree_key key = of.make(random);
+                const btree_wanted key = of.make(random);
                 const bool is_new = !s.model.contains(key);
                 s.insert(key, slot);
                 if (!is_new) {
@@ -276,7 +303,7 @@ TEST_CASE_METHOD(seeded, "searches that take turns find what each finds alone") 
     }
     for (btree::search& one : all) {
         s.tree().finish(one);
-        REQUIRE(one.found == s.model.at(one.key));
+        REQUIRE(one.found == s.model.at(one.key.bits));
         CHECK(s.tree().place_of(one.key, one.found) == s.tree().lower_bound(one.key));
     }
 }
@@ -381,9 +408,14 @@ TEST_CASE_METHOD(seeded, "leaves are as full as the order of the inserts allows"
 
 TEST_CASE_METHOD(seeded,
                  "a flipped bit of a tree is an error where it leads astray, and is found") {
-    lone_tree s(96);
+    const bool has_ties = GENERATE(false, true);
+    lone_tree s(has_ties ? btree::any_length : 96);
+    const auto make = [&](slot_number slot) -> btree_wanted {
+        if (has_ties) return text_of(std::string(32, 'x') + std::to_string(slot * 7919));
+        return key_of(random.below(50), std::uint64_t{slot} << 32);
+    };
     for (slot_number slot = 1; slot <= 4000; ++slot)
-        s.insert(key_of(random.below(50), std::uint64_t{slot} << 32), slot);
+        s.insert(make(slot), slot);
     unsigned refused = 0;
     const auto attempt = [&](auto&& work) {
         try {
@@ -415,7 +447,7 @@ TEST_CASE_METHOD(seeded,
         btree_node& node = s.node(number);
         const slot_number near = node.level == 0 ? s.tree().slot_at({number, 0}) : 1;
         auto* const bytes = reinterpret_cast<unsigned char*>(&node);
-        const std::size_t entries = 16 + 16 + 8 * std::size_t{node.begin};
+        const std::size_t entries = (has_ties ? 48 : 32) + 8 * std::size_t{node.begin};
         for (std::size_t at = 0; at < sizeof node; ++at) {
             for (unsigned bit = 0; bit < 8; ++bit) {
                 INFO("node " << number << ", level " << int{node.level} << ", byte " << at
@@ -428,7 +460,7 @@ TEST_CASE_METHOD(seeded,
                 attempt([&] { s.tree().erase(s.keys[near], near); });
                 attempt([&] { s.tree().replace(s.keys[near], near, 4001); });
                 attempt([&] {
-                    const btree_key from = std::exchange(s.keys[near], key_of(3, 77));
+                    const btree_wanted from = std::exchange(s.keys[near], make(5000));
                     const auto back = [&](void*) { s.keys[near] = from; };
                     const std::unique_ptr<void, decltype(back)> restored(&s, back);
                     static_cast<void>(s.tree().move(from, s.keys[near], near));
@@ -442,7 +474,10 @@ TEST_CASE_METHOD(seeded,
                 attempt([&] {
                     s.keys.resize(4002);
                     s.keys[4001] = s.keys[near];
-                    s.keys[4001][1] += std::uint64_t{1} << 31;
+                    if (has_ties)
+                        s.keys[4001] = text_of(std::string(32, 'x') + "5");
+                    else
+                        s.keys[4001].bits[1] += std::uint64_t{1} << 31;
                     s.tree().insert(s.keys[4001], 4001);
                 });
                 attempt([&] {

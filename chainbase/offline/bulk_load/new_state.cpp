@@ -200,7 +200,7 @@ void object_loader::load_btrees(const key_orders& orders) {
         btree::initialise(file, one.bits);
         make.complete();
         const rows::key_reader key(schema_, *one.key, buffers_);
-        const rows::slot_bits bits(key, one.is_unique,
+        const rows::slot_bits bits(key, one.bits, one.is_unique,
                                    [this](slot_number slot) { return value(slot); });
         btree tree(file, bits, one.bits, to_.log());
         const std::vector<slot_number> order = order_of(*one.key, one.is_unique, orders);
@@ -208,7 +208,7 @@ void object_loader::load_btrees(const key_orders& orders) {
             operation batch(*to_.log(), 0);
             const std::size_t end = std::min<std::size_t>(order.size(), done + batch_objects);
             for (; done < end; ++done)
-                if (tree.insert(bits.read(order[done]), order[done]) != 0)
+                if (tree.insert(bits.key_of(order[done]), order[done]) != 0)
                     throw damaged_error(fmt::format("{}.{}: object {} has the key of another one",
                                                     schema_.name, one.key->name, id(order[done])));
             batch.complete();

@@ -387,6 +387,42 @@ private:
     std::uint64_t height_ = 0;
 };
 
+/// The keys of a btree's objects; counts those of entries, each of which is read once.
+class entry_keys final : public btree_keys {
+public:
+    entry_keys(object_slots& objects, const rows::key_reader& key,
+               const rows::type_layout::flat_tree& of)
+        : objects_(objects), keys_(key, of.bits, of.is_unique,
+                                   [this](slot_number slot) {
+                                       if (objects_.is_live(slot)) return objects_.value(slot);
+                                       throw damaged_error(fmt::format(
+                                           "leads to slot {}, which is not an object", slot));
+                                   }),
+          is_reached_(objects.end(), false) {}
+
+    [[nodiscard]] btree_key read(slot_number slot) const override {
+        const btree_key found = keys_.read(slot);
+        if (is_reached_[slot])
+            throw damaged_error("leads to " + objects_.text_of(slot) + ", which has two entries");
+        is_reached_[slot] = true;
+        ++reached_;
+        return found;
+    }
+    [[nodiscard]] std::string read_whole(slot_number slot) const override {
+        return keys_.read_whole(slot);
+    }
+    void prefetch(slot_number) const noexcept override {}
+
+    [[nodiscard]] std::uint64_t reached() const noexcept { return reached_; }
+    [[nodiscard]] const std::vector<bool>& is_reached() const noexcept { return is_reached_; }
+
+private:
+    object_slots& objects_;
+    rows::slot_bits keys_;
+    mutable std::vector<bool> is_reached_;
+    mutable std::uint64_t reached_ = 0;
+};
+
 } // namespace
 
 void check_table(object_slots& objects, const window& file, const rows::type_layout::table& of,
@@ -396,17 +432,7 @@ void check_table(object_slots& objects, const window& file, const rows::type_lay
 
 void check_btree(object_slots& objects, window& file, const rows::type_layout::flat_tree& of,
                  const rows::key_reader& key, part_report& to) {
-    std::vector<bool> is_reached(objects.end(), false);
-    std::uint64_t reached = 0;
-    const rows::slot_bits keys(key, of.is_unique, [&](slot_number slot) {
-        if (!objects.is_live(slot))
-            throw damaged_error(fmt::format("leads to slot {}, which is not an object", slot));
-        if (is_reached[slot])
-            throw damaged_error("leads to " + objects.text_of(slot) + ", which has two entries");
-        is_reached[slot] = true;
-        ++reached;
-        return objects.value(slot);
-    });
+    const entry_keys keys(objects, key, of);
     try {
         const btree tree(file, keys, of.bits, nullptr);
         tree.require_within(readable(file));
@@ -414,13 +440,13 @@ void check_btree(object_slots& objects, window& file, const rows::type_layout::f
             const std::size_t in_file = btree::geometry.first_slot + node * sizeof(btree_node);
             to.add(file, node == 0 ? root_offset : in_file, fmt::format("node {}: {}", node, what));
         });
-        to.count("entries", reached);
+        to.count("entries", keys.reached());
         to.count("levels", btree::state_in(file).levels);
         to.count("nodes", btree::state_in(file).nodes.live - 1);
     } catch (const damaged_error& e) {
         to.add(file, root_offset, e.what());
     }
-    const auto lost = objects.mark_unreached(is_reached);
+    const auto lost = objects.mark_unreached(keys.is_reached());
     if (lost.count != 0)
         to.add(file, root_offset,
                fmt::format("{} objects are not reached, the first is {}", lost.count,

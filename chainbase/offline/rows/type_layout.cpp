@@ -32,17 +32,19 @@ std::size_t tree_bytes_of(key_kind kind) {
     return is_ranked(kind) ? links::ranked_bytes : links::ordered_bytes;
 }
 
+/// The length of a btree's keys, as the program declares it (object/declaration.hpp).
 std::size_t bits_of(const type_schema& schema, const type_schema::key& key, bool is_unique) {
+    bool has_text = false;
     std::size_t bits = is_unique ? 0 : 8 * sizeof(std::uint32_t); // of the id
     for (const type_schema::part& part : key.parts) {
         const auto field = std::ranges::find(schema.fields, part.field, &type_schema::field::name);
         if (field == schema.fields.end())
             throw damaged_error("key " + key.name + ": part " + part.field + " is no field");
         bits += std::size_t{8} * field->bytes;
+        has_text = has_text || field->type == "shared_string";
     }
-    if (bits == 0 || bits > btree::max_bits)
-        throw damaged_error(fmt::format("key {}: a btree key of {} bits", key.name, bits));
-    return bits;
+    if (bits == 0) throw damaged_error(fmt::format("key {}: a btree key without parts", key.name));
+    return has_text || bits > btree::max_bits ? btree::any_length : bits;
 }
 
 void require_fitting(const type_schema& schema, const type_layout& layout, std::size_t link_bytes) {

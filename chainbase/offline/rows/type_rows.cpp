@@ -211,8 +211,9 @@ public:
     flat_tree(const slot_reader& objects, const window& file, const type_layout::flat_tree& of,
               const buffer_source& buffers)
         : key_(objects.schema(), *of.key, buffers),
-          bits_(key_, of.is_unique, [&objects](slot_number slot) { return objects.value(slot); }),
-          tree_(const_cast<window&>(file), bits_, of.bits, nullptr) {
+          bits_(key_, of.bits, of.is_unique,
+                [&objects](slot_number slot) { return objects.value(slot); }),
+          length_(of.bits), tree_(const_cast<window&>(file), bits_, of.bits, nullptr) {
         tree_.require_within(readable(file));
     }
 
@@ -225,10 +226,10 @@ public:
         return at(tree_.previous(place_of(slot)));
     }
     [[nodiscard]] slot_number lower_bound(const probe& key) const override {
-        return at(tree_.lower_bound(key.bits(false)));
+        return at(tree_.lower_bound(key.bound(length_, false)));
     }
     [[nodiscard]] slot_number upper_bound(const probe& key) const override {
-        return at(tree_.upper_bound(key.bits(true)));
+        return at(tree_.upper_bound(key.bound(length_, true)));
     }
 
 private:
@@ -237,11 +238,12 @@ private:
         return place.leaf == 0 ? 0 : tree_.slot_at(place);
     }
     [[nodiscard]] btree::place place_of(slot_number slot) const {
-        return tree_.holds(last_, slot) ? last_ : tree_.place_of(bits_.read(slot), slot);
+        return tree_.holds(last_, slot) ? last_ : tree_.place_of(bits_.key_of(slot), slot);
     }
 
     key_reader key_;
     slot_bits bits_;
+    std::size_t length_;
     btree tree_;
     mutable btree::place last_;
 };
