@@ -78,6 +78,12 @@ struct object_index<T>::keys_in_slots final : btree_keys {
         append_key<K>(bytes, in.object_in(slot, in_btree));
         return std::move(bytes.key());
     }
+    void prefetch_whole(slot_number slot) const override {
+        const T& object = in.object_in(slot, in_btree);
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            (prefetch_text(parts<K>::template get<I>(object)), ...);
+        }(std::make_index_sequence<parts<K>::count>());
+    }
     void prefetch(slot_number slot) const noexcept override {
         using part = typename parts<K>::template part<0>;
         __builtin_prefetch(reinterpret_cast<const std::byte*>(&in.value_at(slot)) +
@@ -85,6 +91,12 @@ struct object_index<T>::keys_in_slots final : btree_keys {
     }
 
     const object_index& in;
+
+private:
+    template <typename V>
+    static void prefetch_text(const V& value) noexcept {
+        if constexpr (detail::is_shared_text<V>) __builtin_prefetch(value.view().data());
+    }
 };
 
 template <typename T>

@@ -351,8 +351,8 @@ enum class key_kind {
 ///
 /// A btree key has the order of the ordered key with the same parts, and is looked up and walked
 /// like it, in less than half the time. Its parts are members that are integers, bool, enums, ids,
-/// texts, fixed_bytes or arrays of fixed_string and the others. It is fastest with no shared_string
-/// and 64 bytes in all (60 if it is not unique).
+/// texts, fixed_bytes or arrays of fixed_string and the others. With a shared_string, or above 64
+/// bytes in all (60 if it is not unique), only walks are faster.
 template <key_kind Kind, typename Tag, auto... Parts>
 struct key {
     static_assert(sizeof...(Parts) > 0, "a key has at least one part");

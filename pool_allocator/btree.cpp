@@ -17,6 +17,8 @@ using detail::word_bits;
 namespace {
 
 constexpr std::size_t most_prefetched = 8; ///< objects of one search
+/// Of keys of any length: their groups are larger, and each object is a miss and its text another.
+constexpr std::size_t most_prefetched_whole = 32;
 
 struct range {
     std::uint32_t begin;
@@ -267,7 +269,8 @@ bool btree::step(search& of) const {
     of.path[0] = {of.next, equal.begin};
     of.behind = equal.end;
     of.next = 0;
-    const auto wanted = std::min<std::size_t>(equal.end - equal.begin, most_prefetched);
+    const auto wanted = std::min<std::size_t>(
+        equal.end - equal.begin, is_any_length_ ? most_prefetched_whole : most_prefetched);
     for (std::size_t i = 0; i < wanted; ++i)
         keys_.prefetch(entries[equal.begin + i].slot);
     return false;
@@ -282,6 +285,9 @@ void btree::finish(search& of) const {
         of.found = entries[index].slot;
         return;
     }
+    if (is_any_length_)
+        for (std::uint32_t i = index; i < of.behind && i < index + most_prefetched_whole; ++i)
+            keys_.prefetch_whole(entries[i].slot);
     for (std::uint32_t end = of.behind; index < end;) {
         const std::uint32_t middle = (index + end) / 2;
         const slot_number slot = entries[middle].slot;

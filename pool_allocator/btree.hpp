@@ -37,6 +37,8 @@ public:
     [[nodiscard]] virtual btree_key read(slot_number slot) const = 0;
     /// The whole key, of trees of keys of any length; throws as read().
     [[nodiscard]] virtual std::string read_whole(slot_number) const { return {}; }
+    /// Asks for what read_whole() needs besides the object, which is read for it.
+    virtual void prefetch_whole(slot_number) const {}
     /// Asks for the memory that read() needs; any number may be given.
     virtual void prefetch(slot_number slot) const noexcept = 0;
 };

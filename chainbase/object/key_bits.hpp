@@ -3,6 +3,7 @@
 #include <chainbase/key_value.hpp>
 #include <pool_allocator/btree.hpp>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -42,6 +43,10 @@ public:
         bits_ = btree::max_bits;
     }
     [[nodiscard]] const btree_key& key() const noexcept { return key_; }
+    /// How many bytes more count.
+    [[nodiscard]] constexpr std::size_t room() const noexcept {
+        return bits_ < most_ ? (most_ - bits_ + 7) / 8 : 0;
+    }
 
 private:
     static constexpr unsigned word_bits = 64;
@@ -54,14 +59,23 @@ private:
 /// Writes all of a key of any length, whose parts have whole bytes.
 class key_bytes {
 public:
+    key_bytes() { key_.reserve(usual_bytes); }
     void append(std::uint64_t value, unsigned bits, bool is_descending) {
         if (is_descending) value = ~value;
         while (bits != 0)
             key_.push_back(static_cast<char>(value >> (bits -= 8)));
     }
+    void append(std::string_view bytes, bool is_descending) {
+        key_.append(bytes);
+        if (!is_descending) return;
+        for (std::size_t at = key_.size() - bytes.size(); at < key_.size(); ++at)
+            key_[at] = static_cast<char>(~key_[at]);
+    }
     [[nodiscard]] std::string& key() noexcept { return key_; }
 
 private:
+    static constexpr std::size_t usual_bytes = 80;
+
     std::string key_;
 };
 
@@ -74,9 +88,12 @@ constexpr void append_number(Writer& to, std::uint64_t value, unsigned bits, boo
 }
 
 /// Bytes in the order of memcmp.
-template <typename Writer>
-void append_bytes(Writer& to, const void* from, std::size_t bytes, bool is_descending) {
+inline void append_bytes(key_bytes& to, const void* from, std::size_t bytes, bool is_descending) {
+    to.append({static_cast<const char*>(from), bytes}, is_descending);
+}
+inline void append_bytes(key_bits& to, const void* from, std::size_t bytes, bool is_descending) {
     const auto* at = static_cast<const std::byte*>(from);
+    bytes = std::min(bytes, to.room());
     for (; bytes >= 8; bytes -= 8, at += 8) {
         std::uint64_t word = 0;
         std::memcpy(&word, at, 8);
@@ -89,9 +106,11 @@ void append_bytes(Writer& to, const void* from, std::size_t bytes, bool is_desce
 /// A text, which ends with two zeros; a zero in it is followed by 255.
 template <typename Writer>
 void append_text(Writer& to, std::string_view text, bool is_descending) {
-    for (const char c : text) {
-        to.append(static_cast<unsigned char>(c), 8, is_descending);
-        if (c == 0) to.append(0xff, 8, is_descending);
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t zero = std::min(text.find('\0', begin), text.size());
+        append_bytes(to, text.data() + begin, zero - begin, is_descending);
+        if (zero < text.size()) to.append(0x00ff, 16, is_descending);
+        begin = zero + 1;
     }
     to.append(0, 16, is_descending);
 }
