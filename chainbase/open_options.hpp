@@ -45,10 +45,13 @@ struct open_options {
     checkpoint::progress restoring;
     /// The disk that checkpoints are written to; null: the operating system's files.
     disk* checkpoint_disk = nullptr;
-    /// Where a new or restored segment is put: in a folder of its own within this one, such as
-    /// /dev/shm; empty: in the state folder, or where it was before. Requires checkpoints if its
-    /// files do not survive a restart of the machine.
+    /// Where the segment is: in a folder of its own within this one, such as /dev/shm; "none": in
+    /// the state folder. Requires checkpoints if its files do not survive a restart of the machine.
+    /// Empty: where it was, and a new one in /dev/shm if it fits there (opening.md, "Where the
+    /// segment is").
     std::string memory_folder;
+    /// The size that a new state will have, if that is known: it counts where its place is chosen.
+    std::uint64_t expected_bytes = 0;
     /// The group, by name or number, whose members may open the state read-only; empty: only its
     /// owner may. Set when the state is created; if given later, it must be the same.
     std::string readers_group;

@@ -34,6 +34,7 @@ esac
 driver=${CHAINBASE_DRIVER:-$root/build/release/bin/chainbase-driver}
 if [ -z "${CHAINBASE_DRIVER:-}" ]; then "$root/tools/build.sh" release chainbase-driver; fi
 
+export CHAINBASE_MEMORY_FOLDER=none # a segment there would outlive the folder
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 log=$folder/log

@@ -91,6 +91,7 @@ compare() {
 }
 
 tools/build.sh release chainbase-driver chainbase-inspect
+export CHAINBASE_MEMORY_FOLDER=none # a segment there would outlive the folder
 rm -rf "$work"
 mkdir -p "$work"
 replay steem-2016

@@ -59,7 +59,8 @@ std::uint64_t left(std::uint64_t limit, std::uint64_t used) {
 
 /// The size of the segment, now or after it is restored.
 std::uint64_t state_bytes(const facts& found) {
-    return found.of.is_made ? found.checkpoint_bytes : found.segment_bytes;
+    if (!found.of.is_made) return found.segment_bytes;
+    return std::max(found.checkpoint_bytes, found.of.expected_bytes);
 }
 
 std::uint64_t growth(const facts& found) {
@@ -183,7 +184,7 @@ possible too_little_room_for_checkpoints(const facts& found) {
 
 possible too_small_cgroup(const facts& found) {
     if (!found.cgroup) return {};
-    const auto& [room, limit, group] = *found.cgroup;
+    const auto& [room, limit, file] = *found.cgroup;
     // Files in memory that were created in this cgroup count as its use.
     const bool fits = limit >= state_bytes(found) + least_growth;
     if (fits && room >= (found.of.is_made ? wanted(found) : least_growth)) return {};
@@ -193,7 +194,6 @@ possible too_small_cgroup(const facts& found) {
             : "pages of the segment are read from its disk again and again";
     const std::uint64_t enough =
         std::max(left(limit, room), found.of.is_made ? 0 : state_bytes(found)) + wanted(found);
-    const std::filesystem::path file = group / "memory.max";
     return advice{severity::warn,
                   fmt::format("{} allows {}, of which {} are left, {}; {}: echo {}G > {}, or "
                               "MemoryMax= of the service",
@@ -257,6 +257,24 @@ possible no_huge_pages(const facts& found) {
 }
 
 } // namespace
+
+std::string why_not_in_memory(const facts& found) {
+    const mount& at = found.segment_mount;
+    if (!at.is_memory())
+        return fmt::format("{} is {}, not memory", at.point.string(),
+                           at.type.empty() ? "unknown" : at.type);
+    std::string why;
+    const auto require = [&](const std::string& what, std::optional<std::uint64_t> has) {
+        if (why.empty() && has && *has < wanted(found))
+            why = fmt::format("{} has {} left, {}", what, in_words(*has), purpose(found));
+    };
+    require(fmt::format("{} ({})", at.point.string(), at.type), found.free_bytes);
+    require("the machine's memory", found.free_memory);
+    if (found.cgroup) require(found.cgroup->file.string(), found.cgroup->bytes);
+    if (found.commit_limit)
+        require("what vm.overcommit_memory=2 allows", left(*found.commit_limit, found.committed));
+    return why;
+}
 
 std::vector<advice> advise(const facts& found) {
     std::vector<advice> all;

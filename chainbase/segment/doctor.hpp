@@ -29,7 +29,8 @@ struct subject {
     bool is_made = false;          ///< the segment will be created or restored
     std::size_t window_bytes = 0;
     std::size_t windows = 0;
-    bool makes_checkpoints = false; ///< into the state's folder
+    bool makes_checkpoints = false;   ///< into the state's folder
+    std::uint64_t expected_bytes = 0; ///< of a segment that is made, if it is known
 };
 
 /// A line of /proc/self/mountinfo.
@@ -82,6 +83,11 @@ struct advice {
 
 /// The advice about `found`, the most severe first.
 [[nodiscard]] std::vector<advice> advise(const facts& found);
+
+/// Why a segment should not be in the memory of `found`, whose `of.segment` is a folder there;
+/// empty if it fits: in the file system, the machine and the control groups is room for what is
+/// restored or expected, and for a quarter more, 256 MiB at least.
+[[nodiscard]] std::string why_not_in_memory(const facts& found);
 
 /// Logs the advice about a state through spdlog. Throws as facts_of does.
 void tell(const subject& of);

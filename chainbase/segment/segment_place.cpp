@@ -13,10 +13,12 @@
 #include <spdlog/spdlog.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <optional>
@@ -209,6 +211,33 @@ bool is_ours(const fs::path& home, const fs::path& state) {
            S_ISDIR(found.st_mode) && found.st_uid == of_state.st_uid;
 }
 
+/// Whether a file that names a place names this home.
+bool names(const fs::path& file, const fs::path& home) {
+    return is_there(file) && place::read(file).home == home;
+}
+
+/// The state that a home names, if that has it no more, or is there no more.
+std::optional<fs::path> former_state_of(const fs::path& home) {
+    try {
+        const fs::path state = tie::read(home).state;
+        if (names(place_file(state), home) || names(unsettled_file(state), home))
+            return std::nullopt;
+        return state;
+    } catch (const io_error&) {
+        return fs::path();
+    } catch (const std::exception&) { // something else of the name, or of a later format
+        return std::nullopt;
+    }
+}
+
+bool has_name_of_home(const fs::path& folder) {
+    std::string name = folder.filename();
+    if (!name.starts_with(home_prefix)) return false;
+    name.erase(0, std::strlen(home_prefix));
+    return name.size() == 2 * sizeof(segment_place::identity) &&
+           name.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
 fs::path existing_folder(const fs::path& memory) {
     std::error_code none;
     const fs::path found = fs::canonical(memory, none); // /dev/shm may be a link
@@ -275,7 +304,10 @@ segment_place segment_place::prepare(const fs::path& state, const fs::path& memo
 }
 
 void segment_place::settle(const identity& of_state) {
-    if (!is_in_memory()) return;
+    if (!is_in_memory()) { // without a place file it is in the state folder
+        if (fs::remove(place_file(state_))) sync_folder(state_);
+        return;
+    }
     identity_ = hexadecimal(of_state);
     overwrite_file(unsettled_file(state_), place{home_, identity_}.text());
     tie made = tie::read(home_);
@@ -327,6 +359,30 @@ void segment_place::renew() noexcept {
     }
 }
 
+std::vector<segment_place::orphan> segment_place::orphans(const fs::path& memory) {
+    std::vector<orphan> found;
+    std::error_code unknown;
+    const fs::directory_iterator end; // a folder that goes meanwhile ends an iteration
+    for (fs::directory_iterator at(memory, unknown); at != end; at.increment(unknown)) {
+        struct stat status{};
+        const fs::path home = at->path();
+        if (!has_name_of_home(home) || lstat(home.c_str(), &status) != 0 ||
+            !S_ISDIR(status.st_mode) || status.st_uid != geteuid())
+            continue;
+        const std::optional<fs::path> state = former_state_of(home);
+        if (!state) continue;
+        orphan one{home, *state, 0};
+        constexpr std::uint64_t block = 512; // the unit of st_blocks
+        const fs::recursive_directory_iterator last;
+        for (fs::recursive_directory_iterator file(home, unknown); file != last;
+             file.increment(unknown))
+            if (lstat(file->path().c_str(), &status) == 0)
+                one.bytes += static_cast<std::uint64_t>(status.st_blocks) * block;
+        found.push_back(std::move(one));
+    }
+    return found;
+}
+
 void segment_place::discard_unsettled(const fs::path& state) {
     const fs::path file = unsettled_file(state);
     if (!is_there(file)) return;
@@ -339,11 +395,14 @@ void segment_place::discard_unsettled(const fs::path& state) {
     fs::remove(file);
 }
 
-bool segment_place::is_lost_with_the_machine() const {
+bool segment_place::is_memory(const fs::path& folder) {
     struct statfs system{};
-    const fs::path there = fs::exists(home_) ? home_ : home_.parent_path();
-    return statfs(there.c_str(), &system) == 0 &&
+    return statfs(folder.c_str(), &system) == 0 &&
            (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC);
+}
+
+bool segment_place::is_lost_with_the_machine() const {
+    return is_memory(fs::exists(home_) ? home_ : home_.parent_path());
 }
 
 void segment_place::require_identity(const identity& of_segment) const {

@@ -2,8 +2,10 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace chainbase {
 
@@ -58,6 +60,18 @@ public:
     /// Updates the time of segment.json, so that earlier copies of it no longer have the segment.
     /// Does nothing where it cannot be written. Requires the writer's lock.
     void renew() noexcept;
+
+    /// Whether what is in a folder is lost when the machine stops.
+    [[nodiscard]] static bool is_memory(const std::filesystem::path& folder);
+    /// A home in a memory folder that no state has.
+    struct orphan {
+        std::filesystem::path home;
+        std::filesystem::path state; ///< the folder that it was made for; empty if it does not say
+        std::uint64_t bytes = 0;     ///< that it takes
+    };
+    /// Those of this user in `memory`; none if it cannot be read. A state that was renamed or is on
+    /// a disk that is not mounted is missing at the place that its home names.
+    [[nodiscard]] static std::vector<orphan> orphans(const std::filesystem::path& memory);
 
     /// The folder that holds the segment's.
     [[nodiscard]] const std::filesystem::path& home() const noexcept { return home_; }

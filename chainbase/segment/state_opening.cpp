@@ -1,3 +1,4 @@
+#include <chainbase/checkpoint/publication.hpp>
 #include <chainbase/checkpoint/restore.hpp>
 #include <chainbase/locks/process_lock.hpp>
 #include <chainbase/segment/catalogue.hpp>
@@ -12,9 +13,13 @@
 #include <boost/uuid/random_generator.hpp>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace chainbase {
@@ -25,6 +30,8 @@ using detail::is_set_aside;
 using detail::write_header;
 
 namespace {
+
+constexpr const char* in_state_folder = "none"; ///< as a memory folder
 
 /// Requires the writer's lock.
 void put_back_former(const fs::path& state, const segment_place& place) {
@@ -53,7 +60,8 @@ void state_opening::discard_unsettled() const noexcept {
 
 void state_opening::carry_out(const opening_plan& plan, process_lock& turns) {
     remove_tree(state_ / "segment.old"); // a restore that was killed left it
-    if (plan.does == opening_way::restore) restore(plan.why, turns);
+    if (plan.does == opening_way::restore) restore(plan.why, place_for_new(), turns);
+    if (plan.does == opening_way::attach && moves_to_) move(*moves_to_, turns);
     if (plan.does == opening_way::create) {
         turns.replaced_segment();
         create_files();
@@ -172,6 +180,7 @@ opening_plan state_opening::lock_and_plan() {
     }
     opening_plan plan = opening_plan::of(facts());
     if (plan.does == way::refuse) plan.refuse();
+    if (plan.does == way::attach) moves_to_ = better_place();
     return plan;
 }
 
@@ -184,9 +193,11 @@ void state_opening::give_advice(const opening_plan& plan) const noexcept {
                            options_.window_bytes,
                            options_.windows,
                            options_.durability != durability::process};
-        of.is_made = plan.does == opening_way::create || plan.does == opening_way::restore;
+        of.expected_bytes = options_.expected_bytes;
+        of.is_made = plan.does == opening_way::create || plan.does == opening_way::restore ||
+                     moves_to_.has_value();
         if (of.is_made) {
-            of.segment = memory_for_new();
+            of.segment = (moves_to_ ? *moves_to_ : place_for_new()).memory;
             if (of.segment.empty()) of.segment = state_;
         } else if (const auto found = detail::header_in(folder())) {
             of.window_bytes = found->window_bytes;
@@ -199,13 +210,15 @@ void state_opening::give_advice(const opening_plan& plan) const noexcept {
 
 /// Makes an empty, closed segment under another name and renames it when it is complete.
 void state_opening::create_files() {
-    segment_place next = segment_place::prepare(state_, memory_for_new());
+    const target to = place_for_new();
+    segment_place next = segment_place::prepare(state_, to.memory);
     require_persistent(next);
     const fs::path fresh = next.home() / "segment.new";
     remove_tree(fresh);
     private_folder::make_within(fresh);
     try {
         put_in_place(std::move(next), fill_folder(fresh));
+        log_place(to.why);
     } catch (...) {
         try_to_remove_tree(fresh); // what failed is reported
         throw;
@@ -235,16 +248,21 @@ std::array<std::byte, 16> state_opening::fill_folder(const fs::path& fresh) {
     return header.identity;
 }
 
-void state_opening::restore(const std::string& why, process_lock& turns) {
+/// Requires that the checkpoint is of that generation, if one is given.
+void state_opening::restore(const std::string& why, const target& to, process_lock& turns,
+                            std::optional<std::uint64_t> generation) {
     result_.why = why;
     spdlog::info("{}: {}; restoring the last checkpoint", state_.string(), result_.why);
-    segment_place next = segment_place::prepare(state_, memory_for_new());
+    segment_place next = segment_place::prepare(state_, to.memory);
     require_persistent(next);
     const fs::path fresh = next.home() / "segment.new";
     const checkpoint::restored done =
         checkpoint::restore(checkpoint_disk(), checkpoint_folder(), fresh, options_.restoring);
     segment_header header = fresh_header(done.from.window_bytes, done.from.windows);
     require_same_identity(done.from.state, fresh);
+    if (generation && done.from.generation != *generation)
+        throw damaged_error(checkpoint_folder().string() +
+                            ": the newest checkpoint is damaged: " + done.damage);
     header.identity = done.from.state;
     const std::string boot = boot_id();
     std::memcpy(header.boot, boot.data(), boot.size());
@@ -255,6 +273,7 @@ void state_opening::restore(const std::string& why, process_lock& turns) {
     }
     turns.replaced_segment(); // readers of the previous segment must notice
     put_in_place(std::move(next), done.from.state);
+    log_place(to.why);
     result_.how = opening::way::restored;
     result_.generation = done.from.generation;
     result_.blocks = done.blocks;
@@ -296,10 +315,94 @@ void state_opening::require_same_identity(const std::array<std::byte, 16>& of_ch
                       "; put the folder of this state in its place, or move it away");
 }
 
-/// Where to create a segment: in the memory folder if requested, else where it was.
-fs::path state_opening::memory_for_new() const {
-    if (!options_.memory_folder.empty()) return options_.memory_folder;
-    return place_.is_in_memory() ? place_.home().parent_path() : fs::path();
+/// In the folder that was asked for, else where it was, else in memory if it fits.
+state_opening::target state_opening::place_for_new() const {
+    const std::string& asked = options_.memory_folder;
+    if (!asked.empty()) return {asked == in_state_folder ? fs::path() : fs::path(asked), {}};
+    if (options_.durability == durability::process) return {}; // nothing would be left of it
+    if (place_.is_in_memory() && fs::is_directory(place_.home().parent_path())) {
+        const fs::path before = place_.home().parent_path();
+        return place_.is_lost_with_the_machine() ? place_that_fits(before) : target{before, {}};
+    }
+    const char* const preferred = ::secure_getenv("CHAINBASE_MEMORY_FOLDER");
+    if (preferred && std::string_view(preferred) == in_state_folder) return {};
+    const fs::path memory = preferred && *preferred ? preferred : "/dev/shm";
+    if (segment_place::is_memory(state_)) return {}; // the same memory, or as good
+    return place_that_fits(memory);
+}
+
+state_opening::target state_opening::place_that_fits(const fs::path& memory) const {
+    try {
+        if (::access(memory.c_str(), W_OK | X_OK) != 0)
+            return {{}, memory.string() + " cannot be written: " + std::strerror(errno)};
+        doctor::subject of{state_, memory};
+        of.is_made = true;
+        of.expected_bytes = options_.expected_bytes;
+        const std::string against = doctor::why_not_in_memory(doctor::facts_of(of));
+        if (against.empty()) return {memory, "there is room"};
+        return {{}, against};
+    } catch (const fs::filesystem_error& e) {
+        return {{}, e.what()};
+    }
+}
+
+/// Where a closed segment should be instead: where it was asked for, or, if nobody said where and
+/// the memory has no more room for it, in the state folder.
+std::optional<state_opening::target> state_opening::better_place() const {
+    if (!place_.why_foreign().empty()) return std::nullopt;
+    const fs::path now = place_.is_in_memory() ? place_.home().parent_path() : fs::path();
+    if (const std::string& asked = options_.memory_folder; !asked.empty()) {
+        std::error_code missing;
+        const fs::path wanted =
+            asked == in_state_folder ? fs::path() : fs::weakly_canonical(asked, missing);
+        if (missing || wanted == now) return std::nullopt;
+        return target{wanted, "it was asked for"};
+    }
+    if (!place_.is_in_memory() || !place_.is_lost_with_the_machine()) return std::nullopt;
+    try {
+        const std::string against = doctor::why_not_in_memory(doctor::facts_of({state_, folder()}));
+        if (!against.empty()) return target{{}, against};
+    } catch (const fs::filesystem_error&) { // it stays, and opening reports what is wrong
+    }
+    return std::nullopt;
+}
+
+/// Moves a closed segment by restoring the checkpoint of its closing. Whatever is in the way, it
+/// stays where it is, whole.
+void state_opening::move(const target& to, process_lock& turns) {
+    const fs::path from = place_.home();
+    const fs::path name = to.memory.empty() ? state_ : to.memory;
+    const std::string why =
+        fmt::format("its segment moves from {} to {}: {}", from.string(), name.string(), to.why);
+    const opening before = result_;
+    try {
+        const auto header = detail::header_in(folder());
+        const checkpoint::published all(checkpoint_disk(), checkpoint_folder());
+        const bool is_there = header && header->generation != 0 && all.newest() &&
+                              all.newest()->generation == header->generation;
+        if (!is_there)
+            throw usage_error("there is no checkpoint of its last closing, which makes one");
+        restore(why, {to.memory, {}}, turns, header->generation);
+    } catch (const error& e) {
+        result_ = before;
+        segment_place::discard_unsettled(state_);
+        try_to_remove_tree(state_ / "segment.new");
+        spdlog::warn("{}: {}; it stays where it is: {}", state_.string(), why, e.what());
+    }
+}
+
+void state_opening::log_place(const std::string& why) const {
+    if (why.empty()) return;
+    spdlog::info("{}: its segment is in {}: {}", state_.string(),
+                 place_.is_in_memory() ? place_.home().string() : "the state folder", why);
+    if (!place_.is_in_memory()) return;
+    std::uint64_t bytes = 0;
+    for (const segment_place::orphan& one : segment_place::orphans(place_.home().parent_path()))
+        bytes += one.bytes;
+    if (bytes != 0)
+        spdlog::warn("{}: beside it are {} MiB of segments that no state has: chainbase-inspect "
+                     "doctor {} names them",
+                     state_.string(), bytes >> 20, quoted(state_));
 }
 
 void state_opening::require_persistent(const segment_place& place) const {

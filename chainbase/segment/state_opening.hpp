@@ -64,6 +64,12 @@ public:
     [[nodiscard]] std::filesystem::path checkpoint_folder() const { return state_ / "checkpoint"; }
 
 private:
+    /// A place for a segment.
+    struct target {
+        std::filesystem::path memory; ///< the memory folder; empty: in the state folder
+        std::string why;              ///< empty if nothing was weighed
+    };
+
     [[nodiscard]] bool writable() const noexcept { return options_.mode == open_mode::read_write; }
     [[nodiscard]] std::filesystem::path folder() const { return place_.folder(); }
     void check_options() const;
@@ -71,17 +77,23 @@ private:
     void make_state_folder() const;
     void create_files();
     [[nodiscard]] std::array<std::byte, 16> fill_folder(const std::filesystem::path& fresh);
-    void restore(const std::string& why, process_lock& turns);
+    void restore(const std::string& why, const target& to, process_lock& turns,
+                 std::optional<std::uint64_t> generation = {});
     void require_same_identity(const std::array<std::byte, 16>& of_checkpoint,
                                const std::filesystem::path& fresh) const;
     void put_in_place(segment_place next, const std::array<std::byte, 16>& identity);
-    [[nodiscard]] std::filesystem::path memory_for_new() const;
+    [[nodiscard]] target place_for_new() const;
+    [[nodiscard]] target place_that_fits(const std::filesystem::path& memory) const;
+    [[nodiscard]] std::optional<target> better_place() const;
+    void move(const target& to, process_lock& turns);
+    void log_place(const std::string& why) const;
     void require_persistent(const segment_place& place) const;
 
     std::filesystem::path state_;
     const open_options& options_;
     segment_place place_;
     std::optional<file_lock> lock_;
+    std::optional<target> moves_to_; ///< the closed segment that is attached
     opening result_;
 };
 

@@ -27,13 +27,27 @@ std::optional<std::uint64_t> number_in(const fs::path& file) {
     return decimal_in(text);
 }
 
-/// The path behind "0::", relative to the mount point of the groups. A path that leaves it is in
-/// another namespace, whose limits cannot be read.
-std::optional<fs::path> own_group(const fs::path& own) {
+/// A version of control groups: its lines in /proc/self/cgroup, its folder below the mount point,
+/// and the names of its files.
+struct version {
+    const char* line;
+    const char* folder;
+    const char* limit;
+    const char* used;
+};
+constexpr version second{"0::/", "", "memory.max", "memory.current"};
+constexpr version first{":memory:/", "memory", "memory.limit_in_bytes", "memory.usage_in_bytes"};
+
+/// The path of the process's group, relative to the mount point of the groups. A path that leaves
+/// it is in another namespace, whose limits cannot be read.
+std::optional<fs::path> own_group(const version& of, const fs::path& own) {
     std::ifstream in(own);
-    for (std::string line; std::getline(in, line);)
-        if (line.starts_with("0::/") && !line.starts_with("0::/.."))
-            return fs::path(line.substr(4));
+    for (std::string line; std::getline(in, line);) {
+        const std::size_t at = line.find(of.line);
+        if (at == std::string::npos || (of.folder[0] == '\0' && at != 0)) continue;
+        fs::path path = line.substr(at + std::strlen(of.line));
+        if (!path.native().starts_with("..")) return path;
+    }
     return std::nullopt;
 }
 
@@ -65,13 +79,14 @@ std::uint64_t swap_room(const fs::path& group) {
     return std::min(free, above(*limit, number_in(group / "memory.swap.current").value_or(0)));
 }
 
-std::optional<memory_room> room_in(const fs::path& group) {
-    const auto limit = number_in(group / "memory.max");
-    if (!limit) return std::nullopt;
-    const auto used = number_in(group / "memory.current");
+std::optional<memory_room> room_in(const version& of, const fs::path& group) {
+    constexpr std::uint64_t unlimited = std::uint64_t{1} << 62; // as the first version says it
+    const auto limit = number_in(group / of.limit);
+    if (!limit || *limit >= unlimited) return std::nullopt;
+    const auto used = number_in(group / of.used);
     if (!used) return std::nullopt;
     const std::uint64_t needed = above(*used, reclaimable(group));
-    return memory_room{above(*limit, needed) + swap_room(group), *limit, group};
+    return memory_room{above(*limit, needed) + swap_room(group), *limit, group / of.limit};
 }
 
 } // namespace
@@ -83,18 +98,20 @@ bool allows_file_of(std::uint64_t bytes) noexcept {
 }
 
 std::optional<memory_room> least_memory_room(const fs::path& own, const fs::path& top) {
-    const std::optional<fs::path> group = own_group(own);
-    if (!group) return std::nullopt;
     std::optional<memory_room> least;
-    fs::path at = top;
-    const auto look = [&] {
-        const auto found = room_in(at);
-        if (found && (!least || found->bytes < least->bytes)) least = found;
-    };
-    look();
-    for (const fs::path& name : *group) {
-        at /= name;
+    for (const version& of : {second, first}) {
+        const std::optional<fs::path> group = own_group(of, own);
+        if (!group) continue;
+        fs::path at = top / of.folder;
+        const auto look = [&] {
+            const auto found = room_in(of, at);
+            if (found && (!least || found->bytes < least->bytes)) least = found;
+        };
         look();
+        for (const fs::path& name : *group) {
+            at /= name;
+            look();
+        }
     }
     return least;
 }
@@ -125,8 +142,8 @@ std::string refusal(int descriptor, std::uint64_t end, std::uint64_t length) {
     }
     const auto room = least_memory_room();
     if (!room || room->bytes >= length + kept_memory(*room)) return {};
-    return "the control group " + room->group.string() + " has " + std::to_string(room->bytes) +
-           " bytes left of its memory.max, " + std::to_string(room->limit) +
+    return "the control group has " + std::to_string(room->bytes) + " bytes left of " +
+           room->file.string() + ", " + std::to_string(room->limit) +
            "; raise that, or keep the state on a disk";
 }
 

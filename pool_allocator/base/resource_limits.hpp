@@ -16,17 +16,18 @@ namespace chainbase::resource_limits {
 
 /// The memory that the control groups of this process still allow.
 struct memory_room {
-    std::uint64_t bytes;         ///< available before the kernel kills
-    std::uint64_t limit;         ///< of the group with the least room
-    std::filesystem::path group; ///< its folder
+    std::uint64_t bytes;        ///< available before the kernel kills
+    std::uint64_t limit;        ///< of the group with the least room
+    std::filesystem::path file; ///< of that limit
 };
 
-/// The group with the least room among the process's control groups (version 2; `top` is their
-/// mount point, `own` names the process's group); nothing where none has a limit or none can be
-/// read. Memory that the kernel can reclaim from caches or swap out counts as room.
+/// The group with the least room among the process's control groups (version 2, or 1 below
+/// `top`/memory; `top` is their mount point, `own` names the process's groups); nothing where none
+/// has a limit or none can be read. Memory that the kernel can reclaim from caches or swap out
+/// counts as room.
 ///
 /// A file in a tmpfs is memory of the group that made it grow, and stays so until it is removed:
-/// fallocate beyond `memory.max` is answered by the kernel's OOM killer, not by an error.
+/// fallocate beyond the limit is answered by the kernel's OOM killer, not by an error.
 [[nodiscard]] std::optional<memory_room>
 least_memory_room(const std::filesystem::path& own = "/proc/self/cgroup",
                   const std::filesystem::path& top = "/sys/fs/cgroup");

@@ -211,7 +211,7 @@ TEST_CASE("advice: a machine without memory") {
 TEST_CASE("advice: a cgroup that is too small or nearly used up") {
     const auto group = [](std::uint64_t bytes, std::uint64_t used) {
         return [=](facts& f) {
-            f.cgroup = {bytes - std::min(bytes, used), bytes, "/sys/fs/cgroup/node"};
+            f.cgroup = {bytes - std::min(bytes, used), bytes, "/sys/fs/cgroup/node/memory.max"};
         };
     };
     CHECK(message_after(group(10 * gibi, 9 * gibi)).empty());
@@ -307,6 +307,67 @@ TEST_CASE("facts: the mount of a state is the innermost one, the last one at its
     CHECK(inner.segment_mount.huge == "never");
 }
 
+TEST_CASE("whether a segment fits into memory, and why not") {
+    const auto why_not = [](const alteration& make) {
+        facts found = all_is_well(); // a state of 8 GiB
+        found.of.is_made = true;
+        found.free_bytes = found.free_memory = 12 * gibi;
+        make(found);
+        return doctor::why_not_in_memory(found);
+    };
+    CHECK(why_not([](facts&) {}).empty());
+    CHECK(why_not([](facts& f) { f.free_bytes = 10 * gibi; }).empty());
+    CHECK(has(why_not([](facts& f) { f.free_bytes = 10 * gibi - 1; }),
+              {"/dev/shm (tmpfs) has 10239 MiB left, a state of 8192 MiB wants 10 GiB"}));
+    CHECK(has(why_not([](facts& f) { f.free_memory = 9 * gibi; }),
+              {"the machine's memory has 9216 MiB left"}));
+    CHECK(has(why_not([](facts& f) { f.cgroup = {9 * gibi, 64 * gibi, "/a/memory.max"}; }),
+              {"/a/memory.max has 9216 MiB left"}));
+    CHECK(why_not([](facts& f) { f.cgroup = {11 * gibi, 64 * gibi, "/a/memory.max"}; }).empty());
+    CHECK(has(why_not([](facts& f) {
+                  f.commit_limit = 20 * gibi;
+                  f.committed = 12 * gibi;
+              }),
+              {"what vm.overcommit_memory=2 allows has 8192 MiB left"}));
+    CHECK(has(why_not([](facts& f) { f.segment_mount = {"/", "overlay"}; }),
+              {"/ is overlay, not memory"}));
+    const auto young = [&](std::uint64_t has, std::uint64_t expected = 0) {
+        return why_not([&](facts& f) {
+            f.checkpoint_bytes = 0;
+            f.free_bytes = has;
+            f.of.expected_bytes = expected;
+        });
+    };
+    CHECK(young(256 * mebi).empty());
+    CHECK(has(young(64 * mebi), {"has 64 MiB left, a young state wants 256 MiB"}));
+    CHECK(has(young(1 * gibi, 4 * gibi), {"a state of 4096 MiB wants 5120 MiB"}));
+    const auto grown = [&](std::uint64_t has) { // one that is there
+        return why_not([&](facts& f) {
+            f.of.is_made = false;
+            f.free_bytes = has;
+        });
+    };
+    CHECK(grown(2 * gibi).empty());
+    CHECK_FALSE(grown(2 * gibi - 1).empty());
+    CHECK(why_not([](facts& f) { f.free_bytes.reset(); }).empty()); // without a limit of its own
+}
+
+TEST_CASE("facts: a control group of the first version") {
+    machine one;
+    one.has("proc/self/cgroup", "12:cpu:/x\n4:memory:/docker/ab\n1:name=systemd:/\n");
+    const auto group = [&](const std::string& name, const char* most, const char* used) {
+        one.has("sys/fs/cgroup/memory/" + name + "memory.limit_in_bytes", most);
+        one.has("sys/fs/cgroup/memory/" + name + "memory.usage_in_bytes", used);
+    };
+    group("", "9223372036854771712\n", "5000\n");
+    CHECK_FALSE(one.look().cgroup);
+    group("docker/ab/", "6000\n", "4000\n");
+    REQUIRE(one.look().cgroup);
+    CHECK(one.look().cgroup->limit == 6000);
+    CHECK(one.look().cgroup->file ==
+          one.root / "sys/fs/cgroup/memory/docker/ab/memory.limit_in_bytes");
+}
+
 TEST_CASE("facts: of all cgroups above a process the one with the least memory left counts") {
     const machine one;
     one.has("proc/self/cgroup", "4:memory:/other\n0::/pod/node/own\n");
@@ -319,7 +380,7 @@ TEST_CASE("facts: of all cgroups above a process the one with the least memory l
     group("pod", "5000\n", "2000\n");
     group("pod/node", "6000\n", "4000\n");
     REQUIRE(one.look().cgroup);
-    CHECK(one.look().cgroup->group == one.root / "sys/fs/cgroup/pod/node");
+    CHECK(one.look().cgroup->file == one.root / "sys/fs/cgroup/pod/node/memory.max");
     CHECK(one.look().cgroup->limit == 6000);
     CHECK(one.look().cgroup->bytes == 2000);
 }

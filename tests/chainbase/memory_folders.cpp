@@ -1,6 +1,7 @@
 // A state whose segment is in a memory folder.
 
 #include <chainbase/database.hpp>
+#include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/base/error.hpp>
 
 #include <catch2/catch.hpp>
@@ -172,16 +173,15 @@ TEST_CASE("a segment of another boot on a disk gives way to the restored one") {
     CHECK(s.home() != before); // the only one
 }
 
-TEST_CASE("a segment in the state folder moves to memory when it is restored there") {
+TEST_CASE("a segment in the state folder moves to memory when it is restored there, and back") {
     const sample s;
     open_options how = s.how();
-    how.memory_folder.clear();
+    how.memory_folder = "none";
     {
         things all(s.state, how);
         all.add();
         all.db.close();
     }
-    CHECK(things(s.state, s.how()).segment() == s.state / "segment");
     fs::remove_all(s.state / "segment");
     {
         const things all(s.state, s.how());
@@ -194,6 +194,91 @@ TEST_CASE("a segment in the state folder moves to memory when it is restored the
     CHECK(all.segment() == s.state / "segment");
     CHECK(all.count() == 1);
     CHECK(s.homes() == 0);
+}
+
+TEST_CASE(
+    "a closed segment moves where it is asked for, and stays where the checkpoint is not its own") {
+    const sample s;
+    open_options on_disk = s.how();
+    on_disk.memory_folder = "none";
+    {
+        things all(s.state, on_disk);
+        all.add();
+        all.db.close();
+    }
+    for (int round = 0; round < 3; ++round) {
+        things in_memory(s.state, s.how());
+        CHECK(in_memory.way() == opening::way::restored);
+        CHECK_THAT(in_memory.why(), Contains("moves from " + s.state.string()));
+        CHECK(in_memory.segment() == s.home() / "segment");
+        CHECK_FALSE(fs::exists(s.state / "segment"));
+        in_memory.add();
+        in_memory.db.close();
+        things back(s.state, on_disk);
+        CHECK(back.segment() == s.state / "segment");
+        CHECK(s.homes() == 0);
+        CHECK(back.count() == 2 + static_cast<std::size_t>(round));
+        back.db.close();
+    }
+    open_options without = on_disk;
+    without.durability = durability::process;
+    {
+        things all(s.state, without);
+        all.add(); // in no checkpoint
+        all.db.close();
+    }
+    things stays(s.state, s.how());
+    CHECK(stays.way() == opening::way::attached);
+    CHECK(stays.segment() == s.state / "segment");
+    CHECK(stays.count() == 5);
+    CHECK(s.homes() == 0);
+    stays.add();
+    stays.db.abandon();
+    things died(s.state, s.how()); // no closing made a checkpoint of it
+    CHECK(died.way() == opening::way::rolled_back);
+    CHECK(died.segment() == s.state / "segment");
+    CHECK(died.count() == 6);
+}
+
+TEST_CASE("a move whose checkpoint is damaged leaves the segment, whole, where it was") {
+    const sample s;
+    write_one(s);
+    write_one(s);
+    std::fstream pages(s.state / "checkpoint" / "pages",
+                       std::ios::binary | std::ios::in | std::ios::out);
+    for (int at = 0; at < 4096 * 64; at += 512) {
+        pages.seekp(at);
+        pages << "these bytes are damage";
+    }
+    pages.close();
+    open_options on_disk = s.how();
+    on_disk.memory_folder = "none";
+    const fs::path before = s.home();
+    const things all(s.state, on_disk);
+    CHECK(all.way() == opening::way::attached);
+    CHECK(all.segment() == before / "segment");
+    CHECK(all.count() == 2);
+    CHECK_FALSE(fs::exists(s.state / "segment.new"));
+}
+
+TEST_CASE("a home that no state has is found, and none that one has") {
+    const sample s;
+    write_one(s);
+    CHECK(segment_place::orphans(s.memory).empty());
+    const fs::path home = s.home();
+    fs::rename(s.state, s.folder / "renamed");
+    const auto found = segment_place::orphans(s.memory);
+    REQUIRE(found.size() == 1);
+    CHECK(found.front().home == home);
+    CHECK(found.front().state == s.state);
+    CHECK(found.front().bytes > 100'000);
+    things(s.folder / "renamed", s.how()).db.close(); // it says where it is now
+    CHECK(segment_place::orphans(s.memory).empty());
+    fs::remove_all(s.folder / "renamed");
+    CHECK(segment_place::orphans(s.memory).size() == 1);
+    fs::remove(home / "state.json");
+    CHECK(segment_place::orphans(s.memory).front().state.empty());
+    CHECK(segment_place::orphans(s.folder / "nowhere").empty());
 }
 
 TEST_CASE("a copy of a state folder does not get the original's segment") {

@@ -21,6 +21,7 @@ fi
 cmake -S "$here" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O0 \
     -DCHAINBASE_UNITY=ON "$@"
 cmake --build "$work/build" --target example reader
+export CHAINBASE_MEMORY_FOLDER=none # a segment there would outlive the work folder
 
 cd "$work"
 expect() { # the example's output when the balance is $1 and the revision $2

@@ -188,7 +188,7 @@ TEST_CASE("the group with the least room counts, caches do not") {
     REQUIRE(groups.room());
     CHECK(groups.room()->bytes == 40'000);
     CHECK(groups.room()->limit == 100'000);
-    CHECK(groups.room()->group == groups.at("top/outer/inner"));
+    CHECK(groups.room()->file == groups.at("top/outer/inner/memory.max"));
     groups.write("top/outer/inner/memory.stat",
                  "anon 10\nfile 30000\nshmem 20000\ninactive_file 7000\nactive_file 3000\n"
                  "slab_reclaimable 500\n");
@@ -196,7 +196,7 @@ TEST_CASE("the group with the least room counts, caches do not") {
     groups.write("top/outer/memory.max", "6000\n");
     groups.write("top/outer/memory.swap.max", "0\n");
     CHECK(groups.room()->bytes == 1000);
-    CHECK(groups.room()->group == groups.at("top/outer"));
+    CHECK(groups.room()->file == groups.at("top/outer/memory.max"));
     groups.write("top/outer/memory.current", "7000\n"); // a limit that was lowered
     CHECK(groups.room()->bytes == 0);
     groups.write("own", "0::/../outer\n"); // of another namespace

@@ -21,6 +21,9 @@ import pytest
 
 TREE = Path(__file__).resolve().parents[2]
 
+# The folders of tests go away, and segments of their states in memory would stay.
+os.environ.setdefault("CHAINBASE_MEMORY_FOLDER", "none")
+
 # Against hangs only: no test says how fast a program is.
 PATIENCE = 300
 

@@ -378,22 +378,43 @@ def test_a_state_in_memory_says_once_what_that_costs_and_not_on_stdout(place, sc
         assert len(lines) == len(set(lines)) <= 6
 
 
-def test_a_segment_stays_where_it_is_when_another_place_is_asked_for(place, scratch):
+def test_a_closed_segment_moves_to_the_place_that_is_asked_for(place, scratch):
     memory, other = scratch / "memory", scratch / "other"
     memory.mkdir()
     other.mkdir()
-    sign = "applies when a segment is made or restored"
-    for _ in range(2):
-        assert sign not in place.replay("--memory-folder", memory).err
-    place.replay("--memory-folder", other).says(
-        f"--memory-folder {other} {sign}; this one is in {memory}"
-    )
-    assert os.listdir(other) == []
-    place.replay(state="plain")
-    for there in (memory, f"{scratch}/."):  # also the folder it is in
-        place.replay("--memory-folder", there, state="plain").says(
-            f"this one is in {scratch}/plain"
-        )
+    before = place.replay("--memory-folder", memory).json["state_digest"]
+    assert "moves" not in place.replay("--memory-folder", memory).err
+    assert "moves" not in place.replay().err  # it stays where it is
+    for to, left in ((other, memory), ("none", other), (memory, scratch / "state/segment")):
+        moved = place.replay("--memory-folder", to)
+        moved.says("its segment moves from")
+        assert moved.json["state_digest"] == before
+        assert not left.exists() or os.listdir(left) == []
+    assert len(os.listdir(memory)) == 1
+
+
+def test_a_new_segment_goes_where_memory_is_unless_it_is_kept_for_the_process(
+    driver, place, scratch, tmp_path
+):
+    def is_memory(folder):
+        return subprocess.run(["stat", "-fc%T", folder], capture_output=True).stdout == b"tmpfs\n"
+
+    if not is_memory(scratch) or is_memory(tmp_path):
+        pytest.skip("needs a folder in memory and one on a disk")
+
+    def replay(state, *more, memory=scratch):
+        where = ["--block-log", scratch / "log", "--state", tmp_path / state]
+        return driver("replay", *where, *more, env={"CHAINBASE_MEMORY_FOLDER": str(memory)})
+
+    replay("a").says(f"its segment is in {scratch}/chainbase-", "there is room")
+    assert not (tmp_path / "a/segment").exists()
+    replay("b", memory="none")
+    replay("c", "--durability", "process")
+    replay("d", memory=tmp_path).says("is in the state folder", "not memory")
+    replay("e", memory=scratch / "nowhere").says("is in the state folder", "cannot be written")
+    for state in "bcde":
+        assert (tmp_path / state / "segment/header").exists()
+    assert "its segment" not in replay("b").err  # it is there, and stays
 
 
 def test_memory_that_is_not_there_or_for_no_group_leaves_nothing_behind(place, scratch):

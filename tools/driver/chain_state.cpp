@@ -83,8 +83,6 @@ struct chain_state::parts {
           const state_options& state_settings)
         : state(of_known_chain(folder, chain_), how_to_open(state_settings)), chain(chain_),
           decode(decoder_of(chain_)), lag(lag_) {
-        if (!state_settings.memory_folder.empty())
-            log_segment_folder(folder, state_settings.memory_folder);
         try {
             const write_turn turn(state.memory());
             identify();
@@ -124,20 +122,6 @@ struct chain_state::parts {
                                                        const std::string& chain) {
         require_known_chain(chain);
         return folder;
-    }
-
-    /// Logs when the segment stays in its previous folder.
-    void log_segment_folder(const std::filesystem::path& folder,
-                            const std::filesystem::path& asked) const {
-        const std::filesystem::path segment = state.segment_folder();
-        std::error_code unknown;
-        if (std::filesystem::equivalent(segment.parent_path().parent_path(), asked, unknown) &&
-            std::filesystem::canonical(folder) != std::filesystem::canonical(segment.parent_path()))
-            return;
-        spdlog::info("{}: --memory-folder {} applies when a segment is made or restored; this "
-                     "one is in {} and stays there. To have it restored into the other place, "
-                     "close the state with a checkpoint, then move that folder away",
-                     folder.string(), asked.string(), segment.string());
     }
 
     /// The archive is made before the first block: a missing one is never replaced.

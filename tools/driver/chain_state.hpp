@@ -35,7 +35,7 @@ struct block_place {
 struct state_options {
     durability level = durability::checkpoint;
     std::chrono::milliseconds checkpoint_interval{30'000};
-    std::filesystem::path memory_folder; ///< for its segment; empty: the state folder
+    std::filesystem::path memory_folder; ///< open_options::memory_folder
     std::string group; ///< members of this group may read the state; empty: only its owner
     std::optional<archive::store_kind> archive; ///< for a new state; nothing: unchanged, or rocksdb
     root_options root;

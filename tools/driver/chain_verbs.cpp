@@ -29,6 +29,18 @@
 /// The verbs that apply, follow and serve the blocks of a chain: replay, sync, live, load, serve.
 namespace chainbase::driver {
 
+command_option& add_memory_folder(command& verb, std::filesystem::path& to) {
+    return verb
+        .add_option("--memory-folder", to,
+                    "where to keep the segment, such as /dev/shm; none: in the state's folder; "
+                    "default: where it was, and a new one in /dev/shm if there is room")
+        .value_name("FOLDER")
+        .check([](const std::string& word) { // before a state is made that cannot use it
+            const bool is_good = word == "none" || std::filesystem::is_directory(word);
+            return is_good ? std::string() : word + " is no folder that exists, nor none";
+        });
+}
+
 namespace {
 
 // --- options that several verbs have; what they are bound to lives as long as the verb ---
@@ -79,10 +91,7 @@ void add_state_options(command& verb, state_options& to) {
                                      "state is closed; 0: only then")
         .real_number(0.0, 86'400.0)
         .default_text("30");
-    verb.add_option("--memory-folder", to.memory_folder,
-                    "where to keep the segment when it is made or restored, such as /dev/shm; "
-                    "default: in the state's folder, or where it was")
-        .existing_folder(); // checked before a state is made that cannot use it
+    add_memory_folder(verb, to.memory_folder);
     verb.add_option_function<std::string>(
             "--archive",
             [&to](const std::string& name) { to.archive = archive::store_kind_of(name); },

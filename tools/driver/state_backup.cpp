@@ -211,10 +211,7 @@ void declare_restore(command& verb) {
                     "a group, by name or number, whose members may read the state and its "
                     "archive; without it only the owner may")
         .needs(state);
-    verb.add_option("--memory-folder", options->memory_folder,
-                    "where to keep the segment, such as /dev/shm; default: in the state's folder")
-        .existing_folder()
-        .needs(state);
+    add_memory_folder(verb, options->memory_folder).needs(state);
     command_option& check =
         verb.add_flag("--check", options->check, "only compare the backup with its checksums")
             .excludes(state);

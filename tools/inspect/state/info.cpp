@@ -62,6 +62,7 @@ json place_of(const state_info& info) {
     return {{"segment", text_or_null(info.segment.string())},
             {"in_memory", info.is_in_memory},
             {"lost_with_the_machine", info.is_lost_with_the_machine},
+            {"why_on_disk", text_or_null(info.why_on_disk)},
             {"file_system", text_or_null(info.segment_mount.type)},
             {"mount", text_or_null(info.segment_mount.point.string())},
             {"state_file_system", text_or_null(info.state_mount.type)}};
@@ -102,7 +103,9 @@ std::string place_text(const state_info& info) {
     return fmt::format("segment    {}: in {}, {} mounted at {}{}\n", info.segment.string(),
                        info.is_in_memory ? "a folder of memory" : "the state's folder",
                        or_unknown(info.segment_mount.type), info.segment_mount.point.string(),
-                       info.is_lost_with_the_machine ? "; lost when the machine stops" : "");
+                       info.is_lost_with_the_machine ? "; lost when the machine stops"
+                       : info.why_on_disk.empty()    ? ""
+                                                     : "; " + info.why_on_disk);
 }
 
 std::string huge_pages_text(const state_info& info) {
@@ -260,13 +263,40 @@ void declare_info(command& verb) {
     declare_report(verb, "Print one JSON object instead of text", read_info);
 }
 
+namespace {
+
+std::string orphan_text(const segment_place::orphan& one) {
+    const std::string made =
+        one.state.empty()
+            ? std::string("does not say for which state it was made")
+            : fmt::format("was made for {}, which has no segment there; if that state was renamed "
+                          "or is on a disk that is not mounted, open it once",
+                          one.state.string());
+    return fmt::format("{} ({}) belongs to no state: it {}; else remove it: rm -r -- {}\n",
+                       one.home.string(), bytes_in_words(one.bytes), made, quoted(one.home));
+}
+
+} // namespace
+
 void declare_doctor(command& verb) {
     const auto asked = declare_look<state_call>(verb, [](const state_call& call) {
         const state_info info = read_info(call.state);
         const std::string archive = archive_finding(info);
         const std::string next = archive.empty() ? next_step(info) : archive;
-        const json all{{"schema_version", 1}, {"state", call.state}, {"next", next}};
-        print_or_throw(call.json ? lines_of(all) : next + "\n");
+        json orphans = json::array();
+        std::string text = next + "\n";
+        for (const segment_place::orphan& one : segment_place::orphans("/dev/shm")) {
+            if (one.home == info.segment.parent_path()) continue; // of a state that was renamed
+            orphans.push_back({{"home", one.home.string()},
+                               {"state", text_or_null(one.state.string())},
+                               {"bytes", one.bytes}});
+            text += orphan_text(one);
+        }
+        const json all{{"schema_version", 1},
+                       {"state", call.state},
+                       {"next", next},
+                       {"orphans", std::move(orphans)}};
+        print_or_throw(call.json ? lines_of(all) : text);
     });
     verb.add_flag("--json", asked->json, "Print one JSON object instead of text");
 }

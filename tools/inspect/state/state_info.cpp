@@ -184,6 +184,12 @@ void read_machine(state_info& to) {
     to.state_mount = found.state_mount;
     to.segment_mount = found.segment_mount;
     to.shmem_enabled = found.shmem_enabled;
+    of.segment = "/dev/shm";
+    if (to.is_in_memory || found.state_mount.is_memory() || !fs::is_directory(of.segment)) return;
+    of.is_made = true;
+    to.why_on_disk = doctor::why_not_in_memory(doctor::facts_of(of));
+    if (to.why_on_disk.empty())
+        to.why_on_disk = "/dev/shm has room for it: open it once with --memory-folder /dev/shm";
 }
 
 void read_checkpoints(state_info& to) {
