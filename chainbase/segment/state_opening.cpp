@@ -60,7 +60,10 @@ void state_opening::discard_unsettled() const noexcept {
 
 void state_opening::carry_out(const opening_plan& plan, process_lock& turns) {
     remove_tree(state_ / "segment.old"); // a restore that was killed left it
-    if (plan.does == opening_way::restore) restore(plan.why, place_for_new(), turns);
+    if (plan.does == opening_way::restore) {
+        const bool stays = options_.memory_folder.empty() && !place_.is_in_memory();
+        restore(plan.why, stays ? target{} : place_for_new(), turns);
+    }
     if (plan.does == opening_way::attach && moves_to_) move(*moves_to_, turns);
     if (plan.does == opening_way::create) {
         turns.replaced_segment();
@@ -260,9 +263,6 @@ void state_opening::restore(const std::string& why, const target& to, process_lo
         checkpoint::restore(checkpoint_disk(), checkpoint_folder(), fresh, options_.restoring);
     segment_header header = fresh_header(done.from.window_bytes, done.from.windows);
     require_same_identity(done.from.state, fresh);
-    if (generation && done.from.generation != *generation)
-        throw damaged_error(checkpoint_folder().string() +
-                            ": the newest checkpoint is damaged: " + done.damage);
     header.identity = done.from.state;
     const std::string boot = boot_id();
     std::memcpy(header.boot, boot.data(), boot.size());
@@ -271,6 +271,9 @@ void state_opening::restore(const std::string& why, const target& to, process_lo
         checkpoint_disk().rename(done.unusable, done.unusable.string() + ".damaged");
         checkpoint_disk().sync_folder(checkpoint_folder());
     }
+    if (generation && done.from.generation != *generation)
+        throw damaged_error(checkpoint_folder().string() +
+                            ": the newest checkpoint is damaged: " + done.damage);
     turns.replaced_segment(); // readers of the previous segment must notice
     put_in_place(std::move(next), done.from.state);
     log_place(to.why);
@@ -384,6 +387,7 @@ void state_opening::move(const target& to, process_lock& turns) {
             throw usage_error("there is no checkpoint of its last closing, which makes one");
         restore(why, {to.memory, {}}, turns, header->generation);
     } catch (const error& e) {
+        if (place_.home() != from || segment_place(state_).home() != from) throw; // it has moved
         result_ = before;
         segment_place::discard_unsettled(state_);
         try_to_remove_tree(state_ / "segment.new");
