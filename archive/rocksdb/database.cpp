@@ -182,6 +182,10 @@ void rocksdb_database::open_reader() {
         const auto after = data_files_in(folder_.rocksdb());
         if (status.ok() && same_content(before, after)) return require_synced(*mark);
         if (status.ok()) close_handles();
+        if (!status.ok() && before == after && gap_ && gap_->behind >= mark->sequence)
+            throw damaged_error(name() + ": its log has a gap behind all that was synced, as a "
+                                         "power cut leaves it; open it for writing once, which "
+                                         "sets aside what follows");
         if (!status.ok() && before == after) throw_open_status(status, name());
         if (attempt == attempts)
             throw io_error(name() + ": its writer replaced files during each of " +
@@ -237,6 +241,7 @@ rocksdb::Status rocksdb_database::check_log() {
         if (reached >= last) return rocksdb::Status::OK();
     }
     if (at->status().ok() || at->status().IsTryAgain()) return rocksdb::Status::OK();
+    if (!at->status().IsNotFound()) return at->status(); // it cannot be read, or is damaged
     gap_ = log_gap{reached, logs_behind(reached)};
     return rocksdb::Status::Corruption("the log has a gap: " + at->status().ToString());
 }

@@ -219,13 +219,13 @@ bool names(const fs::path& file, const fs::path& home) {
 /// The state that a home names, if that has it no more, or is there no more.
 std::optional<fs::path> former_state_of(const fs::path& home) {
     try {
+        if (!is_there(tie_file(home))) return fs::path();
         const fs::path state = tie::read(home).state;
-        if (names(place_file(state), home) || names(unsettled_file(state), home))
+        // In the order in which a home goes from one to the other.
+        if (names(unsettled_file(state), home) || names(place_file(state), home))
             return std::nullopt;
         return state;
-    } catch (const io_error&) {
-        return fs::path();
-    } catch (const std::exception&) { // something else of the name, or of a later format
+    } catch (const std::exception&) { // it cannot be told
         return std::nullopt;
     }
 }

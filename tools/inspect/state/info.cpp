@@ -268,12 +268,13 @@ namespace {
 std::string orphan_text(const segment_place::orphan& one) {
     const std::string made =
         one.state.empty()
-            ? std::string("does not say for which state it was made")
-            : fmt::format("was made for {}, which has no segment there; if that state was renamed "
-                          "or is on a disk that is not mounted, open it once",
+            ? std::string("does not say for which state it is; one that is being made does not yet")
+            : fmt::format("was made for {}, which has no segment there; if that state was renamed, "
+                          "is on a disk that is not mounted, or in another container, leave it",
                           one.state.string());
-    return fmt::format("{} ({}) belongs to no state: it {}; else remove it: rm -r -- {}\n",
-                       one.home.string(), bytes_in_words(one.bytes), made, quoted(one.home));
+    return fmt::format(
+        "{} ({}) belongs to no state that is found: it {}; else remove it: rm -r -- {}\n",
+        one.home.string(), bytes_in_words(one.bytes), made, quoted(one.home));
 }
 
 } // namespace
