@@ -1,6 +1,7 @@
 #include <chainbase/locks/process_lock.hpp>
 #include <chainbase/segment/segment_header.hpp>
 #include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/file_error.hpp>
 #include <tools/inspect/archive/archive.hpp>
 #include <tools/inspect/state/named_state.hpp>
 #include <tools/inspect/state/schema.hpp>
