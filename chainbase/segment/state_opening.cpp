@@ -415,7 +415,8 @@ void state_opening::require_persistent(const segment_place& place) const {
         return;
     throw usage_error(state_.string() + ": a segment in " + place.home().parent_path().string() +
                       " is lost when the machine stops, even after it was closed; open the state "
-                      "with checkpoints (durability::checkpoint)");
+                      "with checkpoints (durability::checkpoint), which with the memory folder "
+                      "\"none\" also moves it to the disk");
 }
 
 /// Makes the complete segment in `next` the state's. The previous one is removed only after the new
