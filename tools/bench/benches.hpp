@@ -12,5 +12,6 @@ void declare_crash(command& verb);
 void declare_archive(command& verb);
 void declare_readers(command& verb);
 void declare_root(command& verb);
+void declare_large(command& verb);
 
 } // namespace chainbase::bench

@@ -1,5 +1,6 @@
 #include <chainbase/keys.hpp>
 #include <pool_allocator/base/error.hpp>
+#include <tools/bench/account.hpp>
 #include <tools/bench/bench_setup.hpp>
 #include <tools/bench/benches.hpp>
 #include <tools/bench/chain_engine.hpp>

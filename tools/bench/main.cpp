@@ -21,6 +21,8 @@ constexpr verb_entry benches[] = {
      bench::declare_readers, "readers --readers 4"},
     {"root", "What the state root costs: its tree, updates, proofs, and a replay with it",
      bench::declare_root, "root --objects 100000"},
+    {"large", "A state on a disk, with memory enough for it and with less", bench::declare_large,
+     "large --objects 1000000 --directory /var/tmp"},
 };
 
 } // namespace

@@ -52,8 +52,8 @@ public:
     /// Sets the engine of the next samples.
     void select(std::string_view engine) { engine_ = engine; }
 
-    /// Throws: chainbase::error when `sample` is not a finite number above zero, which is a fault
-    /// of the engine's adapter, not a result.
+    /// Throws: chainbase::error when `sample` is not a finite number above zero (of bytes: or
+    /// zero), which is a fault of the engine's adapter, not a result.
     void add(std::string_view operation, metric unit, double sample);
 
     [[nodiscard]] std::vector<row> rows() const;

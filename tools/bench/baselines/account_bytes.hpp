@@ -2,12 +2,15 @@
 
 #include <tools/bench/account.hpp>
 #include <tools/bench/crash_engine.hpp>
+#include <tools/bench/large_engine.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
 #include <functional>
 #include <span>
+#include <vector>
 
 /// Accounts in byte stores.
 namespace chainbase::bench {
@@ -37,11 +40,12 @@ inline byte_pair_key balance_bytes(const account& object) noexcept {
     return key;
 }
 
-/// The crash bench's work in a store that keeps a crash_account by name. A Store has begin() and
-/// commit() for a transaction, and in it put(name, account), get(name) and put_head(number);
-/// `accounts_at_once` is the number filled in one transaction.
+/// The work of the benches `crash` and `large` in a store that keeps a crash_account by name. A
+/// Store has begin() and commit() for a transaction, and in it put(name, account), get(name) and
+/// put_head(number); `accounts_at_once` is the number filled in one transaction. It may have
+/// append(), for names in order, and put_at_once(), where put() is not read before commit().
 template <typename Store>
-class accounts_as_bytes : public crash_engine {
+class accounts_as_bytes : public crash_engine, public large_engine {
 public:
     void fill(const crash_plan& plan) final {
         crash_account fresh;
@@ -67,6 +71,37 @@ public:
         self().begin();
         pay(std::span(payments).first(payments.size() / 2));
         stop();
+    }
+
+    /// In the order of names: trees then have full pages.
+    void fill_large(std::uint32_t count) final {
+        std::vector<account_name> names(count);
+        for (std::uint32_t i = 0; i < count; ++i)
+            names[i] = crash_plan::name_of(i);
+        std::sort(names.begin(), names.end());
+        constexpr std::size_t at_once = 10'000;
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            if (i % at_once == 0) self().begin();
+            crash_account fresh;
+            fresh.balance = first_balance_of(names[i]);
+            if constexpr (requires { self().append(names[i], fresh); })
+                self().append(names[i], fresh);
+            else
+                self().put_new(names[i], fresh);
+            if ((i + 1) % at_once == 0 || i + 1 == names.size()) self().commit();
+        }
+    }
+    void begin_block() final { self().begin(); }
+    void end_block() final { self().commit(); }
+    std::int64_t find_balance(const account_name& name) final { return self().get(name).balance; }
+    std::int64_t find_savings(const account_name& name) final { return self().get(name).savings; }
+    void change_savings(const account_name& name) final {
+        crash_account value = self().get(name);
+        ++value.savings;
+        if constexpr (requires { self().put_at_once(name, value); })
+            self().put_at_once(name, value);
+        else
+            self().put(name, value);
     }
 
 private:

@@ -305,16 +305,19 @@ private:
         return value_of<Value>(value);
     }
     template <typename Key, typename Value>
-    void put_in(MDB_dbi tree, const Key& key, const Value& content) {
+    void put_in(MDB_dbi tree, const Key& key, const Value& content, unsigned flags = 0) {
         MDB_val name = bytes_of(key);
         MDB_val value = bytes_of(content);
-        check(mdb_put(txn_, tree, &name, &value, 0), "put");
+        check(mdb_put(txn_, tree, &name, &value, flags), "put");
     }
     crash_account get(const account_name& name) { return value_at<crash_account>(accounts_, name); }
     void put(const account_name& name, const crash_account& value) {
         put_in(accounts_, name, value);
     }
     void put_new(const account_name& name, const crash_account& value) { put(name, value); }
+    void append(const account_name& name, const crash_account& value) {
+        put_in(accounts_, name, value, MDB_APPEND);
+    }
     void put_head(std::uint64_t number) { put_in(head_, 'h', number); }
 
     MDB_env* env_ = nullptr;
@@ -331,6 +334,11 @@ std::unique_ptr<crash_engine> open_lmdb_sync(const crash_places& at) {
 
 std::unique_ptr<crash_engine> open_lmdb_nosync(const crash_places& at) {
     return std::make_unique<lmdb_accounts>(at, MDB_NOSYNC);
+}
+
+std::unique_ptr<large_engine> open_large_lmdb(const large_places& at) {
+    return std::make_unique<lmdb_accounts>(crash_places{at.folder, {}},
+                                           MDB_NOSYNC | MDB_WRITEMAP | MDB_NORDAHEAD);
 }
 
 } // namespace chainbase::bench

@@ -11,6 +11,7 @@
 #include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <memory>
@@ -206,9 +207,12 @@ namespace {
 /// Accounts by name; a block is a WriteBatch, which goes to the write-ahead log.
 class rocksdb_accounts final : public accounts_as_bytes<rocksdb_accounts> {
 public:
-    rocksdb_accounts(const crash_places& at, bool sync) {
+    /// With `logged` false, blocks skip the write-ahead log.
+    rocksdb_accounts(const std::filesystem::path& folder, bool sync, bool logged = true,
+                     std::uint64_t cache_bytes = 0) {
         rocksdb::BlockBasedTableOptions table;
-        table.block_cache = rocksdb::NewLRUCache(std::size_t{512} << 20);
+        table.block_cache =
+            rocksdb::NewLRUCache(std::max<std::size_t>(cache_bytes, std::size_t{512} << 20));
         table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
         rocksdb::Options options;
         options.create_if_missing = true;
@@ -216,9 +220,10 @@ public:
         options.compression = rocksdb::kNoCompression;
         options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
         rocksdb::DB* opened = nullptr;
-        check(rocksdb::DB::Open(options, (at.disk / "rocksdb").string(), &opened), "open");
+        check(rocksdb::DB::Open(options, (folder / "rocksdb").string(), &opened), "open");
         db_.reset(opened);
         writing_.sync = sync;
+        writing_.disableWAL = !logged;
     }
 
     std::uint64_t last_block() override {
@@ -257,6 +262,9 @@ private:
         batch_.Put(slice_of(name), slice_of(value));
     }
     void put_new(const account_name& name, const crash_account& value) { put(name, value); }
+    void put_at_once(const account_name& name, const crash_account& value) {
+        check(db_->Put(writing_, slice_of(name), slice_of(value)), "put");
+    }
     void put_head(const std::uint64_t& number) {
         batch_.Put(rocksdb::Slice(head), slice_of(number));
     }
@@ -270,11 +278,15 @@ private:
 } // namespace
 
 std::unique_ptr<crash_engine> open_rocksdb_sync(const crash_places& at) {
-    return std::make_unique<rocksdb_accounts>(at, true);
+    return std::make_unique<rocksdb_accounts>(at.disk, true);
 }
 
 std::unique_ptr<crash_engine> open_rocksdb_nosync(const crash_places& at) {
-    return std::make_unique<rocksdb_accounts>(at, false);
+    return std::make_unique<rocksdb_accounts>(at.disk, false);
+}
+
+std::unique_ptr<large_engine> open_large_rocksdb(const large_places& at) {
+    return std::make_unique<rocksdb_accounts>(at.folder, false, /*logged=*/false, at.cache_bytes);
 }
 
 } // namespace chainbase::bench
