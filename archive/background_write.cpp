@@ -1,6 +1,6 @@
 #include <archive/background_write.hpp>
 #include <archive/store.hpp>
-#include <chainbase/trace/background_thread.hpp>
+#include <pool_allocator/base/background_thread.hpp>
 #include <pool_allocator/trace/trace.hpp>
 
 #include <condition_variable>
@@ -20,7 +20,7 @@ const trace::site waiting("archive.wait");
 class background_write::writer {
 public:
     explicit writer(store& rows)
-        : rows_(rows), thread_(trace::background_thread("archive", [this] { work(); })) {}
+        : rows_(rows), thread_(background_thread("archive", [this] { work(); })) {}
     ~writer() {
         {
             const std::lock_guard lock(mutex_);

@@ -1,7 +1,7 @@
 #include <archive/committed_state.hpp>
 #include <archive/state_digest.hpp>
 #include <chainbase/state_root/merkle_tree.hpp>
-#include <chainbase/state_root/thread_pool.hpp>
+#include <pool_allocator/base/thread_pool.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <undo/session_changes.hpp>
 
@@ -37,7 +37,7 @@ std::string state_digest::hex() const {
 }
 
 committed_state::committed_state(database& state, unsigned threads) : state_(state), tree_(state) {
-    if (threads != 0) pool_ = std::make_unique<state_root::thread_pool>(threads);
+    if (threads != 0) pool_ = std::make_unique<thread_pool>(threads);
 }
 
 committed_state::~committed_state() = default;

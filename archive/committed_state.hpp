@@ -148,7 +148,7 @@ private:
     state_root::merkle_tree tree_;
     std::set<std::string> only_;
     std::set<std::string> offered_;
-    std::unique_ptr<state_root::thread_pool> pool_;
+    std::unique_ptr<thread_pool> pool_;
     std::vector<std::unique_ptr<source>> sources_; ///< by name
 };
 

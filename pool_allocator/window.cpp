@@ -3,6 +3,7 @@
 #include <pool_allocator/base/file_error.hpp>
 #include <pool_allocator/base/private_folder.hpp>
 #include <pool_allocator/base/resource_limits.hpp>
+#include <pool_allocator/disk_pages.hpp>
 #include <pool_allocator/window.hpp>
 
 #include <boost/crc.hpp>
@@ -70,12 +71,12 @@ std::size_t next_length(std::size_t length, std::size_t needed) noexcept {
 /// Populating comes first: it clears the pages. Where tmpfs gives huge pages by itself (huge=always
 /// or within_size), Linux 6.18 maps a page that is collapsed before its first touch uncleared, with
 /// another file's content in it.
-void make_resident(std::byte* base, std::size_t begin, std::size_t end, bool random) noexcept {
+void make_resident(std::byte* base, std::size_t begin, std::size_t end, bool collapse) noexcept {
     constexpr std::size_t huge = address_space::alignment;
     const std::size_t first = begin / huge * huge;
     const std::size_t last = end / huge * huge;
     madvise(base + begin, end - begin, MADV_POPULATE_WRITE);
-    if (random && first < last) madvise(base + first, last - first, MADV_COLLAPSE);
+    if (collapse && first < last) madvise(base + first, last - first, MADV_COLLAPSE);
 }
 
 /// Checks whether the file exists only after opening it failed.
@@ -115,7 +116,10 @@ window::window(const place& where, std::string file, file_descriptor descriptor,
                     sharing | MAP_NORESERVE | MAP_FIXED, descriptor_.number(), 0);
     if (at == MAP_FAILED) fail(file_, "map");
     base_ = static_cast<std::byte*>(at);
-    madvise(base_, limit_, MADV_HUGEPAGE); // advice: a kernel without it still works
+    const disk_pages::use use = how == mode::read_only || is_private ? disk_pages::use::read
+                                : kind == window_kind::undo_log      ? disk_pages::use::append
+                                                                     : disk_pages::use::change;
+    disk_pages::watch(base_, length, descriptor_.number(), use);
 }
 
 window::window(window&& other) noexcept
@@ -127,6 +131,7 @@ window::window(window&& other) noexcept
 /// A read-only window stays mapped until the whole range is given back: nothing else is mapped in
 /// its place.
 window::~window() {
+    if (base_) disk_pages::forget(base_);
     if (base_ && is_written_) place_.addresses->vacate(place_.index);
 }
 
@@ -205,7 +210,8 @@ void window::extend(std::size_t offset, std::size_t length) {
     const std::size_t end = offset + length;
     cover(end);
     allocate(offset, length);
-    make_resident(base_, offset, end, kind_ != window_kind::undo_log);
+    make_resident(base_, offset, end,
+                  kind_ != window_kind::undo_log && !disk_pages::has(descriptor_.number()));
     set_bytes(std::max(bytes_, end));
 }
 

@@ -1,6 +1,6 @@
 #include <chainbase/checkpoint/redo_log.hpp>
-#include <chainbase/trace/background_thread.hpp>
 #include <pool_allocator/address_space.hpp>
+#include <pool_allocator/base/background_thread.hpp>
 #include <pool_allocator/trace/trace.hpp>
 #include <undo/undo_log.hpp>
 
@@ -59,7 +59,7 @@ redo_log::redo_log(disk& on, std::filesystem::path folder, const slot_file::iden
     taken_.reserve(most_taken);
     addresses_.pages().note_ranges(&ranges_);
     log_.note_changes_from_here();
-    thread_ = trace::background_thread("redo", [this] { run(); });
+    thread_ = background_thread("redo", [this] { run(); });
 }
 
 redo_log::~redo_log() {

@@ -1,5 +1,5 @@
 #include <chainbase/checkpoint/service.hpp>
-#include <chainbase/trace/background_thread.hpp>
+#include <pool_allocator/base/background_thread.hpp>
 
 #include <spdlog/spdlog.h>
 
@@ -30,7 +30,7 @@ service::service(checkpointer& of, std::function<checkpointer::source()> source,
     : checkpointer_(of), source_(std::move(source)), log_(log), when_(when), before_(before),
       redo_(std::move(redo)),
       captured_at_(redo_ && !redo_->is_whole() ? clock::time_point() : clock::now()),
-      thread_(trace::background_thread("checkpoint", [this] { run(); })) {
+      thread_(background_thread("checkpoint", [this] { run(); })) {
     log_.call_at_boundaries(this);
 }
 

@@ -1,7 +1,7 @@
 #include <chainbase/segment/segment.hpp>
 #include <chainbase/state_root/draft.hpp>
 #include <chainbase/state_root/merkle_tree.hpp>
-#include <chainbase/state_root/thread_pool.hpp>
+#include <pool_allocator/base/thread_pool.hpp>
 #include <chainbase/state_root/tree_hash.hpp>
 #include <pool_allocator/base/error.hpp>
 

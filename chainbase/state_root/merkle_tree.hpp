@@ -14,9 +14,11 @@
 #include <string_view>
 #include <vector>
 
-namespace chainbase::state_root {
-
+namespace chainbase {
 class thread_pool;
+}
+
+namespace chainbase::state_root {
 
 /// A Merkle tree of radix 16 over the objects of a state: the digest of the root commits to all of
 /// them, independent of their order and history (tree_hash.hpp defines what is hashed).

@@ -1,5 +1,5 @@
-#include <chainbase/trace/background_thread.hpp>
 #include <chainbase/trace/growing_file.hpp>
+#include <pool_allocator/base/background_thread.hpp>
 #include <pool_allocator/base/files.hpp>
 
 #include <fcntl.h>

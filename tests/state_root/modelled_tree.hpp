@@ -3,7 +3,7 @@
 #include <chainbase/database.hpp>
 #include <chainbase/state_root/merkle_tree.hpp>
 #include <chainbase/state_root/sha256.hpp>
-#include <chainbase/state_root/thread_pool.hpp>
+#include <pool_allocator/base/thread_pool.hpp>
 #include <chainbase/state_root/tree_hash.hpp>
 
 #include <tests/support/mismatch.hpp>
@@ -97,7 +97,7 @@ public:
         return id;
     }
     void update(const std::vector<state_root::leaf_change>& changes,
-                state_root::thread_pool* pool = nullptr) {
+                thread_pool* pool = nullptr) {
         for (const state_root::leaf_change& one : changes) {
             if (one.exists)
                 leaves_[one.key] = one.leaf;

@@ -2,7 +2,7 @@
 
 #include <chainbase/database.hpp>
 #include <chainbase/state_root/merkle_tree.hpp>
-#include <chainbase/state_root/thread_pool.hpp>
+#include <pool_allocator/base/thread_pool.hpp>
 #include <pool_allocator/base/error.hpp>
 
 #include <catch2/catch.hpp>
@@ -225,7 +225,7 @@ extern "C" void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcep
 TEST_CASE("what was posted is done before the caller is told that more could not be") {
     for (int posted = 0; posted < 3; ++posted) {
         CAPTURE(posted);
-        state_root::thread_pool pool(3);
+        thread_pool pool(3);
         std::atomic<int> at_work{0};
         std::atomic<int> begun{0};
         const auto work = [&](std::size_t) {
@@ -252,7 +252,7 @@ TEST_CASE("what was posted is done before the caller is told that more could not
 
 TEST_CASE("each part of shared work is done once") {
     for (const unsigned threads : {1u, 3u}) {
-        state_root::thread_pool pool(threads);
+        thread_pool pool(threads);
         for (const std::size_t count : {0u, 1u, 2u, 5u, 1000u}) {
             CAPTURE(threads, count);
             std::vector<std::atomic<int>> times(count);
@@ -264,7 +264,7 @@ TEST_CASE("each part of shared work is done once") {
 }
 
 TEST_CASE("a failure in shared work comes to the caller and the threads serve on") {
-    state_root::thread_pool pool(1);
+    thread_pool pool(1);
     for (std::size_t failing = 0; failing < 40; ++failing) {
         CAPTURE(failing);
         const auto work = [&](std::size_t number) {
@@ -278,7 +278,7 @@ TEST_CASE("a failure in shared work comes to the caller and the threads serve on
 }
 
 TEST_CASE("after a failure in shared work no further part is begun") {
-    state_root::thread_pool pool(1);
+    thread_pool pool(1);
     constexpr std::size_t count = 500;
     std::atomic<std::size_t> begun{0};
     const auto work = [&](std::size_t number) {

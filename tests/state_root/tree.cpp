@@ -35,7 +35,7 @@ TEST_CASE("the root is the one that its definition gives after any changes and a
         database db(folder / "state", quick_options());
         modelled_tree told(db);
         told.require_right();
-        state_root::thread_pool pool(1);
+        thread_pool pool(1);
         random_source random(0);
         while (steps.next(random)) {
             const std::uint32_t ids =

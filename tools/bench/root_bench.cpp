@@ -1,7 +1,7 @@
 #include <chainbase/database.hpp>
 #include <chainbase/state_root/merkle_tree.hpp>
 #include <chainbase/state_root/proof.hpp>
-#include <chainbase/state_root/thread_pool.hpp>
+#include <pool_allocator/base/thread_pool.hpp>
 #include <chainbase/statistics.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <tools/bench/allocations.hpp>
@@ -146,7 +146,7 @@ public:
 
     /// Adds all objects, in parts as when a state's root is rebuilt. Returns the tree's time in ns,
     /// without making the leaves. `pool` may be null. Throws error when interrupted.
-    double build(versioned_objects& objects, state_root::thread_pool* pool) {
+    double build(versioned_objects& objects, thread_pool* pool) {
         double ns = 0;
         for (std::uint32_t begin = 0; begin < objects.count();) {
             throw_if_interrupted();
@@ -160,7 +160,7 @@ public:
         return ns;
     }
     /// Updates the tree as a block, which is pushed and committed.
-    void apply_block(std::vector<state_root::leaf_change> changes, state_root::thread_pool* pool) {
+    void apply_block(std::vector<state_root::leaf_change> changes, thread_pool* pool) {
         session block = state_.start_session();
         tree_.update(std::move(changes), pool);
         block.push();
@@ -289,7 +289,7 @@ private:
         }
         return changes;
     }
-    [[nodiscard]] block_cost apply_block(std::uint32_t count, state_root::thread_pool* pool) {
+    [[nodiscard]] block_cost apply_block(std::uint32_t count, thread_pool* pool) {
         throw_if_interrupted();
         auto changes = change(count);
         const counted_allocations counted;
@@ -380,7 +380,7 @@ private:
     std::filesystem::path place_;
     versioned_objects objects_;
     root_tree tree_;
-    state_root::thread_pool pool_{1};
+    thread_pool pool_{1};
     measurements measured_;
     std::mt19937_64 random_{1};
 };

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chainbase/find_together.hpp>
+
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -61,7 +63,7 @@ private:
         void look_up() override {
             if constexpr (requires { from.find_many(keys, std::span(found)); }) {
                 found.resize(keys.size());
-                from.find_many(keys, std::span(found));
+                find_together(from, keys, std::span(found));
             }
             keys.clear();
         }

@@ -1,4 +1,4 @@
-#include <chainbase/trace/background_thread.hpp>
+#include <pool_allocator/base/background_thread.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <pool_allocator/trace/trace.hpp>
 #include <tools/driver/block_feed.hpp>
@@ -49,7 +49,7 @@ block_feed::block_feed(const block_log_reader& log, block_decoder decode, const 
       begun_(std::min(log.record_of(how.from), end_record_)), delivered_(begun_) {
     try {
         for (unsigned i = 0; i < std::max(how.threads, 1u); ++i)
-            threads_.push_back(trace::background_thread("decode", [this] { work(); }));
+            threads_.push_back(background_thread("decode", [this] { work(); }));
     } catch (...) { // the system has no more threads
         end_threads();
         throw;

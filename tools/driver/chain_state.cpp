@@ -44,6 +44,7 @@ open_options how_to_open(const state_options& state_settings) {
     how.durability = state_settings.level;
     how.checkpoints.interval = state_settings.checkpoint_interval;
     how.memory_folder = state_settings.memory_folder;
+    how.expected_bytes = state_settings.expected_bytes;
     how.readers_group = state_settings.group;
     how.restoring = [shown = std::make_shared<progress>("restoring")](
                         std::uint64_t done, std::uint64_t all) { shown->show(done, all); };

@@ -93,6 +93,12 @@ void add_state_options(command& verb, state_options& to) {
         .default_text("30");
     add_memory_folder(verb, to.memory_folder);
     verb.add_option_function<std::string>(
+            "--expected-size",
+            [&to](const std::string& size) { to.expected_bytes = byte_size_of(size); },
+            "the size that a new state will have, such as 20GiB: it is made in memory only if "
+            "there is room for that and a quarter more")
+        .value_name("BYTES");
+    verb.add_option_function<std::string>(
             "--archive",
             [&to](const std::string& name) { to.archive = archive::store_kind_of(name); },
             "where a new state keeps finished objects: rocksdb: as rows on disk; memory: as rows "

@@ -1,4 +1,4 @@
-#include <chainbase/trace/background_thread.hpp>
+#include <pool_allocator/base/background_thread.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <tools/endpoint_name.hpp>
 #include <tools/http/http_server.hpp>
@@ -328,7 +328,7 @@ public:
         try {
             for (std::size_t t = 0; t < source_.options.threads; ++t)
                 threads_.push_back(
-                    trace::background_thread(source_.options.name.c_str(), [this] { work(); }));
+                    background_thread(source_.options.name.c_str(), [this] { work(); }));
         } catch (...) {
             stop();
             throw;

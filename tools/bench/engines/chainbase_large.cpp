@@ -1,4 +1,5 @@
 #include <chainbase/database.hpp>
+#include <chainbase/find_together.hpp>
 #include <tools/bench/bench_setup.hpp>
 #include <tools/bench/crash_engine.hpp>
 #include <tools/bench/engines/stored_account.hpp>
@@ -39,7 +40,7 @@ public:
     bool prepares() const noexcept override { return true; }
     void prepare(std::span<const account_name> names) override {
         found_.resize(names.size());
-        db_.view<hashed_account, named>().find_many(names, std::span(found_));
+        find_together(db_.view<hashed_account, named>(), names, std::span(found_));
     }
 
 private:

@@ -142,7 +142,7 @@ public:
                 if (one.on.found() && one.by.found())
                     vote_keys_.emplace_back(one.on.found()->id, one.by.found()->id);
             votes_found_.resize(vote_keys_.size());
-            votes.find_many(vote_keys_, std::span(votes_found_));
+            find_together(votes, vote_keys_, std::span(votes_found_));
         }
         votes_ahead_.clear();
     }

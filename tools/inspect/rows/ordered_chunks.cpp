@@ -1,4 +1,4 @@
-#include <chainbase/trace/background_thread.hpp>
+#include <pool_allocator/base/background_thread.hpp>
 #include <tools/inspect/rows/ordered_chunks.hpp>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ public:
     pipeline& operator=(const pipeline&) = delete;
 
     void start_thread() {
-        threads_.push_back(trace::background_thread("pieces", [this] { work(); }));
+        threads_.push_back(background_thread("pieces", [this] { work(); }));
     }
 
     /// Waits until the next one is made, and returns its number.

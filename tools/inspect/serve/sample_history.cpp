@@ -1,4 +1,4 @@
-#include <chainbase/trace/background_thread.hpp>
+#include <pool_allocator/base/background_thread.hpp>
 #include <tools/inspect/memory/stat.hpp>
 #include <tools/inspect/serve/sample_history.hpp>
 #include <tools/inspect/state/locks.hpp>
@@ -96,7 +96,7 @@ json to_json(const live_sample& sample, const std::optional<live_rates>& rates,
 sample_history::sample_history(const std::filesystem::path& state, const history_options& options)
     : options_(options), sampler_(state), last_call_(clock::now()) {
     keep(sampler_.take());
-    thread_ = trace::background_thread("sampler", [this] { work(); });
+    thread_ = background_thread("sampler", [this] { work(); });
 }
 
 sample_history::~sample_history() {

@@ -1,4 +1,4 @@
-#include <chainbase/state_root/thread_pool.hpp>
+#include <pool_allocator/base/thread_pool.hpp>
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
@@ -10,7 +10,7 @@
 #include <mutex>
 #include <utility>
 
-namespace chainbase::state_root {
+namespace chainbase {
 
 struct thread_pool::workers {
     explicit workers(unsigned count) : pool(count) {}
@@ -62,4 +62,4 @@ void thread_pool::run(std::size_t count, const std::function<void(std::size_t)>&
     if (failure) std::rethrow_exception(failure);
 }
 
-} // namespace chainbase::state_root
+} // namespace chainbase

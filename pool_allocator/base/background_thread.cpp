@@ -1,4 +1,4 @@
-#include <chainbase/trace/background_thread.hpp>
+#include <pool_allocator/base/background_thread.hpp>
 #include <pool_allocator/base/error.hpp>
 
 #include <pthread.h>
@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-namespace chainbase::trace {
+namespace chainbase {
 
 namespace {
 
@@ -47,4 +47,4 @@ std::thread background_thread(const char* name, std::function<void()> work) {
     }
 }
 
-} // namespace chainbase::trace
+} // namespace chainbase

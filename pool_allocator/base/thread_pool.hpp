@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 
-namespace chainbase::state_root {
+namespace chainbase {
 
 /// Threads that share a batch of work with the calling thread.
 class thread_pool {
@@ -29,4 +29,4 @@ private:
     std::unique_ptr<workers> pool_;
 };
 
-} // namespace chainbase::state_root
+} // namespace chainbase
