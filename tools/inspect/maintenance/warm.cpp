@@ -102,33 +102,12 @@ std::vector<resident_file::extent> resident_file::data() const {
 
 // --- what is in memory ---------------------------------------------------------------------------
 
-/// For other users the kernel reports everything as resident.
-bool resident_file::may_be_told() const {
-    struct stat found{};
-    return ::fstat(descriptor_.number(), &found) == 0 &&
-           (found.st_uid == ::geteuid() ||
-            ::faccessat(AT_FDCWD, file_.c_str(), W_OK, AT_EACCESS) == 0);
-}
-
 std::optional<std::uint64_t> resident_file::resident() const {
     return resident({0, bytes_});
 }
 
 std::optional<std::uint64_t> resident_file::resident(extent part) const {
-    if (!may_be_told()) return std::nullopt;
-    const std::uint64_t end = part.begin + part.bytes;
-    std::vector<unsigned char> pages(slice_bytes / page_bytes());
-    std::uint64_t sum = 0;
-    for (std::uint64_t from = part.begin / page_bytes() * page_bytes(); from < end;
-         from += slice_bytes) {
-        const std::uint64_t length = std::min(slice_bytes, end - from);
-        if (::mincore(base_ + from, length, pages.data()) != 0)
-            throw_file_error(file_, "ask what is in memory of");
-        for (std::uint64_t at = from; at < from + length; at += page_bytes())
-            if ((pages[(at - from) / page_bytes()] & 1U) != 0)
-                sum += std::min(at + page_bytes(), end) - std::max(at, part.begin);
-    }
-    return sum;
+    return cached_part_of(descriptor_.number(), file_, part).resident;
 }
 
 void resident_file::fetch(extent part) {

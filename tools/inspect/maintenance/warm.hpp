@@ -1,6 +1,7 @@
 #pragma once
 
 #include <pool_allocator/base/file_descriptor.hpp>
+#include <pool_allocator/base/page_cache.hpp>
 #include <tools/exit_code.hpp>
 
 #include <cstddef>
@@ -22,11 +23,7 @@ namespace chainbase::inspect {
 /// may be allocated again; the content is the same.
 class resident_file {
 public:
-    /// Part of a file.
-    struct extent {
-        std::uint64_t begin = 0;
-        std::uint64_t bytes = 0;
-    };
+    using extent = file_part;
     /// Fetched by one call.
     static constexpr std::uint64_t slice_bytes = std::uint64_t{8} << 20;
 
@@ -40,8 +37,7 @@ public:
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
     /// The extents that are not holes. Throws io_error.
     [[nodiscard]] std::vector<extent> data() const;
-    /// Resident bytes of the file; nothing when the kernel does not tell this user, who neither
-    /// owns the file nor may write it. Throws io_error.
+    /// Resident bytes of the file, as cached_part_of().
     [[nodiscard]] std::optional<std::uint64_t> resident() const;
     /// Resident bytes of an extent.
     [[nodiscard]] std::optional<std::uint64_t> resident(extent part) const;
@@ -71,7 +67,6 @@ public:
 private:
     void read_slowly(extent part);
     [[nodiscard]] std::byte* at(extent part) const noexcept { return base_ + part.begin; }
-    [[nodiscard]] bool may_be_told() const;
 
     std::filesystem::path file_;
     file_descriptor descriptor_;

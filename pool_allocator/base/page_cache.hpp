@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+namespace chainbase {
+
+/// What of some files is in memory, in bytes. A figure that the kernel does not tell is nothing,
+/// and so is every sum with it.
+struct cached_bytes {
+    std::optional<std::uint64_t> resident = 0;  ///< in the page cache
+    std::optional<std::uint64_t> dirty = 0;     ///< of these, to be written to the disk; 0 on tmpfs
+    std::optional<std::uint64_t> writeback = 0; ///< of these, being written to the disk now
+    /// That the file system holds, and not in memory: to be read from the disk, or from swap. Too
+    /// small by those pages of holes that are in memory.
+    std::optional<std::uint64_t> missing = 0;
+
+    cached_bytes& operator+=(const cached_bytes& other) noexcept;
+};
+
+/// How the kernel is asked.
+enum class page_cache_call {
+    cachestat, ///< Linux 6.5; where it is missing or forbidden: mincore
+    mincore,   ///< resident only; at a hundred times the cost
+};
+
+/// A part of a file.
+struct file_part {
+    std::uint64_t begin = 0;
+    std::uint64_t bytes = 0;
+};
+
+/// What of a part of an open file is in memory, without `missing`; a page that is partly in it
+/// counts as a whole, up to the bytes of the part. Brings no page into memory, takes no lock, and
+/// does not mind a file that is cut or grows meanwhile. The kernel tells it to the owner of a file,
+/// and to users who may write it; for others all is nothing.
+///
+/// Requires a descriptor opened for reading, of `file`. Throws io_error. Thread-safe.
+[[nodiscard]] cached_bytes cached_part_of(int descriptor, const std::filesystem::path& file,
+                                          file_part part,
+                                          page_cache_call call = page_cache_call::cachestat);
+
+/// What of a file is in memory; nothing of one that this user may not read, zeros of one that is
+/// gone. The rest as cached_part_of(). While nothing of the machine is swapped out, all that tmpfs
+/// holds is in memory: cachestat is not called then.
+[[nodiscard]] cached_bytes cached_bytes_of(const std::filesystem::path& file,
+                                           page_cache_call call = page_cache_call::cachestat);
+
+} // namespace chainbase
