@@ -2,6 +2,7 @@
 
 import os
 import resource
+import shutil
 import signal
 import time
 
@@ -143,6 +144,68 @@ def test_a_state_whose_writer_was_killed_is_described_and_left_as_it_is(inspect,
         assert (after["condition"], after["consistent"]) == ("closed", True)
         assert after["log"]["revision"] == recovered <= found["log"]["revision"]
         require_exact(after)
+
+
+# --- what is in memory, and what is to be written ---
+
+
+def parts_of(found):
+    """All parts but the sums."""
+    yield found["header"]["memory"]
+    yield found["log"]["memory"]
+    yield from (one["memory"] for one in found["buffers"])
+    for one in found["types"]:
+        yield from (one[part] for part in ("nodes", "ids", "tables"))
+
+
+def require_sums_of_memory(found):
+    for name in ("resident", "dirty", "writeback", "missing"):
+        assert found["total"][name] == sum(part[name] for part in parts_of(found))
+        for one in found["types"]:
+            parts = (one[part][name] for part in ("nodes", "ids", "tables"))
+            assert one["total"][name] == sum(parts)
+
+
+def test_what_of_a_state_on_a_disk_is_in_memory_and_what_is_to_be_written(
+    inspect, samples, on_disk
+):
+    state = on_disk / "state"
+    shutil.copytree(samples("sample"), state)
+    fresh = inspect.json("stat", state)
+    if fresh["total"]["dirty"] is None:
+        pytest.skip("a kernel before 6.5")
+    require_sums_of_memory(fresh)
+    files = sorted((state / "segment").iterdir())
+    for file in files:
+        with open(file, "rb") as handle:
+            os.fsync(handle)
+    synced = inspect.json("stat", state)
+    require_sums_of_memory(synced)
+    assert (synced["total"]["dirty"], synced["total"]["missing"]) == (0, 0)
+    assert synced["total"]["resident"] >= synced["total"]["total"] - synced["total"]["punched"]
+    for file in files:
+        with open(file, "rb") as handle:
+            os.posix_fadvise(handle.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    cold = inspect.json("stat", state)
+    require_sums_of_memory(cold)
+    # The pages that a look at the counters reads, and what the disk reads ahead with them.
+    assert cold["total"]["resident"] < synced["total"]["resident"]
+    assert cold["total"]["missing"] > 0
+    info = inspect.json("info", state)["memory"]
+    assert info["missing"] > 0 and info["dirty"] == 0
+    inspect("stat", state).says("memory and disk", "in memory", "dirty", "missing")
+    inspect("warm", state)
+    assert inspect.json("stat", state)["total"]["missing"] == 0
+
+
+def test_in_memory_nothing_is_dirty(inspect, samples):
+    state = samples("sample")
+    found = inspect.json("stat", state)
+    if inspect.json("info", state)["place"]["file_system"] != "tmpfs":
+        pytest.skip("the samples are on a disk")
+    require_sums_of_memory(found)
+    assert (found["total"]["dirty"], found["total"]["writeback"]) == (0, 0)
+    assert found["total"]["resident"] > 0
 
 
 # --- stat --watch ---

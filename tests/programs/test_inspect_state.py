@@ -35,6 +35,8 @@ def test_info_of_a_closed_state(inspect, sample):
     place = found["place"]
     assert place["segment"] == f"{state}/segment" and place["in_memory"] is False
     assert isinstance(place["file_system"], str)
+    memory = found["memory"]
+    assert memory["resident"] > 0 and memory["missing"] >= 0 and "dirty" in memory
     assert found["huge_pages"]["writer"] is None
     assert found["schema"]["hash"] == inspect.json("schema", state)["hash"]
     assert len(found["schema"]["types"]) == 4

@@ -36,6 +36,10 @@ static json report_value(const measured& part) {
             {"punched", bytes.punched},
             {"total", bytes.total},
             {"files", part.file_bytes},
+            {"resident", json_of(part.cached.resident)},
+            {"dirty", json_of(part.cached.dirty)},
+            {"writeback", json_of(part.cached.writeback)},
+            {"missing", json_of(part.cached.missing)},
             {"slots",
              {{"live", bytes.slots_live},
               {"free", bytes.slots_free},
@@ -200,6 +204,40 @@ std::string sums_text(const state_report& state) {
     return table.text();
 }
 
+std::string or_unknown(const std::optional<std::uint64_t>& bytes) {
+    return bytes ? bytes_in_words(*bytes) : "unknown";
+}
+
+std::vector<std::string> cached_cells(const std::string& name, const measured& part) {
+    return {name,
+            bytes_in_words(part.held()),
+            or_unknown(part.cached.resident),
+            or_unknown(part.cached.dirty),
+            or_unknown(part.cached.writeback),
+            or_unknown(part.cached.missing)};
+}
+
+std::string cached_text(const state_report& state) {
+    text_table table({"memory and disk", "held", "in memory", "dirty", "being written", "missing",
+                      "objects", "ids", "keys"});
+    const auto add = [&table](std::vector<std::string> cells) {
+        cells.resize(9);
+        table.add(std::move(cells));
+    };
+    add(cached_cells("header", state.header));
+    add(cached_cells("undo_log", state.log));
+    add(cached_cells("buffers", state.buffers_total()));
+    for (const type_report& type : state.types) {
+        std::vector<std::string> cells = cached_cells(type.name, type.total());
+        for (const measured* part : {&type.nodes, &type.ids, &type.tables})
+            cells.push_back(or_unknown(part->cached.missing));
+        add(std::move(cells));
+    }
+    table.rule();
+    add(cached_cells("total", state.total()));
+    return table.text();
+}
+
 std::string verdict(const state_report& state) {
     const measured total = state.total();
     std::string text = fmt::format(
@@ -293,9 +331,10 @@ exit_code watch_state(const stat_call& asked) {
     const catch_interruption signals;
     const bool is_drawn = !asked.json && ::isatty(STDOUT_FILENO) == 1;
     growth_meter meter;
+    cached_files cached;
     for (std::uint64_t samples = 1;; ++samples) {
         const auto begin = clock::now();
-        const state_report state = read_state(asked.state);
+        const state_report state = read_state(asked.state, std::chrono::seconds(1), cached);
         const state_growth growth = meter.add(state, clock::now());
         const auto archive = read_archive(asked.state);
         print_or_throw(is_drawn ? redrawn(as_text(state, archive) + "\n" + as_text(growth))
@@ -338,7 +377,8 @@ std::string as_text(const state_growth& growth) {
 
 std::string as_text(const state_report& state, const std::optional<archive_report>& archive) {
     return heading(state) + "\n" + types_text(state) + "\n" + slots_text(state) + "\n" +
-           sums_text(state) + "\n" + verdict(state) + "\n" + archive_text(archive);
+           sums_text(state) + "\n" + cached_text(state) + "\n" + verdict(state) + "\n" +
+           archive_text(archive);
 }
 
 void declare_stat(command& verb) {

@@ -31,7 +31,7 @@ public:
     explicit auditor(std::vector<std::string>& findings) : findings_(findings) {}
 
     measured check(const std::string& name, usage bytes, const std::vector<fs::path>& files) {
-        measured result{bytes, 0};
+        measured result{bytes, 0, {}};
         for (const fs::path& file : files)
             result.file_bytes += length_of(file);
         expect(name + ": bytes of its files", result.file_bytes, bytes.total);
@@ -74,6 +74,12 @@ std::vector<fs::path> files_of(const std::vector<std::unique_ptr<window>>& windo
     return files;
 }
 
+std::vector<fs::path> key_files(const type_windows& windows) {
+    std::vector<fs::path> files = files_of(windows.tables);
+    std::ranges::move(files_of(windows.btrees), std::back_inserter(files));
+    return files;
+}
+
 type_report report_type(auditor& audit, const type_windows& windows, const type_schema& schema,
                         const type_statistics& found) {
     type_report type;
@@ -90,9 +96,7 @@ type_report report_type(auditor& audit, const type_windows& windows, const type_
         (found.nodes.total - window_header::page_bytes) / schema.node_bytes;
     audit.check_slots(found.name + ".objects", type.nodes.bytes, 1, capacity);
     type.ids = audit.check(found.name + ".ids", found.ids, {windows.ids->file()});
-    std::vector<fs::path> of_keys = files_of(windows.tables);
-    std::ranges::move(files_of(windows.btrees), std::back_inserter(of_keys));
-    type.tables = audit.check(found.name + ".*.hash, *.btree", found.tables, of_keys);
+    type.tables = audit.check(found.name + ".*.hash, *.btree", found.tables, key_files(windows));
     return type;
 }
 
@@ -165,11 +169,38 @@ state_report sample_until_consistent(segment& from, std::chrono::milliseconds la
     }
 }
 
+/// Once the other figures are there: it does not depend on the moment of the sample.
+void add_cached(state_report& to, const segment& from, cached_files& cached) {
+    to.header.cached = cached.of(from.folder() / "header");
+    to.log.cached = cached.of(from.log_file().file());
+    for (buffer_report& each : to.buffers)
+        each.memory.cached = cached.of(from.folder() / each.name);
+    for (std::size_t t = 0; t < to.types.size(); ++t) {
+        type_report& type = to.types[t];
+        const type_windows& windows = *from.windows()[t];
+        type.nodes.cached = cached.of(windows.objects->file());
+        type.ids.cached = cached.of(windows.ids->file());
+        for (const fs::path& file : key_files(windows))
+            type.tables.cached += cached.of(file);
+    }
+}
+
 } // namespace
+
+cached_bytes cached_files::of(const fs::path& file) {
+    const auto begin = std::chrono::steady_clock::now();
+    answer& known = answers_[file];
+    if (begin < known.due) return known.bytes;
+    known.bytes = cached_bytes_of(file);
+    const auto end = std::chrono::steady_clock::now();
+    known.due = end + 20 * (end - begin);
+    return known.bytes;
+}
 
 measured& measured::operator+=(const measured& other) noexcept {
     bytes += other.bytes;
     file_bytes += other.file_bytes;
+    cached += other.cached;
     return *this;
 }
 
@@ -203,8 +234,17 @@ measured state_report::total() const noexcept {
 }
 
 state_report read_state(const fs::path& state, std::chrono::milliseconds lasting) {
-    return look_beside_writer(
-        state, [lasting](segment& from) { return sample_until_consistent(from, lasting); });
+    cached_files cached;
+    return read_state(state, lasting, cached);
+}
+
+state_report read_state(const fs::path& state, std::chrono::milliseconds lasting,
+                        cached_files& cached) {
+    return look_beside_writer(state, [&](segment& from) {
+        state_report report = sample_until_consistent(from, lasting);
+        add_cached(report, from, cached);
+        return report;
+    });
 }
 
 std::string to_string(condition what) {

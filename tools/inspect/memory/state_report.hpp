@@ -1,11 +1,13 @@
 #pragma once
 
 #include <chainbase/fwd.hpp>
+#include <pool_allocator/base/page_cache.hpp>
 #include <pool_allocator/pool.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,7 @@ namespace chainbase::inspect {
 struct measured {
     usage bytes;                  ///< `punched`: not allocated by the file system
     std::uint64_t file_bytes = 0; ///< sum of file lengths
+    cached_bytes cached;          ///< asked for after the other figures
 
     /// Allocated by the file system.
     [[nodiscard]] std::uint64_t held() const noexcept { return file_bytes - bytes.punched; }
@@ -86,6 +89,22 @@ struct state_report {
     [[nodiscard]] measured total() const noexcept;
 };
 
+/// What of files is in memory. Where pages are small the kernel takes 100 ns for each of them, so a
+/// file is asked for again only after twenty times as long as its last answer took. Not
+/// thread-safe.
+class cached_files {
+public:
+    /// Throws as cached_bytes_of().
+    [[nodiscard]] cached_bytes of(const std::filesystem::path& file);
+
+private:
+    struct answer {
+        cached_bytes bytes;
+        std::chrono::steady_clock::time_point due; ///< when it is too old
+    };
+    std::map<std::filesystem::path, answer> answers_;
+};
+
 /// Reads the state in the folder `state`: takes no lock, changes nothing, needs no header of the
 /// program that wrote it. Beside a writer it reads again, for about `lasting`, until a sample falls
 /// between two operations; `consistent` says whether one did.
@@ -93,6 +112,9 @@ struct state_report {
 /// Throws what opening a segment read-only throws; a state whose writer died is no error.
 [[nodiscard]] state_report read_state(const std::filesystem::path& state,
                                       std::chrono::milliseconds lasting = std::chrono::seconds(1));
+/// For a state that is read repeatedly: what is in memory may be older, as in `cached`.
+[[nodiscard]] state_report read_state(const std::filesystem::path& state,
+                                      std::chrono::milliseconds lasting, cached_files& cached);
 
 /// The current condition of the state with the segment `from`.
 [[nodiscard]] condition condition_of(const segment& from);

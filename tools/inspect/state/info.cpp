@@ -69,6 +69,13 @@ json place_of(const state_info& info) {
             {"state_file_system", text_or_null(info.state_mount.type)}};
 }
 
+json memory_json(const state_info& info) {
+    if (!info.cached) return nullptr;
+    return {{"resident", json_of(info.cached->resident)},
+            {"dirty", json_of(info.cached->dirty)},
+            {"missing", json_of(info.cached->missing)}};
+}
+
 std::string or_unknown(const std::string& text) {
     return text.empty() ? "unknown" : text;
 }
@@ -107,6 +114,16 @@ std::string place_text(const state_info& info) {
                        info.is_lost_with_the_machine ? "; lost when the machine stops"
                        : info.why_on_disk.empty()    ? ""
                                                      : "; " + info.why_on_disk);
+}
+
+std::string memory_text(const state_info& info) {
+    if (!info.cached) return "memory     unknown\n";
+    const auto known = [](const std::optional<std::uint64_t>& bytes) {
+        return bytes ? bytes_in_words(*bytes) : "unknown";
+    };
+    return fmt::format("memory     {} of the segment in memory, {} missing; {} dirty\n",
+                       known(info.cached->resident), known(info.cached->missing),
+                       known(info.cached->dirty));
 }
 
 std::string huge_pages_text(const state_info& info) {
@@ -223,8 +240,8 @@ std::string next_step(const state_info& info) {
 std::string as_text(const state_info& info) {
     std::string text = fmt::format("state      {}\n", info.state.string()) + opening_text(info) +
                        header_text(info) + log_text(info) + writer_text(info) + place_text(info) +
-                       huge_pages_text(info) + checkpoints_text(info) + rest_text(info) +
-                       schema_text(info);
+                       memory_text(info) + huge_pages_text(info) + checkpoints_text(info) +
+                       rest_text(info) + schema_text(info);
     for (const trouble& one : info.troubles)
         text += fmt::format("\n{}: {}\n", one.code, one.what);
     return text;
@@ -245,6 +262,7 @@ std::string as_json(const state_info& info) {
           {"alive", info.writer.is_alive}}},
         {"readers", info.readers},
         {"place", place_of(info)},
+        {"memory", memory_json(info)},
         {"huge_pages",
          {{"shmem_enabled", text_or_null(info.shmem_enabled)},
           {"mount_option", text_or_null(info.segment_mount.huge)},

@@ -176,6 +176,16 @@ void look_at_files(state_info& to, const opening_plan& plan) {
         to.add("file", one.file + ": " + one.what);
 }
 
+void read_cached(state_info& to) {
+    if (!fs::is_directory(to.segment)) return;
+    attempt(to, "file", [&] {
+        cached_bytes sum;
+        for (const fs::directory_entry& each : fs::directory_iterator(to.segment))
+            if (each.is_regular_file() && !each.is_symlink()) sum += cached_bytes_of(each.path());
+        to.cached = sum;
+    });
+}
+
 void read_machine(state_info& to) {
     doctor::subject of{to.state, to.segment.empty() ? to.state : to.segment};
     of.is_made = !fs::exists(of.segment);
@@ -253,6 +263,7 @@ state_info read_info(const fs::path& state) {
     read_checkpoints(info);
     read_contents(info, found.plan);
     look_at_files(info, found.plan);
+    read_cached(info);
     read_archive_kind(info);
     info.durability = durability_of(info);
     predict_opening(found, info);

@@ -4,6 +4,7 @@
 #include <chainbase/segment/catalogue.hpp>
 #include <chainbase/segment/doctor.hpp>
 #include <chainbase/segment/opening_plan.hpp>
+#include <pool_allocator/base/page_cache.hpp>
 #include <tools/inspect/memory/mapped_pages.hpp>
 #include <tools/inspect/state/named_state.hpp>
 #include <tools/inspect/state/undo_report.hpp>
@@ -42,8 +43,9 @@ struct state_info {
     std::size_t readers = 0; ///< reader slots in use
     std::optional<undo_report> log;
     std::optional<catalogue> types;
-    std::optional<mapped_pages> pages; ///< of the writer's process
-    std::string shmem_enabled;         ///< the kernel's setting for tmpfs and shared memory
+    std::optional<mapped_pages> pages;  ///< of the writer's process
+    std::optional<cached_bytes> cached; ///< of all files of the segment
+    std::string shmem_enabled;          ///< the kernel's setting for tmpfs and shared memory
 
     std::vector<checkpoint_info> checkpoints; ///< newest first
     std::string durability;                   ///< "process", "checkpoint", "commit"; empty: unknown
