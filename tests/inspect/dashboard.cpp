@@ -59,7 +59,7 @@ std::string joined(const std::vector<std::string>& lines) {
 std::vector<std::string> rows_of(dashboard& board, std::size_t lines = 30) {
     const auto text = text_of(board, 100, lines);
     std::vector<std::string> names;
-    for (std::size_t line = 11; line + 1 < text.size(); ++line)
+    for (std::size_t line = 12; line + 1 < text.size(); ++line)
         if (const auto end = text[line].find(' '); end != 0 && !text[line].empty())
             names.push_back(text[line].substr(0, end));
     return names;
@@ -93,6 +93,10 @@ TEST_CASE("dashboard: everything of a sample has its line") {
     sample.rates->changes = 12'345;
     sample.rates->objects = 678;
     sample.rates->growth = -2048;
+    sample.rates->disk_read_per_second = 4096;
+    sample.rates->disk_written_per_second = 8192;
+    sample.rates->major_faults_per_second = 1.5;
+    sample.now.state.log.cached = {5 << 20, 2 << 20, 0, 3 << 20};
     sample.growth.whole.used_bytes = 5 << 20;
     sample.growth.seconds = 60;
     sample.checkpoints = {{7, 40, 39, 1'000, 1 << 20, true}, {6, 30, 29, 970, 1 << 20, true}};
@@ -111,10 +115,12 @@ TEST_CASE("dashboard: everything of a sample has its line") {
                             Contains("678 objects/s"));
     CHECK_THAT(text[3], Contains("█") && Contains("most 12,345"));
     CHECK_THAT(text[4], Contains("585.9 KiB of 588.9 KiB in use, +5.0 MiB/min"));
-    CHECK_THAT(text[5], Contains("writer waits 12.0 ms") && Contains("readers 0"));
-    CHECK_THAT(text[7], Contains("2 calls failed") && Contains("75.0 % found"));
-    CHECK_THAT(text[8], Contains("12 s old, 2 revisions behind") && Contains("redo log"));
-    CHECK_THAT(text[9], Contains("1 memory"));
+    CHECK_THAT(text[5], Contains("3.0 MiB missing, 2.0 MiB dirty   1.5 faults/s, read 4.0 KiB/s") &&
+                            Contains("written 8.0 KiB/s"));
+    CHECK_THAT(text[6], Contains("writer waits 12.0 ms") && Contains("readers 0"));
+    CHECK_THAT(text[8], Contains("2 calls failed") && Contains("75.0 % found"));
+    CHECK_THAT(text[9], Contains("12 s old, 2 revisions behind") && Contains("redo log"));
+    CHECK_THAT(text[10], Contains("1 memory"));
     CHECK_THAT(text[29], StartsWith("q quit"));
 }
 
@@ -145,9 +151,9 @@ TEST_CASE("dashboard: at 80 columns no line of figures is cut, however large the
     board.add(std::move(sample));
     const auto wide = text_of(board, 200);
     const auto narrow = text_of(board, 80);
-    for (std::size_t line : {1, 2, 4, 5, 6, 7, 8})
+    for (std::size_t line : {1, 2, 4, 5, 6, 7, 8, 9})
         CHECK(narrow[line] == wide[line]);
-    CHECK_THAT(narrow[6], Contains("writer waits 100.0 %, readers wait 100.0 %"));
+    CHECK_THAT(narrow[7], Contains("writer waits 100.0 %, readers wait 100.0 %"));
 }
 
 TEST_CASE("dashboard: columns sort both ways and beyond the last is the state's order") {
@@ -157,7 +163,7 @@ TEST_CASE("dashboard: columns sort both ways and beyond the last is the state's 
     CHECK(precede(rows_of(board), {"apple", "fig", "pear"}));
     board.press(key_action::previous_column); // growth; another column is never reversed
     board.press(key_action::previous_column);
-    CHECK_THAT(text_of(board)[10], Contains("objects v"));
+    CHECK_THAT(text_of(board)[11], Contains("objects v"));
     CHECK(precede(rows_of(board), {"apple", "fig", "pear"}));
     CHECK(rows_of(board).back() == "a"); // the note; before it what has no objects
     board.press(key_action::previous_column);
@@ -165,9 +171,9 @@ TEST_CASE("dashboard: columns sort both ways and beyond the last is the state's 
     CHECK(precede(rows_of(board), {"(header)", "apple"}));
     board.press(key_action::previous_column);
     CHECK(precede(rows_of(board), {"pear", "apple", "fig", "(buffers)"}));
-    CHECK_THAT(text_of(board)[10], !Contains("v ") && StartsWith("type "));
+    CHECK_THAT(text_of(board)[11], !Contains("v ") && StartsWith("type "));
     board.press(key_action::next_column);
-    CHECK_THAT(text_of(board)[10], StartsWith("type v"));
+    CHECK_THAT(text_of(board)[11], StartsWith("type v"));
 }
 
 TEST_CASE("dashboard: rows scroll to their ends and no further") {
@@ -176,19 +182,19 @@ TEST_CASE("dashboard: rows scroll to their ends and no further") {
         many.push_back(type_with(std::string("t") += std::to_string(each), 1, 1'000'000 - each));
     filled_board board(sample_with(many));
     CHECK(rows_of(board).front() == "t0");
-    CHECK_THAT(joined(text_of(board)), Contains("rows 1 to 17 of 63"));
+    CHECK_THAT(joined(text_of(board)), Contains("rows 1 to 16 of 63"));
     board.press(key_action::up);
     CHECK(rows_of(board).front() == "t0");
     board.press(key_action::down);
     CHECK(rows_of(board).front() == "t1");
     board.press(key_action::page_down);
-    CHECK(rows_of(board).front() == "t18");
+    CHECK(rows_of(board).front() == "t17");
     board.press(key_action::last);
-    CHECK_THAT(joined(text_of(board)), Contains("rows 47 to 63 of 63"));
+    CHECK_THAT(joined(text_of(board)), Contains("rows 48 to 63 of 63"));
     board.press(key_action::down);
-    CHECK_THAT(joined(text_of(board)), Contains("rows 47 to 63 of 63"));
+    CHECK_THAT(joined(text_of(board)), Contains("rows 48 to 63 of 63"));
     board.press(key_action::page_up);
-    CHECK_THAT(joined(text_of(board)), Contains("rows 30 to 46 of 63"));
+    CHECK_THAT(joined(text_of(board)), Contains("rows 32 to 47 of 63"));
     board.press(key_action::first);
     CHECK(rows_of(board).front() == "t0");
     CHECK_THAT(joined(text_of(board, 100, 90)), !Contains("rows 1"));
@@ -248,6 +254,14 @@ TEST_CASE("dashboard: an interval between two steps goes to the next ones") {
     CHECK(long_one.interval() == 3'600s);
     long_one.press(key_action::shorter_interval);
     CHECK(long_one.interval() == 60s);
+}
+
+TEST_CASE("dashboard: what is not known of memory and disk is not guessed") {
+    top_sample sample = sample_with(three());
+    sample.now.state.log.cached = {5 << 20, std::nullopt, std::nullopt, std::nullopt};
+    sample.rates.emplace();
+    filled_board board(sample);
+    CHECK_THAT(text_of(board)[5], Contains("? missing, ? dirty") && !Contains("/s"));
 }
 
 TEST_CASE("dashboard: a failure is told above what was last seen and goes with the next sample") {

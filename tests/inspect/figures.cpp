@@ -14,6 +14,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <tests/support/scratch_state.hpp>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -129,6 +130,51 @@ TEST_CASE("rates of counters that began anew and of no time are zero") {
     second.archive = counted(2, 300, 300); // was opened again
     CHECK(live_rates::between(first, second).archive_finds == 0);
     CHECK(live_rates::between(first, second).archive_rows == 0);
+}
+
+TEST_CASE("rates of a writer and disks are of one process, and only of what is known") {
+    live_sample first = sample_at(10s, 1, 1);
+    live_sample second = sample_at(14s, 1, 1);
+    CHECK_FALSE(live_rates::between(first, second).disk_read_per_second);
+    first.disk = process_disk{7, 100, 4096, 1000, 3};
+    CHECK_FALSE(live_rates::between(first, second).disk_read_per_second);
+    second.disk = process_disk{7, 100, 8192, 3000, 5};
+    const live_rates rates = live_rates::between(first, second);
+    CHECK(rates.disk_read_per_second == 1024.0);
+    CHECK(rates.disk_written_per_second == 500.0);
+    CHECK(rates.major_faults_per_second == 0.5);
+    second.disk->read_bytes.reset();
+    CHECK_FALSE(live_rates::between(first, second).disk_read_per_second);
+    CHECK(live_rates::between(first, second).disk_written_per_second == 500.0);
+    second.disk->started = 101; // another process of the same number
+    CHECK_FALSE(live_rates::between(first, second).disk_written_per_second);
+}
+
+TEST_CASE("a process and disks: what the kernel tells, and what it does not") {
+    const scratch_folder scratch;
+    fs::create_directories(scratch / "proc/7");
+    CHECK_FALSE(process_disk::of(7, scratch.path()));
+    std::ofstream(scratch / "proc/7/stat")
+        << "7 (a) b (c) S 1 7 7 0 -1 4194560 900 800 12 700 1 2 3 4 20 0 4 0 5555 6 7\n";
+    const auto some = process_disk::of(7, scratch.path());
+    REQUIRE(some);
+    CHECK(some->major_faults == 12);
+    CHECK(some->started == 5555);
+    CHECK_FALSE(some->read_bytes); // io is for the owner only
+    std::ofstream(scratch / "proc/7/io")
+        << "rchar: 1\nwchar: 2\nsyscr: 3\nread_bytes: 4096\nwrite_bytes: 8192\n"
+           "cancelled_write_bytes: 5\n";
+    const auto all = process_disk::of(7, scratch.path());
+    CHECK(all->read_bytes == 4096);
+    CHECK(all->written_bytes == 8192);
+
+    const std::ofstream open(scratch / "open");
+    std::ofstream(scratch / "closed").close();
+    CHECK(has_open(::getpid(), scratch / "open"));
+    CHECK_FALSE(has_open(::getpid(), scratch / "closed"));
+    CHECK_FALSE(has_open(::getpid(), scratch / "none"));
+    CHECK_FALSE(has_open(7, scratch / "open", scratch.path()));
+    CHECK(process_disk::of(::getpid())->major_faults);
 }
 
 TEST_CASE("huge pages are summed over the mappings of the segment and no other") {

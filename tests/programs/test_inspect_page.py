@@ -105,7 +105,7 @@ def loads(browser, url):
 
 
 def charts_move(browser):
-    browser.until("return document.querySelectorAll('.chart canvas').length === 5", "five charts")
+    browser.until("return document.querySelectorAll('.chart canvas').length === 7", "seven charts")
     changes = "return document.querySelectorAll('.tile .note')[2].textContent"
     revision = "return document.querySelectorAll('.tile .value')[0].textContent"
     before = [browser.run(INK, chart) for chart in range(2)]

@@ -116,6 +116,7 @@ def test_each_path_of_the_api_gives_its_object(inspect, state):
     parts = memory["header"] + memory["log"] + memory["buffers"] + sum(memory["types"])
     assert memory["total"] == parts
     assert memory["files"] == stat["total"]["files"]
+    assert memory["resident"] > 0 and memory["missing"] >= 0 and "dirty" in memory
 
     history = page.get("/api/history")
     last = history["samples"][-1]["number"]

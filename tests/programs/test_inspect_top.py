@@ -30,6 +30,7 @@ def test_figures_move_beside_a_writer_and_every_table_can_be_seen(top, state):
         before = re.search("revision [0-9,]+", shown.text).group()
         assert shown.until(lambda text: before not in text)
         assert "account" in shown.text and "(undo log)" in shown.text
+        assert re.search(r"disk +\S+ \S+ missing, \S+ \S+ dirty   \S+ faults/s, read", shown.text)
         for key, text in (
             ("2", "write turns under way"), ("3", "process"), ("4", "no process has counted"),
             ("5", "checkpoints"), ("\t", "in use v"), ("?", "any key leads back"), ("x", "in use v"),
@@ -69,9 +70,9 @@ def test_another_size_is_another_screen_and_too_small_a_one_says_so(top, state):
         shown.resize(120, 40)
         shown.shows("q quit")
         assert "q quit" in shown.line(39)
-        shown.resize(60, 14)
+        shown.resize(60, 15)
         shown.shows("q quit")
-        assert "q quit" in shown.line(13)
+        assert "q quit" in shown.line(14)
         shown.resize(3, 1)
         shown.read_for(0.2)
         shown.resize(80, 24)
@@ -177,9 +178,9 @@ def test_colours_unless_no_color_says_otherwise_and_ascii_where_the_locale_has_n
 
 def test_rows_that_do_not_fit_scroll_to_their_ends(top, samples):
     with top(samples("many"), env={"TERM": "xterm"}) as shown:
-        shown.shows("rows 1 to 17 of 63")
-        for key, rows in (("\x1b[6~", "18 to 34"), ("\x1bOF", "47 to 63"), ("\x1b[5~", "30 to 46"),
-                          ("\x1bOH", "1 to 17"), ("\x1bOB", "2 to 18"), ("\x1bOA", "1 to 17")):
+        shown.shows("rows 1 to 16 of 63")
+        for key, rows in (("\x1b[6~", "17 to 32"), ("\x1bOF", "48 to 63"), ("\x1b[5~", "32 to 47"),
+                          ("\x1bOH", "1 to 16"), ("\x1bOB", "2 to 17"), ("\x1bOA", "1 to 16")):
             shown.type(key)
             shown.shows(f"rows {rows} of 63")
         shown.type("q")
@@ -211,6 +212,27 @@ def test_json_beside_a_writer_is_a_line_a_look_in_which_figures_move(inspect, st
     assert lines[3]["changes"] > lines[0]["changes"]
     assert lines[3]["lock_looks"]["looks"] > 0
     assert lines[3]["growth_seconds"] > lines[1]["growth_seconds"]
+
+
+def test_json_tells_what_is_in_memory_and_what_the_writer_does_with_the_disk(inspect, samples, on_disk):
+    state = on_disk / "state"
+    shutil.copytree(samples("sample"), state)
+    with Writer(state) as writer:
+        lines = inspect("top", state, "--json", "--interval", "0.5", "--count", "4").json_lines
+        writer.close()
+    for line in lines:
+        for part in (line["memory"], *line["types"]):
+            assert part["resident"] > 0 and part["missing"] >= 0 and "dirty" in part
+    for line in lines[1:]:
+        assert line["rates"]["disk_read_per_second"] >= 0
+        assert line["rates"]["major_faults_per_second"] >= 0
+    assert sum(line["rates"]["disk_written_per_second"] for line in lines[1:]) > 0
+    assert any(line["memory"]["dirty"] != 0 for line in lines)  # null before Linux 6.5
+    (after,) = inspect("top", state, "--json", "--count", "1").json_lines
+    assert after["rates"] is None
+    line = inspect("top", state, "--json", "--interval", "0.1", "--count", "2").json_lines[1]
+    for name in ("disk_read_per_second", "disk_written_per_second", "major_faults_per_second"):
+        assert line["rates"][name] is None  # there is no writer
 
 
 def test_rates_are_what_changed_divided_by_the_time_between(inspect, scratch):

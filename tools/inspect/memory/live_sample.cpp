@@ -72,6 +72,23 @@ double increase(std::uint64_t from, std::uint64_t to) {
     return to > from ? static_cast<double>(to - from) : 0;
 }
 
+std::optional<double> increase(const std::optional<std::uint64_t>& from,
+                               const std::optional<std::uint64_t>& to, double seconds) {
+    if (!from || !to) return std::nullopt;
+    return increase(*from, *to) / seconds;
+}
+
+void compare_disk(live_rates& to, const live_sample& earlier, const live_sample& later,
+                  double seconds) {
+    if (!earlier.disk || !later.disk) return;
+    const process_disk& from = *earlier.disk;
+    const process_disk& now = *later.disk;
+    if (from.process != now.process || from.started != now.started) return;
+    to.disk_read_per_second = increase(from.read_bytes, now.read_bytes, seconds);
+    to.disk_written_per_second = increase(from.written_bytes, now.written_bytes, seconds);
+    to.major_faults_per_second = increase(from.major_faults, now.major_faults, seconds);
+}
+
 } // namespace
 
 std::vector<std::string> names_of_types(const state_report& state) {
@@ -102,6 +119,7 @@ live_rates live_rates::between(const live_sample& earlier, const live_sample& la
     rates.growth = (static_cast<double>(later.state.total().file_bytes) -
                     static_cast<double>(earlier.state.total().file_bytes)) /
                    seconds;
+    compare_disk(rates, earlier, later, seconds);
     if (!is_one_count(earlier, later)) return rates;
     rates.archive_finds = increase(finds(*earlier.archive), finds(*later.archive)) / seconds;
     rates.archive_rows =
@@ -109,13 +127,16 @@ live_rates live_rates::between(const live_sample& earlier, const live_sample& la
     return rates;
 }
 
-live_sample live_sampler::take() const {
+live_sample live_sampler::take() {
     live_sample sample;
-    sample.state = read_state(state_, patience);
+    sample.state = read_state(state_, patience, cached_);
     sample.time = std::chrono::system_clock::now();
     sample.taken = std::chrono::steady_clock::now();
     sample.locks = lock_report::read(state_);
     sample.archive = archive::statistics_page::look(state_ / "archive");
+    const auto writer = static_cast<pid_t>(sample.locks.writer.process);
+    if (sample.locks.writer.is_alive && has_open(writer, state_ / "lock"))
+        sample.disk = process_disk::of(writer);
     return sample;
 }
 

@@ -3,6 +3,7 @@
 #include <archive/statistics.hpp>
 #include <chainbase/locks/process_lock.hpp>
 #include <tools/inspect/memory/state_report.hpp>
+#include <tools/process_disk.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -71,6 +72,7 @@ struct live_sample {
     lock_report locks;
     /// Of the store `rocksdb`; nothing without one, or if it was never opened for writing.
     std::optional<archive::published_statistics> archive;
+    std::optional<process_disk> disk; ///< of the writer, if it is known to be that process
 };
 
 /// The names of a state's types, in order.
@@ -94,6 +96,12 @@ struct live_rates {
     double growth = 0;        ///< bytes of the segment's files; may be negative
     double archive_finds = 0; ///< lookups in the archive
     double archive_rows = 0;  ///< rows written to it
+    /// Of the writer: bytes that it had read from disks, bytes that it made to be written there,
+    /// and accesses to memory that waited for a disk. Nothing without a writer, or if this user may
+    /// not know.
+    std::optional<double> disk_read_per_second;
+    std::optional<double> disk_written_per_second;
+    std::optional<double> major_faults_per_second;
 
     [[nodiscard]] static live_rates between(const live_sample& earlier, const live_sample& later);
 };
@@ -110,12 +118,13 @@ public:
     /// Does not read the state yet.
     explicit live_sampler(std::filesystem::path state) : state_(std::move(state)) {}
     /// Throws as read_state; a later call may succeed.
-    [[nodiscard]] live_sample take() const;
+    [[nodiscard]] live_sample take();
 
     [[nodiscard]] const std::filesystem::path& state() const noexcept { return state_; }
 
 private:
     std::filesystem::path state_;
+    cached_files cached_;
 };
 
 } // namespace chainbase::inspect

@@ -11,7 +11,8 @@ namespace chainbase::inspect {
 
 // The JSON members of the rates, in order.
 BOOST_DESCRIBE_STRUCT(live_rates, (),
-                      (changes, revisions, objects, growth, archive_finds, archive_rows))
+                      (changes, revisions, objects, growth, archive_finds, archive_rows,
+                       disk_read_per_second, disk_written_per_second, major_faults_per_second))
 
 namespace {
 
@@ -24,14 +25,18 @@ json memory_of(const state_report& state) {
     json types = json::array();
     for (const type_report& type : state.types)
         types.push_back(occupied(type.total()));
-    const usage bytes = state.total().bytes;
+    const measured total = state.total();
+    const usage& bytes = total.bytes;
     return {{"header", occupied(state.header)},
             {"log", occupied(state.log)},
             {"buffers", occupied(state.buffers_total())},
             {"types", std::move(types)},
-            {"total", occupied(state.total())},
+            {"total", occupied(total)},
             {"used", bytes.header + bytes.links + bytes.values},
-            {"files", state.total().file_bytes}};
+            {"files", total.file_bytes},
+            {"resident", json_of(total.cached.resident)},
+            {"dirty", json_of(total.cached.dirty)},
+            {"missing", json_of(total.cached.missing)}};
 }
 
 json locks_of(const lock_report& locks) {

@@ -74,7 +74,7 @@ private:
     [[nodiscard]] clock::duration pause() const;
 
     const history_options options_;
-    const live_sampler sampler_;
+    live_sampler sampler_;            ///< takes in the thread only, once it runs
     std::mutex mutex_;                ///< protects the members below
     std::optional<live_sample> last_; ///< successful samples only
     growth_meter meter_;

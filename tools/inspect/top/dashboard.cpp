@@ -112,6 +112,26 @@ styled_line memory_line(const top_sample& sample, bool is_unicode) {
     return line;
 }
 
+/// What is not in memory, not on the disk, and what the writer had to do with disks.
+styled_line disk_line(const top_sample& sample) {
+    styled_line line = begin("disk");
+    const auto known = [](const std::optional<std::uint64_t>& bytes) {
+        return bytes ? short_bytes(static_cast<double>(*bytes)) : "?";
+    };
+    const cached_bytes cached = sample.now.state.total().cached;
+    add(line, fmt::format("{} missing, {} dirty", known(cached.missing), known(cached.dirty)));
+    if (!sample.rates) return line;
+    const live_rates& rates = *sample.rates;
+    if (const auto faults = rates.major_faults_per_second)
+        add(line, "   " + rate_text(*faults, "faults"),
+            *faults > 0 ? text_style::warning : text_style::plain);
+    if (rates.disk_read_per_second)
+        add(line, fmt::format(", read {}/s", short_bytes(*rates.disk_read_per_second)));
+    if (rates.disk_written_per_second)
+        add(line, fmt::format(", written {}/s", short_bytes(*rates.disk_written_per_second)));
+    return line;
+}
+
 styled_line locks_line(const top_sample& sample) {
     styled_line line = begin("locks");
     line.push_back(writer_text(sample.now.locks.writer));
@@ -342,6 +362,7 @@ std::vector<styled_line> dashboard::head(std::size_t columns) const {
     lines.push_back(rates_line(*sample_));
     lines.push_back(history_line(operations_, columns, is_unicode_));
     lines.push_back(memory_line(*sample_, is_unicode_));
+    lines.push_back(disk_line(*sample_));
     lines.push_back(locks_line(*sample_));
     lines.push_back(lock_shares_line(watch_));
     lines.push_back(archive_line(*sample_));
@@ -376,6 +397,8 @@ std::vector<styled_line> dashboard::help() const {
         "?               this; any key leads back",
         "",
         "changes   operations, and sessions begun and ended",
+        "missing   in files and not in memory; dirty: in memory, to be written",
+        "faults    accesses of the writer to memory that waited for a disk",
         "objects   made: ids given out; those of undone blocks do not count",
         "lock time shares of the looks at the locks since the last sample (20 a",
         "          second)",

@@ -42,7 +42,7 @@ enum class key_action {
 /// The screen of `top` and its reactions to keys, without a terminal and without reading a state.
 /// Not thread-safe.
 ///
-///     title, state, rates, history, memory, locks (2), archive, checkpoint     always
+///     title, state, rates, history, memory, disk, locks (2), archive, checkpoint     always
 ///     the names of the tables
 ///     one table: its titles, as many rows as there is room for, a note
 ///     the keys
@@ -50,7 +50,7 @@ class dashboard {
 public:
     /// The minimum screen size.
     static constexpr std::size_t min_columns = 60;
-    static constexpr std::size_t min_lines = 14;
+    static constexpr std::size_t min_lines = 15;
 
     dashboard(std::string state, std::chrono::milliseconds interval, bool is_unicode);
 

@@ -39,6 +39,10 @@ cell bytes(std::uint64_t number) {
     return {short_bytes(static_cast<double>(number)), static_cast<double>(number)};
 }
 
+cell bytes(const std::optional<std::uint64_t>& number) {
+    return number ? bytes(*number) : nothing();
+}
+
 cell duration(double ns) {
     return {duration_in_words(ns / 1e9), ns};
 }
@@ -261,6 +265,9 @@ void add_bytes(std::vector<cell>& row, const measured& part, const state_growth:
     row.push_back(bytes(part.bytes.punched));
     row.push_back(bytes(part.file_bytes));
     row.push_back({percent(share, 1) + " " + bar_of(share, 8, content.is_unicode), share});
+    row.push_back(bytes(part.cached.resident));
+    row.push_back(bytes(part.cached.dirty));
+    row.push_back(bytes(part.cached.missing));
 }
 
 void add_type(sortable_table& to, const type_report& type, const state_growth::part* gained,
@@ -289,7 +296,10 @@ sortable_table memory_table(const view_content& content) {
                           {"slack"},
                           {"punched"},
                           {"files"},
-                          {"share"}});
+                          {"share"},
+                          {"in memory"},
+                          {"dirty"},
+                          {"missing"}});
     const state_report& state = content.sample.now.state;
     const std::vector<state_growth::part>& gained = content.sample.growth.types;
     for (std::size_t each = 0; each < state.types.size(); ++each)

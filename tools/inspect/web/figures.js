@@ -19,6 +19,11 @@ export function bytes(number) {
   return `${number < 0 ? "\u2212" : ""}${size.toFixed(digits)} ${units[unit]}`;
 }
 
+/** The same; null is what the kernel does not tell. */
+export function bytesOrUnknown(number) {
+  return number === null ? "unknown" : bytes(number);
+}
+
 /** 1.27 M, 950 k, 12.3, 0.25 */
 export function short(number) {
   const size = Math.abs(number);

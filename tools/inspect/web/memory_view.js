@@ -1,7 +1,7 @@
 // Where the bytes are: a picture, and the same as a table.
 
 import {el, renew, svg, table} from "./dom.js";
-import {bytes, grouped, percent} from "./figures.js";
+import {bytes, bytesOrUnknown, grouped, percent} from "./figures.js";
 import {areaColors} from "./palette.js";
 import {squarified} from "./treemap.js";
 
@@ -35,6 +35,9 @@ function groupsOf(stat) {
     memory: inUse.reduce((sum, {memory}) => {
       for (const part of ["header", "links", "values", "slack", "punched", "total", "files"])
         sum[part] = (sum[part] ?? 0) + memory[part];
+      for (const part of ["resident", "dirty", "missing"]) // null: unknown, and so is the sum
+        sum[part] = sum[part] === null || memory[part] === null ? null
+          : (sum[part] ?? 0) + memory[part];
       return sum;
     }, {}),
   };
@@ -102,12 +105,15 @@ function row(name, color, count, memory) {
   if (color) swatch.style.background = `var(${color})`;
   return [el("span", {class: "named"}, swatch, name), count === null ? "" : grouped(count),
           bytes(occupied(memory)), bytes(used(memory)), bytes(memory.slack), bytes(memory.punched),
-          percent(used(memory), occupied(memory)), grouped(memory.files)];
+          percent(used(memory), occupied(memory)), grouped(memory.files),
+          bytesOrUnknown(memory.resident), bytesOrUnknown(memory.dirty),
+          bytesOrUnknown(memory.missing)];
 }
 
 const columns = [{title: "what", text: true}, {title: "objects"}, {title: "occupied"},
                  {title: "in use"}, {title: "slack"}, {title: "punched"}, {title: "in use"},
-                 {title: "bytes of files"}];
+                 {title: "bytes of files"}, {title: "in memory"}, {title: "dirty"},
+                 {title: "missing"}];
 
 export class MemoryView {
   constructor(panel) {
@@ -115,7 +121,8 @@ export class MemoryView {
     panel.append(el("h2", {}, "Memory"),
       el("p", {class: "note"}, "An area is what the file system holds; the strong part of it is ",
          "in use (header, links, values), the pale part is slack: slots that are free or were ",
-         "never used."),
+         "never used. Dirty: in memory, to be written to the disk. Missing: in files, to be read ",
+         "from the disk, or from swap."),
       this.content);
   }
 

@@ -2,7 +2,7 @@
 
 import {Chart} from "./charts.js";
 import {el, setText} from "./dom.js";
-import {bytes, duration, grouped, short, signed} from "./figures.js";
+import {bytes, bytesOrUnknown, duration, grouped, short, signed} from "./figures.js";
 import {memorySeries} from "./palette.js";
 
 const spans = [[60, "1 min"], [300, "5 min"], [900, "15 min"], [3600, "1 h"]];
@@ -23,6 +23,12 @@ const charts = [
   {title: "Archive per second", format: short, series: [
     {label: "lookups", color: "--violet", of: rate("archive_finds")},
     {label: "rows written", color: "--orange", of: rate("archive_rows")}]},
+  {title: "Disk: the writer's bytes per second", format: bytes, isBinary: true, series: [
+    {label: "read", color: "--aqua", of: rate("disk_read_per_second")},
+    {label: "written", color: "--orange", of: rate("disk_written_per_second")}]},
+  {title: "Disk: the writer's faults per second", format: short, series: [
+    {label: "accesses that waited for a disk", color: "--red",
+     of: rate("major_faults_per_second")}]},
 ];
 
 function writerText({locks}) {
@@ -41,6 +47,9 @@ const tiles = [
   ["Revisions", ({rates}) => (rates ? perSecond(rates.revisions) : "\u2013"),
    () => "blocks, in a node"],
   ["Memory", ({memory}) => bytes(memory.total), ({memory}) => `${bytes(memory.used)} in use`],
+  ["In memory", ({memory}) => bytesOrUnknown(memory.resident),
+   ({memory}) => `${bytesOrUnknown(memory.missing)} missing`],
+  ["Dirty", ({memory}) => bytesOrUnknown(memory.dirty), () => "to be written to the disk"],
   ["Growth", ({used_per_minute: used}) => signed(used, bytes), () => "in use, per minute"],
   ["Writer", (sample) => writerText(sample)[0], (sample) => writerText(sample)[1]],
   ["Readers", ({locks}) => `${locks.reading} of ${locks.readers}`,
