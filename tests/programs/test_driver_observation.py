@@ -2,6 +2,7 @@
 the example board. What these have of known readings is in tests/trace."""
 import contextlib
 import json
+import math
 import re
 import resource
 import signal
@@ -410,6 +411,24 @@ def test_a_node_exports_all_that_the_example_board_asks_for(node_page, queries):
         assert names <= node_page.names, query
         for place in re.findall(r'span="([^"]+)"', query):
             assert f'chainbase_spans_total{{span="{place}"}}' in node_page.values, query
+
+
+def test_a_node_exports_what_of_its_state_is_in_memory(node_page):
+    values = node_page.values
+    for name in ("resident", "dirty", "missing"):
+        if math.isnan(values[f"chainbase_segment_{name}_bytes"]):  # a kernel before 6.5
+            continue
+        of_types = sum(value for key, value in values.items()
+                       if key.startswith(f"chainbase_type_{name}_bytes{{"))
+        parts = of_types + sum(values[f"chainbase_segment_{part}_{name}_bytes"]
+                               for part in ("undo_log", "buffers"))
+        rest = values[f"chainbase_segment_{name}_bytes"] - parts  # header and catalogue
+        assert 0 <= rest < 1 << 20
+        assert f'chainbase_type_{name}_bytes{{type="account"}}' in values
+    assert values["chainbase_segment_resident_bytes"] > 0
+    for name in ("disk_read_bytes", "disk_written_bytes", "major_faults"):
+        assert values[f"chainbase_process_{name}_total"] >= 0
+        assert node_page.types[f"chainbase_process_{name}_total"] == "counter"
 
 
 def test_the_example_board_shows_the_gauges_of_a_node(node_page, queries):

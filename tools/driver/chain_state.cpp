@@ -7,6 +7,7 @@
 #include <tools/driver/bookkeeping.hpp>
 #include <tools/driver/chain_gauges.hpp>
 #include <tools/driver/chain_state.hpp>
+#include <tools/driver/memory_metrics.hpp>
 #include <tools/driver/observation.hpp>
 #include <tools/driver/replay.hpp>
 #include <tools/driver/root/chain_root.hpp>
@@ -93,7 +94,9 @@ struct chain_state::parts {
             model = make_chain_model(chain, state, *rows);
             root = chain_root::open(state, *model, state_settings.root);
             is_root_to_go = state_settings.root.is_none();
-            rows_shown.emplace([this] { return archive_metrics_text(rows->stats()); });
+            rows_shown.emplace([this, segment = std::filesystem::path(state.segment_folder())] {
+                return archive_metrics_text(rows->stats()) + memory_metrics_text(segment);
+            });
         } catch (...) {
             leave(state);
             throw;
