@@ -15,7 +15,7 @@ struct process_disk {
     std::uint64_t started = 0;                  ///< tells processes of the same number apart
     std::optional<std::uint64_t> read_bytes;    ///< also for pages of mapped files
     std::optional<std::uint64_t> written_bytes; ///< a page counts when it becomes dirty
-    std::optional<std::uint64_t> major_faults;  ///< accesses to memory that waited for a disk
+    std::optional<std::uint64_t> major_faults;  ///< accesses to pages that were not in memory
 
     /// Nothing without such a process. `root` is prefixed to the kernel's file names.
     [[nodiscard]] static std::optional<process_disk> of(pid_t process,

@@ -114,7 +114,7 @@ std::string memory_metrics_text(const fs::path& segment) {
     put_counter(text, "disk_read_bytes", "Bytes read from disks.", disk.read_bytes);
     put_counter(text, "disk_written_bytes", "Bytes made dirty, to be written to disks.",
                 disk.written_bytes);
-    put_counter(text, "major_faults", "Accesses to memory that waited for a disk.",
+    put_counter(text, "major_faults", "Accesses to pages that were not in memory.",
                 disk.major_faults);
     return text;
 }

@@ -97,7 +97,7 @@ struct live_rates {
     double archive_finds = 0; ///< lookups in the archive
     double archive_rows = 0;  ///< rows written to it
     /// Of the writer: bytes that it had read from disks, bytes that it made to be written there,
-    /// and accesses to memory that waited for a disk. Nothing without a writer, or if this user may
+    /// and accesses to pages that were not in memory. Nothing without a writer, or if this user may
     /// not know.
     std::optional<double> disk_read_per_second;
     std::optional<double> disk_written_per_second;

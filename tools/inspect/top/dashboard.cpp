@@ -398,7 +398,7 @@ std::vector<styled_line> dashboard::help() const {
         "",
         "changes   operations, and sessions begun and ended",
         "missing   in files and not in memory; dirty: in memory, to be written",
-        "faults    accesses of the writer to memory that waited for a disk",
+        "faults    accesses of the writer to pages that were not in memory",
         "objects   made: ids given out; those of undone blocks do not count",
         "lock time shares of the looks at the locks since the last sample (20 a",
         "          second)",

@@ -27,7 +27,7 @@ const charts = [
     {label: "read", color: "--aqua", of: rate("disk_read_per_second")},
     {label: "written", color: "--orange", of: rate("disk_written_per_second")}]},
   {title: "Disk: the writer's faults per second", format: short, series: [
-    {label: "accesses that waited for a disk", color: "--red",
+    {label: "accesses to pages that were not in memory", color: "--red",
      of: rate("major_faults_per_second")}]},
 ];
 
