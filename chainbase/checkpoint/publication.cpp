@@ -144,6 +144,13 @@ void require_sound(const publication& one, std::uint64_t leaves,
 
 } // namespace
 
+std::uint64_t publication::segment_bytes() const noexcept {
+    std::uint64_t bytes = 0;
+    for (const file& one : files)
+        bytes += one.bytes;
+    return bytes;
+}
+
 std::vector<std::byte> publication::encode() const {
     const std::string text = text_of(*this);
     publication_header h{};

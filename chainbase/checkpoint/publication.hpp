@@ -50,6 +50,8 @@ struct publication {
     std::string catalogue; ///< the text of catalogue.json
     std::vector<file> files;
 
+    /// What the files of a segment take that is restored from it.
+    [[nodiscard]] std::uint64_t segment_bytes() const noexcept;
     [[nodiscard]] std::vector<std::byte> encode() const;
     /// Throws damaged_error, format_error, naming `from`.
     [[nodiscard]] static publication decode(std::span<const std::byte> content,

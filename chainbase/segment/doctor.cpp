@@ -1,5 +1,7 @@
+#include <chainbase/checkpoint/publication.hpp>
 #include <chainbase/segment/doctor.hpp>
 #include <pool_allocator/base/decimal.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <pool_allocator/base/file_error.hpp>
 #include <pool_allocator/base/files.hpp>
 #include <pool_allocator/window.hpp>
@@ -60,7 +62,7 @@ std::uint64_t left(std::uint64_t limit, std::uint64_t used) {
 /// The size of the segment, now or after it is restored.
 std::uint64_t state_bytes(const facts& found) {
     if (!found.of.is_made) return found.segment_bytes;
-    return std::max(found.checkpoint_bytes, found.of.expected_bytes);
+    return std::max(found.restored_bytes.value_or(found.checkpoint_bytes), found.of.expected_bytes);
 }
 
 std::uint64_t growth(const facts& found) {
@@ -393,6 +395,15 @@ std::uint64_t bytes_of_file(const fs::path& file) {
     return static_cast<std::uint64_t>(status.st_blocks) * block;
 }
 
+number restored_bytes(const fs::path& checkpoints) {
+    try {
+        const checkpoint::published all(disk::of_system(), checkpoints);
+        if (all.newest()) return all.newest()->segment_bytes();
+    } catch (const error&) { // the restore reports it
+    }
+    return {};
+}
+
 void read_files(facts& found) {
     if (!found.of.is_made && fs::is_directory(found.of.segment))
         for (const std::string& name : names_in(found.of.segment)) {
@@ -400,6 +411,7 @@ void read_files(facts& found) {
             found.segment_bytes += bytes_of_file(found.of.segment / name);
         }
     found.checkpoint_bytes = bytes_of_file(found.of.state / "checkpoint/pages");
+    if (found.of.is_made) found.restored_bytes = restored_bytes(found.of.state / "checkpoint");
 }
 
 /// Nothing for memory without a limit of its own.

@@ -48,7 +48,8 @@ struct facts {
     mount state_mount;
     mount segment_mount;
     std::uint64_t segment_bytes = 0;                   ///< that its files take now
-    std::uint64_t checkpoint_bytes = 0;                ///< that the last checkpoints take
+    std::uint64_t checkpoint_bytes = 0;                ///< that both checkpoints take
+    std::optional<std::uint64_t> restored_bytes;       ///< of a segment made of the newest one
     std::size_t segment_files = 0;                     ///< each is open all the time
     std::optional<std::uint64_t> free_bytes;           ///< of the segment's mount, for this user
     std::uint64_t mount_bytes = 0;                     ///< the size of that mount
@@ -85,8 +86,8 @@ struct advice {
 [[nodiscard]] std::vector<advice> advise(const facts& found);
 
 /// Why a segment should not be in the memory of `found`, whose `of.segment` is a folder there;
-/// empty if it fits: in the file system, the machine and the control groups is room for what is
-/// restored or expected, and for a quarter more, 256 MiB at least.
+/// empty if it fits: in the file system, the machine and the control groups is room for what the
+/// newest checkpoint restores or what is expected, and for a quarter more, 256 MiB at least.
 [[nodiscard]] std::string why_not_in_memory(const facts& found);
 
 /// Logs the advice about a state through spdlog. Throws as facts_of does.

@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 #include <tests/support/captured_log.hpp>
+#include <tests/support/one_type.hpp>
 #include <tests/support/scratch_state.hpp>
 
 #include <algorithm>
@@ -437,6 +438,48 @@ TEST_CASE("facts: what a state takes, and what this machine has") {
     const facts made = facts_of({one.state, one.state, true, 0, 0});
     CHECK(made.segment_bytes == 0);
     CHECK(made.checkpoint_bytes >= 50'000);
+}
+
+TEST_CASE("facts: what a restore takes is the newest checkpoint, not all that checkpoints hold") {
+    const scratch_folder scratch;
+    const fs::path state = scratch / "state";
+    fs::path segment;
+    {
+        database db(state, with_checkpoints());
+        segment = db.segment_folder();
+        db.add_type<item>("item");
+        for (std::uint32_t round = 0; round < 3; ++round) { // all pages change each time
+            for (std::uint32_t key = 0; key < 20'000; ++key)
+                if (round == 0)
+                    db.create<item>([&](item& one) { one.key = key; });
+                else
+                    db.modify(db.get<item, by_key>(key), [&](item& one) { one.value = round; });
+            db.make_checkpoint();
+        }
+        db.close();
+    }
+    std::uint64_t whole = 0;
+    for (const auto& one : fs::directory_iterator(segment))
+        if (const fs::path name = one.path().filename();
+            name != "header" && name != "catalogue.json")
+            whole += one.file_size();
+    facts found = facts_of({state, state, true, 0, 0});
+    CHECK(found.restored_bytes == whole);
+    CHECK(found.checkpoint_bytes > 0);
+    found.segment_mount = {"/dev/shm", "tmpfs"};
+    found.cgroup.reset();
+    found.free_memory = found.commit_limit = std::nullopt;
+    found.checkpoint_bytes = 30 * gibi;
+    found.free_bytes = 256 * mebi + whole;
+    CHECK(doctor::why_not_in_memory(found).empty());
+    found.free_bytes = 256 * mebi + whole - 1;
+    CHECK_FALSE(doctor::why_not_in_memory(found).empty());
+    for (const char* one : {"checkpoint/published.0", "checkpoint/published.1"})
+        fs::resize_file(state / one, 10);
+    const facts damaged = facts_of({state, state, true, 0, 0});
+    CHECK_FALSE(damaged.restored_bytes);
+    CHECK(damaged.checkpoint_bytes > 0);
+    CHECK_FALSE(facts_of({state, segment, false, 0, 0}).restored_bytes); // it is there
 }
 
 TEST_CASE("advice is given once when a state is opened for writing, if that is wished") {

@@ -40,13 +40,6 @@ constexpr const char* names_of_a_state[] = {"lock", "segment", "segment.json", "
 
 constexpr const char* way_out = "; `chainbase-inspect info` says what the next opening does";
 
-std::uint64_t bytes_of(const checkpoint::publication& one) {
-    std::uint64_t bytes = 0;
-    for (const checkpoint::publication::file& file : one.files)
-        bytes += file.bytes;
-    return bytes;
-}
-
 [[noreturn]] void fail(const fs::path& where, const char* what) {
     throw io_error(fmt::format("{}: {}: {}; set TMPDIR to a folder that can be written to",
                                where.string(), what, std::generic_category().message(errno)));
@@ -185,8 +178,8 @@ std::vector<checkpoint_info> checkpoints_of(const checkpoint::published& all) {
     std::vector<checkpoint_info> found;
     for (const checkpoint::publication* one : {all.newest(), all.older()}) {
         if (!one) continue;
-        found.push_back({one->generation, one->revision, one->committed, one->time, bytes_of(*one),
-                         one->redo != 0});
+        found.push_back({one->generation, one->revision, one->committed, one->time,
+                         one->segment_bytes(), one->redo != 0});
     }
     return found;
 }
@@ -264,8 +257,8 @@ void named_state::restore(std::optional<std::uint64_t> generation) {
         const published all(disk::of_system(), checkpoints);
         const publication* const wanted = with(all, generation);
         if (!wanted) fail_missing(origin_, all, generation);
-        restored_ =
-            std::make_unique<temporary_folder>(temporary_folder::place_for(bytes_of(*wanted)));
+        restored_ = std::make_unique<temporary_folder>(
+            temporary_folder::place_for(wanted->segment_bytes()));
         folder_ = restored_->path() / "state";
         try {
             return make_state(checkpoints, *wanted, folder_);
