@@ -11,7 +11,9 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <span>
 #include <string>
+#include <string_view>
 
 namespace chainbase::resource_limits {
 
@@ -27,26 +29,55 @@ std::optional<std::uint64_t> number_in(const fs::path& file) {
     return decimal_in(text);
 }
 
-/// A version of control groups: its lines in /proc/self/cgroup, its folder below the mount point,
-/// and the names of its files.
-struct version {
-    const char* line;
-    const char* folder;
+/// The files of a limit of a group.
+struct bound {
     const char* limit;
     const char* used;
+    bool has_swap; ///< memory that was swapped out counts, too
 };
-constexpr version second{"0::/", "", "memory.max", "memory.current"};
-constexpr version first{":memory:/", "memory", "memory.limit_in_bytes", "memory.usage_in_bytes"};
 
-/// The path of the process's group, relative to the mount point of the groups. A path that leaves
-/// it is in another namespace, whose limits cannot be read.
-std::optional<fs::path> own_group(const version& of, const fs::path& own) {
+/// A version of control groups.
+struct version {
+    std::string_view controller; ///< that its line in /proc/self/cgroup names; empty: it names none
+    std::span<const bound> bounds;
+};
+constexpr bound of_second[] = {{"memory.max", "memory.current", false}};
+constexpr bound of_first[] = {
+    {"memory.limit_in_bytes", "memory.usage_in_bytes", false},
+    {"memory.memsw.limit_in_bytes", "memory.memsw.usage_in_bytes", true},
+};
+constexpr version versions[] = {{"", of_second}, {"memory", of_first}};
+
+/// Whether `list` ("cpu,memory") names the controller.
+bool names(std::string_view list, std::string_view controller) {
+    for (;;) {
+        const std::size_t end = list.find(',');
+        if (list.substr(0, end) == controller) return true;
+        if (end == std::string_view::npos) return false;
+        list.remove_prefix(end + 1);
+    }
+}
+
+/// The group of a process.
+struct own_group {
+    fs::path mount; ///< below the mount point of the groups; empty: that itself
+    fs::path path;  ///< relative to it
+};
+
+/// Reads the lines "4:cpu,memory:/path", and of version 2 "0::/path". A path that leaves the mount
+/// point is in another namespace, whose limits cannot be read.
+std::optional<own_group> own_group_in(const version& of, const fs::path& own, const fs::path& top) {
     std::ifstream in(own);
     for (std::string line; std::getline(in, line);) {
-        const std::size_t at = line.find(of.line);
-        if (at == std::string::npos || (of.folder[0] == '\0' && at != 0)) continue;
-        fs::path path = line.substr(at + std::strlen(of.line));
-        if (!path.native().starts_with("..")) return path;
+        const std::size_t list = line.find(':') + 1; // 0 without one
+        const std::size_t path = list == 0 ? list : line.find(":/", list);
+        if (list == 0 || path == std::string::npos) continue;
+        const std::string controllers = line.substr(list, path - list);
+        if (!names(controllers, of.controller)) continue;
+        own_group found{of.controller, line.substr(path + 2)};
+        if (found.path.native().starts_with("..")) continue;
+        if (!fs::exists(top / found.mount)) found.mount = controllers; // without a link for each
+        return found;
     }
     return std::nullopt;
 }
@@ -79,14 +110,14 @@ std::uint64_t swap_room(const fs::path& group) {
     return std::min(free, above(*limit, number_in(group / "memory.swap.current").value_or(0)));
 }
 
-std::optional<memory_room> room_in(const version& of, const fs::path& group) {
+std::optional<memory_room> room_in(const bound& of, const fs::path& group) {
     constexpr std::uint64_t unlimited = std::uint64_t{1} << 62; // as the first version says it
     const auto limit = number_in(group / of.limit);
     if (!limit || *limit >= unlimited) return std::nullopt;
     const auto used = number_in(group / of.used);
     if (!used) return std::nullopt;
-    const std::uint64_t needed = above(*used, reclaimable(group));
-    return memory_room{above(*limit, needed) + swap_room(group), *limit, group / of.limit};
+    const std::uint64_t left = above(*limit, above(*used, reclaimable(group)));
+    return memory_room{left + (of.has_swap ? 0 : swap_room(group)), *limit, group / of.limit};
 }
 
 } // namespace
@@ -99,16 +130,18 @@ bool allows_file_of(std::uint64_t bytes) noexcept {
 
 std::optional<memory_room> least_memory_room(const fs::path& own, const fs::path& top) {
     std::optional<memory_room> least;
-    for (const version& of : {second, first}) {
-        const std::optional<fs::path> group = own_group(of, own);
+    for (const version& of : versions) {
+        const std::optional<own_group> group = own_group_in(of, own, top);
         if (!group) continue;
-        fs::path at = top / of.folder;
+        fs::path at = top / group->mount;
         const auto look = [&] {
-            const auto found = room_in(of, at);
-            if (found && (!least || found->bytes < least->bytes)) least = found;
+            for (const bound& one : of.bounds) {
+                const auto found = room_in(one, at);
+                if (found && (!least || found->bytes < least->bytes)) least = found;
+            }
         };
         look();
-        for (const fs::path& name : *group) {
+        for (const fs::path& name : group->path) {
             at /= name;
             look();
         }

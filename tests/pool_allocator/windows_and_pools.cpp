@@ -207,6 +207,31 @@ TEST_CASE("the group with the least room counts, caches do not") {
     CHECK_FALSE(groups.room());
 }
 
+TEST_CASE("of a group of the first version the limit with swap counts, too") {
+    made_up_groups groups;
+    groups.write("own", "5:cpu,memory:/a:b/inner\n0::/\n");
+    const std::string mount = GENERATE("memory", "cpu,memory");
+    const auto write = [&](const std::string& file, const char* text) {
+        groups.write("top/" + mount + "/a:b/inner/" + file, text);
+    };
+    write("memory.limit_in_bytes", "100000\n");
+    write("memory.usage_in_bytes", "60000\n");
+    REQUIRE(groups.room());
+    CHECK(groups.room()->bytes >= 40'000); // and the machine's swap
+    write("memory.memsw.limit_in_bytes", "110000\n");
+    write("memory.memsw.usage_in_bytes", "80000\n");
+    CHECK(groups.room()->bytes == 30'000);
+    CHECK(groups.room()->limit == 110'000);
+    CHECK(groups.room()->file ==
+          groups.at("top/" + mount + "/a:b/inner/memory.memsw.limit_in_bytes"));
+    write("memory.stat", "inactive_file 5000\n");
+    CHECK(groups.room()->bytes == 35'000);
+    write("memory.memsw.limit_in_bytes", "9223372036854771712\n"); // none
+    CHECK(groups.room()->bytes >= 45'000);
+    groups.write("own", "5:cpu,memoryless:/a:b/inner\n");
+    CHECK_FALSE(groups.room());
+}
+
 TEST_CASE("what the machine has left of memory is what the kernel says") {
     made_up_groups groups;
     groups.write("meminfo", "MemTotal:  900 kB\nMemAvailable:     77 kB\nBuffers: 5 kB\n");
