@@ -1,3 +1,4 @@
+#include <chainbase/checkpoint/disk.hpp>
 #include <chainbase/segment/segment_header.hpp>
 #include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/base/error.hpp>
@@ -41,6 +42,9 @@ fs::path place_file(const fs::path& state) {
 }
 fs::path unsettled_file(const fs::path& state) {
     return state / "segment.json.new";
+}
+fs::path segment_in(const fs::path& home) {
+    return home / "segment";
 }
 fs::path tie_file(const fs::path& home) {
     return home / "state.json";
@@ -168,16 +172,17 @@ private:
 
 /// The content of segment.json: where a segment is, or will be.
 struct place {
-    fs::path home;
+    fs::path home;        ///< empty in segment.json.new for a segment in the state folder
     std::string identity; ///< empty until settled
+    /// The folder STATE/segment from or to which the segment moves: superfluous as long as
+    /// segment.json names a home.
+    std::optional<file_identity> copy;
 
     [[nodiscard]] std::string text() const {
-        return json_object(/*for_people=*/true)
-                   .add("format", place_format)
-                   .add("home", home.string())
-                   .add("identity", identity)
-                   .text() +
-               "\n";
+        json_object all(/*for_people=*/true);
+        all.add("format", place_format).add("home", home.string()).add("identity", identity);
+        if (copy) all.add_json("copy", to_json(*copy));
+        return all.text() + "\n";
     }
     [[nodiscard]] static place read(const fs::path& file) {
         try {
@@ -187,7 +192,9 @@ struct place {
                 throw format_error(file.string() + ": format " + format + ", this program reads " +
                                    std::to_string(place_format) +
                                    "; open it with the program that wrote it");
-            return {from.at("home").text(), from.at("identity").text()};
+            place found{from.at("home").text(), from.at("identity").text(), {}};
+            if (from.has("copy")) found.copy = identity_in(from.at("copy"));
+            return found;
         } catch (const json_error& e) {
             throw damaged_error(file.string() + ": does not say where the segment is (" + e.what() +
                                 "); if there is a checkpoint to go back to, move the file away");
@@ -238,10 +245,36 @@ bool has_name_of_home(const fs::path& folder) {
            name.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
+/// Replaces the file: a fresh one, whose identity others can record, and which only we write.
+void write_unsettled(const fs::path& state, const place& of) {
+    (void)open_private(unsettled_file(state), file_use::replace);
+    overwrite_file(unsettled_file(state), of.text());
+}
+
+/// Only the very folder that was recorded, which without a time of birth cannot be told.
+void remove_copy(const fs::path& state, const std::optional<file_identity>& recorded) {
+    const fs::path segment = segment_in(state);
+    if (!recorded || recorded->born == 0 || !is_there(segment)) return;
+    if (*recorded == file_now::of_folder(segment).which) try_to_remove_tree(segment);
+}
+
+/// The tie last, so that what a kill leaves is recognised.
+void remove_home(const fs::path& home) {
+    for (const std::string& name : names_in(home))
+        if (home / name != tie_file(home)) remove_tree(home / name);
+    remove_tree(home);
+}
+
+/// A home that has no tie yet, or no more, holds nothing else.
+void remove_empty_home(const fs::path& home) {
+    ::unlink((tie_file(home).string() + ".new").c_str());
+    ::rmdir(home.c_str());
+}
+
 fs::path existing_folder(const fs::path& memory) {
     std::error_code none;
     const fs::path found = fs::canonical(memory, none); // /dev/shm may be a link
-    if (none || !fs::is_directory(found))
+    if (none || !fs::is_directory(found, none))
         throw usage_error(memory.string() + ": is not a folder that can hold a segment; name one "
                                             "that exists, such as /dev/shm");
     return found;
@@ -294,26 +327,44 @@ segment_place segment_place::prepare(const fs::path& state, const fs::path& memo
     const boost::uuids::uuid random = boost::uuids::random_generator()();
     const std::string name = hexadecimal(std::as_bytes(std::span(random.begin(), random.size())));
     segment_place made(state, existing_folder(memory) / (home_prefix + name));
-    {
-        (void)open_private(unsettled_file(state), file_use::replace);
-        overwrite_file(unsettled_file(state), place{made.home_, {}}.text());
-    }
+    write_unsettled(state, {made.home_, {}, {}});
     private_folder::make(made.home_, private_folder(state, /*writing=*/true).readers());
     tie::to(state, unsettled_file(state)).write(made.home_);
     return made;
 }
 
+/// A former home is named by segment.json.new until it is removed, a former folder by the `copy` of
+/// segment.json; so the next writer removes what a kill leaves.
 void segment_place::settle(const identity& of_state) {
+    disk& on = disk::of_system();
+    const segment_place former(state_);
+    const bool leaves_home = former.is_in_memory() && former.why_foreign_.empty();
+    const fs::path fresh = home_ / "segment.new";
+    if (!is_in_memory() && former.is_in_memory())
+        write_unsettled(state_, {{}, {}, file_now::of_folder(fresh).which});
+    on.rename(fresh, folder());
+    sync_folder(home_);
     if (!is_in_memory()) { // without a place file it is in the state folder
-        if (fs::remove(place_file(state_))) sync_folder(state_);
+        if (!former.is_in_memory()) return;
+        if (leaves_home)
+            on.rename(place_file(state_), unsettled_file(state_));
+        else
+            on.remove(place_file(state_));
+        sync_folder(state_);
         return;
     }
     identity_ = hexadecimal(of_state);
-    overwrite_file(unsettled_file(state_), place{home_, identity_}.text());
+    place settled{home_, identity_, {}};
+    if (former.is_in_memory())
+        settled.copy = place::read(place_file(state_)).copy;
+    else if (is_there(former.folder()))
+        settled.copy = file_now::of_folder(former.folder()).which;
+    overwrite_file(unsettled_file(state_), settled.text());
     tie made = tie::read(home_);
     made.identity = identity_;
     made.write(home_);
-    fs::rename(unsettled_file(state_), place_file(state_));
+    if (!leaves_home || !exchange_names(unsettled_file(state_), place_file(state_)))
+        on.rename(unsettled_file(state_), place_file(state_));
     sync_folder(state_);
     is_confirmed_ = false;
     confirm();
@@ -384,15 +435,24 @@ std::vector<segment_place::orphan> segment_place::orphans(const fs::path& memory
 }
 
 void segment_place::discard_unsettled(const fs::path& state) {
+    const segment_place now(state);
+    if (now.is_in_memory() && now.why_foreign_.empty() && is_there(now.folder()))
+        remove_copy(state, place::read(place_file(state)).copy);
     const fs::path file = unsettled_file(state);
     if (!is_there(file)) return;
     try {
-        const fs::path home = place::read(file).home;
-        if (home.filename().string().starts_with(home_prefix) && tie::read(home).is_to(state, file))
-            remove_tree(home);
+        const auto& [home, identity, copy] = place::read(file);
+        if (home.empty()) {
+            if (now.is_in_memory()) remove_copy(state, copy);
+        } else if (home.filename().string().starts_with(home_prefix) && is_ours(home, state)) {
+            if (!is_there(tie_file(home)))
+                remove_empty_home(home);
+            else if (tie::read(home).is_to(state, file))
+                remove_home(home);
+        }
     } catch (const std::exception&) { // torn or foreign: what it prepared is unknown
     }
-    fs::remove(file);
+    disk::of_system().remove(file);
 }
 
 bool segment_place::is_memory(const fs::path& folder) {

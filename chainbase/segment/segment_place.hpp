@@ -35,8 +35,8 @@ namespace chainbase {
 /// Invariants:
 ///  1. segment.json names a home whose segment is complete: it is renamed into place when all files
 ///     exist.
-///  2. Before that, segment.json.new names it, so the next writer finds and removes what a dead
-///     process was creating.
+///  2. Before that, and until a replaced home is removed, segment.json.new names it, so the next
+///     writer finds and removes what a dead process left.
 class segment_place {
 public:
     using identity = std::array<std::byte, 16>;
@@ -50,10 +50,10 @@ public:
     /// out_of_space_error.
     [[nodiscard]] static segment_place prepare(const std::filesystem::path& state,
                                                const std::filesystem::path& memory);
-    /// Declares the segment of a prepared place complete; from then on it is the state's. Throws
-    /// io_error, out_of_space_error.
+    /// Renames the complete `segment.new` of a prepared place to folder(), which does not exist;
+    /// from then on it is the state's. Throws io_error, out_of_space_error.
     void settle(const identity& of_state);
-    /// Removes a prepared place that was not settled. Requires the writer's lock.
+    /// Removes a place that was not settled, or that another replaced. Requires the writer's lock.
     static void discard_unsettled(const std::filesystem::path& state);
     /// Completes a settle() that a kill interrupted. Requires the writer's lock.
     void confirm();

@@ -38,7 +38,7 @@ void put_back_former(const fs::path& state, const segment_place& place) {
     if (!is_set_aside(place)) return;
     const fs::path former = detail::former_segment(place);
     private_folder(state, /*writing=*/true).require_same_owner({former, /*writing=*/true});
-    fs::rename(former, place.folder());
+    disk::of_system().rename(former, place.folder());
     sync_folder(place.home());
 }
 
@@ -59,7 +59,8 @@ void state_opening::discard_unsettled() const noexcept {
 }
 
 void state_opening::carry_out(const opening_plan& plan, process_lock& turns) {
-    remove_tree(state_ / "segment.old"); // a restore that was killed left it
+    remove_tree(state_ / "segment.old"); // a restore that was killed left them
+    remove_tree(state_ / "segment.new");
     if (plan.does == opening_way::restore) {
         const bool stays = options_.memory_folder.empty() && !place_.is_in_memory();
         restore(plan.why, stays ? target{} : place_for_new(), turns);
@@ -424,12 +425,11 @@ void state_opening::require_persistent(const segment_place& place) const {
 void state_opening::put_in_place(segment_place next, const std::array<std::byte, 16>& identity) {
     const fs::path old = next.home() / "segment.old";
     remove_tree(old);
-    if (fs::exists(next.folder())) fs::rename(next.folder(), old);
-    fs::rename(next.home() / "segment.new", next.folder());
-    sync_folder(next.home());
+    if (fs::exists(next.folder())) disk::of_system().rename(next.folder(), old);
     next.settle(identity);
     remove_tree(old);
     const segment_place before = std::exchange(place_, std::move(next));
+    segment_place::discard_unsettled(state_); // what it replaced
     if (before.home() == place_.home()) return;
     if (!before.why_foreign().empty())
         spdlog::warn("{}: {}; it was left as it is; remove it when it is not needed any more",

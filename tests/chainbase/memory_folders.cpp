@@ -485,6 +485,31 @@ TEST_CASE("a segment that was not finished is removed by the next writer") {
     CHECK_FALSE(fs::exists(s.state / "segment.json.new"));
 }
 
+TEST_CASE("a segment beside the place of another is removed only if a move left it") {
+    const sample s;
+    open_options on_disk = s.how();
+    on_disk.memory_folder = "none";
+    {
+        things all(s.state, on_disk);
+        all.add();
+        all.db.close();
+    }
+    const fs::path beside = s.state / "segment";
+    const fs::path kept = s.folder / "kept";
+    fs::create_directory(kept);
+    for (const auto& one : fs::directory_iterator(beside))
+        fs::create_hard_link(one.path(), kept / one.path().filename());
+    const auto opens = [&] {
+        const things all(s.state, s.how());
+        return all.way() == opening::way::attached && all.count() == 1 && s.homes() == 1;
+    };
+    things(s.state, s.how()).db.close();
+    CHECK_FALSE(fs::exists(beside));
+    fs::rename(kept, beside); // somebody put it there
+    CHECK(opens());
+    CHECK(fs::exists(beside / "header"));
+}
+
 TEST_CASE("a malformed place of a segment is refused") {
     const sample s;
     write_one(s);
